@@ -1,0 +1,180 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""RandAugment with KerasCV's operations, strengths and odds.
+
+KerasCV's own `RandAugment` layer draws from hidden generators: its views can
+not be repeated, and inside a TFF computation it does not trace at all. The
+image operations themselves are deterministic functions of parameters, so this
+module draws the parameters as the layer would, by stateless ops, and lets
+KerasCV do the rest.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras_cv
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+from tff_semifl.augment import rand_augment
+
+_VALUE_RANGE = (0, 255)
+# The layers want a seed even though they never draw.
+_UNUSED_SEED = 0
+
+
+def build_keras_cv_rand_augment(
+  *,
+  magnitude: float = 0.5,
+  magnitude_standard_deviation: float = 0.15,
+  num_operations: int = 3,
+  application_probability: float = 10 / 11,
+) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+  """Builds KerasCV's standard RandAugment as a function of images and a seed.
+
+  The defaults are those of `keras_cv.layers.RandAugment`.
+
+  Args:
+    magnitude: Strength of every operation, in [0, 1].
+    magnitude_standard_deviation: Spread of the strength, in [0, 1], where the
+      layer draws it from a normal distribution.
+    num_operations: Operations drawn for each image.
+    application_probability: How likely a drawn operation is to be applied.
+
+  Returns:
+    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
+    seed, int32 [2], that returns images of the same shape and dtype.
+
+  Raises:
+    ValueError: If a strength or probability is not in [0, 1].
+  """
+  for name, value in (
+    ('magnitude', magnitude),
+    ('magnitude_standard_deviation', magnitude_standard_deviation),
+    ('application_probability', application_probability),
+  ):
+    if not 0 <= value <= 1:
+      raise ValueError(f'`{name}` must be in [0, 1], found {value}.')
+  operations = create_operations(magnitude, magnitude_standard_deviation)
+
+  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    return rand_augment.apply_random_operations(
+      images,
+      seed,
+      operations=operations,
+      num_operations=num_operations,
+      application_probability=application_probability,
+    )
+
+  return augment
+
+
+def create_operations(
+  magnitude: float, standard_deviation: float
+) -> list[rand_augment.Operation]:
+  """Returns the ten operations of `keras_cv.layers.RandAugment`."""
+  layers = keras_cv.layers
+  seed = _UNUSED_SEED
+  shear = layers.RandomShear(0.0, 0.0, seed=seed)
+  translate = layers.RandomTranslation(0.0, 0.0, seed=seed)
+
+  def clipped_normal(mean: float, maximum: float):
+    """Normal around `mean`, clipped to [0, maximum]."""
+    return lambda shape, seed: tf.clip_by_value(
+      tf.random.stateless_normal(
+        shape, seed, mean=mean, stddev=standard_deviation * maximum
+      ),
+      0.0,
+      maximum,
+    )
+
+  def uniform(low: float, high: float):
+    return lambda shape, seed: tf.random.stateless_uniform(
+      shape, seed, minval=low, maxval=high
+    )
+
+  def per_image(draw, *trailing):
+    return lambda num_images, seed: draw([num_images, *trailing], seed)
+
+  def nothing(num_images, seed):
+    del num_images, seed  # Unused.
+
+  def solarization(num_images, seed):
+    shape = [num_images, 1, 1, 1]
+    return {
+      'additions': clipped_normal(110.0 * magnitude, 110.0)(
+        shape, random_seeds.fold_in(seed, 0)
+      ),
+      'thresholds': clipped_normal(255.0 * (1.0 - magnitude), 255.0)(
+        shape, random_seeds.fold_in(seed, 1)
+      ),
+    }
+
+  def signed_shear(num_images, seed):
+    shape = [num_images, 1]
+    amount = clipped_normal(magnitude, 1.0)(
+      shape, random_seeds.fold_in(seed, 0)
+    )
+    sign = tf.sign(uniform(-1.0, 1.0)(shape, random_seeds.fold_in(seed, 1)))
+    return sign * amount
+
+  def shear_along(axis: str) -> Callable[[tf.Tensor, Any], tf.Tensor]:
+    other = {'shear_x': 'shear_y', 'shear_y': 'shear_x'}[axis]
+    return lambda images, amount: shear.augment_images(
+      images, transformations={axis: amount, other: None}
+    )
+
+  def translate_along(axis: str) -> Callable[[tf.Tensor, Any], tf.Tensor]:
+    other = {
+      'width_translations': 'height_translations',
+      'height_translations': 'width_translations',
+    }[axis]
+    return lambda images, fraction: translate.augment_images(
+      images,
+      transformations={axis: fraction, other: tf.zeros_like(fraction)},
+    )
+
+  def of(layer: tf.keras.layers.Layer):
+    return lambda images, parameters: layer.augment_images(
+      images, transformations=parameters
+    )
+
+  uniform_magnitude = per_image(uniform(-magnitude, magnitude), 1)
+  operation = rand_augment.Operation
+  return [
+    operation('AutoContrast', nothing, of(layers.AutoContrast(_VALUE_RANGE))),
+    operation('Equalization', nothing, of(layers.Equalization(_VALUE_RANGE))),
+    operation(
+      'Solarization',
+      solarization,
+      of(layers.Solarization(_VALUE_RANGE, seed=seed)),
+    ),
+    operation(
+      'RandomColorDegeneration',
+      per_image(clipped_normal(magnitude, 1.0), 1, 1, 1),
+      of(layers.RandomColorDegeneration(0.0, seed=seed)),
+    ),
+    operation(
+      'RandomContrast',
+      per_image(uniform(1.0 - magnitude, 1.0 + magnitude), 1, 1, 1),
+      of(layers.RandomContrast(_VALUE_RANGE, 0.5, seed=seed)),
+    ),
+    operation(
+      'RandomBrightness',
+      per_image(uniform(-255.0 * magnitude, 255.0 * magnitude), 1, 1, 1),
+      of(layers.RandomBrightness(0.0, _VALUE_RANGE, seed=seed)),
+    ),
+    operation('RandomShearX', signed_shear, shear_along('shear_x')),
+    operation('RandomShearY', signed_shear, shear_along('shear_y')),
+    operation(
+      'RandomTranslationX',
+      uniform_magnitude,
+      translate_along('width_translations'),
+    ),
+    operation(
+      'RandomTranslationY',
+      uniform_magnitude,
+      translate_along('height_translations'),
+    ),
+  ]

@@ -1,0 +1,125 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Random choice of image operations with stateless randomness.
+
+RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool,
+to each image. What differs between its many versions is the pool, how strong
+the operations are and how likely each is to be applied; the drawing itself is
+here, once.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+
+
+class Operation(NamedTuple):
+  """An image operation, split into its random and its deterministic half.
+
+  Attributes:
+    name: For messages and plots.
+    draw: (number of images, stateless seed) -> parameters, with one row for
+      each image.
+    apply: (float32 images [batch, height, width, 3] in 0..255, parameters) ->
+      images of the same shape.
+  """
+
+  name: str
+  draw: Callable[[tf.Tensor, tf.Tensor], Any]
+  apply: Callable[[tf.Tensor, Any], tf.Tensor]
+
+
+def apply_random_operations(
+  images: tf.Tensor,
+  seed: tf.Tensor,
+  *,
+  operations: Sequence[Operation],
+  num_operations: int,
+  application_probability: float,
+) -> tf.Tensor:
+  """Applies operations drawn with replacement, each image its own.
+
+  An application probability of 0 returns the images as they are.
+
+  Args:
+    images: uint8 [batch, height, width, channels] with 1 or 3 channels. A
+      single channel is treated as grey: repeated three times and, afterwards,
+      the first of the three is taken.
+    seed: int32 [2], a stateless seed.
+    operations: The pool; all equally likely.
+    num_operations: How many are drawn for each image, one after the other.
+    application_probability: How likely a drawn operation is to be applied.
+
+  Returns:
+    A tensor like `images`.
+  """
+  num_channels = images.shape[-1]
+  if num_channels not in (1, 3):
+    raise ValueError(
+      'Images must have 1 or 3 channels to be augmented, found'
+      f' {num_channels}.'
+    )
+  views = tf.cast(images, tf.float32)
+  if num_channels == 1:
+    views = tf.tile(views, [1, 1, 1, 3])
+
+  def apply_one(step: tf.Tensor, views: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    views = _apply_one_each(
+      views,
+      random_seeds.fold_in(seed, step),
+      operations,
+      application_probability,
+    )
+    # Operations are defined on whole grey levels, the next one's input too.
+    return step + 1, tf.floor(tf.clip_by_value(views, 0.0, 255.0))
+
+  # A loop in the graph, so that the pool is traced once and not once a step.
+  _, views = tf.while_loop(
+    lambda step, _: step < num_operations, apply_one, (0, views)
+  )
+  views = tf.cast(views[..., :num_channels], tf.uint8)
+  return tf.ensure_shape(views, images.shape)
+
+
+def _apply_one_each(
+  images: tf.Tensor,
+  seed: tf.Tensor,
+  operations: Sequence[Operation],
+  application_probability: float,
+) -> tf.Tensor:
+  """Sorts the images by the operation each drew, applies, and sorts back."""
+  num_images = tf.shape(images)[0]
+  choices = tf.random.stateless_uniform(
+    [num_images],
+    random_seeds.fold_in(seed, 0),
+    minval=0,
+    maxval=len(operations),
+    dtype=tf.int32,
+  )
+  is_applied = (
+    tf.random.stateless_uniform([num_images], random_seeds.fold_in(seed, 1))
+    < application_probability
+  )
+  # The last group takes the images that are left alone.
+  choices = tf.where(is_applied, choices, len(operations))
+  num_groups = len(operations) + 1
+  groups = tf.dynamic_partition(images, choices, num_groups)
+  positions = tf.dynamic_partition(tf.range(num_images), choices, num_groups)
+  for index, operation in enumerate(operations):
+    group = groups[index]
+    parameters = operation.draw(
+      tf.shape(group)[0], random_seeds.fold_in(seed, 2 + index)
+    )
+    # Not every operation can be traced or run on a batch of none.
+    groups[index] = tf.cond(
+      tf.shape(group)[0] > 0,
+      lambda g=group, p=parameters, o=operation: tf.ensure_shape(
+        o.apply(g, p), g.shape
+      ),
+      lambda g=group: g,
+    )
+  return tf.ensure_shape(tf.dynamic_stitch(positions, groups), images.shape)

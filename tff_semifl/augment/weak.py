@@ -1,0 +1,66 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Weak augmentation: random horizontal flip and random shifted crop (C.2)."""
+
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+
+
+def flip_and_crop(
+  images: tf.Tensor, seed: tf.Tensor, *, flip: bool, padding: int
+) -> tf.Tensor:
+  """Flips each image with probability 1/2, then shifts it at random.
+
+  The shift is a crop of the original size out of the image reflect-padded by
+  `padding` pixels, with all (2 * padding + 1)^2 offsets equally likely; the
+  border pixel is not repeated. Each image has draws of its own. `flip=False`
+  and `padding=0` return the images as they are.
+
+  Args:
+    images: [batch, height, width, channels] of any dtype and value range.
+    seed: int32 [2], a stateless seed.
+    flip: Whether a mirror image is still of the same class (not for digits).
+    padding: Largest shift in pixels, less than height and width.
+
+  Returns:
+    A tensor like `images`.
+  """
+  num_images, height, width, channels = tf.unstack(tf.shape(images))
+  for size in images.shape[1:3]:
+    if size is not None and padding >= size:
+      raise ValueError(
+        f'`padding` must be less than the image size {images.shape[1:3]},'
+        f' found {padding}.'
+      )
+  # Shift, reflection and flip only move pixels: work out where each output
+  # pixel comes from and fetch them all in one gather.
+  offsets = tf.random.stateless_uniform(
+    [num_images, 2],
+    random_seeds.fold_in(seed, 0),
+    minval=-padding,
+    maxval=padding + 1,
+    dtype=tf.int32,
+  )
+  rows = _reflect(tf.range(height) + offsets[:, :1], height)
+  columns = _reflect(tf.range(width) + offsets[:, 1:], width)
+  if flip:
+    flipped = (
+      tf.random.stateless_uniform(
+        [num_images, 1], random_seeds.fold_in(seed, 1)
+      )
+      < 0.5
+    )
+    columns = tf.where(flipped, width - 1 - columns, columns)
+  first_pixels = tf.range(num_images)[:, tf.newaxis] * height
+  pixels = (first_pixels + rows)[:, :, tf.newaxis] * width + columns[
+    :, tf.newaxis, :
+  ]
+  views = tf.gather(tf.reshape(images, [-1, channels]), pixels)
+  return tf.ensure_shape(views, images.shape)
+
+
+def _reflect(index: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+  """Maps -i to i and size - 1 + i to size - 1 - i."""
+  return (size - 1) - tf.abs((size - 1) - tf.abs(index))

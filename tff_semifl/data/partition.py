@@ -1,0 +1,100 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Who holds which images: the server's labels and the clients' shares.
+
+NumPy only. Everything is a function of the seed and returns indices.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl import random_seeds
+
+
+class LabelSplit(NamedTuple):
+  """Which training images the server has with labels.
+
+  Attributes:
+    labelled: int64 indices, in random order, so that any batch of them holds
+      all classes.
+    unlabelled: int64 indices of all others, in the data's order (D25).
+  """
+
+  labelled: np.ndarray
+  unlabelled: np.ndarray
+
+
+def split_labels(
+  labels: np.ndarray, num_labeled: int, num_classes: int, seed: int
+) -> LabelSplit:
+  """Draws the same number of labelled images of each class (C.4).
+
+  Args:
+    labels: int [num_images], in 0..num_classes-1.
+    num_labeled: Labelled images in all, a multiple of `num_classes`.
+    num_classes: Number of classes.
+    seed: The run's seed.
+
+  Raises:
+    ValueError: If `num_labeled` is not a positive multiple of `num_classes`,
+      or a class has too few images. The message begins with what is wrong.
+  """
+  per_class, rest = divmod(num_labeled, num_classes)
+  if rest or per_class < 1:
+    lower = max(num_labeled - rest, num_classes)
+    raise ValueError(
+      f'{num_labeled} labelled images cannot be the same number for each of'
+      f' {num_classes} classes; {lower} or {lower + num_classes} can'
+    )
+  generator = random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.LABEL_SPLIT
+  )
+  chosen = []
+  for class_index in range(num_classes):
+    candidates = np.flatnonzero(labels == class_index)
+    if len(candidates) < per_class:
+      raise ValueError(
+        f'{num_labeled} labelled images take {per_class} of each class, but'
+        f' class {class_index} has {len(candidates)}; at most'
+        f' {np.bincount(labels, minlength=num_classes).min() * num_classes}'
+        ' are possible'
+      )
+    chosen.append(generator.choice(candidates, per_class, replace=False))
+  labelled = generator.permutation(np.concatenate(chosen))
+  return LabelSplit(
+    labelled=labelled,
+    unlabelled=np.setdiff1d(np.arange(len(labels)), labelled),
+  )
+
+
+def partition_iid(
+  num_images: int, num_clients: int, seed: int
+) -> list[np.ndarray]:
+  """Gives each client the same number of images, at random (C.5).
+
+  What does not divide, fewer images than there are clients, is left out.
+
+  Args:
+    num_images: Number of images to share out.
+    num_clients: Number of clients.
+    seed: The run's seed.
+
+  Returns:
+    For each client its int64 indices in 0..num_images-1.
+
+  Raises:
+    ValueError: If there are fewer images than clients.
+  """
+  if not 1 <= num_clients <= num_images:
+    raise ValueError(
+      f'{num_images} unlabelled images cannot be shared among'
+      f' {num_clients} clients; 1 to {num_images} clients can have some'
+    )
+  generator = random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.CLIENT_PARTITION
+  )
+  size = num_images // num_clients
+  order = generator.permutation(num_images)[: size * num_clients]
+  return list(order.reshape(num_clients, size))

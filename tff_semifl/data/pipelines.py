@@ -1,0 +1,182 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Data as TFF computations take it, and as functions of the round.
+
+Server and client data are `tf.data.Dataset`s of *chunks*: each element is any
+number of images. How a chunk is cut does not matter, the computations put the
+images together again and batch them as the method asks for; one chunk for all
+of a client's images is cheapest.
+"""
+
+import collections
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import random_seeds
+from tff_semifl.data import sources
+
+ImageShape = tuple[int, int, int]
+
+
+def labelled_type(image_shape: ImageShape) -> tff.SequenceType:
+  """The type of the server's data: chunks of images with labels."""
+  return tff.SequenceType(
+    collections.OrderedDict(
+      image=tff.TensorType(np.uint8, (None, *image_shape)),
+      label=tff.TensorType(np.int32, (None,)),
+    )
+  )
+
+
+def client_type(image_shape: ImageShape) -> tff.SequenceType:
+  """The type of a client's data: chunks of images, without any label.
+
+  Each chunk says which client it is of, as that is what the client's random
+  numbers are keyed by.
+  """
+  return tff.SequenceType(
+    collections.OrderedDict(
+      client_id=np.int32,
+      image=tff.TensorType(np.uint8, (None, *image_shape)),
+    )
+  )
+
+
+def client_with_true_labels_type(image_shape: ImageShape) -> tff.SequenceType:
+  """The type of client data for measuring pseudo-labels, never for training."""
+  return tff.SequenceType(
+    collections.OrderedDict(
+      client_id=np.int32,
+      image=tff.TensorType(np.uint8, (None, *image_shape)),
+      true_label=tff.TensorType(np.int32, (None,)),
+    )
+  )
+
+
+def labelled_dataset(data: sources.LabelledImages) -> tf.data.Dataset:
+  """Returns all of `data` as one chunk of `labelled_type`."""
+  return tf.data.Dataset.from_tensors(
+    collections.OrderedDict(image=data.images, label=data.labels)
+  )
+
+
+def batched_dataset(
+  data: sources.LabelledImages, batch_size: int
+) -> tf.data.Dataset:
+  """Returns `data` in chunks of at most `batch_size`, for evaluation."""
+  return tf.data.Dataset.from_tensor_slices(
+    collections.OrderedDict(image=data.images, label=data.labels)
+  ).batch(batch_size)
+
+
+class ClientPopulation:
+  """The clients of a simulation and the cohort of each round."""
+
+  def __init__(
+    self,
+    data: sources.LabelledImages,
+    partition: Sequence[np.ndarray],
+    *,
+    clients_per_round: int,
+    seed: int,
+  ):
+    """Initialises the population.
+
+    Args:
+      data: All clients' images; the labels are only handed out by
+        `datasets_with_true_labels`.
+      partition: For each client the indices of its images in `data`.
+      clients_per_round: Size of a cohort, from 0 to the number of clients.
+      seed: The run's seed.
+
+    Raises:
+      ValueError: If a cohort would be larger than the population.
+    """
+    if not 0 <= clients_per_round <= len(partition):
+      raise ValueError(
+        f'{clients_per_round} clients per round cannot be chosen among'
+        f' {len(partition)} clients'
+      )
+    self._data = data
+    self._partition = partition
+    self._clients_per_round = clients_per_round
+    self._seed = seed
+
+  @property
+  def num_clients(self) -> int:
+    """Number of clients in the population."""
+    return len(self._partition)
+
+  def cohort(self, round_num: int) -> list[int]:
+    """Returns the clients of a round: distinct, uniform, in random order (D3).
+
+    Round 0 has none: in it only the server trains, as Algorithm 1 begins (D1).
+    """
+    if round_num == 0:
+      return []
+    generator = random_seeds.numpy_generator(
+      self._seed, random_seeds.Purpose.COHORT, round_num
+    )
+    return generator.choice(
+      self.num_clients, self._clients_per_round, replace=False
+    ).tolist()
+
+  def datasets(self, round_num: int) -> list[tf.data.Dataset]:
+    """Returns the cohort's datasets, of `client_type`."""
+    return [
+      tf.data.Dataset.from_tensors(
+        collections.OrderedDict(
+          client_id=np.int32(client),
+          image=self._data.images[self._partition[client]],
+        )
+      )
+      for client in self.cohort(round_num)
+    ]
+
+  def datasets_with_true_labels(self, round_num: int) -> list[tf.data.Dataset]:
+    """Returns the cohort's datasets, of `client_with_true_labels_type`."""
+    return [
+      tf.data.Dataset.from_tensors(
+        collections.OrderedDict(
+          client_id=np.int32(client),
+          image=self._data.images[self._partition[client]],
+          true_label=self._data.labels[self._partition[client]],
+        )
+      )
+      for client in self.cohort(round_num)
+    ]
+
+
+def concatenate_chunks(
+  dataset: tf.data.Dataset,
+) -> collections.OrderedDict[str, tf.Tensor]:
+  """Returns a dataset's chunks as one, inside a TFF computation.
+
+  Args:
+    dataset: Chunks of one of this module's types, possibly none.
+
+  Returns:
+    A structure like one chunk. A scalar, such as the client's number, is that
+    of the last chunk, and 0 if there is none.
+  """
+
+  def nothing(spec: tf.TensorSpec) -> tf.Tensor:
+    if not spec.shape.rank:
+      return tf.zeros([], spec.dtype)
+    # A constant would have a fixed shape, which `reduce` could not grow.
+    return tf.compat.v1.placeholder_with_default(
+      tf.zeros([0, *spec.shape[1:]], spec.dtype), [None, *spec.shape[1:]]
+    )
+
+  return dataset.reduce(
+    tf.nest.map_structure(nothing, dataset.element_spec),
+    lambda total, chunk: tf.nest.map_structure(
+      lambda t, c: tf.concat([t, c], axis=0) if c.shape.rank else c,
+      total,
+      chunk,
+    ),
+  )

@@ -1,0 +1,72 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where images come from: arrays with labels, whoever keeps them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+
+class DataNotFoundError(Exception):
+  """A data set is neither in the data folder nor can it be downloaded."""
+
+
+class LabelledImages(NamedTuple):
+  """Images and their classes.
+
+  Attributes:
+    images: uint8 [num_images, height, width, channels].
+    labels: int32 [num_images], in 0..classes-1.
+  """
+
+  images: np.ndarray
+  labels: np.ndarray
+
+  def select(self, indices: np.ndarray) -> 'LabelledImages':
+    """Returns the images at `indices`, in that order."""
+    return LabelledImages(self.images[indices], self.labels[indices])
+
+
+def load_tfds(
+  name: str, splits: Sequence[str], data_dir: str | None
+) -> list[LabelledImages]:
+  """Loads splits of an image data set of TensorFlow Datasets.
+
+  The set is downloaded on first use, unless `data_dir` already has it.
+
+  Args:
+    name: Name of the data set, such as 'cifar10'.
+    splits: Names of splits, such as 'train'.
+    data_dir: A TFDS folder, or None for TFDS' own default.
+
+  Raises:
+    DataNotFoundError: If the data cannot be had. The message says where it was
+      looked for and what to do.
+  """
+  try:
+    builder = tfds.builder(name, data_dir=data_dir)
+    builder.download_and_prepare()
+    return [_read_split(builder, split) for split in splits]
+  # Downloads fail in as many ways as networks and mirrors do.
+  except Exception as error:
+    raise DataNotFoundError(
+      f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
+      f' and could not be downloaded: {_first_line(error)}'
+    ) from error
+
+
+def _read_split(
+  builder: tfds.core.DatasetBuilder, split: str
+) -> LabelledImages:
+  # One batch of everything: TFDS decodes in parallel and keeps the order.
+  dataset = builder.as_dataset(split=split, batch_size=-1, as_supervised=True)
+  images, labels = tfds.as_numpy(dataset)
+  return LabelledImages(images, labels.astype(np.int32))
+
+
+def _first_line(error: Exception) -> str:
+  lines = str(error).strip().splitlines()
+  return lines[0] if lines else type(error).__name__

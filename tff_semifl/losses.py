@@ -1,0 +1,52 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The losses of SemiFL (Diao, Ding, Tarokh, NeurIPS 2022, section 3.3).
+
+All of them are means over the examples of one batch, of whatever size it is.
+"""
+
+import tensorflow as tf
+
+
+def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """Mean cross-entropy with integer labels.
+
+  Args:
+    logits: float [batch, classes], unnormalised.
+    labels: int [batch], in 0..classes-1.
+
+  Returns:
+    A scalar of the dtype of `logits`, at least zero.
+  """
+  return tf.reduce_mean(
+    tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+  )
+
+
+def mix_loss(
+  logits: tf.Tensor,
+  first_labels: tf.Tensor,
+  second_labels: tf.Tensor,
+  coefficient: tf.Tensor,
+) -> tf.Tensor:
+  """Loss of predictions for images that were mixed from two batches.
+
+  With a coefficient of 1 it is the cross-entropy with `first_labels` alone.
+
+  Args:
+    logits: float [batch, classes], for `coefficient * first_images + (1 -
+      coefficient) * second_images`.
+    first_labels: int [batch].
+    second_labels: int [batch].
+    coefficient: Scalar in [0, 1], the same as mixed the images.
+
+  Returns:
+    A scalar of the dtype of `logits`.
+
+  References:
+    Zhang et al., mixup: Beyond Empirical Risk Minimization, ICLR 2018.
+  """
+  return coefficient * cross_entropy(logits, first_labels) + (
+    1.0 - coefficient
+  ) * cross_entropy(logits, second_labels)

@@ -1,0 +1,177 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The bridge from a Keras model to functions that TFF computations call.
+
+`tff.learning.models.functional_model_from_keras` clones the model each time a
+computation that uses it is traced, into a TF 1 graph, after which the Keras
+classes no longer work outside of it. Here the model is cloned once, into
+`tf.function`s of the weights: a computation then holds a call of that
+function, and the same function works eagerly.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.models import static_batch_norm
+
+ModelWeights = tff.learning.models.ModelWeights
+
+
+class ImageClassifier(NamedTuple):
+  """An image classifier as pure functions of its weights.
+
+  Weights are `tff.learning.models.ModelWeights`: tuples of arrays or tensors,
+  in the order of the Keras model's `trainable_weights` and
+  `non_trainable_weights`. Images are float32 [batch, height, width, channels]
+  in 0..255.
+
+  Attributes:
+    initial_weights: The arrays to start from.
+    train_logits: (weights, images) -> float32 [batch, classes], in training
+      mode: batch normalisation by the statistics of the batch.
+    logits: (weights, images) -> float32 [batch, classes], in inference mode.
+    batch_moments: (weights, images) -> for each batch normalisation layer the
+      `BatchMoments` of its input in training mode, float32 [3, channels]. None
+      for a model without static batch normalisation.
+    image_shape: Height, width, channels.
+    num_classes: Number of logits.
+  """
+
+  initial_weights: ModelWeights
+  train_logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
+  logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
+  batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
+  image_shape: tuple[int, int, int]
+  num_classes: int
+
+  @property
+  def weights_type(self) -> tff.Type:
+    """The TFF type of the weights."""
+    return tff.types.to_type(
+      ModelWeights(
+        *(
+          tuple((array.dtype, array.shape) for array in arrays)
+          for arrays in self.initial_weights
+        )
+      )
+    )
+
+
+def from_keras(model: tf.keras.Model) -> ImageClassifier:
+  """Makes pure functions of a Keras model.
+
+  Args:
+    model: A functional Keras model from images to logits. Calling a layer
+      must not change its weights: `StaticBatchNormalization` will do, Keras'
+      `BatchNormalization` will not.
+
+  Raises:
+    ValueError: If a layer of the model changes weights when it is called, or
+      layers share weights.
+  """
+  for layer in model.layers:
+    if isinstance(layer, tf.keras.layers.BatchNormalization):
+      raise ValueError(
+        f'Layer {layer.name!r} is a Keras BatchNormalization, which changes'
+        ' its weights in training. Use StaticBatchNormalization or'
+        ' GroupNormalization.'
+      )
+  batch_moments = None
+  if any(
+    isinstance(layer, static_batch_norm.StaticBatchNormalization)
+    for layer in model.layers
+  ):
+    outputs = _pure_function(
+      static_batch_norm.create_moments_model(model), training=True
+    )
+
+    def batch_moments(
+      weights: ModelWeights, images: tf.Tensor
+    ) -> list[tf.Tensor]:
+      return outputs(weights, images)[1:]
+
+  return ImageClassifier(
+    initial_weights=ModelWeights(
+      tuple(w.numpy() for w in model.trainable_weights),
+      tuple(w.numpy() for w in model.non_trainable_weights),
+    ),
+    train_logits=_pure_function(model, training=True),
+    logits=_pure_function(model, training=False),
+    batch_moments=batch_moments,
+    image_shape=tuple(model.input_shape[1:]),
+    num_classes=model.output_shape[-1],
+  )
+
+
+def _pure_function(
+  model: tf.keras.Model, *, training: bool
+) -> Callable[[ModelWeights, tf.Tensor], tf.Tensor | list[tf.Tensor]]:
+  """Returns `model` as a function of (weights, images)."""
+  weights = [*model.trainable_weights, *model.non_trainable_weights]
+  creation_order = _creation_order(model)
+
+  @tf.function(
+    input_signature=[
+      [tf.TensorSpec(w.shape, w.dtype) for w in weights],
+      tf.TensorSpec(model.input_shape, tf.float32),
+    ],
+    autograph=False,
+  )
+  def call(values: Sequence[tf.Tensor], images: tf.Tensor) -> tf.Tensor:
+    # Keras asks for variables while it builds the clone and is handed the
+    # tensors in their place, so that there are no variables at all.
+    remaining = iter(creation_order)
+
+    def tensor_for_variable(_, **kwargs) -> tf.Tensor:
+      index = next(remaining)
+      return kwargs['initial_value'] if index is None else values[index]
+
+    with tf.variable_creator_scope(tensor_for_variable):
+      clone = tf.keras.models.clone_model(model)
+    return clone(images, training=training)
+
+  concrete_function = call.get_concrete_function()
+
+  def pure_function(weights: ModelWeights, images: tf.Tensor) -> tf.Tensor:
+    values = [*weights.trainable, *weights.non_trainable]
+    return concrete_function(
+      [tf.convert_to_tensor(value) for value in values],
+      tf.convert_to_tensor(images),
+    )
+
+  return pure_function
+
+
+def _creation_order(model: tf.keras.Model) -> list[int | None]:
+  """Which weight is created first, second, ... when `model` is cloned.
+
+  Returns:
+    Indices into the trainable weights followed by the non-trainable ones; None
+    for the batch counters of `fit`, which every Keras model has.
+
+  Raises:
+    ValueError: If a clone does not create each weight of the model once.
+  """
+  created = []
+
+  def record(next_creator: Callable[..., tf.Variable], **kwargs) -> tf.Variable:
+    created.append(next_creator(**kwargs))
+    return created[-1]
+
+  with tf.variable_creator_scope(record):
+    clone = tf.keras.models.clone_model(model)
+  weights = [*clone.trainable_weights, *clone.non_trainable_weights]
+  position = {w.ref(): index for index, w in enumerate(weights)}
+  order = [position.get(variable.ref()) for variable in created]
+  if sorted(i for i in order if i is not None) != list(
+    range(len(model.weights))
+  ):
+    raise ValueError(
+      f'The model has {len(model.weights)} weights, but a clone of it'
+      f' {len(weights)}: layers must not share weights.'
+    )
+  return order

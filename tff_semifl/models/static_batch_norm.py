@@ -1,0 +1,101 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Batch normalisation without running averages (SemiFL appendix B, A.5).
+
+In training a layer normalises by the statistics of its batch and nothing is
+remembered; in inference it uses statistics that a separate pass over data
+computed for the weights as they are (`work/batch_norm_statistics.py`). Keras'
+own layer would update moving averages in training, which TFF cannot trace and
+which federated averaging would corrupt.
+
+References:
+  Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (where the idea is from).
+"""
+
+import tensorflow as tf
+
+# PyTorch's, which the reference results were obtained with; Keras has 1e-3.
+EPSILON = 1e-5
+
+
+class StaticBatchNormalization(tf.keras.layers.Layer):
+  """Normalises images by batch statistics, or by given ones in inference.
+
+  Weights, each float32 [channels]: `gamma` and `beta`, trainable; `mean` and
+  `variance`, not trainable and never written by the layer itself. They start
+  as 0 and 1.
+
+  Input and output: float [batch, height, width, channels].
+  """
+
+  def build(self, input_shape: tf.TensorShape) -> None:
+    """Creates the weights."""
+    shape = [input_shape[-1]]
+    self.gamma = self.add_weight('gamma', shape, initializer='ones')
+    self.beta = self.add_weight('beta', shape, initializer='zeros')
+    self.mean = self.add_weight(
+      'mean', shape, initializer='zeros', trainable=False
+    )
+    self.variance = self.add_weight(
+      'variance', shape, initializer='ones', trainable=False
+    )
+
+  def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
+    """Normalises `inputs`; by its own statistics if `training`."""
+    given = {} if training else {'mean': self.mean, 'variance': self.variance}
+    # The fused kernel divides by the biased variance, as PyTorch does.
+    return tf.compat.v1.nn.fused_batch_norm(
+      inputs,
+      self.gamma,
+      self.beta,
+      epsilon=EPSILON,
+      is_training=training,
+      **given,
+    )[0]
+
+
+class BatchMoments(tf.keras.layers.Layer):
+  """What a batch adds to mean and variance, per channel.
+
+  Input: float [batch, height, width, channels]. Output: float32 [3, channels]:
+  the number of values (batch * height * width), their mean, and the sum of
+  their squared deviations from it. Such triples of several batches can be
+  merged exactly.
+  """
+
+  def call(self, inputs: tf.Tensor) -> tf.Tensor:
+    """Returns the moments of `inputs`."""
+    inputs = tf.cast(inputs, tf.float32)
+    mean, variance = tf.nn.moments(inputs, axes=[0, 1, 2])
+    count = tf.cast(tf.reduce_prod(tf.shape(inputs)[:3]), tf.float32)
+    count = tf.fill(tf.shape(mean), count)
+    return tf.stack([count, mean, variance * count])
+
+
+def create_moments_model(model: tf.keras.Model) -> tf.keras.Model:
+  """Returns a model that also says what its normalisation layers see.
+
+  Args:
+    model: A functional Keras model.
+
+  Returns:
+    A model that shares its layers and weights, in the same order, with
+    `model`. It returns a list: the output of `model`, then for each
+    `StaticBatchNormalization`, in the order of the model's weights, the
+    moments of that layer's input as `BatchMoments` gives them. To be called
+    with `training=True`, so that deeper layers see normalised inputs.
+
+  Raises:
+    ValueError: If `model` has no `StaticBatchNormalization`.
+  """
+  layers = [
+    layer
+    for layer in model.layers
+    if isinstance(layer, StaticBatchNormalization)
+  ]
+  if not layers:
+    raise ValueError('The model has no `StaticBatchNormalization` layer.')
+  # Batch statistics belong to single-use layers: `layer.input` insists on it.
+  moments = [BatchMoments()(layer.input) for layer in layers]
+  return tf.keras.Model(model.input, [model.output, *moments])

@@ -1,0 +1,184 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the server does between aggregations: train on its labels (A.3)."""
+
+import collections
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import losses
+from tff_semifl import optimizers
+from tff_semifl import random_seeds
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+
+# (uint8 images, stateless seed) -> uint8 images.
+Augmentation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+
+
+class ServerWorkProcess(tff.templates.MeasuredProcess):
+  """A process of the server alone that changes the model weights.
+
+  It is to the server what TFF's `ClientWorkProcess` is to clients. With S for
+  its state, W for model weights, R for `RoundContext`, L for chunks of the
+  server's data and M for metrics:
+
+      initialize: ( -> S@SERVER)
+      next: (<S@SERVER, W@SERVER, R@SERVER, L*@SERVER>
+             -> <state=S@SERVER, result=W@SERVER, measurements=M@SERVER>)
+  """
+
+  def __init__(self, initialize_fn: tff.Computation, next_fn: tff.Computation):
+    """Initialises the process.
+
+    Args:
+      initialize_fn: As above.
+      next_fn: As above.
+
+    Raises:
+      TypeError: If the types are not as above.
+    """
+    super().__init__(initialize_fn, next_fn)
+    parameter = next_fn.type_signature.parameter
+    if len(parameter) != 4:
+      raise TypeError(
+        'Server work takes a state, model weights, a round context and data;'
+        f' found {parameter}.'
+      )
+    for part in parameter:
+      if part.placement is not tff.SERVER:
+        raise TypeError(f'Server work is placed at SERVER; found {part}.')
+    if not isinstance(parameter[3].member, tff.SequenceType):
+      raise TypeError(
+        f'Server data must be a sequence of chunks; found {parameter[3]}.'
+      )
+    weights_type = parameter[1]
+    result_type = next_fn.type_signature.result.result
+    if not weights_type.is_assignable_from(result_type):
+      raise TypeError(
+        f'Server work must return weights like those it takes, {weights_type}'
+        f'; found {result_type}.'
+      )
+
+
+def build_supervised_server_work(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: int,
+  batch_size: int,
+) -> ServerWorkProcess:
+  """Builds training on labelled images, weakly augmented (SemiFL A.3).
+
+  Cross-entropy, a new order and new views in each epoch, the last batch of an
+  epoch kept even if it is smaller. The optimizer's state persists from round
+  to round (D5). `num_epochs=0` leaves the weights as they are.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views that are trained on.
+    optimizer: Its learning rate is set by the round context.
+    num_epochs: Epochs in each round, E in the paper.
+    batch_size: Images in a step.
+
+  Returns:
+    A `ServerWorkProcess` on data of `pipelines.labelled_type`, with metrics
+    `loss` and `accuracy` over all steps of the round.
+  """
+  weights_type = classifier.weights_type
+  data_type = pipelines.labelled_type(classifier.image_shape)
+
+  @tff.tensorflow.computation
+  def initialize():
+    return optimizer.initialize(
+      [
+        tf.TensorSpec(array.shape, array.dtype)
+        for array in classifier.initial_weights.trainable
+      ]
+    )
+
+  state_type = initialize.type_signature.result
+
+  @tff.tensorflow.computation(
+    state_type, weights_type, round_context.ROUND_CONTEXT_TYPE, data_type
+  )
+  def train(
+    state: Any,
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    dataset: tf.data.Dataset,
+  ):
+    data = pipelines.concatenate_chunks(dataset)
+    num_images = tf.shape(data['label'])[0]
+
+    def epoch_data(epoch: tf.Tensor):
+      def seed(purpose: random_seeds.Purpose) -> tf.Tensor:
+        return random_seeds.stateless_seed(
+          context.seed, purpose, context.round_num, epoch
+        )
+
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(num_images), seed(random_seeds.Purpose.SERVER_ORDER)
+      )
+      views = weak_augmentation(
+        tf.gather(data['image'], order),
+        seed(random_seeds.Purpose.SERVER_AUGMENTATION),
+      )
+      return views, tf.gather(data['label'], order)
+
+    def loss(trainable, batch, epoch, batch_num):
+      del epoch, batch_num  # Unused.
+      images, labels = batch
+      logits = classifier.train_logits(
+        functional.ModelWeights(trainable, weights.non_trainable),
+        tf.cast(images, tf.float32),
+      )
+      return training_loop.BatchOutput(
+        losses.cross_entropy(logits, labels),
+        training_loop.count_correct(logits, labels),
+      )
+
+    result = training_loop.train(
+      weights.trainable,
+      optimizer.set_hparams(
+        state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+      ),
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=epoch_data,
+      loss_fn=loss,
+    )
+    metrics = collections.OrderedDict(
+      loss=tf.math.divide_no_nan(result.sums.loss, result.sums.num_examples),
+      accuracy=tf.math.divide_no_nan(
+        result.sums.num_correct, result.sums.num_examples
+      ),
+    )
+    weights = functional.ModelWeights(result.trainable, weights.non_trainable)
+    return result.optimizer_state, weights, metrics
+
+  @tff.federated_computation
+  def initialize_fn():
+    return tff.federated_eval(initialize, tff.SERVER)
+
+  @tff.federated_computation(
+    tff.FederatedType(state_type, tff.SERVER),
+    tff.FederatedType(weights_type, tff.SERVER),
+    tff.FederatedType(round_context.ROUND_CONTEXT_TYPE, tff.SERVER),
+    tff.FederatedType(data_type, tff.SERVER),
+  )
+  def next_fn(state, weights, context, dataset):
+    state, weights, metrics = tff.federated_map(
+      train, (state, weights, context, dataset)
+    )
+    return tff.templates.MeasuredProcessOutput(state, weights, metrics)
+
+  return ServerWorkProcess(initialize_fn, next_fn)

@@ -1,0 +1,124 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Epochs of minibatch SGD as one graph, for server and clients alike."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+class BatchOutput(NamedTuple):
+  """What a loss function returns for a batch.
+
+  Attributes:
+    loss: Scalar, to be minimised.
+    num_correct: Scalar, how many of the batch the model got right.
+  """
+
+  loss: tf.Tensor
+  num_correct: tf.Tensor
+
+
+class TrainingSums(NamedTuple):
+  """Sums over all batches of all epochs, float32 scalars.
+
+  Attributes:
+    loss: Sum of batch losses, each times the size of its batch.
+    num_correct: Sum of correct predictions.
+    num_examples: Sum of batch sizes.
+  """
+
+  loss: tf.Tensor
+  num_correct: tf.Tensor
+  num_examples: tf.Tensor
+
+
+class TrainingResult(NamedTuple):
+  """The outcome of `train`.
+
+  Attributes:
+    trainable: Trained weights.
+    optimizer_state: The optimizer's state after the last step.
+    sums: What was seen on the way.
+  """
+
+  trainable: tuple[tf.Tensor, ...]
+  optimizer_state: Any
+  sums: TrainingSums
+
+
+def train(
+  trainable: tuple[tf.Tensor, ...],
+  optimizer_state: Any,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: int,
+  batch_size: int,
+  epoch_data_fn: Callable[[tf.Tensor], Any],
+  loss_fn: Callable[[tuple[tf.Tensor, ...], Any, tf.Tensor, tf.Tensor], Any],
+) -> TrainingResult:
+  """Trains for some epochs; the last batch of each may be smaller (A.7).
+
+  With no epochs or no examples everything is returned as it came.
+
+  Args:
+    trainable: Weights to start from.
+    optimizer_state: State of `optimizer` to start from.
+    optimizer: Takes one step a batch.
+    num_epochs: Number of epochs.
+    batch_size: Examples in a batch, the last of an epoch excepted.
+    epoch_data_fn: Epoch number -> a structure of tensors that all have the
+      examples of the epoch, in order, as their first dimension.
+    loss_fn: (trainable, batch, epoch number, batch number) -> `BatchOutput`.
+  """
+
+  def run_epoch(epoch: tf.Tensor, result: TrainingResult):
+    data = epoch_data_fn(epoch)
+    num_examples = tf.shape(tf.nest.flatten(data)[0])[0]
+
+    def take_step(batch_num: tf.Tensor, result: TrainingResult):
+      start = batch_num * batch_size
+      stop = tf.minimum(start + batch_size, num_examples)
+      batch = tf.nest.map_structure(lambda t: t[start:stop], data)
+      with tf.GradientTape() as tape:
+        tape.watch(result.trainable)
+        output = loss_fn(result.trainable, batch, epoch, batch_num)
+      gradients = tape.gradient(output.loss, result.trainable)
+      optimizer_state, trainable = optimizer.next(
+        result.optimizer_state, result.trainable, gradients
+      )
+      size = tf.cast(stop - start, tf.float32)
+      sums = TrainingSums(
+        loss=result.sums.loss + size * output.loss,
+        num_correct=result.sums.num_correct + output.num_correct,
+        num_examples=result.sums.num_examples + size,
+      )
+      return batch_num + 1, TrainingResult(
+        tuple(trainable), optimizer_state, sums
+      )
+
+    _, result = tf.while_loop(
+      lambda batch_num, _: batch_num * batch_size < num_examples,
+      take_step,
+      (0, result),
+    )
+    return epoch + 1, result
+
+  zero = tf.zeros([], tf.float32)
+  result = TrainingResult(
+    tuple(trainable), optimizer_state, TrainingSums(zero, zero, zero)
+  )
+  _, result = tf.while_loop(
+    lambda epoch, _: epoch < num_epochs, run_epoch, (0, result)
+  )
+  return result
+
+
+def count_correct(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """Returns how many rows are largest at their label, a float32 scalar."""
+  predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
+  # Not `==`: in a TFF computation that compares the Python objects.
+  return tf.reduce_sum(tf.cast(tf.equal(predictions, labels), tf.float32))
