@@ -11,13 +11,18 @@ KerasCV do the rest.
 """
 
 from collections.abc import Callable
+import contextlib
+import io
 from typing import Any
 
-import keras_cv
 import tensorflow as tf
 
 from tff_semifl import random_seeds
 from tff_semifl.augment import rand_augment
+
+# Importing it prints a remark to where programs print their results.
+with contextlib.redirect_stdout(io.StringIO()):
+  import keras_cv
 
 _VALUE_RANGE = (0, 255)
 # The layers want a seed even though they never draw.

@@ -111,6 +111,27 @@ class ClientPopulation:
     """Number of clients in the population."""
     return len(self._partition)
 
+  @property
+  def num_images(self) -> list[int]:
+    """Number of images of each client."""
+    return [len(indices) for indices in self._partition]
+
+  @property
+  def num_unlabelled(self) -> int:
+    """Number of images that could have been shared out."""
+    return len(self._data.labels)
+
+  def with_clients_per_round(
+    self, clients_per_round: int
+  ) -> 'ClientPopulation':
+    """Returns the same clients with cohorts of another size."""
+    return ClientPopulation(
+      self._data,
+      self._partition,
+      clients_per_round=clients_per_round,
+      seed=self._seed,
+    )
+
   def cohort(self, round_num: int) -> list[int]:
     """Returns the clients of a round: distinct, uniform, in random order (D3).
 

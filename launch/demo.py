@@ -1,0 +1,118 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Trains SemiFL and, with the same server steps, the labels alone.
+
+What the unlabelled images are worth: both are trained on the same labels, with
+one or more seeds, and the accuracies are put side by side. It takes all flags
+of `launch.train_semifl`.
+
+  python -m launch.demo --seeds=0,1,2,3,4 \
+    --flagfile=launch/flagfiles/semifl/digits_50_iid.flags
+"""
+
+from collections.abc import Sequence
+import statistics
+import time
+from typing import NamedTuple
+
+from absl import flags
+
+from launch import program
+from launch import semifl_experiment
+from launch import semifl_flags
+from tff_semifl import runtime
+from tff_semifl.programs import outputs
+
+_SEEDS = flags.DEFINE_list(
+  'seeds', None, 'Seeds to train with, with commas. By default that of --seed.'
+)
+
+
+def main() -> None:
+  """Runs the program, after flags were parsed."""
+  with program.blame(_SEEDS, ValueError):
+    seeds = [int(seed) for seed in _SEEDS.value or [semifl_flags.SEED.value]]
+  with program.blame(semifl_flags.CLIENTS_PER_ROUND, ValueError):
+    if semifl_flags.CLIENTS_PER_ROUND.value == 0:
+      raise ValueError('there must be clients to compare with none')
+  with program.blame(semifl_flags.EXPERIMENT_NAME, ValueError):
+    if semifl_flags.EXPERIMENT_NAME.value is not None:
+      raise ValueError('there is one experiment for each row; leave it out')
+  # Nothing is trained before it is known that everything can be written.
+  pairs = [_create_pair(seed) for seed in seeds]
+  with runtime.simulation_context(
+    semifl_flags.RUNTIME.value,
+    max_concurrent_clients=semifl_flags.MAX_CONCURRENT_CLIENTS.value,
+  ):
+    rows = [
+      (seed, _run(*labels_alone), _run(*with_clients))
+      for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
+    ]
+  print(_table(rows))
+  print(f'Metrics, checkpoints, SavedModels: {semifl_flags.OUTPUT_DIR.value}/')
+
+
+class _Result(NamedTuple):
+  """The last test accuracy, and how long it took to get there."""
+
+  accuracy: float
+  minutes: float
+
+
+_Run = tuple[semifl_experiment.Experiment, outputs.ExperimentFolder]
+
+
+def _create_pair(seed: int) -> tuple[_Run, _Run]:
+  """Builds SemiFL, and the same process with no client in any round."""
+  settings = semifl_experiment.resolve_settings(seed=seed)
+  experiment = semifl_experiment.create_experiment(settings)
+  labels_alone = semifl_experiment.without_clients(experiment)
+  return (
+    (labels_alone, semifl_experiment.open_folder(labels_alone.settings)),
+    (experiment, semifl_experiment.open_folder(settings)),
+  )
+
+
+def _run(
+  experiment: semifl_experiment.Experiment,
+  folder: outputs.ExperimentFolder,
+) -> _Result:
+  start = time.monotonic()
+  final = semifl_experiment.run(experiment, folder)
+  return _Result(final.accuracy, (time.monotonic() - start) / 60)
+
+
+def _table(rows: Sequence[tuple[int, _Result, _Result]]) -> str:
+  """Returns accuracies and minutes as a Markdown table."""
+  lines = [
+    '| seed | labels alone | SemiFL | difference | minutes |',
+    '| --- | --- | --- | --- | --- |',
+  ]
+  for seed, alone, semifl in rows:
+    lines.append(
+      f'| {seed} | {alone.accuracy:.1%} | {semifl.accuracy:.1%} |'
+      f' {100 * (semifl.accuracy - alone.accuracy):+.1f} points |'
+      f' {alone.minutes:.1f} + {semifl.minutes:.1f} |'
+    )
+  if len(rows) > 1:
+    alone, semifl = (
+      [result.accuracy for result in column]
+      for column in list(zip(*rows, strict=True))[1:]
+    )
+    differences = [b - a for a, b in zip(alone, semifl, strict=True)]
+    lines.append(
+      f'| mean (standard deviation) | {_mean_and_deviation(alone)} |'
+      f' {_mean_and_deviation(semifl)} |'
+      f' {100 * statistics.mean(differences):+.1f} points | |'
+    )
+  return '\n'.join(lines)
+
+
+def _mean_and_deviation(values: Sequence[float]) -> str:
+  deviation = statistics.stdev(values)
+  return f'{statistics.mean(values):.1%} ({100 * deviation:.1f})'
+
+
+if __name__ == '__main__':
+  program.run(main)

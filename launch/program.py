@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What all programs have in common: clear errors, quiet libraries, Ctrl-C."""
+
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import sys
+
+from absl import app
+from absl import flags
+from absl import logging
+import tensorflow as tf
+
+
+class FlagError(Exception):
+  """A flag has a value that the program cannot work with."""
+
+
+@contextlib.contextmanager
+def blame(
+  flag: flags.FlagHolder, *errors: type[Exception], value: object = None
+) -> Iterator[None]:
+  """Turns errors in the `with` block into one line about a flag.
+
+  Args:
+    flag: The flag whose value is to blame.
+    *errors: The types of errors to turn.
+    value: What to call its value, if not the value itself.
+
+  Raises:
+    FlagError: If one of `errors` was raised.
+  """
+  try:
+    yield
+  except errors as error:
+    shown = flag.value if value is None else value
+    raise FlagError(f'flag --{flag.name}={shown}: {error}') from error
+
+
+def run(main: Callable[[], None]) -> None:
+  """Parses flags, runs `main` and ends the process.
+
+  The exit code is 0; 1, as absl has it, for flags that cannot be used; 130 for
+  an interrupt, as a shell has it.
+
+  Args:
+    main: The program, after its flags were parsed.
+  """
+
+  def guarded_main(argv: Sequence[str]) -> None:
+    if len(argv) > 1:
+      print(
+        f'unexpected argument {argv[1]!r}; flags are --name=value',
+        file=sys.stderr,
+      )
+      sys.exit(1)
+    # Remarks about converted functions and written files tell a user nothing.
+    tf.get_logger().setLevel('ERROR')
+    if not flags.FLAGS['verbosity'].present:
+      logging.set_verbosity(logging.WARNING)
+    try:
+      main()
+    except FlagError as error:
+      print(error, file=sys.stderr)
+      sys.exit(1)
+    except KeyboardInterrupt:
+      print(
+        '\ninterrupted; the same command goes on from the last complete'
+        ' round',
+        file=sys.stderr,
+      )
+      sys.exit(130)
+
+  app.run(guarded_main)

@@ -1,0 +1,64 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Scikit-learn's handwritten digits: 1,797 real images of 8x8 pixels.
+
+They come with the package, so this task needs no download. They are the test
+set of Alpaydin and Kaynak's "Optical Recognition of Handwritten Digits" (UCI,
+1998), written by 13 people.
+"""
+
+import functools
+
+import numpy as np
+from sklearn import datasets
+
+from tasks import image_task
+from tff_semifl.augment import keras_cv_policy
+from tff_semifl.augment import weak
+from tff_semifl.data import sources
+
+# Grey levels are 0 to 16 in the data.
+_MAX_LEVEL = 16
+# One image in five, evenly over the writers, is for testing.
+_TEST_STRIDE = 5
+
+
+def create_task() -> image_task.ImageTask:
+  """Creates the task; 1,437 training and 360 test images."""
+  # No flip: the mirror image of a digit is not a digit.
+  weak_augmentation = functools.partial(
+    weak.flip_and_crop, flip=False, padding=1
+  )
+  return image_task.ImageTask(
+    image_shape=(8, 8, 1),
+    class_names=tuple(str(digit) for digit in range(10)),
+    pixel_mean=(0.305,),
+    pixel_standard_deviation=(0.376,),
+    load=_load,
+    weak_augmentation=weak_augmentation,
+    strong_augmentation=image_task.weak_then_strong(
+      weak_augmentation,
+      # Gentler than KerasCV's default, which leaves little of 8x8 pixels.
+      keras_cv_policy.build_keras_cv_rand_augment(
+        magnitude=0.3, num_operations=2
+      ),
+    ),
+    model_depth=10,
+    model_width=2,
+    num_labeled=50,
+  )
+
+
+def _load(data_dir: str | None) -> image_task.TaskData:
+  del data_dir  # The images are part of scikit-learn.
+  digits = datasets.load_digits()
+  images = np.rint(digits.images * (255 / _MAX_LEVEL)).astype(np.uint8)
+  data = sources.LabelledImages(
+    images[..., np.newaxis], digits.target.astype(np.int32)
+  )
+  is_test = np.arange(len(data.labels)) % _TEST_STRIDE == 0
+  return image_task.TaskData(
+    train=data.select(np.flatnonzero(~is_test)),
+    test=data.select(np.flatnonzero(is_test)),
+  )

@@ -1,0 +1,86 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a learning task is: images, a model for them, and how to vary them."""
+
+from collections.abc import Callable
+import dataclasses
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+from tff_semifl.data import sources
+from tff_semifl.models import wide_resnet
+
+# (uint8 images, stateless seed) -> uint8 images.
+Augmentation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+
+
+class TaskData(NamedTuple):
+  """The images of a task.
+
+  Attributes:
+    train: To be shared out among server and clients.
+    test: To evaluate on.
+  """
+
+  train: sources.LabelledImages
+  test: sources.LabelledImages
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImageTask:
+  """An image classification task.
+
+  Attributes:
+    image_shape: Height, width and channels.
+    class_names: A name for each class, in the order of the labels.
+    pixel_mean: Mean of each channel over the training images, in 0..1.
+    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
+    load: (TFDS folder or None) -> the data. Raises
+      `sources.DataNotFoundError` if it cannot be had.
+    weak_augmentation: Small changes, for the server and for pseudo-labels.
+    strong_augmentation: Large changes, for what clients train on.
+    model_depth: Depth of the WideResNet.
+    model_width: Width of the WideResNet.
+    num_labeled: Labelled images at the server, if nobody says otherwise.
+  """
+
+  image_shape: tuple[int, int, int]
+  class_names: tuple[str, ...]
+  pixel_mean: tuple[float, ...]
+  pixel_standard_deviation: tuple[float, ...]
+  load: Callable[[str | None], TaskData]
+  weak_augmentation: Augmentation
+  strong_augmentation: Augmentation
+  model_depth: int
+  model_width: int
+  num_labeled: int
+
+  @property
+  def num_classes(self) -> int:
+    """Number of classes."""
+    return len(self.class_names)
+
+  def create_model(self, depth: int, width: int, seed: int) -> tf.keras.Model:
+    """Creates a WideResNet for the images of the task."""
+    return wide_resnet.create_wide_resnet(
+      self.image_shape,
+      self.num_classes,
+      depth=depth,
+      width=width,
+      pixel_mean=self.pixel_mean,
+      pixel_standard_deviation=self.pixel_standard_deviation,
+      seed=seed,
+    )
+
+
+def weak_then_strong(weak: Augmentation, strong: Augmentation) -> Augmentation:
+  """Returns `strong` of a fresh `weak` view, the usual strong view (C.3)."""
+
+  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    views = weak(images, random_seeds.fold_in(seed, 0))
+    return strong(views, random_seeds.fold_in(seed, 1))
+
+  return augment

@@ -1,0 +1,143 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The folder of an experiment: what a run writes, and whose folder it is."""
+
+from collections.abc import Collection, Mapping
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import subprocess
+from typing import Any
+
+import tensorflow_federated as tff
+
+_PACKAGES = (
+  'tensorflow',
+  'tensorflow-federated',
+  'tensorflow-datasets',
+  'keras-cv',
+  'numpy',
+)
+
+
+class OutputError(Exception):
+  """A folder cannot be written to, or belongs to another experiment."""
+
+
+class ExperimentFolder:
+  """`<output_dir>/<experiment_name>`, made if it is not there.
+
+  It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`.
+  """
+
+  def __init__(
+    self,
+    path: pathlib.Path,
+    flags: Mapping[str, Any],
+    may_change: Collection[str] = (),
+  ):
+    """Takes possession of a folder, new or of the same experiment.
+
+    Args:
+      path: The folder.
+      flags: All flags of the program by name, to be written down.
+      may_change: Names of flags that may have another value when the
+        experiment is resumed.
+
+    Raises:
+      OutputError: If the folder cannot be written to, or was written by an
+        experiment with other flags.
+    """
+    self.path = path
+    try:
+      path.mkdir(parents=True, exist_ok=True)
+      if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(13, 'Permission denied')
+      self._check_or_write_hparams(flags, may_change)
+    except OSError as error:
+      raise OutputError(
+        f'cannot write to {path}: {error.strerror}; choose another folder'
+      ) from error
+
+  @property
+  def export_path(self) -> pathlib.Path:
+    """Where the SavedModel goes."""
+    return self.path / 'export'
+
+  @property
+  def metrics_path(self) -> pathlib.Path:
+    """The table of metrics, one row a round."""
+    return self.path / 'metrics.csv'
+
+  def state_manager(self) -> tff.program.FileProgramStateManager:
+    """Returns the manager of the checkpoints."""
+    return tff.program.FileProgramStateManager(
+      str(self.path / 'checkpoints'), keep_total=3, keep_first=False
+    )
+
+  def metrics_manager(self) -> tff.program.CSVFileReleaseManager:
+    """Returns the manager of `metrics.csv`."""
+    return tff.program.CSVFileReleaseManager(
+      str(self.metrics_path),
+      # Writes a new file and renames it, so that no row is ever half there.
+      save_mode=tff.program.CSVSaveMode.WRITE,
+      key_fieldname='round',
+    )
+
+  def _check_or_write_hparams(
+    self, flags: Mapping[str, Any], may_change: Collection[str]
+  ) -> None:
+    path = self.path / 'hparams.json'
+    # Through JSON and back, to compare like with like.
+    flags = json.loads(json.dumps(flags))
+    if path.exists():
+      try:
+        written = json.loads(path.read_text())['flags']
+      except (ValueError, KeyError, TypeError) as error:
+        raise OutputError(
+          f'{path} is not what an experiment writes; choose another folder'
+        ) from error
+      for name in sorted({*flags, *written}.difference(may_change)):
+        if flags.get(name) != written.get(name):
+          raise OutputError(
+            f'{self.path} holds another experiment, with'
+            f' --{name}={written.get(name)} and not {flags.get(name)}; choose'
+            ' another name, or repeat its flags to resume it'
+          )
+      return
+    if any(self.path.iterdir()):
+      raise OutputError(
+        f'{self.path} is not empty and holds no experiment; choose another'
+        ' name'
+      )
+    temporary = path.with_suffix('.temporary')
+    temporary.write_text(
+      json.dumps({'flags': flags, 'versions': _versions()}, indent=2) + '\n'
+    )
+    temporary.rename(path)
+
+
+def _versions() -> dict[str, str | None]:
+  versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+  return {
+    'git_commit': _git_commit(),
+    'python': platform.python_version(),
+    **versions,
+  }
+
+
+def _git_commit() -> str | None:
+  """The commit that the program's files are of, or None outside of git."""
+  try:
+    return subprocess.run(
+      ['git', 'rev-parse', 'HEAD'],
+      cwd=pathlib.Path(__file__).parent,
+      capture_output=True,
+      check=True,
+      text=True,
+    ).stdout.strip()
+  except (OSError, subprocess.CalledProcessError):
+    return None

@@ -1,0 +1,180 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The training program: rounds, evaluation, metrics, checkpoints, resuming."""
+
+from collections.abc import Callable
+import dataclasses
+import time
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import alternating
+from tff_semifl.data import pipelines
+from tff_semifl.work import round_context
+
+
+class TestMetrics(NamedTuple):
+  """The global model on the test images, after the server's turn."""
+
+  accuracy: float
+  loss: float
+
+
+class ServerMetrics(NamedTuple):
+  """The server's training, over all its steps of the round."""
+
+  loss: float
+  accuracy: float
+
+
+class ClientMetrics(NamedTuple):
+  """The clients of the round; all 0 if there are none.
+
+  Attributes:
+    loss: Mean training loss.
+    label_ratio: Share of images whose pseudo-label was trained on.
+    pseudo_accuracy: Share of right pseudo-labels.
+    threshold_accuracy: Share of right ones among those trained on (D17).
+    num_participating: Clients whose update counted.
+  """
+
+  loss: float
+  label_ratio: float
+  pseudo_accuracy: float
+  threshold_accuracy: float
+  num_participating: float
+
+
+class RoundMetrics(NamedTuple):
+  """One row of `metrics.csv`; a field `b` of a part `a` is column `a/b`.
+
+  Scripts of users read these columns: do not rename or reorder them.
+  """
+
+  test: TestMetrics
+  server: ServerMetrics
+  client: ClientMetrics
+  learning_rate: float
+  seconds: float
+
+
+class ProgramState(NamedTuple):
+  """What a checkpoint holds.
+
+  Attributes:
+    state: The process's state after the last round.
+    round_num: The last round that was run; -1 before any.
+    accuracy: The test accuracy after it.
+    best_accuracy: The highest test accuracy so far (D16).
+  """
+
+  state: alternating.AlternatingState
+  round_num: int
+  accuracy: float
+  best_accuracy: float
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainingProgram:
+  """What to train and on what; see `train`.
+
+  Attributes:
+    process: From `compose_alternating_process`.
+    evaluation: From `build_evaluation`.
+    pseudo_label_evaluation: From `build_pseudo_label_evaluation`, or None not
+      to compare pseudo-labels with the truth.
+    server_dataset: The server's labelled images, of `pipelines.labelled_type`.
+    clients: The clients and who of them takes part in which round.
+    test_dataset: Labelled images to evaluate on.
+    total_rounds: The last round to run. Round 0 comes before the first.
+  """
+
+  process: tff.templates.IterativeProcess
+  evaluation: tff.Computation
+  pseudo_label_evaluation: tff.Computation | None
+  server_dataset: tf.data.Dataset
+  clients: pipelines.ClientPopulation
+  test_dataset: tf.data.Dataset
+  total_rounds: int
+
+
+async def train(
+  program: TrainingProgram,
+  *,
+  state_manager: tff.program.ProgramStateManager,
+  metrics_manager: tff.program.ReleaseManager,
+  on_round: Callable[[int, RoundMetrics], None],
+) -> ProgramState:
+  """Runs the rounds that have not been run yet.
+
+  After each round its metrics are released and then its state is saved, so
+  that a program that is killed at any moment loses at most the round it was
+  in: it is run again, and its metrics are written again.
+
+  Args:
+    program: What to train.
+    state_manager: Keeps `ProgramState`s, with the round as version.
+    metrics_manager: Takes `RoundMetrics`, with the round as key.
+    on_round: Called after each round with its number and its metrics.
+
+  Returns:
+    The state after the last round.
+  """
+  # The first state tells the manager what structure to load.
+  latest = ProgramState(program.process.initialize(), -1, 0.0, 0.0)
+  saved, _ = await state_manager.load_latest(latest)
+  if saved is not None:
+    latest = saved
+  for round_num in range(int(latest.round_num) + 1, program.total_rounds + 1):
+    state, metrics = _run_round(program, latest.state, round_num)
+    latest = ProgramState(
+      state=state,
+      round_num=round_num,
+      accuracy=metrics.test.accuracy,
+      best_accuracy=max(float(latest.best_accuracy), metrics.test.accuracy),
+    )
+    await metrics_manager.release(metrics, round_num)
+    await state_manager.save(latest, round_num)
+    on_round(round_num, metrics)
+  return latest
+
+
+def _run_round(
+  program: TrainingProgram,
+  state: alternating.AlternatingState,
+  round_num: int,
+) -> tuple[alternating.AlternatingState, RoundMetrics]:
+  """Runs one round and measures what came of it."""
+  start = time.monotonic()
+  pseudo_labels = {'pseudo_accuracy': 0.0, 'threshold_accuracy': 0.0}
+  if program.pseudo_label_evaluation is not None:
+    # Before the round: these are the labels that it will train on.
+    pseudo_labels = program.pseudo_label_evaluation(
+      state.global_model_weights,
+      # The views do not depend on the learning rate.
+      round_context.RoundContext(state.seed, state.round_num, np.float32(0)),
+      program.clients.datasets_with_true_labels(round_num),
+    )
+  output = program.process.next(
+    state, program.server_dataset, program.clients.datasets(round_num)
+  )
+  test = program.evaluation(
+    output.state.global_model_weights, program.test_dataset
+  )
+  metrics = RoundMetrics(
+    test=TestMetrics(**test),
+    server=ServerMetrics(**output.metrics['server']),
+    client=ClientMetrics(**output.metrics['client'], **pseudo_labels),
+    learning_rate=output.metrics['learning_rate'],
+    seconds=time.monotonic() - start,
+  )
+  return output.state, tf.nest.map_structure(_shortest, metrics)
+
+
+def _shortest(value: np.float32 | float) -> float:
+  """Returns the shortest decimal that is the same float32: 0.03, say."""
+  return float(str(value))
