@@ -1,0 +1,160 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for the choice of what runs computations."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+from unittest import mock
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import runtime
+
+_KINDS = ('in_process', 'native')
+
+
+@tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
+def _sum(values):
+  return tff.federated_sum(values)
+
+
+def _run_python(code: str) -> subprocess.CompletedProcess:
+  """Runs code in another interpreter, its output in a pipe."""
+  return subprocess.run(
+    [sys.executable, '-c', textwrap.dedent(code)],
+    capture_output=True,
+    text=True,
+    timeout=60,
+    env={
+      **os.environ,
+      'PYTHONPATH': os.pathsep.join(p for p in sys.path if p),
+      'TF_CPP_MIN_LOG_LEVEL': '3',
+    },
+  )
+
+
+class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(*_KINDS)
+  def test_is_the_default_in_the_block_and_not_after(self, kind):
+    before = tff.framework.get_context_stack().current
+    with runtime.simulation_context(kind) as context:
+      self.assertIs(tff.framework.get_context_stack().current, context)
+      self.assertEqual(_sum([1, 2]), 3)
+    self.assertIs(tff.framework.get_context_stack().current, before)
+
+  def test_closes_the_worker_whatever_happens(self):
+    with mock.patch.object(
+      runtime.Worker, 'close', autospec=True, side_effect=runtime.Worker.close
+    ) as close:
+      with self.assertRaisesRegex(ZeroDivisionError, 'as planned'):
+        with runtime.simulation_context('native'):
+          raise ZeroDivisionError('as planned')
+      close.assert_called_once()
+      self.assertFalse(close.call_args.args[0].is_running)
+
+  def test_gives_way_after_an_exception(self):
+    before = tff.framework.get_context_stack().current
+    with self.assertRaisesRegex(ZeroDivisionError, 'as planned'):
+      with runtime.simulation_context():
+        raise ZeroDivisionError('as planned')
+    self.assertIs(tff.framework.get_context_stack().current, before)
+
+  def test_blocks_may_be_nested(self):
+    with runtime.simulation_context(default_num_clients=1) as outer:
+      with runtime.simulation_context(default_num_clients=2):
+        pass
+      self.assertIs(tff.framework.get_context_stack().current, outer)
+
+  def test_unknown_kind_is_refused(self):
+    with self.assertRaisesRegex(
+      ValueError, r"\['in_process', 'native'\].*'gpu'"
+    ):
+      with runtime.simulation_context('gpu'):
+        pass
+
+  @parameterized.parameters(*_KINDS)
+  def test_arguments_reach_the_context(self, kind):
+    @tff.federated_computation
+    def count():
+      return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
+
+    with runtime.simulation_context(
+      kind, default_num_clients=3, max_concurrent_clients=2
+    ):
+      self.assertEqual(count(), 3)
+
+  def test_importing_and_leaving_is_quiet(self):
+    done = _run_python("""
+        from tff_semifl import runtime
+        import tensorflow_federated as tff
+        print(type(tff.framework.get_context_stack().current).__name__)
+    """)
+    # The import has not changed the context.
+    self.assertEqual(done.stdout, 'SyncExecutionContext\n')
+    self.assertNotIn('Traceback', done.stderr)
+    self.assertEqual(done.returncode, 0)
+
+  def test_worker_of_tff_itself_ends_with_the_interpreter(self):
+    # `run` returns when all who hold the pipe have left.
+    done = _run_python("""
+        from tff_semifl import runtime
+        import tensorflow_federated as tff
+        print(tff.tensorflow.computation(lambda: 5)())
+    """)
+    self.assertEqual(done.stdout, '5\n')
+    self.assertNotIn('Traceback', done.stderr)
+
+
+class AsyncContextTest(parameterized.TestCase, tf.test.TestCase):
+  def test_calls_may_overlap(self):
+    async def run(context):
+      return await asyncio.gather(
+        *(context.invoke(_sum, [n, n]) for n in range(4))
+      )
+
+    with runtime.simulation_context() as context:
+      found = asyncio.run(run(runtime.AsyncContext(context)))
+    self.assertEqual(found, [0, 2, 4, 6])
+
+  def test_argument_may_be_awaitable(self):
+    async def argument():
+      return [1, 2]
+
+    context = runtime.AsyncContext(runtime.InProcessContext())
+    self.assertEqual(asyncio.run(context.invoke(_sum, argument())), 3)
+
+  @parameterized.parameters(*_KINDS)
+  def test_serves_the_programs_of_tff(self, kind):
+    @tff.federated_computation(
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(np.int32, tff.CLIENTS),
+    )
+    def add_sum(state, values):
+      total = tff.federated_sum(values)
+      return tff.federated_map(
+        tff.tensorflow.computation(lambda x, y: x + y), (state, total)
+      )
+
+    async def program():
+      tff.program.check_in_federated_context()
+      state = 0
+      for _ in range(3):
+        state = add_sum(state, [1, 2])
+      return await tff.program.materialize_value(state)
+
+    with runtime.simulation_context(kind) as context:
+      tff.framework.set_default_context(
+        tff.program.NativeFederatedContext(runtime.AsyncContext(context))
+      )
+      self.assertEqual(asyncio.run(program()), 9)
+
+
+if __name__ == '__main__':
+  tf.test.main()

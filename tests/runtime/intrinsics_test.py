@@ -1,0 +1,337 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for the intrinsics of TFF, in this process."""
+
+import collections
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.runtime import compiler
+from tff_semifl.runtime import in_process
+from tff_semifl.runtime import intrinsics
+
+_INT_AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
+_FLOAT_AT_CLIENTS = tff.FederatedType(np.float32, tff.CLIENTS)
+_INT_AT_SERVER = tff.FederatedType(np.int32, tff.SERVER)
+_INTS = tff.SequenceType(np.int32)
+
+
+@tff.tensorflow.computation(np.int32)
+def _increment(x):
+  return x + 1
+
+
+@tff.tensorflow.computation(np.int32, np.int32)
+def _add(x, y):
+  return x + y
+
+
+# Not commutative: tells the order of the clients. 0, 1, 2 -> 12.
+@tff.tensorflow.computation(np.int32, np.int32)
+def _append_digit(number, digit):
+  return 10 * number + digit
+
+
+def _invoke(computation, *args, default_num_clients=3):
+  context = in_process.InProcessContext(default_num_clients=default_num_clients)
+  if len(args) > 1:
+    args = [tff.structure.Struct.unnamed(*args)]
+  return context.invoke(computation, *(args or [None]))
+
+
+class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
+  def test_map_and_apply(self):
+    at_clients = tff.federated_computation(
+      lambda x: tff.federated_map(_increment, x), _INT_AT_CLIENTS
+    )
+    at_server = tff.federated_computation(
+      lambda x: tff.federated_map(_increment, x), _INT_AT_SERVER
+    )
+    self.assertEqual(_invoke(at_clients, [1, 5]), [2, 6])
+    self.assertEqual(_invoke(at_server, 1), 2)
+
+  def test_broadcast_and_map_of_what_clients_share(self):
+    @tff.federated_computation(_INT_AT_SERVER, _INT_AT_CLIENTS)
+    def run(at_server, at_clients):
+      shared = tff.federated_broadcast(at_server)
+      return (
+        shared,
+        tff.federated_map(_increment, shared),
+        tff.federated_map(_add, (shared, at_clients)),
+        tff.federated_sum(shared),
+      )
+
+    # A map of what clients share has a result for each of them by its type.
+    self.assertEqual(_invoke(run, 10, [1, 2]), (10, [11, 11], [11, 12], 20))
+    self.assertEqual(_invoke(run, 10, []), (10, [], [], 0))
+
+  def test_map_all_equal(self):
+    intrinsic = tff.framework.Intrinsic(
+      'federated_map_all_equal',
+      tff.FunctionType(
+        tff.StructType(
+          [
+            _increment.type_signature,
+            tff.FederatedType(np.int32, tff.CLIENTS, all_equal=True),
+          ]
+        ),
+        tff.FederatedType(np.int32, tff.CLIENTS, all_equal=True),
+      ),
+    )
+    argument = tff.framework.Reference(
+      'x', tff.FederatedType(np.int32, tff.CLIENTS, all_equal=True)
+    )
+    call = tff.framework.Call(
+      intrinsic,
+      tff.framework.Struct([_increment.to_building_block(), argument]),
+    )
+    computation = tff.framework.ConcreteComputation.from_building_block(
+      tff.framework.Lambda('x', argument.type_signature, call)
+    )
+    self.assertEqual(_invoke(computation, 4), 5)
+
+  def test_eval_and_value(self):
+    @tff.federated_computation
+    def run():
+      five = tff.tensorflow.computation(lambda: 5)
+      return (
+        tff.federated_eval(five, tff.CLIENTS),
+        tff.federated_eval(five, tff.SERVER),
+        tff.federated_value(6, tff.CLIENTS),
+        tff.federated_value(7, tff.SERVER),
+      )
+
+    self.assertEqual(_invoke(run), ([5, 5, 5], 5, 6, 7))
+
+  def test_eval_at_clients_draws_for_each_client(self):
+    @tff.federated_computation
+    def run():
+      return tff.federated_eval(
+        tff.tensorflow.computation(
+          lambda: tf.random.uniform([], dtype=tf.float64)
+        ),
+        tff.CLIENTS,
+      )
+
+    self.assertLen(set(_invoke(run)), 3)
+
+  def test_zip(self):
+    @tff.federated_computation(
+      _INT_AT_CLIENTS, _FLOAT_AT_CLIENTS, _INT_AT_SERVER
+    )
+    def run(x, y, z):
+      return (
+        tff.federated_zip(collections.OrderedDict(x=x, inner=(y, x))),
+        tff.federated_zip((z, z)),
+        tff.federated_zip((tff.federated_broadcast(z), x)),
+        tff.federated_zip((tff.federated_broadcast(z),) * 2),
+      )
+
+    nested, at_server, mixed, shared = _invoke(run, [1, 2], [0.5, 1.5], 3)
+
+    self.assertEqual(
+      nested,
+      [
+        collections.OrderedDict(x=1, inner=(0.5, 1)),
+        collections.OrderedDict(x=2, inner=(1.5, 2)),
+      ],
+    )
+    self.assertEqual(at_server, (3, 3))
+    self.assertEqual(mixed, [(3, 1), (3, 2)])
+    # By its type, each client has its own.
+    self.assertEqual(shared, [(3, 3), (3, 3)])
+
+  def test_zip_of_structs_among_clients(self):
+    # As many clients as a struct has elements: the two are told apart.
+    pair_at_clients = tff.FederatedType((np.int32, np.int32), tff.CLIENTS)
+    run = tff.federated_computation(
+      lambda x, y: tff.federated_zip((x, y)), pair_at_clients, pair_at_clients
+    )
+    self.assertEqual(
+      _invoke(run, [(1, 2), (3, 4)], [(5, 6), (7, 8)]),
+      [((1, 2), (5, 6)), ((3, 4), (7, 8))],
+    )
+
+  def test_aggregate_goes_through_the_clients_in_order(self):
+    @tff.federated_computation(_INT_AT_CLIENTS)
+    def run(x):
+      return tff.federated_aggregate(
+        x, 0, _append_digit, _append_digit, _increment
+      )
+
+    self.assertEqual(_invoke(run, [1, 2, 3]), 124)
+    self.assertEqual(_invoke(run, []), 1)
+
+  def test_error_in_an_aggregation_names_the_client(self):
+    @tff.tensorflow.computation(np.int32, np.int32)
+    def add_small(total, x):
+      with tf.control_dependencies([tf.debugging.assert_less(x, 3)]):
+        return total + x
+
+    @tff.federated_computation(_INT_AT_CLIENTS)
+    def run(x):
+      return tff.federated_aggregate(x, 0, add_small, _add, _increment)
+
+    with self.assertRaisesRegex(RuntimeError, 'Client 2 .of 4'):
+      _invoke(run, [1, 2, 3, 1])
+
+  def test_sum_mean_min_max(self):
+    @tff.federated_computation(_FLOAT_AT_CLIENTS, _FLOAT_AT_CLIENTS)
+    def run(x, w):
+      return (
+        tff.federated_sum(x),
+        tff.federated_mean(x),
+        tff.federated_mean(x, w),
+        tff.federated_min(x),
+        tff.federated_max(x),
+      )
+
+    # Weighted mean: (1 * 3 + 2 * 1) / (3 + 1).
+    self.assertAllClose(
+      _invoke(run, [1.0, 2.0], [3.0, 1.0]), (3.0, 1.5, 1.25, 1.0, 2.0)
+    )
+
+  @parameterized.parameters(0, 2)
+  def test_select(self, num_keys):
+    item_type = collections.OrderedDict(z=np.int32, a=np.int32)
+
+    @tff.tensorflow.computation(
+      collections.OrderedDict(
+        z=tff.TensorType(np.int32, [3]), a=tff.TensorType(np.int32, [3])
+      ),
+      np.int32,
+    )
+    def select(table, key):
+      return collections.OrderedDict(z=table['z'][key], a=table['a'][key])
+
+    @tff.federated_computation(
+      tff.FederatedType(tff.TensorType(np.int32, [num_keys]), tff.CLIENTS),
+      _INT_AT_SERVER,
+      tff.FederatedType(select.type_signature.parameter[0], tff.SERVER),
+    )
+    def run(keys, max_key, table):
+      return tff.federated_select(keys, max_key, table, select)
+
+    keys = [np.arange(num_keys, dtype=np.int32), np.ones([num_keys], np.int32)]
+    table = collections.OrderedDict(
+      z=np.array([10, 11, 12], np.int32), a=np.array([0, 1, 2], np.int32)
+    )
+    selected = _invoke(run, keys, 3, table)
+
+    self.assertEqual(
+      run.type_signature.result.member,
+      tff.SequenceType(item_type),
+    )
+    self.assertEqual(
+      [list(dataset.as_numpy_iterator()) for dataset in selected],
+      [[dict(z=10 + k, a=k) for k in client] for client in keys],
+    )
+
+  def test_sequences(self):
+    @tff.federated_computation(_INTS)
+    def run(sequence):
+      return (
+        tff.sequence_map(_increment, sequence),
+        tff.sequence_reduce(sequence, 5, _append_digit),
+        tff.sequence_sum(sequence),
+      )
+
+    mapped, reduced, total = _invoke(run, [1, 2, 3])
+
+    self.assertEqual(list(mapped.as_numpy_iterator()), [2, 3, 4])
+    self.assertEqual(reduced, 5123)
+    self.assertEqual(total, 6)
+
+  @parameterized.named_parameters(
+    ('tuple', (1, 2)),
+    ('tuple_of_one', (1,)),
+    ('dict', collections.OrderedDict(z=1, a=2)),
+  )
+  def test_sequences_of_structs(self, element):
+    element_type = tf.nest.map_structure(lambda _: np.int32, element)
+
+    @tff.tensorflow.computation(element_type)
+    def increment(x):
+      return tf.nest.map_structure(lambda part: part + 1, x)
+
+    @tff.federated_computation(tff.SequenceType(element_type))
+    def run(sequence):
+      return tff.sequence_map(increment, sequence), tff.sequence_sum(sequence)
+
+    mapped, total = _invoke(run, [element, element])
+
+    self.assertEqual(
+      list(mapped.as_numpy_iterator()),
+      [tf.nest.map_structure(lambda x: x + 1, element)] * 2,
+    )
+    self.assertEqual(total, tf.nest.map_structure(lambda x: 2 * x, element))
+
+  @parameterized.named_parameters(
+    ('sum', lambda x: tff.federated_secure_sum(x, 5)),
+    ('sum_bitwidth', lambda x: tff.federated_secure_sum_bitwidth(x, 5)),
+  )
+  def test_secure_sum_is_refused_with_advice(self, secure_sum):
+    computation = tff.federated_computation(secure_sum, _INT_AT_CLIENTS)
+    with self.assertRaisesRegex(
+      NotImplementedError, 'replace_secure_intrinsics_with_bodies'
+    ):
+      _invoke(computation, [1, 2])
+
+  def test_advice_on_secure_sum_works(self):
+    computation = tff.federated_computation(
+      lambda x: tff.federated_secure_sum(x, 5), _INT_AT_CLIENTS
+    )
+    computation = tff.backends.test.replace_secure_intrinsics_with_bodies(
+      computation
+    )
+    self.assertEqual(_invoke(computation, [1, 2]), 3)
+
+  def test_unknown_intrinsic_is_refused(self):
+    with self.assertRaisesRegex(NotImplementedError, 'not_an_intrinsic'):
+      intrinsics.get_intrinsic('not_an_intrinsic')
+
+
+class DataTest(tf.test.TestCase):
+  def test_external_data_is_refused_with_advice(self):
+    proto = tff.tensorflow.computation(lambda: 1).to_building_block().proto
+    content = type(proto.tensorflow.graph_def)()
+    data = tff.framework.Data(content, np.int32)
+    computation = tff.framework.ConcreteComputation.from_building_block(
+      tff.framework.Lambda(None, None, data)
+    )
+    with self.assertRaisesRegex(NotImplementedError, 'external data'):
+      _invoke(computation)
+
+
+class CompilerTest(tf.test.TestCase):
+  def test_leaves_only_intrinsics_that_can_be_run(self):
+    @tff.federated_computation(_FLOAT_AT_CLIENTS, _FLOAT_AT_CLIENTS)
+    def run(x, w):
+      return (
+        tff.federated_sum(x),
+        tff.federated_mean(x, w),
+        tff.federated_min(x),
+        tff.federated_max(x),
+      )
+
+    found = set()
+
+    def visit(block):
+      if isinstance(block, tff.framework.Intrinsic):
+        found.add(block.uri)
+      return block, False
+
+    compiled = compiler.compile_computation(run)
+    tff.framework.transform_postorder(compiled.to_building_block(), visit)
+
+    self.assertIn('federated_aggregate', found)
+    for uri in found:
+      intrinsics.get_intrinsic(uri)
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,274 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for the TensorFlow code of computations."""
+
+import threading
+from unittest import mock
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import leaves
+
+
+def _leaf(computation):
+  return leaves.LeafCache().get(computation.to_building_block())
+
+
+class LeafTest(parameterized.TestCase, tf.test.TestCase):
+  def test_nests_arguments_and_results_like_their_types(self):
+    @tff.tensorflow.computation((np.int32, (np.int32, np.int32)))
+    def swap(x):
+      return (x[1][1], x[0]), x[1][0] + 1
+
+    leaf = _leaf(swap)
+
+    one, two, three = (tf.constant(n) for n in (1, 2, 3))
+    self.assertEqual(leaf([one, [two, three]]), [[3, 1], 3])
+
+  def test_works_without_parameter_and_without_result(self):
+    self.assertEqual(_leaf(tff.tensorflow.computation(lambda: 5))(None), 5)
+    self.assertEqual(_leaf(tff.tensorflow.computation(lambda: ()))(None), [])
+
+  def test_ignores_what_the_result_does_not_need(self):
+    @tff.tensorflow.computation(np.int32, np.int32)
+    def second(x, y):
+      tf.debugging.assert_equal(x, 0)
+      return y
+
+    leaf = _leaf(second)
+
+    self.assertEqual(leaf([tf.constant(1), tf.constant(2)]), 2)
+
+  def test_imports_once(self):
+    leaf = _leaf(tff.tensorflow.computation(lambda x: x + 1, np.int32))
+    with mock.patch.object(
+      tf.graph_util, 'import_graph_def', wraps=tf.graph_util.import_graph_def
+    ) as importer:
+      results = [leaf(tf.constant(n)) for n in range(3)]
+
+    self.assertEqual(results, [1, 2, 3])
+    importer.assert_called_once()
+
+  def test_threads_share_one_import(self):
+    leaf = _leaf(tff.tensorflow.computation(lambda x: x + 1, np.int32))
+    results = {}
+
+    def run(n):
+      results[n] = int(leaf(tf.constant(n)))
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
+    with mock.patch.object(
+      tf.graph_util, 'import_graph_def', wraps=tf.graph_util.import_graph_def
+    ) as importer:
+      for thread in threads:
+        thread.start()
+      for thread in threads:
+        thread.join()
+
+    self.assertEqual(results, {n: n + 1 for n in range(8)})
+    importer.assert_called_once()
+
+  def test_functions_of_two_leaves_do_not_clash(self):
+    def build(increment):
+      @tf.function
+      def same_name(x):
+        return x + increment
+
+      return tff.tensorflow.computation(same_name, np.int32)
+
+    found = [_leaf(build(n))(tf.constant(0)) for n in (1, 2)]
+
+    self.assertEqual(found, [1, 2])
+
+  def test_functions_in_functions_keep_their_meaning(self):
+    @tf.function
+    def double(x):
+      return 2 * x
+
+    @tff.tensorflow.computation(np.int32)
+    def branch_in_loop(n):
+      # 0 -> 1 -> 2 -> 4 -> 8: doubles what is positive, else adds one.
+      return tf.while_loop(
+        lambda i, _: i < n,
+        lambda i, x: (i + 1, tf.cond(x > 0, lambda: double(x), lambda: x + 1)),
+        (0, 0),
+      )[1]
+
+    self.assertEqual(_leaf(branch_in_loop)(tf.constant(4)), 8)
+
+  def test_gradient_through_a_function(self):
+    @tff.tensorflow.computation(np.float32)
+    def slope(x):
+      @tf.function
+      def cube(y):
+        return y**3
+
+      with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = cube(x)
+      return tape.gradient(y, x)
+
+    self.assertAllClose(_leaf(slope)(tf.constant(2.0)), 12.0)  # 3 * 2^2
+
+  def test_datasets_pass_as_variants(self):
+    @tff.tensorflow.computation(tff.SequenceType(np.int32))
+    def increment_and_sum(dataset):
+      dataset = dataset.map(lambda x: x + 1)
+      return dataset, dataset.reduce(0, lambda x, y: x + y)
+
+    variant = tf.data.experimental.to_variant(
+      tf.data.Dataset.from_tensor_slices([1, 2])
+    )
+    dataset, total = _leaf(increment_and_sum)(variant)
+
+    self.assertEqual(total, 5)  # (1 + 1) + (2 + 1)
+    self.assertEqual(dataset.dtype, tf.variant)
+
+  def test_variables_are_fresh_at_each_call(self):
+    @tff.tensorflow.computation(np.int32)
+    def accumulate(x):
+      variable = tf.Variable(10)
+
+      @tf.function
+      def add():
+        variable.assign_add(x)
+        return variable.read_value()
+
+      return add()
+
+    leaf = _leaf(accumulate)
+
+    self.assertEqual([int(leaf(tf.constant(1))) for _ in range(3)], [11] * 3)
+
+  def test_variables_may_depend_on_each_other(self):
+    @tff.tensorflow.computation
+    def chain():
+      first = tf.Variable(3)
+      with tf.control_dependencies([first.initializer]):
+        second = tf.Variable(first.read_value() * 2)
+      return first.read_value(), second.read_value()
+
+    self.assertEqual(_leaf(chain)(None), [3, 6])
+
+  def test_static_tables_are_initialized(self):
+    @tff.tensorflow.computation(tff.TensorType(np.str_, [None]))
+    def look_up(keys):
+      table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(['a', 'b'], [1, 2]), -1
+      )
+      return table.lookup(keys)
+
+    leaf = _leaf(look_up)
+
+    for _ in range(2):
+      self.assertAllEqual(leaf(tf.constant(['b', 'x'])), [2, -1])
+
+  def test_mutable_tables_are_fresh_at_each_call(self):
+    @tff.tensorflow.computation(np.int32)
+    def insert(key):
+      table = tf.lookup.experimental.MutableHashTable(tf.int32, tf.int32, -1)
+      with tf.control_dependencies([table.insert(key, 1)]):
+        return table.size()
+
+    leaf = _leaf(insert)
+
+    # A table that outlived the call would grow.
+    self.assertEqual([int(leaf(tf.constant(n))) for n in range(3)], [1] * 3)
+
+  def test_unseeded_random_numbers_are_fresh_at_each_call(self):
+    leaf = _leaf(
+      tff.tensorflow.computation(
+        lambda: tf.random.uniform([], dtype=tf.float64)
+      )
+    )
+
+    self.assertLen({float(leaf(None)) for _ in range(5)}, 5)
+
+  def test_stateless_random_numbers_are_those_of_eager_tensorflow(self):
+    def draw(seed):
+      return tf.random.stateless_uniform([3], seed)
+
+    leaf = _leaf(
+      tff.tensorflow.computation(draw, tff.TensorType(np.int32, [2]))
+    )
+
+    self.assertAllEqual(leaf(tf.constant([1, 2])), draw([1, 2]))
+
+  def test_python_code_runs_in_this_process(self):
+    calls = []
+
+    def record(x):
+      calls.append(int(x))
+      return x
+
+    leaf = _leaf(
+      tff.tensorflow.computation(
+        lambda x: tf.numpy_function(record, [x], tf.int32), np.int32
+      )
+    )
+
+    leaf(tf.constant(7))
+
+    self.assertEqual(calls, [7])
+
+  def test_error_has_the_type_and_the_message(self):
+    @tff.tensorflow.computation(np.int32)
+    def check(x):
+      with tf.control_dependencies(
+        [tf.debugging.assert_positive(x, message='x must be positive')]
+      ):
+        return tf.identity(x)
+
+    with self.assertRaisesRegex(
+      errors.ComputationError,
+      r'(?s)\(int32 -> int32\) failed: .*x must be positive',
+    ) as context:
+      _leaf(check)(tf.constant(-1))
+    self.assertIsInstance(
+      context.exception.__cause__, tf.errors.InvalidArgumentError
+    )
+
+  def test_iterator_that_would_keep_its_position_is_refused(self):
+    @tff.tensorflow.computation
+    def first():
+      dataset = tf.data.Dataset.range(3)
+      return tf.compat.v1.data.make_one_shot_iterator(dataset).get_next()
+
+    with self.assertRaisesRegex(NotImplementedError, r'iter\(dataset\)'):
+      _leaf(first)(None)
+
+
+class LeafCacheTest(tf.test.TestCase):
+  def test_equal_graphs_share_a_leaf_while_it_is_in_use(self):
+    def build(increment):
+      return tff.tensorflow.computation(
+        lambda x: x + increment, np.int32
+      ).to_building_block()
+
+    cache = leaves.LeafCache()
+    one = cache.get(build(1))
+
+    self.assertIs(cache.get(build(1)), one)
+    self.assertIsNot(cache.get(build(2)), one)
+    self.assertLen(cache, 1)
+
+  def test_code_of_another_kind_is_refused(self):
+    block = tff.tensorflow.computation(lambda: 1).to_building_block()
+    proto = type(block.proto)(type=block.proto.type)
+    proto.xla.SetInParent()
+
+    with self.assertRaisesRegex(NotImplementedError, "'xla'"):
+      leaves.LeafCache().get(
+        tff.framework.CompiledComputation(
+          proto, type_signature=block.type_signature
+        )
+      )
+
+
+if __name__ == '__main__':
+  tf.test.main()

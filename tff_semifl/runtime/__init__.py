@@ -1,0 +1,25 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What runs the computations: this process, or a worker of TFF.
+
+The only room that may use TFF's private modules.
+"""
+
+from tff_semifl.runtime.contexts import AsyncContext
+from tff_semifl.runtime.contexts import simulation_context
+from tff_semifl.runtime.errors import ComputationError
+from tff_semifl.runtime.errors import WorkerError
+from tff_semifl.runtime.in_process import InProcessContext
+from tff_semifl.runtime.native import NativeContext
+from tff_semifl.runtime.worker import Worker
+
+__all__ = (
+  'AsyncContext',
+  'ComputationError',
+  'InProcessContext',
+  'NativeContext',
+  'Worker',
+  'WorkerError',
+  'simulation_context',
+)

@@ -1,0 +1,68 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The clients of one call, and how work is shared out among them."""
+
+from collections.abc import Callable
+from concurrent import futures
+from typing import Any
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import values
+
+
+class Cohort:
+  """A number of clients and the threads that do their work.
+
+  Attributes:
+    size: The number of clients.
+  """
+
+  def __init__(self, size: int, threads: futures.Executor | None = None):
+    """Initializes the cohort.
+
+    Args:
+      size: The number of clients.
+      threads: Where the clients run; `None` runs one after the other in the
+        calling thread.
+    """
+    self.size = size
+    self._threads = threads
+
+  def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
+    """Applies a function to what each client has.
+
+    Args:
+      fn: The function.
+      value: A value at the clients, see `values`.
+
+    Returns:
+      The results, in the order of the clients.
+
+    Raises:
+      errors.ComputationError: The function failed; the message has the number
+        of the client.
+    """
+
+    def run(client, member):
+      return self.run_for(client, fn, member)
+
+    members = self.members(value)
+    # The results of both come in order, whatever the order of the work.
+    map_fn = map if self._threads is None else self._threads.map
+    return tuple(map_fn(run, range(self.size), members))
+
+  def members(self, value: Any) -> tuple[Any, ...]:
+    """Returns what each client has, one by one."""
+    if isinstance(value, values.AllEqual):
+      return (value.member,) * self.size
+    return value
+
+  def run_for(self, client: int, fn: Callable[[Any], Any], value: Any) -> Any:
+    """Applies a function, and names the client if that fails."""
+    try:
+      return fn(value)
+    except Exception as error:
+      raise errors.ComputationError(
+        f'Client {client} (of {self.size}, counted from 0): {error}'
+      ) from error

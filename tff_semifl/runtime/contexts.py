@@ -1,0 +1,136 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Chooses what runs the computations of TFF.
+
+with runtime.simulation_context('in_process'):
+  state = process.initialize()
+  output = process.next(state, client_datasets)
+"""
+
+import asyncio
+import atexit
+from collections.abc import Iterator
+import contextlib
+import gc
+import inspect
+import signal
+from typing import Any, Literal
+
+import tensorflow_federated as tff
+
+from tff_semifl.runtime import in_process
+from tff_semifl.runtime import native
+from tff_semifl.runtime import worker as worker_lib
+
+Kind = Literal['in_process', 'native']
+
+
+@contextlib.contextmanager
+def simulation_context(
+  kind: Kind = 'in_process',
+  *,
+  default_num_clients: int = 0,
+  max_concurrent_clients: int | None = None,
+) -> Iterator[tff.framework.SyncContext]:
+  """Runs the computations called in the `with` block.
+
+  Becomes TFF's default context of this thread, and gives way to the former
+  one at the end of the block, however that ends.
+
+  Args:
+    kind: `in_process` runs computations with the TensorFlow of this process,
+      on its devices; `native` in a worker process of TFF, on the CPU.
+    default_num_clients: The number of clients of a computation none of whose
+      arguments tells it.
+    max_concurrent_clients: How many clients may work at the same time. By
+      default one in process, no limit in the worker.
+
+  Yields:
+    The context.
+
+  Raises:
+    ValueError: There is no such kind.
+    errors.WorkerError: The worker did not start.
+  """
+  if kind not in _CREATORS:
+    raise ValueError(
+      f'Expected `kind` to be one of {sorted(_CREATORS)}, found {kind!r}.'
+    )
+  former = tff.framework.get_context_stack().current
+  with _CREATORS[kind](default_num_clients, max_concurrent_clients) as context:
+    tff.framework.set_default_context(context)
+    try:
+      yield context
+    finally:
+      tff.framework.set_default_context(former)
+
+
+@contextlib.contextmanager
+def _in_process(default_num_clients, max_concurrent_clients):
+  context = in_process.InProcessContext(
+    default_num_clients=default_num_clients,
+    max_concurrent_clients=max_concurrent_clients or 1,
+  )
+  with contextlib.closing(context):
+    yield context
+
+
+@contextlib.contextmanager
+def _native(default_num_clients, max_concurrent_clients):
+  worker = worker_lib.Worker(
+    max_concurrent_computation_calls=max_concurrent_clients or -1
+  )
+  with contextlib.closing(worker):
+    yield native.NativeContext(worker, default_num_clients=default_num_clients)
+
+
+_CREATORS = {'in_process': _in_process, 'native': _native}
+
+
+class AsyncContext(tff.framework.AsyncContext):
+  """Offers a synchronous context to code that awaits results.
+
+  For the programs of TFF:
+
+    tff.framework.set_default_context(
+        tff.program.NativeFederatedContext(runtime.AsyncContext(context))
+    )
+  """
+
+  def __init__(self, context: tff.framework.SyncContext):
+    """Initializes the context.
+
+    Args:
+      context: What runs the computations. Calls come from other threads.
+    """
+    self._context = context
+
+  async def invoke(self, comp: Any, arg: Any) -> Any:
+    """Runs a computation, in a thread, so that others may be awaited.
+
+    Args:
+      comp: The computation.
+      arg: Its argument, or an awaitable for it.
+
+    Returns:
+      The result.
+    """
+    if inspect.isawaitable(arg):
+      arg = await arg
+    return await asyncio.to_thread(self._context.invoke, comp, arg)
+
+
+@atexit.register
+def _discard_default_context() -> None:
+  """Drops the default context while the interpreter is whole.
+
+  The context that TFF sets at its import stops its worker, if it has one, when
+  it is collected. If that is left to the end of the interpreter it fails with
+  a traceback, and the worker stays.
+  """
+  # That worker is asked to end by SIGINT, and awaited. It ignores the signal if
+  # this process did when it was started: better an orphan than no end.
+  if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+    tff.framework.set_default_context(in_process.InProcessContext())
+    gc.collect()

@@ -1,0 +1,142 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A context of TFF that runs computations in this process.
+
+TFF's own contexts send every computation and every value to a worker process,
+and the worker in TFF's wheel has no GPU support. This one uses the TensorFlow
+of this process and its devices, and copies nothing:
+
+  computation --compiler--> building blocks --interpreter--> Python functions
+    --leaves--> TensorFlow functions, called with eager tensors
+"""
+
+from concurrent import futures
+import threading
+from typing import Any
+import weakref
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import compiler
+from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import leaves
+from tff_semifl.runtime import values
+
+
+class InProcessContext(tff.framework.SyncContext):
+  """Runs computations with the TensorFlow of this process.
+
+  A computation is compiled at its first call; later calls, with whatever
+  number of clients, find everything ready for as long as the computation
+  lives. The context may be used by several threads at once.
+
+  Results do not depend on `max_concurrent_clients`: they come in the order of
+  the clients and are aggregated in that order.
+  """
+
+  def __init__(
+    self, *, default_num_clients: int = 0, max_concurrent_clients: int = 1
+  ):
+    """Initializes the context.
+
+    Args:
+      default_num_clients: The number of clients of a computation none of whose
+        arguments tells it.
+      max_concurrent_clients: The number of clients that may work at the same
+        time, in as many threads. One client uses all cores where TensorFlow's
+        operations do.
+
+    Raises:
+      ValueError: A number is out of range.
+    """
+    if default_num_clients < 0:
+      raise ValueError(
+        f'Expected `default_num_clients` >= 0, found {default_num_clients}.'
+      )
+    if max_concurrent_clients < 1:
+      raise ValueError(
+        'Expected `max_concurrent_clients` >= 1, found '
+        f'{max_concurrent_clients}.'
+      )
+    self._default_num_clients = default_num_clients
+    self._threads = (
+      futures.ThreadPoolExecutor(max_concurrent_clients, 'client')
+      if max_concurrent_clients > 1
+      else None
+    )
+    self._leaves = leaves.LeafCache()
+    # By identity: to hash a computation is to serialize it, weights and all.
+    self._compiled: dict[int, interpreter.Evaluate] = {}
+    self._compile_lock = threading.RLock()
+
+  def close(self) -> None:
+    """Ends the threads of the context."""
+    if self._threads is not None:
+      self._threads.shutdown()
+
+  def invoke(self, comp: tff.framework.ConcreteComputation, arg: Any) -> Any:
+    """Runs a computation.
+
+    Args:
+      comp: The computation.
+      arg: Its argument; `None` if it has no parameter.
+
+    Returns:
+      The result as TFF's own contexts return it: NumPy arrays in the Python
+      containers of the computation's type.
+
+    Raises:
+      TypeError: The argument is not of the type of the parameter.
+      ValueError: Parts of the argument speak of different numbers of clients.
+      errors.ComputationError: TensorFlow reported an error.
+      RuntimeError: The call is in a graph of TensorFlow 1.
+    """
+    # Whoever calls may be tracing a function; here everything is eager.
+    with tf.init_scope():
+      if not tf.executing_eagerly():
+        raise RuntimeError(
+          'Please call computations outside of `tf.Graph().as_default()`.'
+        )
+      parameter_type = comp.type_signature.parameter
+      cohort = cohorts.Cohort(
+        self._num_clients(arg, parameter_type), self._threads
+      )
+      function = self._embed_function(comp, cohort)
+      if parameter_type is None:
+        result = function(None)
+      else:
+        result = function(
+          values.embed(
+            arg,
+            parameter_type,
+            lambda inner: self._embed_function(inner, cohort),
+          )
+        )
+      return values.extract(result, comp.type_signature.result)
+
+  def _num_clients(self, arg, parameter_type):
+    if parameter_type is None:
+      return self._default_num_clients
+    counts = values.count_clients(arg, parameter_type)
+    if len(counts) > 1:
+      raise ValueError(
+        'The arguments at the clients are for different numbers of clients: '
+        f'{sorted(counts)}. The type of the argument is {parameter_type}.'
+      )
+    return counts.pop() if counts else self._default_num_clients
+
+  def _embed_function(self, comp, cohort):
+    """Returns the computation as a function between runtime values."""
+    with self._compile_lock:
+      evaluate = self._compiled.get(id(comp))
+      if evaluate is None:
+        evaluate = interpreter.build_evaluate(
+          compiler.compile_computation(comp).to_building_block(), self._leaves
+        )
+        self._compiled[id(comp)] = evaluate
+        # Ids are used again.
+        weakref.finalize(comp, self._compiled.pop, id(comp), None)
+    return evaluate(interpreter.Scope(cohort, {}))

@@ -1,0 +1,267 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values on their way into the runtime and out of it.
+
+Inside, a tensor is an eager `tf.Tensor`, a dataset the variant tensor that
+stands for it, a struct a list, a function a callable of one argument, a value
+at the server its member, and a value at the clients either a tuple with one
+member per client or an `AllEqual`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# The checks and conversions that TFF's own contexts apply to arguments and
+# results. TFF does not export them; to share them is to behave alike.
+from tensorflow_federated.python.core.impl.compiler import array
+from tensorflow_federated.python.core.impl.types import type_conversions
+from tensorflow_federated.python.core.impl.utils import tensorflow_utils
+
+
+class AllEqual(NamedTuple):
+  """A value that all clients share, however many there are.
+
+  Attributes:
+    member: What each client has.
+  """
+
+  member: Any
+
+
+def count_clients(value: Any, value_type: tff.Type) -> set[int]:
+  """Returns the numbers of clients that the parts of an argument speak of.
+
+  Args:
+    value: The argument as the user gave it.
+    value_type: Its type.
+
+  Returns:
+    A set with one number if the argument is consistent, none if nothing in it
+    depends on the number of clients, several if it is inconsistent.
+
+  Raises:
+    TypeError: A value at the clients is not a list.
+  """
+  if isinstance(value_type, tff.FederatedType):
+    if value_type.all_equal:
+      return set()
+    if not isinstance(value, (list, tuple)):
+      raise TypeError(
+        f'Expected a list with one value per client for {value_type}, found '
+        f'{type(value)}.'
+      )
+    return {len(value)}
+  if isinstance(value_type, tff.StructType):
+    return set().union(
+      *(count_clients(v, t) for v, t in _struct_items(value, value_type))
+    )
+  return set()
+
+
+def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
+  """Converts a value of the user to one of the runtime.
+
+  Args:
+    value: The value: arrays, tensors, numbers, strings, datasets or lists of
+      elements, Python containers of these, lists for values at clients.
+    value_type: Its type.
+    embed_function: How to convert a computation that is itself an argument.
+
+  Returns:
+    The value as the runtime has it.
+
+  Raises:
+    TypeError: The value is not of the type.
+  """
+  if isinstance(value_type, tff.TensorType):
+    return _embed_tensor(value, value_type)
+  if isinstance(value_type, tff.SequenceType):
+    return _embed_sequence(value, value_type)
+  if isinstance(value_type, tff.StructType):
+    return [
+      embed(v, t, embed_function) for v, t in _struct_items(value, value_type)
+    ]
+  if isinstance(value_type, tff.FederatedType):
+    if not value_type.all_equal:
+      return tuple(embed(v, value_type.member, embed_function) for v in value)
+    member = embed(value, value_type.member, embed_function)
+    return AllEqual(member) if value_type.placement is tff.CLIENTS else member
+  if isinstance(value_type, tff.FunctionType) and isinstance(
+    value, tff.framework.ConcreteComputation
+  ):
+    value_type.check_assignable_from(value.type_signature)
+    return embed_function(value)
+  raise TypeError(f'A {type(value)} cannot be passed as {value_type}.')
+
+
+def extract(value: Any, value_type: tff.Type) -> Any:
+  """Converts a result of the runtime to what TFF's contexts return.
+
+  Args:
+    value: The result.
+    value_type: Its type, with the Python containers to restore.
+
+  Returns:
+    NumPy arrays and scalars, `bytes`, datasets, in Python containers.
+  """
+  return type_conversions.type_to_py_container(
+    _to_struct(value, value_type, lambda tensor: tensor.numpy()), value_type
+  )
+
+
+def to_element(value: Any, element_type: tff.Type) -> Any:
+  """Converts a value of the runtime to an element of a dataset.
+
+  Args:
+    value: A tensor or a struct of tensors.
+    element_type: Its type.
+
+  Returns:
+    The tensors in the containers that `to_dataset` gives to this type.
+  """
+  return type_conversions.type_to_py_container(
+    _to_struct(value, element_type, lambda tensor: tensor), element_type
+  )
+
+
+def to_element_spec(element_type: tff.Type) -> Any:
+  """Returns the `element_spec` of a dataset with elements of this type."""
+  return type_conversions.type_to_tf_structure(element_type)
+
+
+def to_dataset(variant: tf.Tensor, element_type: tff.Type) -> tf.data.Dataset:
+  """Returns the dataset that a variant tensor stands for.
+
+  Args:
+    variant: The variant tensor.
+    element_type: The type of the elements.
+
+  Returns:
+    A dataset whose elements have the containers of the type.
+  """
+  return tf.data.experimental.from_variant(
+    variant, to_element_spec(element_type)
+  )
+
+
+def _struct_items(value: Any, value_type: tff.StructType):
+  """Returns the parts of a struct, each with its type."""
+  parts = tff.structure.from_container(value)
+  if len(parts) != len(value_type):
+    raise TypeError(
+      f'Expected {len(value_type)} elements for {value_type}, found '
+      f'{len(parts)}.'
+    )
+  items = []
+  for (name, part), (type_name, part_type) in zip(
+    tff.structure.iter_elements(parts),
+    tff.structure.iter_elements(value_type),
+    strict=True,
+  ):
+    if name not in (None, type_name):
+      raise TypeError(
+        f'Expected an element {type_name!r} for {value_type}, found {name!r}.'
+      )
+    items.append((part, part_type))
+  return items
+
+
+def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
+  """Returns an eager tensor; tensors of the right dtype are not copied."""
+  if isinstance(value, tf.Variable):
+    value = value.read_value()
+  dtype = value_type.dtype.type
+  tf_dtype = tf.dtypes.as_dtype(tf.string if dtype is np.str_ else dtype)
+  if isinstance(value, tf.Tensor) and value.dtype == tf_dtype:
+    if not tf.TensorShape(value_type.shape).is_compatible_with(value.shape):
+      raise TypeError(f'Expected {value_type}, found shape {value.shape}.')
+    return value
+  if tf.is_tensor(value):
+    value = value.numpy()
+  elif isinstance(value, (list, tuple)):
+    parts = tf.nest.flatten(value)
+    if not all(array.is_compatible_dtype(part, dtype) for part in parts):
+      raise TypeError(f'Expected {value_type}, found {value!r}.')
+    value = np.asarray(value, object if dtype is np.str_ else dtype)
+  if not array.is_compatible_dtype(value, dtype):
+    raise TypeError(
+      f'Expected {value_type}, found dtype '
+      f'{getattr(value, "dtype", type(value))}.'
+    )
+  if not array.is_compatible_shape(value, value_type.shape):
+    raise TypeError(f'Expected {value_type}, found shape {np.shape(value)}.')
+  return tf.constant(value, tf_dtype)
+
+
+def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
+  """Returns the variant tensor of a dataset or of a list of elements."""
+  if isinstance(value, list):
+    value = tensorflow_utils.make_data_set_from_elements(
+      None, value, value_type.element
+    )
+  if not isinstance(value, tf.data.Dataset):
+    raise TypeError(
+      f'Expected a dataset or a list for {value_type}, found {type(value)}.'
+    )
+  found_type = tff.SequenceType(
+    tff.types.tensorflow_to_type(value.element_spec)
+  )
+  if not value_type.is_assignable_from(found_type):
+    raise TypeError(f'Expected {value_type}, found {found_type}.')
+  return tf.data.experimental.to_variant(
+    _to_containers(value, value_type.element)
+  )
+
+
+def _to_containers(dataset, element_type):
+  """Gives the elements the containers of the type.
+
+  A variant holds the parts of an element in the order of `tf.nest`: of its
+  names for a dictionary, of its fields for a named tuple.
+
+  Args:
+    dataset: A dataset with elements of the type but perhaps other containers.
+    element_type: The type of the elements.
+
+  Returns:
+    The dataset, or one with the same elements in the containers of the type.
+  """
+  spec = dataset.element_spec
+  try:
+    tf.nest.assert_same_structure(spec, to_element_spec(element_type))
+    return dataset
+  except (TypeError, ValueError):
+    # `tf.data` hands over the parts of a tuple as so many arguments.
+    is_tuple = type(spec) is tuple  # Not so for a named tuple.
+
+    def convert(*parts):
+      element = embed(parts if is_tuple else parts[0], element_type)
+      return to_element(element, element_type)
+
+    return dataset.map(convert)
+
+
+def _to_struct(value: Any, value_type: tff.Type, tensor_fn: Any) -> Any:
+  """Returns the value in `tff.structure.Struct`s, with `tensor_fn` applied."""
+  if isinstance(value_type, tff.TensorType):
+    return tensor_fn(value)
+  if isinstance(value_type, tff.SequenceType):
+    return to_dataset(value, value_type.element)
+  if isinstance(value_type, tff.StructType):
+    return tff.structure.Struct(
+      (name, _to_struct(part, part_type, tensor_fn))
+      for part, (name, part_type) in zip(
+        value, tff.structure.iter_elements(value_type), strict=True
+      )
+    )
+  if isinstance(value_type, tff.FederatedType):
+    if isinstance(value, AllEqual):
+      value = value.member
+    if value_type.all_equal:
+      return _to_struct(value, value_type.member, tensor_fn)
+    return [_to_struct(m, value_type.member, tensor_fn) for m in value]
+  raise TypeError(f'A value of type {value_type} cannot be returned.')
