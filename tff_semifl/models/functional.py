@@ -80,13 +80,15 @@ def from_keras(model: tf.keras.Model) -> ImageClassifier:
         ' its weights in training. Use StaticBatchNormalization or'
         ' GroupNormalization.'
       )
+  creation_order = _creation_order(model)
   batch_moments = None
   if any(
     isinstance(layer, static_batch_norm.StaticBatchNormalization)
     for layer in model.layers
   ):
+    with_moments = static_batch_norm.create_moments_model(model)
     outputs = _pure_function(
-      static_batch_norm.create_moments_model(model), training=True
+      with_moments, _creation_order(with_moments), training=True
     )
 
     def batch_moments(
@@ -99,8 +101,8 @@ def from_keras(model: tf.keras.Model) -> ImageClassifier:
       tuple(w.numpy() for w in model.trainable_weights),
       tuple(w.numpy() for w in model.non_trainable_weights),
     ),
-    train_logits=_pure_function(model, training=True),
-    logits=_pure_function(model, training=False),
+    train_logits=_pure_function(model, creation_order, training=True),
+    logits=_pure_function(model, creation_order, training=False),
     batch_moments=batch_moments,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
@@ -108,11 +110,10 @@ def from_keras(model: tf.keras.Model) -> ImageClassifier:
 
 
 def _pure_function(
-  model: tf.keras.Model, *, training: bool
+  model: tf.keras.Model, creation_order: Sequence[int], *, training: bool
 ) -> Callable[[ModelWeights, tf.Tensor], tf.Tensor | list[tf.Tensor]]:
   """Returns `model` as a function of (weights, images)."""
   weights = [*model.trainable_weights, *model.non_trainable_weights]
-  creation_order = _creation_order(model)
 
   @tf.function(
     input_signature=[
@@ -124,13 +125,8 @@ def _pure_function(
   def call(values: Sequence[tf.Tensor], images: tf.Tensor) -> tf.Tensor:
     # Keras asks for variables while it builds the clone and is handed the
     # tensors in their place, so that there are no variables at all.
-    remaining = iter(creation_order)
-
-    def tensor_for_variable(_, **kwargs) -> tf.Tensor:
-      index = next(remaining)
-      return kwargs['initial_value'] if index is None else values[index]
-
-    with tf.variable_creator_scope(tensor_for_variable):
+    in_order = iter([values[index] for index in creation_order])
+    with tf.variable_creator_scope(lambda _, **kwargs: next(in_order)):
       clone = tf.keras.models.clone_model(model)
     return clone(images, training=training)
 
@@ -146,12 +142,11 @@ def _pure_function(
   return pure_function
 
 
-def _creation_order(model: tf.keras.Model) -> list[int | None]:
+def _creation_order(model: tf.keras.Model) -> list[int]:
   """Which weight is created first, second, ... when `model` is cloned.
 
   Returns:
-    Indices into the trainable weights followed by the non-trainable ones; None
-    for the batch counters of `fit`, which every Keras model has.
+    Indices into the trainable weights followed by the non-trainable ones.
 
   Raises:
     ValueError: If a clone does not create each weight of the model once.
@@ -166,10 +161,10 @@ def _creation_order(model: tf.keras.Model) -> list[int | None]:
     clone = tf.keras.models.clone_model(model)
   weights = [*clone.trainable_weights, *clone.non_trainable_weights]
   position = {w.ref(): index for index, w in enumerate(weights)}
-  order = [position.get(variable.ref()) for variable in created]
-  if sorted(i for i in order if i is not None) != list(
-    range(len(model.weights))
-  ):
+  # The others are the batch counters of `fit`, which every Keras model has but
+  # does not create inside a function.
+  order = [position[v.ref()] for v in created if v.ref() in position]
+  if sorted(order) != list(range(len(model.weights))):
     raise ValueError(
       f'The model has {len(model.weights)} weights, but a clone of it'
       f' {len(weights)}: layers must not share weights.'

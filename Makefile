@@ -1,0 +1,67 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+# Flags for the demonstration, and which tests to run:
+#   make demo FLAGS='--total_rounds=3'
+#   make test TESTS=tests/augment
+FLAGS ?=
+TESTS ?= tests
+
+# TensorFlow's remarks about the machine hide what a run says.
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+
+# Later releases of other packages reject what TensorFlow Federated 0.87.0 pins,
+# so the lock knows only what was there on this day. The oldest Python that we
+# support is named; the result holds for 3.11 too.
+RESOLVE := --override overrides.txt --exclude-newer 2024-11-01 \
+  --python-version 3.10 --python-platform x86_64-manylinux_2_31
+
+.PHONY: help
+help: ## Say what can be made.
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: venv ## Train on a small task, from start to exported model.
+	.venv/bin/python -m launch.demo $(FLAGS)
+
+.PHONY: test
+test: venv ## Run the tests.
+	.venv/bin/python -m pytest $(TESTS)
+
+.PHONY: lint
+lint: venv ## Check format and style.
+	.venv/bin/python -m ruff format --check .
+	.venv/bin/python -m ruff check .
+
+.PHONY: format
+format: venv ## Format the code, and mend what can be mended.
+	.venv/bin/python -m ruff check --fix-only .
+	.venv/bin/python -m ruff format .
+
+.PHONY: venv
+venv: ## Make .venv as requirements.txt says; the others do it themselves.
+	@./install.sh
+
+# Uses uv, from an environment of its own where there is none on PATH.
+.PHONY: lock
+lock: ## Make requirements.txt anew.
+	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
+	uv=$$(command -v uv) || { \
+	  uv="$$scratch/uv/bin/uv"; \
+	  "$${PYTHON:-python3}" -m venv "$$scratch/uv"; \
+	  "$$scratch/uv/bin/python" -m pip install --quiet \
+	    --disable-pip-version-check uv; \
+	}; \
+	"$$uv" pip compile --quiet --no-header $(RESOLVE) requirements.in \
+	  -o "$$scratch/requirements.txt"; \
+	{ \
+	  echo '# Made by `make lock`; do not edit. Install it with --no-deps.'; \
+	  echo '# Options: $(RESOLVE)'; \
+	  echo "# Inputs: $$(cat requirements.in overrides.txt | sha256sum)"; \
+	  cat "$$scratch/requirements.txt"; \
+	} >requirements.txt
+
+.PHONY: clean
+clean: ## Remove .venv and what tools leave behind.
+	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,302 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL as a whole: types, whole rounds in NumPy, both runtimes."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import fix_mix_reference
+from tests import linear_reference
+from tff_semifl import random_seeds
+from tff_semifl import runtime
+from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import semifl
+
+_SEED = 11
+_TOTAL_ROUNDS = 10
+_LEARNING_RATE = 0.3
+# Some images of each client are above it, some below.
+_THRESHOLD = 0.4
+
+
+def _build(**overrides):
+  arguments = {
+    'weak_augmentation': linear_reference.unchanged,
+    'strong_augmentation': linear_reference.unchanged,
+    'total_rounds': _TOTAL_ROUNDS,
+    'server_batch_size': 2,
+    'seed': _SEED,
+    'client_epochs': 2,
+    'server_epochs': 2,
+    'client_batch_size': 3,
+    'confidence_threshold': _THRESHOLD,
+    'learning_rate': _LEARNING_RATE,
+  }
+  return semifl.build_semifl(
+    linear_reference.create_classifier(), **(arguments | overrides)
+  )
+
+
+def _learning_rate(round_num):
+  return _LEARNING_RATE * (1 + np.cos(np.pi * (round_num - 1) / 10)) / 2
+
+
+class _Problem:
+  """Five labelled images and three clients with four to six each."""
+
+  def __init__(self):
+    self.images = linear_reference.create_images(5, seed=1)
+    self.labels = np.array([0, 1, 2, 1, 0])
+    self.server_data = linear_reference.labelled_dataset(
+      self.images, self.labels
+    )
+    self.clients = [
+      (client_id, linear_reference.create_images(4 + client_id, seed=client_id))
+      for client_id in range(3)
+    ]
+
+  def client_data(self, client_ids):
+    return [
+      linear_reference.client_dataset(*self.clients[client_id])
+      for client_id in client_ids
+    ]
+
+
+class ComputationTest(absltest.TestCase):
+  def test_types(self):
+    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
+    state = (
+      f'<global_model_weights={weights},distributor=<>,client_work=<>,'
+      'aggregator=<value_sum_process=<>,weight_sum_process=<>>,'
+      'finalizer=<learning_rate=float32,momentum=float32,'
+      'accumulator=<float32[4,3],float32[3]>>,'
+      'server_work=<learning_rate=float32,'
+      'accumulator=<float32[4,3],float32[3]>>,'
+      'round_num=int32,seed=int32>@SERVER'
+    )
+    process = _build()
+    self.assertEqual(
+      process.initialize.type_signature.compact_representation(),
+      f'( -> {state})',
+    )
+    self.assertEqual(
+      process.next.type_signature.compact_representation(),
+      f'(<state={state},'
+      'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
+      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
+      f' <state={state},metrics=<client=<loss=float32,label_ratio=float32,'
+      'num_participating=float32>,server=<loss=float32,accuracy=float32>,'
+      'aggregator=<mean_value=<>,mean_weight=<>>,learning_rate=float32>'
+      '@SERVER>)',
+    )
+
+  def test_no_label_is_placed_at_clients(self):
+    [client_type] = [
+      parameter
+      for parameter in _build().next.type_signature.parameter
+      if parameter.placement is tff.CLIENTS
+    ]
+    # The client's number is the only integer, and it is one number.
+    self.assertEqual(
+      client_type.compact_representation(),
+      '{<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS',
+    )
+
+
+class RoundTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enterContext(runtime.simulation_context())
+    self.problem = _Problem()
+
+  def _train_server(self, sgd, round_num):
+    sgd.learning_rate = _learning_rate(max(round_num, 1))
+    for epoch in range(2):
+      seed = random_seeds.stateless_seed(
+        _SEED, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
+      )
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(5), seed
+      ).numpy()
+      for batch in (order[:2], order[2:4], order[4:]):
+        sgd.step(
+          (1.0, self.problem.images[batch], self.problem.labels[batch])
+        )
+
+  def test_three_rounds_equal_numpy(self):
+    """Round 0 without clients (D1), then two cohorts; momentum 0.5 (D15)."""
+    process = _build()
+    state = process.initialize()
+    sgd = linear_reference.NumpySGD(
+      state.global_model_weights.trainable, _LEARNING_RATE
+    )
+    velocity = [np.zeros_like(array) for array in sgd.weights]
+    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
+      output = process.next(
+        state, self.problem.server_data, self.problem.client_data(cohort)
+      )
+      state = output.state
+      rounds = [
+        fix_mix_reference.train_client(
+          sgd.weights,
+          self.problem.clients[client_id][1],
+          client_id=client_id,
+          round_num=round_num,
+          seed=_SEED,
+          learning_rate=_learning_rate(round_num),
+          num_epochs=2,
+          batch_size=3,
+          threshold=_THRESHOLD,
+          mix_loss_weight=1.0,
+        )
+        for client_id in cohort
+      ]
+      counting = [r for r in rounds if r.num_confident]
+      if counting:
+        # The plain mean (A.12), whatever the clients' sizes.
+        means = [
+          np.mean(arrays, axis=0)
+          for arrays in zip(*[r.weights for r in counting], strict=True)
+        ]
+        velocity = [
+          0.5 * v + (w - mean)
+          for v, w, mean in zip(velocity, sgd.weights, means, strict=True)
+        ]
+        sgd.weights = [
+          w - v for w, v in zip(sgd.weights, velocity, strict=True)
+        ]
+      self._train_server(sgd, round_num)
+      for found, expected in zip(
+        state.global_model_weights.trainable, sgd.weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      client_metrics = output.metrics['client']
+      self.assertEqual(client_metrics['num_participating'], len(counting))
+      self.assertAlmostEqual(
+        client_metrics['label_ratio'],
+        sum(r.num_confident for r in rounds)
+        / max(sum(len(self.problem.clients[c][1]) for c in cohort), 1),
+        places=6,
+      )
+      self.assertAlmostEqual(
+        output.metrics['learning_rate'],
+        _learning_rate(max(round_num, 1)),
+        places=6,
+      )
+      self.assertEqual(state.round_num, round_num + 1)
+    # The last round had something to average, or this test shows little.
+    self.assertNotEmpty(counting)
+
+  @parameterized.named_parameters(('nobody', []), ('nobody_sure', [0, 1, 2]))
+  def test_round_in_which_nobody_counts_is_the_server_alone(self, cohort):
+    process = _build(confidence_threshold=1.0)
+    state = process.initialize()
+    # A momentum that must neither be applied nor decay (A.11).
+    state = state._replace(
+      finalizer={
+        **state.finalizer,
+        'accumulator': [np.ones_like(a) for a in state.finalizer['accumulator']],
+      }
+    )
+    output = process.next(
+      state, self.problem.server_data, self.problem.client_data(cohort)
+    )
+    sgd = linear_reference.NumpySGD(
+      state.global_model_weights.trainable, _LEARNING_RATE
+    )
+    self._train_server(sgd, 0)
+    for found, expected in zip(
+      output.state.global_model_weights.trainable, sgd.weights, strict=True
+    ):
+      np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    for array in output.state.finalizer['accumulator']:
+      np.testing.assert_array_equal(array, np.ones_like(array))
+
+  def test_order_of_the_cohort_makes_no_difference(self):
+    process = _build()
+    state = process.initialize()
+    results = [
+      process.next(
+        state, self.problem.server_data, self.problem.client_data(cohort)
+      ).state.global_model_weights.trainable
+      for cohort in ([0, 1, 2], [2, 0, 1])
+    ]
+    for a, b in zip(*results, strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+  def test_same_seed_same_weights_bit_for_bit(self):
+    results = []
+    for _ in range(2):
+      process = _build()
+      state = process.initialize()
+      for cohort in ([], [0, 1]):
+        state = process.next(
+          state, self.problem.server_data, self.problem.client_data(cohort)
+        ).state
+      results.append(state.global_model_weights.trainable)
+    for a, b in zip(*results, strict=True):
+      np.testing.assert_array_equal(a, b)
+
+  def test_learning_process_with_bound_data_is_the_same_round(self):
+    process = _build()
+    problem = self.problem
+
+    @tff.tensorflow.computation
+    def server_data():
+      return linear_reference.labelled_dataset(problem.images, problem.labels)
+
+    learning_process = alternating.bind_server_data(process, server_data)
+    self.assertIsInstance(
+      learning_process, tff.learning.templates.LearningProcess
+    )
+    state = process.initialize()
+    client_data = problem.client_data([0, 1])
+    plain = process.next(state, problem.server_data, client_data)
+    bound = learning_process.next(state, client_data)
+    for a, b in zip(
+      plain.state.global_model_weights.trainable,
+      learning_process.get_model_weights(bound.state).trainable,
+      strict=True,
+    ):
+      np.testing.assert_array_equal(a, b)
+    self.assertEqual(
+      bound.metrics['client_work']['train'], plain.metrics['client']
+    )
+    restored = learning_process.set_model_weights(
+      bound.state, state.global_model_weights
+    )
+    np.testing.assert_array_equal(
+      restored.global_model_weights.trainable[0],
+      state.global_model_weights.trainable[0],
+    )
+    self.assertEqual(restored.round_num, 1)
+
+
+class RuntimeTest(absltest.TestCase):
+  def test_both_runtimes_give_the_same_numbers(self):
+    problem = _Problem()
+    process = _build()
+    states = {}
+    for kind in ('in_process', 'native'):
+      with runtime.simulation_context(kind):
+        state = process.initialize()
+        for cohort in ([], [0, 1], [2, 1]):
+          output = process.next(
+            state, problem.server_data, problem.client_data(cohort)
+          )
+          state = output.state
+      states[kind] = tf.nest.flatten((state, output.metrics))
+    self.assertEqual(
+      [np.asarray(array).shape for array in states['in_process']],
+      [np.asarray(array).shape for array in states['native']],
+    )
+    for a, b in zip(states['in_process'], states['native'], strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,33 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs an augmentation in all the places that augmentations run in."""
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+
+def run_everywhere(
+  augment: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  images: np.ndarray,
+  seed: tf.Tensor,
+) -> dict[str, np.ndarray]:
+  """Returns the views that each place gives, by its name.
+
+  Args:
+    augment: A function of images and a stateless seed.
+    images: An array [batch, height, width, channels].
+    seed: int32 [2].
+  """
+  spec = tf.TensorSpec([None, *images.shape[1:]], images.dtype)
+  in_graph = tf.function(
+    augment, input_signature=[spec, tf.TensorSpec([2], tf.int32)]
+  )
+  dataset = tf.data.Dataset.from_tensors(images).map(lambda x: augment(x, seed))
+  return {
+    'eager': augment(tf.constant(images), seed).numpy(),
+    'graph': in_graph(images, seed).numpy(),
+    'dataset': dataset.get_single_element().numpy(),
+  }

@@ -1,0 +1,101 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for mixup: the coefficient's distribution and the arithmetic."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from scipy import stats
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+from tff_semifl.augment import mixup
+
+_NUM_DRAWS = 4000
+
+
+def _draw_coefficients(concentration):
+  """Returns one coefficient for each of many seeds, as many batches draw."""
+
+  def draw(batch):
+    seed = random_seeds.fold_in(tf.constant([3, 4]), batch)
+    return mixup.sample_coefficient(seed, concentration=concentration)
+
+  dataset = tf.data.Dataset.range(_NUM_DRAWS).map(draw).batch(_NUM_DRAWS)
+  return dataset.get_single_element().numpy()
+
+
+class SampleCoefficientTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(0.1, 0.75, 1.0, 4.0)
+  def test_is_drawn_from_the_beta_distribution(self, a):
+    """It is not folded to max(x, 1 - x) (A.8)."""
+    draws = _draw_coefficients(a).astype(np.float64)
+
+    self.assertBetween(draws.min(), 0, 1)
+    self.assertBetween(draws.max(), 0, 1)
+    # Beta(a, a) has mean 1/2, variance v = 1 / (4 (2a + 1)) and fourth central
+    # moment v^2 (3 - 6 / (2a + 3)). Allow 5 standard deviations of a mean.
+    variance = 1 / (4 * (2 * a + 1))
+    fourth_moment = variance**2 * (3 - 6 / (2 * a + 3))
+    self.assertAllClose(
+      draws.mean(), 0.5, rtol=0, atol=5 * np.sqrt(variance / _NUM_DRAWS)
+    )
+    self.assertAllClose(
+      np.mean((draws - 0.5) ** 2),
+      variance,
+      rtol=0,
+      atol=5 * np.sqrt((fourth_moment - variance**2) / _NUM_DRAWS),
+    )
+    # Kolmogorov and Smirnov: above 1.95 / sqrt(n) once in a thousand cases.
+    distance = stats.kstest(draws, stats.beta(a, a).cdf).statistic
+    self.assertLess(distance, 1.95 / np.sqrt(_NUM_DRAWS))
+
+  def test_is_a_number_even_where_both_gammas_are_tiny(self):
+    # Gamma(0.001) falls below the smallest float32 nearly always.
+    draws = _draw_coefficients(0.001)
+    self.assertAllInRange(draws, 0, 1)
+
+  def test_same_seed_same_coefficient(self):
+    first, again, other = (
+      mixup.sample_coefficient(tf.constant(seed), concentration=0.75)
+      for seed in ([1, 2], [1, 2], [2, 1])
+    )
+    self.assertEqual(first.shape, [])
+    self.assertEqual(first.dtype, tf.float32)
+    self.assertAllEqual(first, again)
+    self.assertNotAllEqual(first, other)
+
+
+class MixTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    generator = np.random.default_rng(0)
+    self._first, self._second = generator.uniform(
+      0, 255, size=(2, 3, 4, 5, 2)
+    ).astype(np.float32)
+
+  @parameterized.parameters(0.25, 0.6)
+  def test_equals_numpy(self, coefficient):
+    mixed = mixup.mix(
+      tf.constant(self._first),
+      tf.constant(self._second),
+      tf.constant(coefficient),
+    )
+    self.assertAllClose(
+      mixed,
+      coefficient * self._first + (1 - coefficient) * self._second,
+      rtol=1e-5,
+    )
+
+  def test_coefficient_1_is_the_first(self):
+    mixed = mixup.mix(self._first, self._second, tf.constant(1.0))
+    self.assertAllEqual(mixed, self._first)
+
+  def test_coefficient_0_is_the_second(self):
+    mixed = mixup.mix(self._first, self._second, tf.constant(0.0))
+    self.assertAllEqual(mixed, self._second)
+
+
+if __name__ == '__main__':
+  absltest.main()

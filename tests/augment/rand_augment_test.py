@@ -1,0 +1,230 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for the random choice of operations, with operations made for it.
+
+The operations do arithmetic, so that a view tells which were applied.
+"""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.augment import everywhere
+from tff_semifl.augment import rand_augment
+
+_SEED = tf.constant([5, 6])
+
+
+def _operation(apply):
+  """An operation without parameters."""
+  return rand_augment.Operation(
+    'test', lambda num_images, seed: (), lambda images, _: apply(images)
+  )
+
+
+def _add(amount):
+  return _operation(lambda images: images + amount)
+
+
+def _images(values, num_channels=3):
+  """Images of one pixel each, all channels of it the same."""
+  values = np.asarray(values, np.uint8)
+  return np.tile(values[:, None, None, None], [1, 1, 1, num_channels])
+
+
+def _augment(
+  images, operations, num_operations=1, application_probability=1.0, seed=_SEED
+):
+  return rand_augment.apply_random_operations(
+    tf.constant(images),
+    seed,
+    operations=operations,
+    num_operations=num_operations,
+    application_probability=application_probability,
+  ).numpy()
+
+
+class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
+  def _assert_frequencies(self, values, expected):
+    """Asserts that values are about as frequent as `expected` says."""
+    self.assertContainsSubset(set(values.tolist()), expected)
+    for value, probability in expected.items():
+      # Five standard deviations of a binomial count.
+      deviation = np.sqrt(probability * (1 - probability) / len(values))
+      self.assertAllClose(
+        np.mean(values == value), probability, rtol=0, atol=5 * deviation
+      )
+
+  def test_all_operations_are_equally_likely(self):
+    views = _augment(
+      _images(np.zeros(2000)), [_add(k) for k in (1, 2, 3, 4, 5)]
+    )
+    self._assert_frequencies(
+      views[:, 0, 0, 0], {value: 1 / 5 for value in (1, 2, 3, 4, 5)}
+    )
+
+  def test_draws_with_replacement_and_applies_in_order(self):
+    double = _operation(lambda images: 2 * images)
+    views = _augment(_images(np.full(2000, 3)), [double, _add(1)], 2)
+    # 2 * (2 * 3), 2 * 3 + 1, 2 * (3 + 1) and 3 + 1 + 1.
+    self._assert_frequencies(
+      views[:, 0, 0, 0], {value: 1 / 4 for value in (12, 7, 8, 5)}
+    )
+
+  @parameterized.parameters(0, 1, 2, 5)
+  def test_number_of_operations(self, num_operations):
+    views = _augment(_images([10, 20, 30]), [_add(3)], num_operations)
+    self.assertAllEqual(
+      views[:, 0, 0, 0], np.array([10, 20, 30]) + 3 * num_operations
+    )
+
+  def test_each_drawn_operation_is_applied_with_the_probability(self):
+    views = _augment(_images(np.zeros(4000)), [_add(1)], 3, 0.3)
+    # Binomial: 0.7^3, 3 * 0.3 * 0.7^2, 3 * 0.3^2 * 0.7, 0.3^3.
+    self._assert_frequencies(
+      views[:, 0, 0, 0], {0: 0.343, 1: 0.441, 2: 0.189, 3: 0.027}
+    )
+
+  def test_whether_to_apply_is_drawn_apart_from_what(self):
+    views = _augment(_images(np.zeros(4000)), [_add(1), _add(2)], 1, 0.5)
+    self._assert_frequencies(views[:, 0, 0, 0], {0: 1 / 2, 1: 1 / 4, 2: 1 / 4})
+
+  def test_probability_0_returns_the_images(self):
+    images = _images(np.arange(256))
+    views = _augment(images, [_add(1), _add(2)], 3, 0.0)
+    self.assertAllEqual(views, images)
+
+  def test_every_image_keeps_its_place(self):
+    images = np.zeros([256, 1, 2, 3], np.uint8)
+    images[:, 0, 0, :] = np.arange(256)[:, None]
+
+    def add_to_the_second_pixel(amount):
+      return _operation(
+        lambda images: images + tf.constant([0.0, amount])[:, None]
+      )
+
+    views = _augment(
+      images, [add_to_the_second_pixel(k) for k in (1.0, 2.0, 4.0)], 4, 0.9
+    )
+    self.assertAllEqual(views[:, :, :1], images[:, :, :1])
+    self.assertGreater(len(set(views[:, 0, 1, 0].tolist())), 4)
+
+  def test_every_image_gets_a_row_of_the_parameters(self):
+    operations = [
+      rand_augment.Operation(
+        'counting',
+        lambda num_images, seed, k=k: tf.range(num_images) + 100 * k,
+        lambda images, rows: images
+        + tf.cast(rows, tf.float32)[:, None, None, None],
+      )
+      for k in (0, 1)
+    ]
+    values = _augment(_images(np.zeros(60)), operations)[:, 0, 0, 0]
+    # The images that drew the first got 0, 1, ..., the others 100, 101, ...
+    num_first = np.sum(values < 100)
+    self.assertBetween(num_first, 1, 59)
+    self.assertSameElements(
+      values.tolist(), [*range(num_first), *range(100, 160 - num_first)]
+    )
+
+  def test_operations_and_steps_have_seeds_of_their_own(self):
+    seeds = []
+
+    def draw(num_images, seed):
+      seeds.append(tuple(seed.numpy()))
+      return tf.zeros([num_images])
+
+    operation = rand_augment.Operation('test', draw, lambda images, _: images)
+    _augment(_images([1, 2]), [operation] * 3, num_operations=2)
+    self.assertLen(seeds, 6)
+    self.assertLen(set(seeds), 6)
+
+  def test_clips_after_each_operation(self):
+    views = _augment(_images(np.full(200, 100)), [_add(200.0), _add(-200.0)], 2)
+    # 100 + 200 is cut to 255, 100 - 200 to 0; then the second is applied.
+    self.assertEqual(set(views[:, 0, 0, 0].tolist()), {255, 55, 200, 0})
+
+  def test_rounds_down_after_each_operation(self):
+    half = _operation(lambda images: images * 0.5)
+    views = _augment(_images([3, 7, 255]), [half], 2)
+    # 3 -> 1.5 -> 1 -> 0; 7 -> 3 -> 1; 255 -> 127 -> 63.
+    self.assertAllEqual(views[:, 0, 0, 0], [0, 1, 63])
+
+  def test_operations_see_float_images_with_three_channels(self):
+    seen = []
+
+    def apply(images):
+      seen.append((images.dtype, images.shape[1:]))
+      return images
+
+    for num_channels in (1, 3):
+      views = _augment(_images([1, 2], num_channels), [_operation(apply)])
+      self.assertEqual(views.shape, (2, 1, 1, num_channels))
+      self.assertEqual(views.dtype, np.uint8)
+    self.assertEqual(seen, [(tf.float32, [1, 1, 3])] * 2)
+
+  def test_of_grey_images_the_first_channel_is_taken(self):
+    operation = _operation(lambda images: images + tf.constant([1.0, 2.0, 3.0]))
+    views = _augment(_images([10, 20], num_channels=1), [operation])
+    self.assertAllEqual(views, _images([11, 21], num_channels=1))
+
+  def test_same_seed_same_views(self):
+    images = _images(np.zeros(50))
+    first, again, other = (
+      _augment(images, [_add(1), _add(2)], 2, 0.5, tf.constant(seed))
+      for seed in ([1, 2], [1, 2], [1, 3])
+    )
+    self.assertAllEqual(first, again)
+    self.assertNotAllEqual(first, other)
+
+  def test_same_everywhere(self):
+    noise = rand_augment.Operation(
+      'noise',
+      lambda num_images, seed: tf.random.stateless_uniform(
+        [num_images, 1, 1, 1], seed, maxval=99.0
+      ),
+      lambda images, parameters: images + parameters,
+    )
+
+    def augment(images, seed):
+      return rand_augment.apply_random_operations(
+        images,
+        seed,
+        operations=[noise, _add(3)],
+        num_operations=3,
+        application_probability=0.8,
+      )
+
+    views = everywhere.run_everywhere(augment, _images(np.arange(99)), _SEED)
+    self.assertAllEqual(views['graph'], views['eager'])
+    self.assertAllEqual(views['dataset'], views['eager'])
+
+  def test_no_images(self):
+    def refuse(images):
+      del images  # Unused.
+      raise AssertionError('There is nothing to apply it to.')
+
+    views = _augment(_images([]), [_operation(refuse)], 2)
+    self.assertEqual(views.shape, (0, 1, 1, 3))
+
+  def test_operation_that_nobody_drew_is_not_applied(self):
+    def apply(images):
+      tf.debugging.assert_positive(tf.shape(images)[0])
+      return images + 1
+
+    # One image, ten operations: nine of them have none.
+    views = _augment(_images([4]), [_operation(apply)] * 10)
+    self.assertAllEqual(views, _images([5]))
+
+  @parameterized.parameters(2, 4)
+  def test_number_of_channels(self, num_channels):
+    with self.assertRaisesRegex(
+      ValueError, f'1 or 3 channels .* found {num_channels}'
+    ):
+      _augment(_images([1], num_channels), [_add(1)])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,167 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for flips and shifted crops, against crops of `np.pad`."""
+
+import collections
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.augment import everywhere
+from tff_semifl.augment import weak
+
+_SEED = tf.constant([1, 2])
+_HEIGHT = 6
+_WIDTH = 5
+
+
+def _random_images(num_images, num_channels=3):
+  shape = (num_images, _HEIGHT, _WIDTH, num_channels)
+  return np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
+
+
+def _find_draw(image, view, padding):
+  """Returns (is flipped, row offset, column offset), or None for no crop."""
+  for is_flipped in (False, True):
+    mirrored = image[:, ::-1] if is_flipped else image
+    padded = np.pad(
+      mirrored, [(padding, padding), (padding, padding), (0, 0)], 'reflect'
+    )
+    for row in range(2 * padding + 1):
+      for column in range(2 * padding + 1):
+        crop = padded[row : row + _HEIGHT, column : column + _WIDTH]
+        if np.array_equal(crop, view):
+          return is_flipped, row - padding, column - padding
+  return None
+
+
+def _find_draws(images, views, padding):
+  return [
+    _find_draw(image, view, padding)
+    for image, view in zip(images, views, strict=True)
+  ]
+
+
+class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.product(padding=[0, 1, 3, 4], flip=[False, True])
+  def test_each_view_is_a_crop_of_the_reflected_image(self, padding, flip):
+    images = _random_images(40)
+    views = weak.flip_and_crop(
+      tf.constant(images), _SEED, flip=flip, padding=padding
+    )
+    self.assertEqual(views.dtype, tf.uint8)
+    draws = _find_draws(images, views.numpy(), padding)
+    self.assertNotIn(None, draws)
+    self.assertEqual({is_flipped for is_flipped, _, _ in draws}, {False, flip})
+
+  def test_all_draws_are_equally_likely(self):
+    padding, num_images = 2, 5000
+    # The same image each time: its views tell the draws.
+    image = _random_images(1)
+    views = weak.flip_and_crop(
+      tf.constant(np.repeat(image, num_images, axis=0)),
+      _SEED,
+      flip=True,
+      padding=padding,
+    ).numpy()
+    distinct, counts = np.unique(
+      views.reshape(num_images, -1), axis=0, return_counts=True
+    )
+    draws = _find_draws(
+      np.repeat(image, len(distinct), axis=0),
+      distinct.reshape(-1, *image.shape[1:]),
+      padding,
+    )
+    # 2 flips times 5 x 5 offsets, 100 times each: the sum of squared deviations
+    # over 100 is chi-square with 49 degrees of freedom, so 49 +- sqrt(98).
+    self.assertLen(set(draws), 50)
+    expected = num_images / 50
+    self.assertLess(
+      np.sum((counts - expected) ** 2 / expected), 49 + 5 * np.sqrt(2 * 49)
+    )
+
+  def test_identity_without_flip_and_padding(self):
+    images = _random_images(10)
+    views = weak.flip_and_crop(
+      tf.constant(images), _SEED, flip=False, padding=0
+    )
+    self.assertAllEqual(views, images)
+
+  def test_same_seed_same_views(self):
+    images = tf.constant(_random_images(20))
+    first, again, other = (
+      weak.flip_and_crop(images, tf.constant(seed), flip=True, padding=4)
+      for seed in ([1, 2], [1, 2], [1, 3])
+    )
+    self.assertAllEqual(first, again)
+    self.assertNotAllEqual(first, other)
+
+  def test_flip_is_drawn_apart_from_the_shift(self):
+    images = _random_images(400)
+    views = weak.flip_and_crop(
+      tf.constant(images), _SEED, flip=True, padding=1
+    ).numpy()
+    draws = np.array(_find_draws(images, views, 1), np.float64)
+    correlations = np.corrcoef(draws.T) - np.eye(3)
+    self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(400))
+
+  def test_same_everywhere(self):
+    views = everywhere.run_everywhere(
+      lambda x, seed: weak.flip_and_crop(x, seed, flip=True, padding=2),
+      _random_images(30),
+      _SEED,
+    )
+    self.assertAllEqual(views['graph'], views['eager'])
+    self.assertAllEqual(views['dataset'], views['eager'])
+
+  def test_keeps_what_is_known_of_the_shape(self):
+    dataset = tf.data.Dataset.from_tensor_slices(_random_images(5)).batch(2)
+    dataset = dataset.map(
+      lambda x: weak.flip_and_crop(x, _SEED, flip=True, padding=2)
+    )
+    self.assertEqual(
+      dataset.element_spec, tf.TensorSpec([None, _HEIGHT, _WIDTH, 3], tf.uint8)
+    )
+
+  @parameterized.parameters(tf.float32, tf.int64, tf.float16, tf.bool)
+  def test_any_dtype(self, dtype):
+    images = tf.cast(_random_images(10) % 2, dtype)
+    views = weak.flip_and_crop(images, _SEED, flip=True, padding=2)
+    self.assertEqual(views.dtype, dtype)
+    # Which pixel goes where does not depend on what it holds.
+    self.assertAllEqual(
+      tf.cast(views, tf.uint8),
+      weak.flip_and_crop(
+        tf.cast(images, tf.uint8), _SEED, flip=True, padding=2
+      ),
+    )
+
+  @parameterized.parameters(1, 2, 4)
+  def test_any_number_of_channels(self, num_channels):
+    images = _random_images(10, num_channels)
+    views = weak.flip_and_crop(
+      tf.constant(images), _SEED, flip=True, padding=2
+    ).numpy()
+    counted = collections.Counter(_find_draws(images, views, 2))
+    self.assertNotIn(None, counted)
+    self.assertGreater(len(counted), 1)
+
+  def test_no_images(self):
+    views = weak.flip_and_crop(
+      tf.constant(_random_images(0)), _SEED, flip=True, padding=2
+    )
+    self.assertEqual(views.shape, [0, _HEIGHT, _WIDTH, 3])
+
+  @parameterized.parameters(_WIDTH, _HEIGHT)
+  def test_padding_as_large_as_the_image(self, padding):
+    with self.assertRaisesRegex(ValueError, f'less than .* found {padding}'):
+      weak.flip_and_crop(
+        tf.constant(_random_images(1)), _SEED, flip=False, padding=padding
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

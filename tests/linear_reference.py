@@ -1,0 +1,116 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A classifier small enough to be trained a second time, in NumPy.
+
+The model is one dense layer on four pixels. `NumpySGD` takes the steps of
+SemiFL's optimizer for it, with gradients written out by hand, so that whole
+rounds can be computed independently of TensorFlow.
+"""
+
+import collections
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import functional
+
+IMAGE_SHAPE = (2, 2, 1)
+NUM_CLASSES = 3
+
+
+def create_classifier(seed: int = 0) -> functional.ImageClassifier:
+  """Creates the classifier: logits = pixels @ kernel + bias."""
+  model = tf.keras.Sequential([
+    tf.keras.Input(IMAGE_SHAPE),
+    tf.keras.layers.Rescaling(1 / 255),
+    tf.keras.layers.Flatten(),
+    tf.keras.layers.Dense(
+      NUM_CLASSES,
+      kernel_initializer=tf.keras.initializers.RandomNormal(seed=seed),
+      bias_initializer=tf.keras.initializers.RandomNormal(seed=seed + 1),
+    ),
+  ])
+  return functional.from_keras(model)
+
+
+def create_images(num_images: int, seed: int = 0) -> np.ndarray:
+  """Creates uint8 [num_images, 2, 2, 1] of noise."""
+  generator = np.random.default_rng(seed)
+  return generator.integers(
+    256, size=(num_images, *IMAGE_SHAPE), dtype=np.uint8
+  )
+
+
+def unchanged(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """An augmentation that changes nothing."""
+  del seed  # Unused.
+  return images
+
+
+def client_dataset(client_id: int, images: np.ndarray) -> tf.data.Dataset:
+  """Returns one chunk of `pipelines.client_type`."""
+  return tf.data.Dataset.from_tensors(
+    collections.OrderedDict(client_id=np.int32(client_id), image=images)
+  )
+
+
+def labelled_dataset(
+  images: np.ndarray, labels: np.ndarray
+) -> tf.data.Dataset:
+  """Returns one chunk of `pipelines.labelled_type`."""
+  return tf.data.Dataset.from_tensors(
+    collections.OrderedDict(image=images, label=labels.astype(np.int32))
+  )
+
+
+def logits(weights, images: np.ndarray) -> np.ndarray:
+  """Returns float64 [num_images, classes]."""
+  kernel, bias = (np.asarray(array, np.float64) for array in weights)
+  pixels = images.reshape(len(images), -1).astype(np.float64) / 255
+  return pixels @ kernel + bias
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+  """Returns the softmax of each row."""
+  powers = np.exp(values - values.max(axis=-1, keepdims=True))
+  return powers / powers.sum(axis=-1, keepdims=True)
+
+
+class NumpySGD:
+  """Clip to norm 1, decay, Nesterov; one instance is one optimizer state."""
+
+  def __init__(self, weights, learning_rate: float):
+    """Starts from weights and a buffer of zeros."""
+    self.weights = [np.asarray(array, np.float64) for array in weights]
+    self.accumulator = [np.zeros_like(array) for array in self.weights]
+    self.learning_rate = learning_rate
+
+  def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
+    """Takes a step on a sum of losses, and returns that sum.
+
+    Args:
+      *terms: Factor, images and labels of each mean cross-entropy.
+    """
+    loss = 0.0
+    gradients = [np.zeros_like(array) for array in self.weights]
+    for factor, images, labels in terms:
+      probabilities = softmax(logits(self.weights, images))
+      loss -= factor * np.mean(
+        np.log(probabilities[np.arange(len(labels)), labels])
+      )
+      # d(mean cross-entropy)/d(logits) = (p - onehot) / batch.
+      errors = (probabilities - np.eye(NUM_CLASSES)[labels]) / len(labels)
+      pixels = images.reshape(len(images), -1).astype(np.float64) / 255
+      gradients[0] += factor * pixels.T @ errors
+      gradients[1] += factor * errors.sum(axis=0)
+    norm = np.sqrt(sum(np.sum(g**2) for g in gradients))
+    scale = min(1.0, 1.0 / (norm + 1e-6))
+    for index, weight in enumerate(self.weights):
+      gradient = gradients[index] * scale + 5e-4 * weight
+      buffer = 0.9 * self.accumulator[index] + gradient
+      self.accumulator[index] = buffer
+      self.weights[index] = weight - self.learning_rate * (
+        gradient + 0.9 * buffer
+      )
+    return loss

@@ -1,0 +1,101 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for the losses, against NumPy."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import losses
+
+_NUM_CLASSES = 5
+
+
+def _random_batch(size):
+  """Returns logits and two sets of labels."""
+  generator = np.random.default_rng(size)
+  return (
+    generator.normal(scale=3, size=(size, _NUM_CLASSES)).astype(np.float32),
+    generator.integers(_NUM_CLASSES, size=size).astype(np.int32),
+    generator.integers(_NUM_CLASSES, size=size).astype(np.int32),
+  )
+
+
+def _cross_entropy(logits, labels):
+  """Mean of -log(softmax), in float64."""
+  exponentials = np.exp(logits.astype(np.float64))
+  probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+  return -np.log(probabilities[np.arange(len(labels)), labels]).mean()
+
+
+class CrossEntropyTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(1, 7, 10)
+  def test_equals_numpy_for_any_batch_size(self, size):
+    logits, labels, _ = _random_batch(size)
+    loss = losses.cross_entropy(logits, labels)
+    self.assertEqual(loss.shape, [])
+    self.assertAllClose(loss, _cross_entropy(logits, labels), rtol=1e-5)
+
+  def test_equal_logits_give_the_logarithm_of_the_number_of_classes(self):
+    loss = losses.cross_entropy(tf.fill([3, 8], 2.0), tf.constant([0, 3, 7]))
+    self.assertAllClose(loss, np.log(8))
+
+  def test_huge_logits(self):
+    logits = tf.constant([[1e4, 0.0], [0.0, 1e4]])
+    # Right in both: -log(1). Wrong in both: -log(exp(-1e4)).
+    self.assertAllClose(losses.cross_entropy(logits, tf.constant([0, 1])), 0)
+    self.assertAllClose(losses.cross_entropy(logits, tf.constant([1, 0])), 1e4)
+
+  @parameterized.parameters(tf.float32, tf.float64)
+  def test_has_the_dtype_of_the_logits(self, dtype):
+    logits, labels, _ = _random_batch(4)
+    loss = losses.cross_entropy(tf.cast(logits, dtype), labels)
+    self.assertEqual(loss.dtype, dtype)
+
+  def test_a_batch_of_unknown_size_in_a_graph(self):
+    logits, labels, _ = _random_batch(6)
+    in_graph = tf.function(
+      losses.cross_entropy,
+      input_signature=[
+        tf.TensorSpec([None, _NUM_CLASSES]),
+        tf.TensorSpec([None], tf.int32),
+      ],
+    )
+    self.assertAllClose(
+      in_graph(logits, labels), losses.cross_entropy(logits, labels)
+    )
+
+
+class MixLossTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(0.0, 0.25, 0.7, 1.0)
+  def test_equals_numpy(self, coefficient):
+    logits, first, second = _random_batch(10)
+    loss = losses.mix_loss(logits, first, second, tf.constant(coefficient))
+    self.assertEqual(loss.shape, [])
+    # One coefficient for the whole batch multiplies both terms (A.8).
+    self.assertAllClose(
+      loss,
+      coefficient * _cross_entropy(logits, first)
+      + (1 - coefficient) * _cross_entropy(logits, second),
+      rtol=1e-5,
+    )
+
+  def test_coefficient_1_is_the_cross_entropy_with_the_first_labels(self):
+    logits, first, second = _random_batch(10)
+    self.assertAllEqual(
+      losses.mix_loss(logits, first, second, tf.constant(1.0)),
+      losses.cross_entropy(logits, first),
+    )
+
+  def test_coefficient_0_is_the_cross_entropy_with_the_second_labels(self):
+    logits, first, second = _random_batch(10)
+    self.assertAllEqual(
+      losses.mix_loss(logits, first, second, tf.constant(0.0)),
+      losses.cross_entropy(logits, second),
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,182 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Imports point one way: from the algorithms to what they are made of."""
+
+import pathlib
+
+from absl.testing import absltest
+
+from tests.repository import source_tree
+
+# A room (a folder or a module of tff_semifl, or one of the other top-level
+# folders) may import the rooms named here, and itself.
+_SEEDS = {'random_seeds'}
+_PARTS = _SEEDS | {
+  'data',
+  'augment',
+  'models',
+  'losses',
+  'pseudo_labels',
+  'optimizers',
+  'schedules',
+}
+_ALGORITHMS = _PARTS | {'work', 'algorithms'}
+_ALLOWED = {
+  'random_seeds': set(),
+  'data': _PARTS,
+  'augment': _PARTS,
+  'models': _PARTS,
+  'losses': _PARTS,
+  'pseudo_labels': _PARTS,
+  'optimizers': _PARTS,
+  'schedules': _PARTS,
+  'work': _PARTS,
+  'algorithms': _PARTS | {'work'},
+  'programs': _ALGORITHMS | {'export'},
+  'export': _ALGORITHMS | {'programs'},
+  'runtime': set(),
+  'tasks': _SEEDS | {'data', 'augment', 'models'},
+  'launch': _ALGORITHMS | {'programs', 'export', 'runtime', 'tasks'},
+}
+
+# What is plain TensorFlow, to be read and tested without knowing TFF.
+_WITHOUT_TFF = (
+  'tff_semifl/augment/',
+  'tff_semifl/losses.py',
+  'tff_semifl/pseudo_labels.py',
+  'tff_semifl/data/partition.py',
+)
+
+
+def _get_room(path: str) -> str:
+  """Returns the room that a file lies in."""
+  parts = path.removesuffix('.py').split('/')
+  return parts[1] if parts[0] == 'tff_semifl' else parts[0]
+
+
+def _check_own(path: str, imported: str) -> str | None:
+  """Returns what is wrong with one file importing another."""
+  room, imported_room = _get_room(path), _get_room(imported)
+  if imported == 'tff_semifl/__init__.py':
+    return None
+  if path == 'tff_semifl/__init__.py':
+    return 'whoever imports anything here runs this file; it imports nothing'
+  if room not in _ALLOWED:
+    return f'room `{room}` is unknown; please give it a line in _ALLOWED'
+  if imported_room != room and imported_room not in _ALLOWED[room]:
+    return f'`{room}` may not import `{imported_room}`'
+  return None
+
+
+def _check_other(path: str, module: str) -> str | None:
+  """Returns what is wrong with a file importing another package's module."""
+  if not f'{module}.'.startswith('tensorflow_federated.'):
+    return None
+  if path.startswith(_WITHOUT_TFF):
+    return 'this is to be free of TFF'
+  if (
+    module.startswith('tensorflow_federated.python')
+    and _get_room(path) != 'runtime'
+  ):
+    return 'only `runtime` may use what TFF does not make public'
+  return None
+
+
+def find_wrong_imports(root: pathlib.Path) -> list[str]:
+  """Returns one message per import of a tree that points the wrong way."""
+  wrong = []
+  for path in source_tree.find_python_files(root):
+    if path.startswith('tests/'):
+      continue
+    for line, module in source_tree.find_imports(root / path):
+      if source_tree.is_own(module):
+        imported = source_tree.find_module_file(root, module)
+        problem = (
+          _check_own(path, imported) if imported else 'there is no such module'
+        )
+      else:
+        problem = _check_other(path, module)
+      if problem:
+        wrong.append(f'{path}:{line}: imports {module}: {problem}')
+  return wrong
+
+
+class ImportsTest(absltest.TestCase):
+  def test_imports_of_the_project_point_one_way(self):
+    self.assertEmpty(
+      find_wrong_imports(source_tree.PROJECT_ROOT),
+      'See _ALLOWED for what each room may import.',
+    )
+
+  def _write(self, **files: str) -> pathlib.Path:
+    root = pathlib.Path(self.create_tempdir())
+    for path, content in {
+      'tff_semifl/__init__.py': '',
+      'tff_semifl/losses.py': '',
+      'tff_semifl/work/client.py': '',
+      **files,
+    }.items():
+      (root / path).parent.mkdir(parents=True, exist_ok=True)
+      (root / path).write_text(content)
+    return root
+
+  def test_accepts_an_arrow_the_right_way(self):
+    root = self._write(
+      **{
+        'tff_semifl/work/client.py': 'from tff_semifl import losses\n',
+        'tff_semifl/runtime/a.py': 'from tensorflow_federated.python import b',
+        'launch/train.py': 'from tff_semifl.work.client import build\n',
+      }
+    )
+    self.assertEmpty(find_wrong_imports(root))
+
+  def test_rejects_an_arrow_the_wrong_way(self):
+    statements = (
+      'from tff_semifl.work import client',
+      'import tff_semifl.work.client',
+      'def f():\n  from tff_semifl.work.client import build',
+    )
+    for statement in statements:
+      root = self._write(**{'tff_semifl/losses.py': statement})
+      (message,) = find_wrong_imports(root)
+      self.assertIn('`losses` may not import `work`', message)
+
+  def test_rejects_who_imports_launch(self):
+    root = self._write(
+      **{
+        'launch/__init__.py': '',
+        'tff_semifl/work/client.py': 'import launch',
+      }
+    )
+    (message,) = find_wrong_imports(root)
+    self.assertIn('`work` may not import `launch`', message)
+
+  def test_rejects_tff_where_there_is_to_be_none(self):
+    root = self._write(
+      **{'tff_semifl/losses.py': 'import tensorflow_federated as tff'}
+    )
+    (message,) = find_wrong_imports(root)
+    self.assertIn('free of TFF', message)
+
+  def test_rejects_what_tff_does_not_make_public(self):
+    root = self._write(
+      **{'tff_semifl/work/client.py': 'import tensorflow_federated.python.core'}
+    )
+    (message,) = find_wrong_imports(root)
+    self.assertIn('only `runtime`', message)
+
+  def test_rejects_an_unknown_room_and_an_unknown_module(self):
+    root = self._write(
+      **{
+        'tff_semifl/new/a.py': 'from tff_semifl import losses',
+        'tff_semifl/work/client.py': 'from tff_semifl.nothing import a',
+      }
+    )
+    unknown_room, unknown_module = find_wrong_imports(root)
+    self.assertIn('room `new` is unknown', unknown_room)
+    self.assertIn('there is no such module', unknown_module)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,89 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What files a tree of sources holds, and which of them import which."""
+
+import ast
+import pathlib
+import sys
+from typing import NamedTuple
+
+PROJECT_ROOT = pathlib.Path(__file__).parents[2]
+
+# The folders in which the project's own Python lies.
+SOURCE_FOLDERS = ('tff_semifl', 'tasks', 'launch', 'tests')
+
+
+class Import(NamedTuple):
+  """One import statement's one name.
+
+  Attributes:
+    line: Line number of the statement.
+    module: Dotted name, with the imported name at its end: `import a.b` is
+      'a.b', and so is `from a import b`.
+  """
+
+  line: int
+  module: str
+
+
+def find_python_files(root: pathlib.Path) -> list[str]:
+  """Returns the project's Python files, relative to `root`, sorted.
+
+  Without empty __init__.py: Bazel puts one into every folder it runs.
+
+  Args:
+    root: Where the tree of sources begins.
+  """
+  return sorted(
+    path.relative_to(root).as_posix()
+    for folder in SOURCE_FOLDERS
+    for path in (root / folder).rglob('*.py')
+    if path.name != '__init__.py' or path.read_text().strip()
+  )
+
+
+def find_imports(path: pathlib.Path) -> list[Import]:
+  """Returns every import in a file, also those inside functions."""
+  imports = []
+  for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    if isinstance(node, ast.Import):
+      imports.extend(Import(node.lineno, alias.name) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+      if node.level:
+        raise ValueError(
+          f'{path}:{node.lineno}: relative import; please write it out.'
+        )
+      imports.extend(
+        Import(node.lineno, f'{node.module}.{alias.name}')
+        for alias in node.names
+      )
+  return sorted(imports)
+
+
+def is_own(module: str) -> bool:
+  """Whether a module is the project's, and not another package's."""
+  return module.split('.')[0] in SOURCE_FOLDERS
+
+
+def is_standard(module: str) -> bool:
+  """Whether a module comes with Python."""
+  return module.split('.')[0] in sys.stdlib_module_names
+
+
+def find_module_file(root: pathlib.Path, module: str) -> str | None:
+  """Returns the file that an own import refers to, relative to `root`.
+
+  Args:
+    root: Where the tree of sources begins.
+    module: As in `Import`: its last part may be a name within the module.
+
+  Returns:
+    The file, or None where there is none.
+  """
+  parts = module.split('.')
+  for stem in ('/'.join(parts), '/'.join(parts[:-1])):
+    for candidate in (f'{stem}.py', f'{stem}/__init__.py'):
+      if stem and (root / candidate).is_file():
+        return candidate
+  return None

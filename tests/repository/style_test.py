@@ -1,0 +1,85 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What ruff does not look for: licence lines and hints of public arguments."""
+
+import ast
+from collections.abc import Iterator
+
+from absl.testing import absltest
+
+from tests.repository import source_tree
+
+_LICENCE_LINES = (
+  '# Copyright 2026 The tff_semifl Authors.\n'
+  '# SPDX-License-Identifier: Apache-2.0\n'
+)
+
+
+def _find_public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+  """Yields functions of a module, and methods of its classes; none inside."""
+  for node in body:
+    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+      if not node.name.startswith('_') or node.name == '__init__':
+        if isinstance(node, ast.FunctionDef):
+          yield node
+        else:
+          yield from _find_public_functions(node.body)
+
+
+def find_arguments_without_hint(source: str) -> list[str]:
+  """Returns 'line: function(argument)' for each that has no type hint."""
+  found = []
+  for function in _find_public_functions(ast.parse(source).body):
+    arguments = function.args
+    for argument in (
+      *arguments.posonlyargs,
+      *arguments.args,
+      *arguments.kwonlyargs,
+      arguments.vararg,
+      arguments.kwarg,
+    ):
+      if (
+        argument is not None
+        and argument.annotation is None
+        and argument.arg not in ('self', 'cls')
+        and not argument.arg.startswith('_')
+      ):
+        found.append(f'{function.lineno}: {function.name}({argument.arg})')
+  return found
+
+
+class StyleTest(absltest.TestCase):
+  def test_every_file_names_its_licence(self):
+    without = [
+      path
+      for path in source_tree.find_python_files(source_tree.PROJECT_ROOT)
+      if not (source_tree.PROJECT_ROOT / path)
+      .read_text()
+      .startswith(_LICENCE_LINES)
+    ]
+    self.assertEmpty(without, f'Please begin them with:\n{_LICENCE_LINES}')
+
+  def test_public_arguments_have_type_hints(self):
+    for path in source_tree.find_python_files(source_tree.PROJECT_ROOT):
+      if not path.startswith('tests/'):
+        with self.subTest(path):
+          source = (source_tree.PROJECT_ROOT / path).read_text()
+          self.assertEmpty(find_arguments_without_hint(source))
+
+  def test_finds_an_argument_without_hint(self):
+    source = (
+      'def f(a: int, *b, c, **d): pass\n'
+      'def _g(a): pass\n'
+      'class C:\n'
+      '  def h(self, a):\n'
+      '    def inner(b): pass\n'
+    )
+    self.assertEqual(
+      find_arguments_without_hint(source),
+      ['1: f(c)', '1: f(b)', '1: f(d)', '4: h(a)'],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,216 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what a SemiFL client does in a round."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import fix_mix_reference
+from tests import linear_reference
+from tff_semifl import optimizers
+from tff_semifl import runtime
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import round_context
+
+_LEARNING_RATE = 0.25
+_SEED = 7
+
+
+def _build(
+  *,
+  threshold=0.34,
+  mix_loss_weight=1.0,
+  num_epochs=2,
+  batch_size=2,
+  weak=linear_reference.unchanged,
+  strong=linear_reference.unchanged,
+):
+  return client_work.build_fix_mix_client_work(
+    linear_reference.create_classifier(),
+    weak_augmentation=weak,
+    strong_augmentation=strong,
+    optimizer=optimizers.build_nesterov_sgd(),
+    num_epochs=num_epochs,
+    batch_size=batch_size,
+    confidence_threshold=threshold,
+    mixup_concentration=0.75,
+    mix_loss_weight=mix_loss_weight,
+  )
+
+
+class ComputationTest(absltest.TestCase):
+  def test_types(self):
+    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
+    process = _build()
+    self.assertEqual(
+      process.next.type_signature.compact_representation(),
+      '(<state=<>@SERVER,received={<'
+      f'{weights},<seed=int32,round_num=int32,learning_rate=float32>'
+      '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
+      ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
+      'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
+      'label_ratio=float32,num_participating=float32>@SERVER>)',
+    )
+
+
+class ExecutionTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enterContext(runtime.simulation_context())
+    self.weights = linear_reference.create_classifier().initial_weights
+    self.images = linear_reference.create_images(7)
+    probabilities = linear_reference.softmax(
+      linear_reference.logits(self.weights.trainable, self.images)
+    )
+    self.confidences = np.sort(probabilities.max(axis=1))
+    # Between the second and the third: five of seven are sure enough.
+    self.threshold = float(self.confidences[1:3].mean())
+
+  def _next(self, process, clients, weights=None, round_num=1, seed=_SEED):
+    context = round_context.RoundContext(seed, round_num, _LEARNING_RATE)
+    received = (weights or self.weights, context)
+    return process.next(
+      process.initialize(),
+      [received] * len(clients),
+      [
+        linear_reference.client_dataset(client_id, images)
+        for client_id, images in clients
+      ],
+    )
+
+  @parameterized.parameters(0.0, 0.5, 1.0)
+  def test_update_and_loss_equal_numpy(self, mix_loss_weight):
+    process = _build(
+      threshold=self.threshold, mix_loss_weight=mix_loss_weight
+    )
+    output = self._next(process, [(3, self.images)], round_num=4)
+    expected = fix_mix_reference.train_client(
+      self.weights.trainable,
+      self.images,
+      client_id=3,
+      round_num=4,
+      seed=_SEED,
+      learning_rate=_LEARNING_RATE,
+      num_epochs=2,
+      batch_size=2,
+      threshold=self.threshold,
+      mix_loss_weight=mix_loss_weight,
+    )
+    self.assertEqual(expected.num_confident, 5)
+    [result] = output.result
+    for received, trained, update in zip(
+      self.weights.trainable, expected.weights, result.update, strict=True
+    ):
+      # The update is a gradient of sorts: what was received less the result.
+      np.testing.assert_allclose(
+        update, received - trained, rtol=1e-4, atol=1e-6
+      )
+    self.assertEqual(result.update_weight, 1.0)
+    metrics = output.measurements
+    self.assertAlmostEqual(
+      metrics['loss'], expected.loss_sum / expected.num_examples, places=5
+    )
+    self.assertAlmostEqual(metrics['label_ratio'], 5 / 7, places=6)
+    self.assertEqual(metrics['num_participating'], 1.0)
+
+  def test_client_without_confident_image_is_left_out(self):
+    sure = self.images[
+      linear_reference.softmax(
+        linear_reference.logits(self.weights.trainable, self.images)
+      ).max(axis=1)
+      >= self.threshold
+    ]
+    unsure = self.images[:1] * 0 + np.uint8(1)
+    process = _build(threshold=self.threshold)
+    alone = self._next(process, [(0, sure)])
+    output = self._next(process, [(0, sure), (1, unsure)])
+    self.assertEqual([r.update_weight for r in output.result], [1.0, 0.0])
+    for update in output.result[1].update:
+      np.testing.assert_array_equal(update, np.zeros_like(update))
+    self.assertEqual(output.measurements['num_participating'], 1.0)
+    # It has no loss to add, but its image counts among the unlabelled (A.14).
+    self.assertEqual(output.measurements['loss'], alone.measurements['loss'])
+    self.assertAlmostEqual(
+      output.measurements['label_ratio'],
+      len(sure) / (len(sure) + 1),
+      places=6,
+    )
+
+  def test_no_clients_and_no_images(self):
+    process = _build()
+    for clients in ([], [(0, self.images[:0])]):
+      output = self._next(process, clients)
+      self.assertEqual(
+        dict(output.measurements),
+        {'loss': 0.0, 'label_ratio': 0.0, 'num_participating': 0.0},
+      )
+
+  def test_threshold_is_inclusive(self):
+    # A bias far above the others gives a probability of exactly one.
+    kernel = np.zeros([4, 3], np.float32)
+    bias = np.array([1000, 0, 0], np.float32)
+    weights = functional.ModelWeights((kernel, bias), ())
+    output = self._next(
+      _build(threshold=1.0), [(0, self.images)], weights=weights
+    )
+    self.assertEqual(output.measurements['label_ratio'], 1.0)
+
+  def test_update_that_is_not_finite_counts_for_nothing(self):
+    # The labels are fine; what is trained on is not.
+    def overflow(images, seed):
+      del seed  # Unused.
+      return tf.cast(images, tf.float32) * np.inf
+
+    process = _build(threshold=self.threshold, strong=overflow)
+    output = self._next(process, [(0, self.images)])
+    [result] = output.result
+    self.assertEqual(result.update_weight, 0.0)
+    for update in result.update:
+      np.testing.assert_array_equal(update, np.zeros_like(update))
+    self.assertEqual(
+      dict(output.measurements),
+      {'loss': 0.0, 'label_ratio': 0.0, 'num_participating': 0.0},
+    )
+
+  def test_single_example_trains(self):
+    output = self._next(_build(batch_size=10), [(0, self.images[:1])])
+    self.assertEqual(output.measurements['num_participating'], 1.0)
+    self.assertGreater(np.abs(output.result[0].update[0]).max(), 0)
+
+  def test_views_are_fresh_by_round_client_and_epoch_and_repeat(self):
+    def noise(images, seed):
+      views = tf.random.stateless_uniform(
+        tf.shape(images), seed, maxval=256, dtype=tf.int32
+      )
+      return tf.ensure_shape(tf.cast(views, tf.uint8), images.shape)
+
+    # One batch of all images with the same label, so that no order matters and
+    # the strong views alone make a difference.
+    images = np.repeat(self.images[-1:], 4, axis=0)
+
+    def update(num_epochs=1, client_id=0, round_num=1, seed=_SEED):
+      process = _build(
+        num_epochs=num_epochs, batch_size=4, mix_loss_weight=0.0, strong=noise
+      )
+      output = self._next(
+        process, [(client_id, images)], round_num=round_num, seed=seed
+      )
+      return output.result[0].update[0], output.measurements['loss']
+
+    kernel, loss = update()
+    again, _ = update()
+    np.testing.assert_array_equal(kernel, again)
+    for other in ({'client_id': 1}, {'round_num': 2}, {'seed': 8}):
+      self.assertGreater(np.abs(kernel - update(**other)[0]).max(), 0)
+    # At a fixed view the loss falls a little from epoch to epoch; with fresh
+    # views the second epoch's is that of other images.
+    both_epochs = update(num_epochs=2)[1]
+    self.assertGreater(abs(2 * both_epochs - 2 * loss), 1e-3)
+
+
+if __name__ == '__main__':
+  absltest.main()
