@@ -7,10 +7,10 @@ import asyncio
 import dataclasses
 import math
 import pathlib
+import sys
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from launch import program
 from launch import semifl_flags
@@ -29,6 +29,7 @@ from tff_semifl.programs import progress
 from tff_semifl.programs import training
 
 _EVALUATION_BATCH_SIZE = 500
+_PARTITIONS = {'iid': partition.partition_iid}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -150,7 +151,8 @@ def create_experiment(settings: Settings) -> Experiment:
   labelled = data.train.select(split.labelled)
   unlabelled = data.train.select(split.unlabelled)
   with program.blame(semifl_flags.NUM_CLIENTS, ValueError):
-    shares = partition.partition_iid(
+    partition_fn = _PARTITIONS[semifl_flags.PARTITION.value]
+    shares = partition_fn(
       len(unlabelled.labels), semifl_flags.NUM_CLIENTS.value, settings.seed
     )
   with program.blame(
@@ -291,8 +293,15 @@ def run(
         on_round=shown.show_round,
       )
     )
-  weights: tff.learning.models.ModelWeights = final.state.global_model_weights
+  if shown.num_rounds == 0:
+    print(
+      f'{label}: was complete after round {final.round_num}; nothing to train',
+      file=sys.stderr,
+    )
   export.export_saved_model(
-    experiment.model, weights, experiment.task.class_names, folder.export_path
+    experiment.model,
+    final.state.global_model_weights,
+    experiment.task.class_names,
+    folder.export_path,
   )
   return final

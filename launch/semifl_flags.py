@@ -43,7 +43,7 @@ CLIENTS_PER_ROUND = flags.DEFINE_integer(
 MODEL_DEPTH = flags.DEFINE_integer(
   'model_depth',
   None,
-  'Depth of the WideResNet. By default as the task has it: 10 for digits, 28'
+  'Depth of the WideResNet. By default as the task has it: 7 for digits, 28'
   ' for cifar10.',
   lower_bound=1,
 )

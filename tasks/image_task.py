@@ -44,6 +44,8 @@ class ImageTask:
     strong_augmentation: Large changes, for what clients train on.
     model_depth: Depth of the WideResNet.
     model_width: Width of the WideResNet.
+    model_num_groups: Groups of the WideResNet, or None for as many as suit the
+      size of the images.
     num_labeled: Labelled images at the server, if nobody says otherwise.
   """
 
@@ -56,6 +58,7 @@ class ImageTask:
   strong_augmentation: Augmentation
   model_depth: int
   model_width: int
+  model_num_groups: int | None = None
   num_labeled: int
 
   @property
@@ -70,6 +73,7 @@ class ImageTask:
       self.num_classes,
       depth=depth,
       width=width,
+      num_groups=self.model_num_groups,
       pixel_mean=self.pixel_mean,
       pixel_standard_deviation=self.pixel_standard_deviation,
       seed=seed,

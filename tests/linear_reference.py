@@ -21,16 +21,18 @@ NUM_CLASSES = 3
 
 def create_classifier(seed: int = 0) -> functional.ImageClassifier:
   """Creates the classifier: logits = pixels @ kernel + bias."""
-  model = tf.keras.Sequential([
-    tf.keras.Input(IMAGE_SHAPE),
-    tf.keras.layers.Rescaling(1 / 255),
-    tf.keras.layers.Flatten(),
-    tf.keras.layers.Dense(
-      NUM_CLASSES,
-      kernel_initializer=tf.keras.initializers.RandomNormal(seed=seed),
-      bias_initializer=tf.keras.initializers.RandomNormal(seed=seed + 1),
-    ),
-  ])
+  model = tf.keras.Sequential(
+    [
+      tf.keras.Input(IMAGE_SHAPE),
+      tf.keras.layers.Rescaling(1 / 255),
+      tf.keras.layers.Flatten(),
+      tf.keras.layers.Dense(
+        NUM_CLASSES,
+        kernel_initializer=tf.keras.initializers.RandomNormal(seed=seed),
+        bias_initializer=tf.keras.initializers.RandomNormal(seed=seed + 1),
+      ),
+    ]
+  )
   return functional.from_keras(model)
 
 
@@ -55,9 +57,7 @@ def client_dataset(client_id: int, images: np.ndarray) -> tf.data.Dataset:
   )
 
 
-def labelled_dataset(
-  images: np.ndarray, labels: np.ndarray
-) -> tf.data.Dataset:
+def labelled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
   """Returns one chunk of `pipelines.labelled_type`."""
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=images, label=labels.astype(np.int32))

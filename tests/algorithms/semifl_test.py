@@ -123,9 +123,7 @@ class RoundTest(parameterized.TestCase):
         tf.range(5), seed
       ).numpy()
       for batch in (order[:2], order[2:4], order[4:]):
-        sgd.step(
-          (1.0, self.problem.images[batch], self.problem.labels[batch])
-        )
+        sgd.step((1.0, self.problem.images[batch], self.problem.labels[batch]))
 
   def test_three_rounds_equal_numpy(self):
     """Round 0 without clients (D1), then two cohorts; momentum 0.5 (D15)."""
@@ -199,7 +197,9 @@ class RoundTest(parameterized.TestCase):
     state = state._replace(
       finalizer={
         **state.finalizer,
-        'accumulator': [np.ones_like(a) for a in state.finalizer['accumulator']],
+        'accumulator': [
+          np.ones_like(a) for a in state.finalizer['accumulator']
+        ],
       }
     )
     output = process.next(

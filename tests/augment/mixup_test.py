@@ -27,7 +27,7 @@ def _draw_coefficients(concentration):
 
 
 class SampleCoefficientTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.parameters(0.1, 0.75, 1.0, 4.0)
+  @parameterized.parameters(0.5, 0.75, 1.0, 4.0)
   def test_is_drawn_from_the_beta_distribution(self, a):
     """It is not folded to max(x, 1 - x) (A.8)."""
     draws = _draw_coefficients(a).astype(np.float64)

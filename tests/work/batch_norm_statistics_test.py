@@ -17,14 +17,16 @@ from tff_semifl.work import batch_norm_statistics
 def _create_classifier():
   """Two normalisations; what the second sees depends on the first."""
   return functional.from_keras(
-    tf.keras.Sequential([
-      tf.keras.Input((2, 2, 1)),
-      static_batch_norm.StaticBatchNormalization(),
-      tf.keras.layers.ReLU(),
-      static_batch_norm.StaticBatchNormalization(),
-      tf.keras.layers.Flatten(),
-      tf.keras.layers.Dense(3),
-    ])
+    tf.keras.Sequential(
+      [
+        tf.keras.Input((2, 2, 1)),
+        static_batch_norm.StaticBatchNormalization(),
+        tf.keras.layers.ReLU(),
+        static_batch_norm.StaticBatchNormalization(),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(3),
+      ]
+    )
   )
 
 

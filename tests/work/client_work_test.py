@@ -84,9 +84,7 @@ class ExecutionTest(parameterized.TestCase):
 
   @parameterized.parameters(0.0, 0.5, 1.0)
   def test_update_and_loss_equal_numpy(self, mix_loss_weight):
-    process = _build(
-      threshold=self.threshold, mix_loss_weight=mix_loss_weight
-    )
+    process = _build(threshold=self.threshold, mix_loss_weight=mix_loss_weight)
     output = self._next(process, [(3, self.images)], round_num=4)
     expected = fix_mix_reference.train_client(
       self.weights.trainable,

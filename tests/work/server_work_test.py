@@ -44,9 +44,7 @@ def _order(num_images, round_num, epoch, seed=7):
 
 class ComputationTest(absltest.TestCase):
   def test_types(self):
-    weights = (
-      '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>@SERVER'
-    )
+    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>@SERVER'
     state = (
       '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>@SERVER'
     )
@@ -108,9 +106,7 @@ class ExecutionTest(absltest.TestCase):
     state, weights = process.initialize(), self.weights
     sgd = linear_reference.NumpySGD(weights.trainable, _LEARNING_RATE)
     for round_num in (1, 2):
-      output = process.next(
-        state, weights, _context(round_num), self.dataset
-      )
+      output = process.next(state, weights, _context(round_num), self.dataset)
       state, weights = output.state, output.result
       expected_loss = self._train_in_numpy(sgd, round_num)
       for found, expected in zip(weights.trainable, sgd.weights, strict=True):
@@ -119,7 +115,9 @@ class ExecutionTest(absltest.TestCase):
         state['accumulator'], sgd.accumulator, strict=True
       ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
-      self.assertAlmostEqual(output.measurements['loss'], expected_loss, places=5)
+      self.assertAlmostEqual(
+        output.measurements['loss'], expected_loss, places=5
+      )
     self.assertAlmostEqual(state['learning_rate'], _LEARNING_RATE)
 
   def test_chunks_make_no_difference(self):

@@ -85,8 +85,10 @@ def partition_iid(
     For each client its int64 indices in 0..num_images-1.
 
   Raises:
-    ValueError: If there are fewer images than clients.
+    ValueError: If there are no images, or fewer than clients.
   """
+  if not num_images:
+    raise ValueError('no unlabelled image is left for the clients')
   if not 1 <= num_clients <= num_images:
     raise ValueError(
       f'{num_images} unlabelled images cannot be shared among'

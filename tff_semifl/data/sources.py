@@ -4,10 +4,17 @@
 """Where images come from: arrays with labels, whoever keeps them."""
 
 from collections.abc import Sequence
+import contextlib
+import sys
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
+from tensorflow_datasets.core.download import downloader
+
+# With TFDS' own number, 10, it takes more than three minutes to find out that
+# there is no network; with this one, ten seconds.
+downloader.MAX_RETRIES = 5
 
 
 class DataNotFoundError(Exception):
@@ -47,15 +54,18 @@ def load_tfds(
       looked for and what to do.
   """
   try:
-    builder = tfds.builder(name, data_dir=data_dir)
-    builder.download_and_prepare()
-    return [_read_split(builder, split) for split in splits]
+    # What it says of downloads is no result of the program.
+    with contextlib.redirect_stdout(sys.stderr):
+      builder = tfds.builder(name, data_dir=data_dir)
+      builder.download_and_prepare()
   # Downloads fail in as many ways as networks and mirrors do.
   except Exception as error:
     raise DataNotFoundError(
       f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
-      f' and could not be downloaded: {_first_line(error)}'
+      f' and could not be downloaded ({_first_line(error)}); name a folder that'
+      ' has it, or connect to the network'
     ) from error
+  return [_read_split(builder, split) for split in splits]
 
 
 def _read_split(

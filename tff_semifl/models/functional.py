@@ -73,7 +73,7 @@ def from_keras(model: tf.keras.Model) -> ImageClassifier:
     ValueError: If a layer of the model changes weights when it is called, or
       layers share weights.
   """
-  for layer in model.layers:
+  for layer in model.submodules:
     if isinstance(layer, tf.keras.layers.BatchNormalization):
       raise ValueError(
         f'Layer {layer.name!r} is a Keras BatchNormalization, which changes'

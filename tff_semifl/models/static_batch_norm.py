@@ -19,6 +19,7 @@ import tensorflow as tf
 EPSILON = 1e-5
 
 
+@tf.keras.saving.register_keras_serializable('tff_semifl')
 class StaticBatchNormalization(tf.keras.layers.Layer):
   """Normalises images by batch statistics, or by given ones in inference.
 
@@ -43,18 +44,20 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
     """Normalises `inputs`; by its own statistics if `training`."""
-    given = {} if training else {'mean': self.mean, 'variance': self.variance}
-    # The fused kernel divides by the biased variance, as PyTorch does.
-    return tf.compat.v1.nn.fused_batch_norm(
-      inputs,
-      self.gamma,
-      self.beta,
+    # The fused kernel divides by the biased variance, as PyTorch does. The op
+    # itself, because `tf.compat.v1.nn.fused_batch_norm` raises the epsilon.
+    return tf.raw_ops.FusedBatchNormV3(
+      x=inputs,
+      scale=self.gamma,
+      offset=self.beta,
+      mean=[] if training else self.mean,
+      variance=[] if training else self.variance,
       epsilon=EPSILON,
       is_training=training,
-      **given,
     )[0]
 
 
+@tf.keras.saving.register_keras_serializable('tff_semifl')
 class BatchMoments(tf.keras.layers.Layer):
   """What a batch adds to mean and variance, per channel.
 

@@ -14,6 +14,9 @@ class Progress:
   """A bar in a terminal, a line a round elsewhere; on standard error.
 
   To be used as a context manager.
+
+  Attributes:
+    num_rounds: How many rounds were shown.
   """
 
   def __init__(self, label: str, total_rounds: int):
@@ -27,7 +30,7 @@ class Progress:
     self._total_rounds = total_rounds
     self._bar = None
     self._seconds = 0.0
-    self._num_shown = 0
+    self.num_rounds = 0
 
   def __enter__(self) -> 'Progress':
     return self
@@ -40,11 +43,11 @@ class Progress:
     """Shows accuracy, label ratio and time left after a round."""
     accuracy = f'accuracy {metrics.test.accuracy:.1%}'
     label_ratio = f'labelled {metrics.client.label_ratio:.1%}'
-    if self._num_shown == 0 and round_num > 0:
+    if self.num_rounds == 0 and round_num > 0:
       print(
         f'{self._label}: resumed after round {round_num - 1}', file=sys.stderr
       )
-    self._num_shown += 1
+    self.num_rounds += 1
     if sys.stderr.isatty():
       if self._bar is None:
         # Only now it is known which round a resumed run goes on with.
@@ -60,7 +63,7 @@ class Progress:
       return
     self._seconds += metrics.seconds
     left = self._total_rounds - round_num
-    seconds_left = left * self._seconds / self._num_shown
+    seconds_left = left * self._seconds / self.num_rounds
     print(
       f'{self._label}: round {round_num}/{self._total_rounds}, {accuracy},'
       f' {label_ratio}, {tqdm.tqdm.format_interval(seconds_left)} left',

@@ -1,0 +1,314 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that our RandAugment is KerasCV's, but for where it draws from.
+
+What it should be is read from KerasCV itself: its defaults, its pool of layers
+and what these draw and do.
+"""
+
+import inspect
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import keras_cv
+import numpy as np
+from scipy import stats
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests.augment import everywhere
+from tff_semifl import runtime
+from tff_semifl.augment import keras_cv_policy
+from tff_semifl.augment import rand_augment
+
+_SEED = tf.constant([7, 8])
+_MAGNITUDE = 0.5
+_STANDARD_DEVIATION = 0.15
+# Of fewer than 256 pixels `Equalization` makes nothing else.
+_IMAGE_SIZE = (16, 20)
+# Their positions in the pool; the first two have no parameters.
+_INDICES = tuple(range(10))
+_WITH_PARAMETERS = tuple(range(2, 10))
+
+
+def _random_images(num_images, num_channels=3):
+  shape = (num_images, *_IMAGE_SIZE, num_channels)
+  return np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
+
+
+def _create_layers(
+  magnitude=_MAGNITUDE, standard_deviation=_STANDARD_DEVIATION
+):
+  return keras_cv.layers.RandAugment.get_standard_policy(
+    (0, 255), magnitude, standard_deviation, seed=1
+  )
+
+
+def _create_operations():
+  return keras_cv_policy.create_operations(_MAGNITUDE, _STANDARD_DEVIATION)
+
+
+def _parameters_of(operation, transformations):
+  """Returns what of a layer's transformations our operation draws.
+
+  A layer shears or shifts along both axes, but the policy sets one of them to
+  zero; our operation only draws the other.
+  """
+  key = {
+    'RandomShearX': 'shear_x',
+    'RandomShearY': 'shear_y',
+    'RandomTranslationX': 'width_translations',
+    'RandomTranslationY': 'height_translations',
+  }.get(operation.name)
+  return transformations[key] if key else transformations
+
+
+class PoolTest(parameterized.TestCase, tf.test.TestCase):
+  def test_defaults_are_those_of_the_layer(self):
+    theirs = inspect.signature(keras_cv.layers.RandAugment).parameters
+    ours = inspect.signature(
+      keras_cv_policy.build_keras_cv_rand_augment
+    ).parameters
+    self.assertEqual(
+      {name: parameter.default for name, parameter in ours.items()},
+      {
+        'magnitude': theirs['magnitude'].default,
+        'magnitude_standard_deviation': theirs['magnitude_stddev'].default,
+        'num_operations': theirs['augmentations_per_image'].default,
+        'application_probability': theirs['rate'].default,
+      },
+    )
+
+  def test_has_the_ten_layers_in_their_order(self):
+    layers = _create_layers()
+    operations = _create_operations()
+    self.assertLen(operations, 10)
+    # Layers for two axes are there twice, ours have the axis in the name.
+    self.assertEqual(
+      [
+        operation.name.removesuffix('X').removesuffix('Y')
+        for operation in operations
+      ],
+      [type(layer).__name__ for layer in layers],
+    )
+
+  @parameterized.parameters(*_INDICES)
+  def test_operation_does_what_the_layer_does(self, index):
+    operation, layer = _create_operations()[index], _create_layers()[index]
+    images = tf.cast(_random_images(30), tf.float32)
+    tf.random.set_seed(index)
+    transformations = layer.get_random_transformation_batch(30)
+
+    views = operation.apply(images, _parameters_of(operation, transformations))
+
+    expected = layer.augment_images(images, transformations=transformations)
+    self.assertNotAllClose(expected, images)
+    self.assertAllClose(views, expected, atol=1e-3)
+
+  @parameterized.product(
+    index=_WITH_PARAMETERS,
+    strength=[(_MAGNITUDE, _STANDARD_DEVIATION), (0.9, 0.3), (0.3, 0.0)],
+  )
+  def test_draws_are_distributed_as_those_of_the_layer(self, index, strength):
+    num_draws = 3000
+    operation = keras_cv_policy.create_operations(*strength)[index]
+    layer = _create_layers(*strength)[index]
+    # The layers draw from generators that are seeded here.
+    tf.random.set_seed(index)
+    expected = _parameters_of(
+      operation, layer.get_random_transformation_batch(num_draws)
+    )
+    found = operation.draw(num_draws, _SEED)
+
+    tf.nest.assert_same_structure(found, expected)
+    for ours, theirs in zip(
+      tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
+    ):
+      self.assertEqual(ours.shape, theirs.shape)
+      self.assertEqual(ours.dtype, theirs.dtype)
+      # Kolmogorov and Smirnov's distance of two samples is above
+      # 1.95 * sqrt(2 / n) once in a thousand cases. Rounding, as of 255 * 0.3
+      # in float32 or float64, is no difference.
+      distance = stats.ks_2samp(
+        np.round(np.ravel(ours), 4), np.round(np.ravel(theirs), 4)
+      ).statistic
+      self.assertLess(distance, 1.95 * np.sqrt(2 / num_draws))
+
+  def test_two_numbers_of_an_operation_are_drawn_apart(self):
+    parameters = {
+      operation.name: operation.draw(3000, _SEED)
+      for operation in _create_operations()
+    }
+    solarization = parameters['Solarization']
+    shear = np.ravel(parameters['RandomShearX'])
+    for first, second in (
+      (
+        np.ravel(solarization['additions']),
+        np.ravel(solarization['thresholds']),
+      ),
+      (np.sign(shear), np.abs(shear)),
+    ):
+      self.assertLess(abs(np.corrcoef(first, second)[0, 1]), 5 / np.sqrt(3000))
+
+  def test_shifts_go_along_the_axes_they_are_named_by(self):
+    operations = {each.name: each for each in _create_operations()}
+    images = _random_images(4).astype(np.float32)
+    along_x = operations['RandomTranslationX'].apply(
+      tf.constant(images), tf.fill([4, 1], 3 / _IMAGE_SIZE[1])
+    )
+    along_y = operations['RandomTranslationY'].apply(
+      tf.constant(images), tf.fill([4, 1], 2 / _IMAGE_SIZE[0])
+    )
+    self.assertAllClose(along_x[:, :, 3:], images[:, :, :-3], atol=1e-2)
+    self.assertAllClose(along_y[:, 2:], images[:, :-2], atol=1e-2)
+
+  def test_shears_keep_the_line_they_turn_about(self):
+    operations = {each.name: each for each in _create_operations()}
+    images = _random_images(4).astype(np.float32)
+    amount = tf.fill([4, 1], 1.0)
+    along_x = operations['RandomShearX'].apply(tf.constant(images), amount)
+    along_y = operations['RandomShearY'].apply(tf.constant(images), amount)
+    # Along x, row i moves by i pixels; along y, column j does.
+    self.assertAllClose(along_x[:, 0], images[:, 0])
+    self.assertAllClose(along_x[:, 2, :-2], images[:, 2, 2:])
+    self.assertAllClose(along_y[:, :, 0], images[:, :, 0])
+    self.assertAllClose(along_y[:, :-2, 2], images[:, 2:, 2])
+
+
+class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
+  def test_changes_images_as_much_as_the_layer_does(self):
+    num_images = 300
+    # Smooth images, as photographs are; noise looks the same when shifted.
+    ramp = np.linspace(40, 200, 16, dtype=np.float32)
+    image = np.stack(
+      [
+        ramp[:, None] + 0 * ramp,
+        ramp + 0 * ramp[:, None],
+        ramp + ramp[:, None] - 100,
+      ],
+      axis=-1,
+    )
+    images = np.repeat(
+      np.clip(image, 0, 255).astype(np.uint8)[None], num_images, axis=0
+    )
+
+    def distances(views):
+      difference = np.asarray(views, np.float32) - images
+      return np.abs(difference).mean(axis=(1, 2, 3))
+
+    tf.random.set_seed(0)
+    layer = keras_cv.layers.RandAugment((0, 255), seed=1)
+    theirs = distances(tf.function(layer)(tf.constant(images)))
+    ours = distances(
+      keras_cv_policy.build_keras_cv_rand_augment()(tf.constant(images), _SEED)
+    )
+    # Ours are in whole grey levels.
+    distance = stats.ks_2samp(np.round(ours), np.round(theirs)).statistic
+    self.assertLess(distance, 1.95 * np.sqrt(2 / num_images))
+
+  def test_application_probability_0_is_the_identity(self):
+    images = _random_images(20)
+    augment = keras_cv_policy.build_keras_cv_rand_augment(
+      application_probability=0.0
+    )
+    self.assertAllEqual(augment(tf.constant(images), _SEED), images)
+
+  def test_arguments_reach_the_drawing(self):
+    images = tf.constant(_random_images(20))
+    augment = keras_cv_policy.build_keras_cv_rand_augment(
+      magnitude=0.3,
+      magnitude_standard_deviation=0.05,
+      num_operations=2,
+      application_probability=0.7,
+    )
+    expected = rand_augment.apply_random_operations(
+      images,
+      _SEED,
+      operations=keras_cv_policy.create_operations(0.3, 0.05),
+      num_operations=2,
+      application_probability=0.7,
+    )
+    self.assertAllEqual(augment(images, _SEED), expected)
+
+  def test_same_seed_same_views(self):
+    images = tf.constant(_random_images(20))
+    augment = keras_cv_policy.build_keras_cv_rand_augment()
+    first, again, other = (
+      augment(images, tf.constant(seed)) for seed in ([1, 2], [1, 2], [2, 2])
+    )
+    self.assertEqual(first.dtype, tf.uint8)
+    self.assertEqual(first.shape, images.shape)
+    self.assertAllEqual(first, again)
+    self.assertNotAllEqual(first, other)
+
+  def test_same_image_different_views(self):
+    images = np.repeat(_random_images(1), 50, axis=0)
+    augment = keras_cv_policy.build_keras_cv_rand_augment()
+    views = augment(tf.constant(images), _SEED).numpy().reshape(50, -1)
+    # Nobody applies the same three of ten, with the same strengths; only the
+    # few without any, or with two that have no strength, can agree.
+    self.assertGreater(len(np.unique(views, axis=0)), 40)
+
+  def test_grey_images_are_treated_as_colour_images_that_are_grey(self):
+    grey = _random_images(40, num_channels=1)
+    augment = keras_cv_policy.build_keras_cv_rand_augment()
+    views = augment(tf.constant(grey), _SEED)
+    expected = augment(tf.constant(np.tile(grey, [1, 1, 1, 3])), _SEED)
+    self.assertEqual(views.shape, grey.shape)
+    self.assertAllEqual(views, expected[..., :1])
+    self.assertNotAllEqual(views, grey)
+
+  def test_same_everywhere(self):
+    images = _random_images(24)
+    augment = keras_cv_policy.build_keras_cv_rand_augment()
+    views = everywhere.run_everywhere(augment, images, _SEED)
+    # Fused kernels may round the other way: at most one grey level, seldom.
+    for place in ('graph', 'dataset'):
+      difference = np.abs(
+        views[place].astype(np.int32) - views['eager'].astype(np.int32)
+      )
+      self.assertLessEqual(np.mean(difference > 0), 0.01, place)
+
+  def test_runs_inside_a_computation(self):
+    """Where the layer itself does not trace."""
+    images = _random_images(12)
+    augment = keras_cv_policy.build_keras_cv_rand_augment()
+
+    @tff.tensorflow.computation(
+      tff.TensorType(np.uint8, [None, *images.shape[1:]])
+    )
+    def computation(images):
+      return augment(images, _SEED.numpy())
+
+    with runtime.simulation_context('in_process'):
+      views = computation(images)
+    expected = augment(tf.constant(images), _SEED)
+    self.assertAllClose(views, expected, atol=1)
+
+  @parameterized.parameters(1, 3)
+  def test_no_images(self, num_channels):
+    augment = keras_cv_policy.build_keras_cv_rand_augment()
+    views = augment(tf.constant(_random_images(0, num_channels)), _SEED)
+    self.assertEqual(views.shape, [0, *_IMAGE_SIZE, num_channels])
+
+  def test_number_of_channels(self):
+    augment = keras_cv_policy.build_keras_cv_rand_augment()
+    with self.assertRaisesRegex(ValueError, '1 or 3 channels'):
+      augment(tf.constant(_random_images(1, num_channels=2)), _SEED)
+
+  @parameterized.product(
+    name=[
+      'magnitude',
+      'magnitude_standard_deviation',
+      'application_probability',
+    ],
+    value=[-0.1, 1.1],
+  )
+  def test_numbers_out_of_range(self, name, value):
+    with self.assertRaisesRegex(ValueError, f'`{name}` must .* found {value}'):
+      keras_cv_policy.build_keras_cv_rand_augment(**{name: value})
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,185 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that every image has one owner, whatever the numbers are."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies
+import numpy as np
+
+from tff_semifl.data import partition
+
+_SEEDS = strategies.integers(0, 2**31 - 1)
+
+
+@strategies.composite
+def _label_problems(draw):
+  """Draws labels and a number of labelled images that they allow."""
+  counts = draw(strategies.lists(strategies.integers(1, 12), min_size=1))
+  per_class = draw(strategies.integers(1, min(counts)))
+  labels = np.repeat(np.arange(len(counts)), counts)
+  shuffle_seed = draw(_SEEDS)
+  labels = np.random.default_rng(shuffle_seed).permutation(labels)
+  return labels, per_class * len(counts), len(counts)
+
+
+@strategies.composite
+def _client_problems(draw):
+  """Draws a number of images and no larger number of clients."""
+  num_images = draw(strategies.integers(1, 200))
+  return num_images, draw(strategies.integers(1, num_images))
+
+
+class SplitLabelsTest(parameterized.TestCase):
+  @hypothesis.given(_label_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_every_image_is_labelled_or_unlabelled(self, problem, seed):
+    labels, num_labeled, num_classes = problem
+    split = partition.split_labels(labels, num_labeled, num_classes, seed)
+    # The sizes and the sorted whole say: disjoint, complete, none twice.
+    self.assertLen(split.labelled, num_labeled)
+    self.assertEqual(
+      sorted([*split.labelled, *split.unlabelled]), list(range(len(labels)))
+    )
+
+  @hypothesis.given(_label_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_classes_are_balanced(self, problem, seed):
+    labels, num_labeled, num_classes = problem
+    split = partition.split_labels(labels, num_labeled, num_classes, seed)
+    np.testing.assert_array_equal(
+      np.bincount(labels[split.labelled], minlength=num_classes),
+      np.full(num_classes, num_labeled // num_classes),
+    )
+
+  @hypothesis.given(_label_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_unlabelled_images_keep_the_order_of_the_data(self, problem, seed):
+    """They are what is left when the labelled ones are taken out (D25)."""
+    split = partition.split_labels(*problem, seed)
+    self.assertEqual(split.unlabelled.tolist(), sorted(split.unlabelled))
+    self.assertEqual(split.labelled.dtype, np.int64)
+    self.assertEqual(split.unlabelled.dtype, np.int64)
+
+  def test_is_a_function_of_the_seed(self):
+    labels = np.arange(1000) % 10
+    first, again, other = (
+      partition.split_labels(labels, 100, 10, seed) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first.labelled, again.labelled)
+    np.testing.assert_array_equal(first.unlabelled, again.unlabelled)
+    # 100 of 1000: 10 in common are expected, not 50.
+    self.assertLess(len(np.intersect1d(first.labelled, other.labelled)), 50)
+
+  def test_labelled_images_are_not_in_the_order_of_their_classes(self):
+    labels = np.repeat(np.arange(10), 100)
+    split = partition.split_labels(labels, 500, 10, seed=0)
+    # In random order a batch of 100 lacks a class once in 3,000 cases:
+    # 10 * (9 / 10)^100.
+    for batch in np.split(split.labelled, 5):
+      self.assertLen(set(labels[batch]), 10)
+
+  def test_every_image_is_as_likely_to_be_labelled(self):
+    num_seeds = 400
+    labels = np.array([0] * 4 + [1] * 8)
+    times_labelled = np.zeros(12)
+    for seed in range(num_seeds):
+      times_labelled[partition.split_labels(labels, 4, 2, seed).labelled] += 1
+    # Two of four, and two of eight; 5 standard deviations of sqrt(400 / 4).
+    np.testing.assert_allclose(
+      times_labelled, [200] * 4 + [100] * 8, rtol=0, atol=50
+    )
+
+  @parameterized.parameters(
+    (7, '6 or 9 can'), (2, '3 or 6 can'), (0, '3 or 6 can')
+  )
+  def test_number_that_does_not_divide(self, num_labeled, possible):
+    with self.assertRaisesRegex(
+      ValueError,
+      f'^{num_labeled} labelled images cannot be the same number for each of 3'
+      f' classes; {possible}',
+    ):
+      partition.split_labels(np.arange(30) % 3, num_labeled, 3, seed=0)
+
+  def test_class_with_too_few_images(self):
+    labels = np.array([0] * 5 + [1] * 2 + [2] * 4)
+    with self.assertRaisesRegex(
+      ValueError,
+      '^9 labelled images take 3 of each class, but class 1 has 2; at most 6'
+      ' are possible',
+    ):
+      partition.split_labels(labels, 9, 3, seed=0)
+    # What the message says is so.
+    self.assertLen(partition.split_labels(labels, 6, 3, seed=0).labelled, 6)
+
+  def test_class_without_images(self):
+    with self.assertRaisesRegex(ValueError, 'class 1 has 0; at most 0'):
+      partition.split_labels(np.array([0, 0, 2]), 3, 3, seed=0)
+
+
+class PartitionIidTest(parameterized.TestCase):
+  @hypothesis.given(_client_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_clients_share_the_images_equally(self, problem, seed):
+    num_images, num_clients = problem
+    clients = partition.partition_iid(num_images, num_clients, seed)
+    self.assertLen(clients, num_clients)
+    self.assertEqual(
+      {len(indices) for indices in clients}, {num_images // num_clients}
+    )
+    given = np.concatenate(clients)
+    self.assertLen(
+      set(given.tolist()), len(given), 'Some image is there twice.'
+    )
+    self.assertBetween(given.min(), 0, num_images - 1)
+    self.assertBetween(given.max(), 0, num_images - 1)
+    # Leftovers are dropped, as the authors do (C.5).
+    self.assertLess(num_images - len(given), num_clients)
+
+  def test_published_sizes(self):
+    # CIFAR-10 with 250 labels: 49,750 = 100 * 497 + 50; with 4,000: 46,000.
+    for num_images, size in ((49_750, 497), (46_000, 460)):
+      clients = partition.partition_iid(num_images, 100, seed=0)
+      self.assertEqual([len(indices) for indices in clients], [size] * 100)
+
+  def test_is_a_function_of_the_seed(self):
+    first, again, other = (
+      np.stack(partition.partition_iid(1000, 10, seed)) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    # 100 of 1000 each: 10 in common are expected, not 50.
+    self.assertLess(len(np.intersect1d(first[0], other[0])), 50)
+
+  def test_images_are_dealt_at_random(self):
+    # Images of one client are anywhere: their mean index is 4999.5, within 5
+    # standard deviations of sqrt(10000^2 / 12 / 100) = 289 each.
+    for indices in partition.partition_iid(10_000, 100, seed=0):
+      self.assertAlmostEqual(indices.mean(), 4999.5, delta=5 * 289)
+
+  def test_every_image_is_as_likely_to_be_left_out(self):
+    num_seeds = 500
+    times_given = np.zeros(5)
+    for seed in range(num_seeds):
+      for indices in partition.partition_iid(5, 4, seed):
+        times_given[indices] += 1
+    # Four of five: 400, within 5 standard deviations of sqrt(500 * 4 / 25).
+    np.testing.assert_allclose(times_given, 400, rtol=0, atol=45)
+
+  def test_no_images(self):
+    with self.assertRaisesRegex(ValueError, 'no unlabelled image is left'):
+      partition.partition_iid(0, 1, seed=0)
+
+  @parameterized.parameters((10, 0), (10, 11), (10, -1))
+  def test_number_of_clients_out_of_range(self, num_images, num_clients):
+    with self.assertRaisesRegex(
+      ValueError,
+      f'^{num_images} unlabelled images cannot be shared among {num_clients}'
+      f' clients; 1 to {num_images}',
+    ):
+      partition.partition_iid(num_images, num_clients, seed=0)
+
+
+if __name__ == '__main__':
+  absltest.main()

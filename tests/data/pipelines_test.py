@@ -1,0 +1,299 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for chunks of images and for who works in which round."""
+
+import collections
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import runtime
+from tff_semifl.data import partition
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+
+_IMAGE_SHAPE = (2, 3, 1)
+
+
+def _create_data(num_images):
+  """Returns images that each differ from all others, with labels 0 to 4."""
+  size = int(np.prod(_IMAGE_SHAPE))
+  images = np.arange(num_images * size, dtype=np.uint8)
+  return sources.LabelledImages(
+    images.reshape(num_images, *_IMAGE_SHAPE),
+    np.arange(num_images, dtype=np.int32) % 5,
+  )
+
+
+def _create_population(
+  num_images=20, num_clients=10, clients_per_round=3, seed=0
+):
+  return pipelines.ClientPopulation(
+    _create_data(num_images),
+    partition.partition_iid(num_images, num_clients, seed=0),
+    clients_per_round=clients_per_round,
+    seed=seed,
+  )
+
+
+def _get_element(dataset):
+  return dataset.map(dict).get_single_element()
+
+
+class TypesTest(parameterized.TestCase):
+  def test_labelled_type(self):
+    self.assertEqual(
+      str(pipelines.labelled_type((32, 32, 3))),
+      '<image=uint8[?,32,32,3],label=int32[?]>*',
+    )
+
+  def test_client_type_has_no_labels(self):
+    self.assertEqual(
+      str(pipelines.client_type((32, 32, 3))),
+      '<client_id=int32,image=uint8[?,32,32,3]>*',
+    )
+
+  def test_client_with_true_labels_type(self):
+    self.assertEqual(
+      str(pipelines.client_with_true_labels_type((32, 32, 3))),
+      '<client_id=int32,image=uint8[?,32,32,3],true_label=int32[?]>*',
+    )
+
+  def _assert_is_of_type(self, dataset, sequence_type):
+    types = dict(tff.structure.to_elements(sequence_type.element))
+    spec = dataset.element_spec
+    self.assertEqual(list(spec), list(types))
+    for name, tensor_type in types.items():
+      expected = tf.TensorSpec(tensor_type.shape, tensor_type.dtype)
+      self.assertTrue(expected.is_compatible_with(spec[name]), name)
+
+  def test_datasets_are_of_their_types(self):
+    data = _create_data(7)
+    population = _create_population()
+    self._assert_is_of_type(
+      pipelines.labelled_dataset(data), pipelines.labelled_type(_IMAGE_SHAPE)
+    )
+    self._assert_is_of_type(
+      pipelines.batched_dataset(data, 3), pipelines.labelled_type(_IMAGE_SHAPE)
+    )
+    for dataset in population.datasets(1):
+      self._assert_is_of_type(dataset, pipelines.client_type(_IMAGE_SHAPE))
+    for dataset in population.datasets_with_true_labels(1):
+      self._assert_is_of_type(
+        dataset, pipelines.client_with_true_labels_type(_IMAGE_SHAPE)
+      )
+
+
+class LabelledDatasetsTest(tf.test.TestCase):
+  def test_labelled_dataset_is_one_chunk(self):
+    data = _create_data(7)
+    chunk = _get_element(pipelines.labelled_dataset(data))
+    self.assertAllEqual(chunk['image'], data.images)
+    self.assertAllEqual(chunk['label'], data.labels)
+
+  def test_batched_dataset_keeps_order_and_remainder(self):
+    data = _create_data(7)
+    chunks = list(pipelines.batched_dataset(data, 3))
+    self.assertEqual([len(chunk['label']) for chunk in chunks], [3, 3, 1])
+    self.assertAllEqual(
+      np.concatenate([chunk['image'] for chunk in chunks]), data.images
+    )
+    self.assertAllEqual(
+      np.concatenate([chunk['label'] for chunk in chunks]), data.labels
+    )
+
+
+class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
+  def test_counts(self):
+    population = _create_population(num_images=23, num_clients=10)
+    self.assertEqual(population.num_clients, 10)
+    self.assertEqual(population.num_images, [2] * 10)
+    # With the three that do not divide.
+    self.assertEqual(population.num_unlabelled, 23)
+
+  @parameterized.parameters(0, 1, 3, 10)
+  def test_cohort_has_distinct_clients(self, clients_per_round):
+    population = _create_population(clients_per_round=clients_per_round)
+    for round_num in range(1, 20):
+      cohort = population.cohort(round_num)
+      self.assertLen(cohort, clients_per_round)
+      self.assertLen(set(cohort), clients_per_round)
+      self.assertContainsSubset(cohort, range(10))
+
+  def test_round_0_has_no_clients(self):
+    """In it only the server trains (D1)."""
+    population = _create_population()
+    self.assertEmpty(population.cohort(0))
+    self.assertEmpty(population.datasets(0))
+    self.assertEmpty(population.datasets_with_true_labels(0))
+
+  def test_cohort_is_a_function_of_seed_and_round(self):
+    first = _create_population(seed=1)
+    forwards = [first.cohort(t) for t in range(1, 9)]
+    # A run that was resumed, as it were, and in any order.
+    again = _create_population(seed=1)
+    self.assertEqual([again.cohort(t) for t in range(8, 0, -1)], forwards[::-1])
+    other = _create_population(seed=2)
+    self.assertNotEqual([other.cohort(t) for t in range(1, 9)], forwards)
+    self.assertGreater(len(set(map(tuple, forwards))), 1)
+
+  def test_all_clients_are_drawn_equally_often(self):
+    """Uniformly, without replacement within a round (D3)."""
+    num_rounds = 500
+    population = _create_population(clients_per_round=3)
+    cohorts = [population.cohort(t) for t in range(1, num_rounds + 1)]
+    counts = np.bincount(np.ravel(cohorts), minlength=10)
+    # 3 of 10: 150, within 5 standard deviations of sqrt(500 * 0.3 * 0.7).
+    self.assertAllClose(counts, np.full(10, 150), rtol=0, atol=51)
+    # In random order: anybody may come first, 50, sqrt(500 * 0.1 * 0.9).
+    first = np.bincount([cohort[0] for cohort in cohorts], minlength=10)
+    self.assertAllClose(first, np.full(10, 50), rtol=0, atol=33)
+
+  def test_datasets_hold_the_images_of_the_cohort_and_no_label(self):
+    data = _create_data(20)
+    clients = partition.partition_iid(20, 10, seed=0)
+    population = _create_population()
+    for round_num in (1, 2):
+      datasets = population.datasets(round_num)
+      for client, dataset in zip(
+        population.cohort(round_num), datasets, strict=True
+      ):
+        chunk = _get_element(dataset)
+        self.assertEqual(list(chunk), ['client_id', 'image'])
+        self.assertEqual(chunk['client_id'], client)
+        self.assertAllEqual(chunk['image'], data.images[clients[client]])
+
+  def test_datasets_with_true_labels(self):
+    data = _create_data(20)
+    clients = partition.partition_iid(20, 10, seed=0)
+    population = _create_population()
+    for client, dataset in zip(
+      population.cohort(1),
+      population.datasets_with_true_labels(1),
+      strict=True,
+    ):
+      chunk = _get_element(dataset)
+      self.assertEqual(chunk['client_id'], client)
+      self.assertAllEqual(chunk['image'], data.images[clients[client]])
+      self.assertAllEqual(chunk['true_label'], data.labels[clients[client]])
+
+  def test_with_clients_per_round(self):
+    population = _create_population(clients_per_round=3, seed=4)
+    changed = population.with_clients_per_round(10)
+    self.assertLen(population.cohort(1), 3)
+    self.assertLen(changed.cohort(1), 10)
+    self.assertEqual(changed.num_images, population.num_images)
+    self.assertEqual(
+      changed.with_clients_per_round(3).cohort(5), population.cohort(5)
+    )
+
+  @parameterized.parameters(-1, 11)
+  def test_cohort_out_of_range(self, clients_per_round):
+    message = (
+      f'{clients_per_round} clients per round cannot be chosen among 10 clients'
+    )
+    with self.assertRaisesRegex(ValueError, message):
+      _create_population(clients_per_round=clients_per_round)
+    with self.assertRaisesRegex(ValueError, message):
+      _create_population().with_clients_per_round(clients_per_round)
+
+
+def _cut(structure, scalars, sizes):
+  """Returns a dataset of chunks of these sizes, each with its scalars.
+
+  Args:
+    structure: Arrays by name, to be cut.
+    scalars: By name, one for each of `sizes`.
+    sizes: How many rows each chunk has.
+  """
+  spec = {
+    **{
+      name: tf.TensorSpec([], np.asarray(values).dtype)
+      for name, values in scalars.items()
+    },
+    **{
+      name: tf.TensorSpec([None, *array.shape[1:]], array.dtype)
+      for name, array in structure.items()
+    },
+  }
+
+  def generate():
+    stops = np.cumsum(sizes, dtype=np.int64)
+    for index, (stop, size) in enumerate(zip(stops, sizes, strict=True)):
+      yield collections.OrderedDict(
+        **{name: values[index] for name, values in scalars.items()},
+        **{name: a[stop - size : stop] for name, a in structure.items()},
+      )
+
+  return tf.data.Dataset.from_generator(
+    generate, output_signature=collections.OrderedDict(spec)
+  )
+
+
+@tff.tensorflow.computation(pipelines.labelled_type(_IMAGE_SHAPE))
+def _concatenate_labelled(dataset):
+  return pipelines.concatenate_chunks(dataset)
+
+
+@tff.tensorflow.computation(pipelines.client_type(_IMAGE_SHAPE))
+def _concatenate_client(dataset):
+  return pipelines.concatenate_chunks(dataset)
+
+
+class ConcatenateChunksTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context('in_process'))
+
+  def test_type(self):
+    self.assertEqual(
+      str(_concatenate_labelled.type_signature.result),
+      '<image=uint8[?,2,3,1],label=int32[?]>',
+    )
+    self.assertEqual(
+      str(_concatenate_client.type_signature.result),
+      '<client_id=int32,image=uint8[?,2,3,1]>',
+    )
+
+  @parameterized.parameters(
+    [[7]], [[3, 4]], [[1] * 7], [[0, 5, 0, 2, 0]], [[6, 1]], [[]], [[0]]
+  )
+  def test_any_chunking_gives_the_same_whole(self, sizes):
+    data = _create_data(sum(sizes))
+    dataset = _cut({'image': data.images, 'label': data.labels}, {}, sizes)
+    found = _concatenate_labelled(dataset)
+    self.assertAllEqual(found['image'], data.images)
+    self.assertAllEqual(found['label'], data.labels)
+    self.assertEqual(found['image'].dtype, np.uint8)
+
+  @parameterized.parameters(
+    ([7], [4], 4), ([3, 4], [9, 9], 9), ([2, 5], [1, 8], 8), ([], [], 0)
+  )
+  def test_scalars_are_those_of_the_last_chunk(
+    self, sizes, client_ids, expected
+  ):
+    data = _create_data(sum(sizes))
+    dataset = _cut(
+      {'image': data.images},
+      {'client_id': np.array(client_ids, np.int32)},
+      sizes,
+    )
+    found = _concatenate_client(dataset)
+    self.assertEqual(found['client_id'], expected)
+    self.assertAllEqual(found['image'], data.images)
+
+  def test_takes_the_datasets_of_clients(self):
+    population = _create_population()
+    for dataset in population.datasets(1):
+      chunk = _get_element(dataset)
+      found = _concatenate_client(dataset)
+      self.assertEqual(found['client_id'], chunk['client_id'])
+      self.assertAllEqual(found['image'], chunk['image'])
+
+
+if __name__ == '__main__':
+  absltest.main()

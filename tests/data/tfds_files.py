@@ -1,0 +1,56 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Writes images as TensorFlow Datasets would have downloaded them."""
+
+import os
+from unittest import mock
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tff_semifl.data import sources
+
+
+def random_cifar10(num_images: int, seed: int) -> sources.LabelledImages:
+  """Returns images of noise with the shape and the labels of CIFAR-10."""
+  generator = np.random.default_rng(seed)
+  return sources.LabelledImages(
+    generator.integers(256, size=(num_images, 32, 32, 3), dtype=np.uint8),
+    generator.integers(10, size=num_images, dtype=np.int32),
+  )
+
+
+def write_cifar10(
+  data_dir: str, splits: dict[str, sources.LabelledImages]
+) -> None:
+  """Writes splits of CIFAR-10 to a folder of TFDS.
+
+  Args:
+    data_dir: The folder.
+    splits: By their names.
+  """
+  with offline():
+    builder = tfds.builder('cifar10', data_dir=data_dir)
+    os.makedirs(builder.data_dir, exist_ok=True)
+    writer = tfds.core.SequentialWriter(
+      builder.info, max_examples_per_shard=10_000
+    )
+    writer.initialize_splits(list(splits))
+    for name, data in splits.items():
+      writer.add_examples(
+        {
+          name: [
+            {'id': f'{name}_{index}', 'image': image, 'label': label}
+            for index, (image, label) in enumerate(
+              zip(data.images, data.labels, strict=True)
+            )
+          ]
+        }
+      )
+    writer.close_all()
+
+
+def offline() -> mock._patch:
+  """Returns a context in which TFDS does not ask its cloud storage."""
+  return mock.patch.object(tfds.core.utils.gcs_utils, '_is_gcs_disabled', True)

@@ -1,0 +1,131 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what bad flags get: one line that names the flag and the remedy."""
+
+import pathlib
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import tensorflow_datasets as tfds
+
+from launch import program
+from launch import semifl_experiment
+from launch import semifl_flags
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+def _run(*arguments):
+  """Runs the real program."""
+  return subprocess.run(
+    [sys.executable, '-m', 'launch.train_semifl', *arguments],
+    cwd=_ROOT,
+    capture_output=True,
+    text=True,
+    timeout=100,
+  )
+
+
+class BadInputTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    (
+      'labels_that_do_not_divide',
+      {'num_labeled': 55},
+      '--num_labeled=55: .*each of 10 classes; 50 or 60 can',
+    ),
+    (
+      'more_labels_than_there_are',
+      {'num_labeled': 2000},
+      '--num_labeled=2000: .*class 0 has .* at most 1[0-9]+ are possible',
+    ),
+    (
+      'more_clients_than_images',
+      {'num_clients': 5000},
+      '--num_clients=5000: .*1387 unlabelled images .*1 to 1387 clients',
+    ),
+    (
+      'more_clients_per_round_than_clients',
+      {'num_clients': 5, 'clients_per_round': 6},
+      '--clients_per_round=6: .*among 5 clients',
+    ),
+    (
+      'depth_that_no_network_has',
+      {'model_depth': 9},
+      '--model_depth=9: .*possible are 7, 11, 15',
+    ),
+  )
+  def test_experiment_that_cannot_be_built(self, flag_values, message):
+    with flagsaver.flagsaver(**flag_values):
+      with self.assertRaisesRegex(program.FlagError, message):
+        semifl_experiment.create_experiment(
+          semifl_experiment.resolve_settings()
+        )
+
+  def test_no_data_and_no_network(self):
+    empty = self.create_tempdir().full_path
+    with (
+      flagsaver.flagsaver(task='cifar10', data_dir=empty),
+      mock.patch.object(
+        tfds.core.DatasetBuilder,
+        'download_and_prepare',
+        side_effect=ConnectionError('no route to host'),
+      ),
+      self.assertRaisesRegex(
+        program.FlagError,
+        f'^flag --data_dir={empty}: .*no route to host.*name a folder that',
+      ),
+    ):
+      semifl_experiment.create_experiment(semifl_experiment.resolve_settings())
+
+  def test_folder_that_cannot_be_written_or_is_taken(self):
+    with flagsaver.flagsaver(output_dir='/proc/nothing'):
+      with self.assertRaisesRegex(
+        program.FlagError, '--output_dir=/proc/nothing: .*another folder'
+      ):
+        semifl_experiment.open_folder(semifl_experiment.resolve_settings())
+    with flagsaver.flagsaver(
+      output_dir=self.create_tempdir().full_path, experiment_name='mine'
+    ):
+      semifl_experiment.open_folder(semifl_experiment.resolve_settings())
+      with flagsaver.flagsaver(total_rounds=7):
+        with self.assertRaisesRegex(
+          program.FlagError, 'with --total_rounds=800 and not 7'
+        ):
+          semifl_experiment.open_folder(semifl_experiment.resolve_settings())
+
+  @parameterized.named_parameters(
+    ('task', 'task', 'mnist', '<cifar10|digits>'),
+    ('threshold_zero', 'confidence_threshold', '0', r'must be in \(0, 1\]'),
+    ('threshold_above', 'confidence_threshold', '1.1', r'must be in \(0, 1\]'),
+    ('learning_rate', 'learning_rate', '0', 'must be above 0'),
+    ('momentum', 'momentum', '1', r'must be in \[0, 1\)'),
+    ('seed', 'seed', '-1', 'seed'),
+    ('rounds', 'total_rounds', '0', 'total_rounds'),
+  )
+  def test_value_out_of_range(self, name, value, message):
+    flag_values = semifl_flags.flags.FLAGS
+    with flagsaver.flagsaver():
+      with self.assertRaisesRegex(
+        (semifl_flags.flags.IllegalFlagValueError, ValueError), message
+      ):
+        flag_values(['program', f'--{name}={value}'])
+
+  def test_unknown_task_ends_the_program_with_one(self):
+    completed = _run('--task=mnist')
+    self.assertEqual(completed.returncode, 1)
+    self.assertIn('--task=mnist: value should be one of', completed.stderr)
+    self.assertEmpty(completed.stdout)
+
+  def test_stray_argument_is_refused(self):
+    completed = _run('digits')
+    self.assertEqual(completed.returncode, 1)
+    self.assertRegex(completed.stderr, "^unexpected argument 'digits'")
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,73 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that flags are what the documents and the programs say."""
+
+import pathlib
+import re
+
+from absl import flags
+from absl.testing import absltest
+
+from launch import demo
+from launch import semifl_flags
+from launch import train_semifl
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_OURS = (semifl_flags, train_semifl, demo)
+
+
+def _module_flags(module):
+  return flags.FLAGS.flags_by_module_dict()[module.__name__]
+
+
+class FlagsTest(absltest.TestCase):
+  def test_flags_that_readme_and_flagfiles_name_exist(self):
+    known = {flag.name for module in _OURS for flag in _module_flags(module)}
+    # Flags of absl, pip and Bazel that a document may name.
+    others = {'flagfile', 'helpshort', 'helpfull', 'verbosity', 'no-deps'}
+    documents = [_ROOT / 'README.md', *_ROOT.glob('launch/**/*.flags')]
+    self.assertGreater(len(documents), 1)
+    for document in documents:
+      named = set(
+        re.findall(r'(?<![\w-])--([a-z][\w-]*)', document.read_text())
+      )
+      self.assertEmpty(named - known - others, f'in {document.name}')
+
+  def test_flagfiles_parse(self):
+    for path in _ROOT.glob('launch/flagfiles/**/*.flags'):
+      first_line = path.read_text().splitlines()[0]
+      self.assertStartsWith(first_line, '# ')
+      parsed = flags.FlagValues()
+      for flag in _module_flags(semifl_flags):
+        parsed[flag.name] = flag
+      parsed(['program', f'--flagfile={path}'])
+      parsed.unparse_flags()
+
+  def test_every_flag_is_read(self):
+    """Each holder is used somewhere, and not just defined."""
+    programs = {
+      path: path.read_text() for path in (_ROOT / 'launch').glob('*.py')
+    }
+    for module in _OURS:
+      source = pathlib.Path(module.__file__).read_text()
+      names = dict(
+        re.findall(r"^(\w+) = flags\.DEFINE_\w+\(\s*'(\w+)'", source, re.M)
+      )
+      self.assertLen(names, len(_module_flags(module)))
+      for holder in names:
+        read = re.compile(rf'\b{holder}\b(\.value|, )')
+        self.assertTrue(
+          any(read.search(text) for text in programs.values()),
+          f'{holder} of {module.__name__} is read nowhere',
+        )
+
+  def test_every_flag_says_what_it_is(self):
+    for module in _OURS:
+      for flag in _module_flags(module):
+        # absl puts the values of an enum in front.
+        self.assertRegex(flag.help, r'^(<.*>: )?[A-Z].*\.$')
+
+
+if __name__ == '__main__':
+  absltest.main()

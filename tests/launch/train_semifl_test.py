@@ -1,0 +1,177 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the real program, in a process of its own."""
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_FLAGS = (
+  '--task=digits',
+  '--num_clients=10',
+  '--clients_per_round=2',
+  '--client_epochs=1',
+  '--server_epochs=1',
+  '--confidence_threshold=0.2',
+  '--total_rounds=2',
+  '--model_width=1',
+  '--experiment_name=small',
+)
+
+
+def _command(folder, *flags):
+  return [
+    sys.executable,
+    '-m',
+    'launch.train_semifl',
+    *_FLAGS,
+    f'--output_dir={folder}',
+    *flags,
+  ]
+
+
+def _processes_of_group(group):
+  """Returns the command lines of a process group's living members."""
+  found = []
+  for path in pathlib.Path('/proc').glob('[0-9]*'):
+    try:
+      if os.getpgid(int(path.name)) == group:
+        found.append((path / 'cmdline').read_text().replace('\0', ' '))
+    except (ProcessLookupError, FileNotFoundError):
+      continue
+  return found
+
+
+class TrainSemiFLTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+    self.experiment = pathlib.Path(self.folder, 'small')
+
+  def _rows(self):
+    with (self.experiment / 'metrics.csv').open() as file:
+      return list(csv.DictReader(file))
+
+  def test_trains_exports_and_leaves_nothing_behind(self):
+    # Through a pipe, as `| tee log` would be: it must end with the program.
+    completed = subprocess.run(
+      [
+        'bash',
+        '-c',
+        'set -o pipefail; "$@" | cat',
+        '-',
+        *_command(self.folder),
+      ],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=200,
+      start_new_session=True,
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    rows = self._rows()
+    self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
+    self.assertIn(
+      f'test accuracy after round 2: {float(rows[-1]["test/accuracy"]):.1%}',
+      completed.stdout,
+    )
+    self.assertIn('round 2/2', completed.stderr)
+    self.assertNotIn('Traceback', completed.stderr)
+    hparams = json.loads((self.experiment / 'hparams.json').read_text())
+    self.assertEqual(hparams['flags']['total_rounds'], 2)
+    self.assertEqual(hparams['flags']['num_labeled'], 50)
+    served = tf.saved_model.load(str(self.experiment / 'export'))
+    outputs = served.signatures['serving_default'](
+      images=tf.zeros([3, 8, 8, 1], tf.uint8)
+    )
+    np.testing.assert_allclose(
+      np.sum(outputs['probabilities'], axis=1), np.ones(3), rtol=1e-5
+    )
+
+  def test_killed_run_resumes_to_the_same_numbers(self):
+    whole = pathlib.Path(self.create_tempdir().full_path)
+    subprocess.run(
+      _command(whole), cwd=_ROOT, capture_output=True, timeout=200, check=True
+    )
+    process = subprocess.Popen(
+      _command(self.folder),
+      cwd=_ROOT,
+      stdout=subprocess.DEVNULL,
+      stderr=subprocess.DEVNULL,
+      start_new_session=True,
+    )
+    checkpoint = self.experiment / 'checkpoints' / 'program_state_1'
+    deadline = time.monotonic() + 150
+    while not checkpoint.exists() and time.monotonic() < deadline:
+      time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    self.assertEmpty(_processes_of_group(process.pid))
+    self.assertLess(len(self._rows()), 4)
+    completed = subprocess.run(
+      _command(self.folder),
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=200,
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertIn('resumed after round', completed.stderr)
+    with (whole / 'small' / 'metrics.csv').open() as file:
+      expected = list(csv.DictReader(file))
+    self.assertEqual(
+      [row | {'seconds': None} for row in self._rows()],
+      [row | {'seconds': None} for row in expected],
+    )
+
+  def test_worker_of_the_native_runtime_ends_with_the_program(self):
+    process = subprocess.Popen(
+      _command(self.folder, '--runtime=native', '--clients_per_round=1'),
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      text=True,
+      start_new_session=True,
+    )
+    output, _ = process.communicate(timeout=200)
+    self.assertEqual(process.returncode, 0, output)
+    self.assertLen(self._rows(), 3)
+    self.assertEmpty(_processes_of_group(process.pid))
+
+  def test_dry_run_says_what_would_be_and_writes_nothing(self):
+    completed = subprocess.run(
+      _command(self.folder, '--dry_run'),
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=100,
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    plan = json.loads(completed.stdout)
+    # 1,797 images: every fifth is for testing, 50 have labels, and ten clients
+    # share the others evenly.
+    self.assertEqual(plan['test_images'], 360)
+    self.assertEqual(plan['labelled_images'], 50)
+    self.assertEqual(plan['unlabelled_images'], 1797 - 360 - 50)
+    self.assertEqual(plan['images_per_client'], {'least': 138, 'most': 138})
+    self.assertEqual(plan['unlabelled_images_at_clients'], 1380)
+    # One epoch of 50 and of 138 images in batches of 10.
+    self.assertEqual(plan['server_steps_per_round'], 5)
+    self.assertEqual(plan['client_steps_per_round_at_most'], 14)
+    self.assertEqual(plan['flags']['clients_per_round'], 2)
+    self.assertFalse(self.experiment.exists())
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,279 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that the pure functions of a model are the Keras model."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import runtime
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+from tff_semifl.models import wide_resnet
+
+_IMAGE_SHAPE = (8, 8, 3)
+_NUM_CLASSES = 5
+
+
+def _create_keras_model():
+  """Returns a small network, with a projection, and statistics of its own."""
+  model = wide_resnet.create_wide_resnet(
+    _IMAGE_SHAPE,
+    _NUM_CLASSES,
+    depth=7,
+    width=1,
+    num_groups=2,
+    pixel_mean=(0.4, 0.5, 0.6),
+    pixel_standard_deviation=(0.2, 0.3, 0.4),
+  )
+  generator = np.random.default_rng(1)
+  for weight in model.non_trainable_weights:
+    weight.assign(generator.uniform(0.5, 2, size=weight.shape))
+  return model
+
+
+def _random_images(num_images):
+  generator = np.random.default_rng(num_images)
+  return generator.uniform(0, 255, size=(num_images, *_IMAGE_SHAPE)).astype(
+    np.float32
+  )
+
+
+def _random_weights(classifier):
+  """Returns weights that no model has, positive as variances are."""
+  generator = np.random.default_rng(2)
+  return tf.nest.map_structure(
+    lambda w: generator.uniform(0.1, 0.5, size=w.shape).astype(np.float32),
+    classifier.initial_weights,
+  )
+
+
+class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._model = _create_keras_model()
+    cls._classifier = functional.from_keras(cls._model)
+
+  def _call_keras(self, function, weights):
+    """Calls a function while the Keras model has other weights."""
+    variables = [
+      *self._model.trainable_weights,
+      *self._model.non_trainable_weights,
+    ]
+    before = [variable.numpy() for variable in variables]
+    values = [*weights.trainable, *weights.non_trainable]
+    try:
+      for variable, value in zip(variables, values, strict=True):
+        variable.assign(value)
+      return function(self._model)
+    finally:
+      for variable, value in zip(variables, before, strict=True):
+        variable.assign(value)
+
+  def test_attributes(self):
+    self.assertEqual(self._classifier.image_shape, _IMAGE_SHAPE)
+    self.assertEqual(self._classifier.num_classes, _NUM_CLASSES)
+
+  def test_initial_weights_are_in_the_order_of_keras(self):
+    weights = self._classifier.initial_weights
+    self.assertIsInstance(weights, tff.learning.models.ModelWeights)
+    for found, expected in (
+      (weights.trainable, self._model.trainable_weights),
+      (weights.non_trainable, self._model.non_trainable_weights),
+    ):
+      self.assertIsInstance(found, tuple)
+      for array, variable in zip(found, expected, strict=True):
+        self.assertIsInstance(array, np.ndarray)
+        self.assertAllEqual(array, variable)
+
+  def test_weights_type(self):
+    def of(weights):
+      return tuple(tff.TensorType(np.float32, w.shape) for w in weights)
+
+    self.assertEqual(
+      self._classifier.weights_type,
+      tff.types.to_type(
+        tff.learning.models.ModelWeights(
+          of(self._model.trainable_weights),
+          of(self._model.non_trainable_weights),
+        )
+      ),
+    )
+
+  @parameterized.product(num_images=[1, 5], training=[True, False])
+  def test_logits_are_those_of_the_model(self, num_images, training):
+    logits = {
+      True: self._classifier.train_logits,
+      False: self._classifier.logits,
+    }
+    images = _random_images(num_images)
+    found = logits[training](self._classifier.initial_weights, images)
+    self.assertEqual(found.shape, [num_images, _NUM_CLASSES])
+    self.assertAllClose(
+      found, self._model(images, training=training), rtol=1e-4, atol=1e-4
+    )
+
+  def test_logits_of_other_weights(self):
+    images = _random_images(4)
+    weights = _random_weights(self._classifier)
+    for function, training in (
+      (self._classifier.train_logits, True),
+      (self._classifier.logits, False),
+    ):
+      expected = self._call_keras(
+        lambda model, training=training: model(images, training=training),
+        weights,
+      )
+      self.assertAllClose(
+        function(weights, images), expected, rtol=1e-3, atol=1e-3
+      )
+
+  def test_only_inference_knows_the_statistics(self):
+    images = _random_images(4)
+    weights = self._classifier.initial_weights
+    others = weights._replace(
+      non_trainable=_random_weights(self._classifier).non_trainable
+    )
+    self.assertAllEqual(
+      self._classifier.train_logits(weights, images),
+      self._classifier.train_logits(others, images),
+    )
+    self.assertNotAllClose(
+      self._classifier.logits(weights, images),
+      self._classifier.logits(others, images),
+    )
+
+  def test_batch_moments_are_those_of_the_model(self):
+    images = _random_images(4)
+    found = self._classifier.batch_moments(
+      self._classifier.initial_weights, images
+    )
+    moments_model = static_batch_norm.create_moments_model(self._model)
+    _, *expected = moments_model(images, training=True)
+    # A mean and a variance each.
+    self.assertLen(found, len(self._model.non_trainable_weights) // 2)
+    for each, moments in zip(found, expected, strict=True):
+      self.assertAllClose(each, moments, rtol=1e-3, atol=1e-3)
+
+  def test_gradients_are_those_of_the_model(self):
+    images = _random_images(6)
+    labels = tf.constant([0, 1, 2, 3, 4, 0])
+
+    def loss(logits):
+      return tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+      )
+
+    weights = tf.nest.map_structure(
+      tf.constant, self._classifier.initial_weights
+    )
+    with tf.GradientTape() as tape:
+      tape.watch(weights.trainable)
+      found = loss(self._classifier.train_logits(weights, images))
+    found = tape.gradient(found, weights.trainable)
+    with tf.GradientTape() as tape:
+      expected = loss(self._model(images, training=True))
+    expected = tape.gradient(expected, self._model.trainable_weights)
+    for each, gradient in zip(found, expected, strict=True):
+      self.assertAllClose(each, gradient, rtol=1e-3, atol=1e-4)
+
+  def test_model_keeps_its_weights(self):
+    before = [w.numpy() for w in self._model.weights]
+    weights = _random_weights(self._classifier)
+    self._classifier.train_logits(weights, _random_images(2))
+    self._classifier.logits(weights, _random_images(2))
+    for variable, value in zip(self._model.weights, before, strict=True):
+      self.assertAllEqual(variable, value)
+
+  def test_same_inside_computations(self):
+    images = _random_images(3)
+    weights = _random_weights(self._classifier)
+
+    # Two computations of one classifier, as a process has.
+    computations = [
+      tff.tensorflow.computation(
+        function,
+        (
+          self._classifier.weights_type,
+          tff.TensorType(np.float32, [None, *_IMAGE_SHAPE]),
+        ),
+      )
+      for function in (self._classifier.train_logits, self._classifier.logits)
+    ]
+    with runtime.simulation_context('in_process'):
+      found = [each(weights, images) for each in computations]
+
+    self.assertAllClose(
+      found[0], self._classifier.train_logits(weights, images), rtol=1e-3
+    )
+    self.assertAllClose(
+      found[1], self._classifier.logits(weights, images), rtol=1e-3
+    )
+
+  def test_keras_works_after_a_computation_was_traced(self):
+    tff.tensorflow.computation(
+      lambda weights: self._classifier.logits(weights, _random_images(1)),
+      self._classifier.weights_type,
+    )
+    # TFF's own bridge leaves Keras in TF 1 behaviour.
+    _create_keras_model()(_random_images(1))
+
+
+def _connect(*layers):
+  """Returns a model of image layers one after the other, and a classifier."""
+  inputs = x = tf.keras.Input(_IMAGE_SHAPE)
+  for layer in layers:
+    x = layer(x)
+  x = tf.keras.layers.GlobalAveragePooling2D()(x)
+  return tf.keras.Model(inputs, tf.keras.layers.Dense(_NUM_CLASSES)(x))
+
+
+class OtherModelsTest(tf.test.TestCase):
+  def test_model_without_batch_normalisation(self):
+    model = _connect(
+      tf.keras.layers.Conv2D(4, 3), tf.keras.layers.GroupNormalization(2)
+    )
+    classifier = functional.from_keras(model)
+    self.assertIsNone(classifier.batch_moments)
+    self.assertEmpty(classifier.initial_weights.non_trainable)
+    images = _random_images(3)
+    self.assertAllClose(
+      classifier.logits(classifier.initial_weights, images),
+      model(images),
+      rtol=1e-4,
+    )
+
+  def test_batch_normalisation_of_keras_is_refused(self):
+    model = _connect(tf.keras.layers.BatchNormalization(name='changes'))
+    with self.assertRaisesRegex(ValueError, "'changes' is a Keras BatchNorm"):
+      functional.from_keras(model)
+
+  def test_batch_normalisation_of_keras_inside_a_layer_is_refused(self):
+    inner = tf.keras.Sequential([tf.keras.layers.BatchNormalization()])
+    with self.assertRaisesRegex(ValueError, 'BatchNorm'):
+      functional.from_keras(_connect(inner))
+
+  def test_layer_that_is_used_twice(self):
+    twice = tf.keras.layers.Conv2D(3, 1)
+    classifier = functional.from_keras(_connect(twice, twice))
+    images = _random_images(2)
+    self.assertEqual(
+      classifier.logits(classifier.initial_weights, images).shape,
+      [2, _NUM_CLASSES],
+    )
+
+  def test_layers_that_share_weights_are_refused(self):
+    first, second = tf.keras.layers.Conv2D(3, 1), tf.keras.layers.Conv2D(3, 1)
+    first.build([None, *_IMAGE_SHAPE])
+    second.build([None, *_IMAGE_SHAPE])
+    second.kernel = first.kernel
+    with self.assertRaisesRegex(ValueError, 'must not share weights'):
+      functional.from_keras(_connect(first, second))
+
+
+if __name__ == '__main__':
+  absltest.main()

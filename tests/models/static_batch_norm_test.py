@@ -1,0 +1,216 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for batch normalisation without running averages, against NumPy."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import static_batch_norm
+
+_EPSILON = 1e-5  # PyTorch's.
+_CHANNELS = 4
+
+
+def _random_inputs(scale=1.0, shape=(5, 3, 2)):
+  generator = np.random.default_rng(0)
+  # Each channel has a mean and a spread of its own.
+  return (
+    generator.normal(size=(*shape, _CHANNELS)) * np.array([1, 2, 0.5, 3])
+    + np.array([0, -1, 5, 2])
+  ).astype(np.float32) * np.float32(scale)
+
+
+def _create_layer():
+  """Returns a layer none of whose weights are what they began as."""
+  layer = static_batch_norm.StaticBatchNormalization()
+  layer(_random_inputs())  # Creates them.
+  layer.gamma.assign([1.0, 2.0, 0.5, -1.0])
+  layer.beta.assign([0.0, 1.0, -2.0, 3.0])
+  layer.mean.assign([0.5, -1.0, 4.0, 0.0])
+  layer.variance.assign([1.0, 3.0, 0.2, 9.0])
+  return layer
+
+
+def _normalize(inputs, layer, mean, variance):
+  inputs = inputs.astype(np.float64)
+  normalized = (inputs - mean) / np.sqrt(variance + _EPSILON)
+  return normalized * layer.gamma.numpy() + layer.beta.numpy()
+
+
+class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(1.0, 1e-3)
+  def test_training_uses_the_statistics_of_the_batch(self, scale):
+    """Biased variance, epsilon 1e-5 (A.5): it shows where inputs are small."""
+    layer = _create_layer()
+    inputs = _random_inputs(scale)
+    rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
+    expected = _normalize(inputs, layer, rows.mean(axis=0), rows.var(axis=0))
+    # TensorFlow raises epsilon to 1.001e-5, which is 0.05% at most.
+    outputs = layer(inputs, training=True)
+    self.assertAllClose(outputs, expected, rtol=1e-3, atol=1e-3)
+
+  def test_inference_uses_the_given_statistics(self):
+    layer = _create_layer()
+    inputs = _random_inputs()
+    expected = _normalize(
+      inputs, layer, layer.mean.numpy(), layer.variance.numpy()
+    )
+    self.assertAllClose(layer(inputs, training=False), expected, rtol=1e-4)
+
+  def test_inference_is_the_default(self):
+    layer = _create_layer()
+    inputs = _random_inputs()
+    self.assertAllEqual(layer(inputs), layer(inputs, training=False))
+    self.assertNotAllClose(layer(inputs), layer(inputs, training=True))
+
+  def test_inference_treats_each_image_by_itself(self):
+    layer = _create_layer()
+    inputs = _random_inputs()
+    self.assertAllClose(layer(inputs)[:1], layer(inputs[:1]))
+
+  def test_calls_change_no_weight(self):
+    layer = _create_layer()
+    before = [w.numpy() for w in layer.weights]
+    for training in (True, False):
+      layer(_random_inputs(), training=training)
+    for weight, value in zip(layer.weights, before, strict=True):
+      self.assertAllEqual(weight, value)
+
+  def test_weights_as_created(self):
+    layer = static_batch_norm.StaticBatchNormalization()
+    layer(_random_inputs())
+    ones, zeros = np.ones(_CHANNELS), np.zeros(_CHANNELS)
+    self.assertAllEqual(layer.trainable_weights, [ones, zeros])
+    self.assertAllEqual(layer.non_trainable_weights, [zeros, ones])
+
+  def test_one_value_a_channel(self):
+    # Its deviation from the mean, itself, is 0: only beta is left.
+    layer = _create_layer()
+    outputs = layer(_random_inputs(shape=(1, 1, 1)), training=True)
+    self.assertAllClose(outputs[0, 0, 0], layer.beta)
+
+  def test_gradients_go_through_the_statistics(self):
+    layer = _create_layer()
+    inputs = tf.constant(_random_inputs())
+    target = tf.constant(np.random.default_rng(1).normal(size=inputs.shape))
+    target = tf.cast(target, tf.float32)
+
+    def by_the_formula(inputs):
+      mean, variance = tf.nn.moments(inputs, [0, 1, 2])
+      normalized = (inputs - mean) / tf.sqrt(variance + _EPSILON)
+      return normalized * layer.gamma + layer.beta
+
+    gradients = []
+    for function in (lambda x: layer(x, training=True), by_the_formula):
+      with tf.GradientTape() as tape:
+        tape.watch(inputs)
+        loss = tf.reduce_sum(function(inputs) * target)
+      gradients.append(tape.gradient(loss, [inputs, layer.gamma, layer.beta]))
+    for found, expected in zip(*gradients, strict=True):
+      self.assertAllClose(found, expected, rtol=1e-3, atol=1e-3)
+
+  def test_unknown_sizes_in_a_graph(self):
+    layer = _create_layer()
+    in_graph = tf.function(
+      lambda x: layer(x, training=True),
+      input_signature=[tf.TensorSpec([None, None, None, _CHANNELS])],
+    )
+    for shape in ((5, 3, 2), (2, 4, 4)):
+      inputs = _random_inputs(shape=shape)
+      self.assertAllClose(
+        in_graph(inputs), layer(inputs, training=True), atol=1e-5
+      )
+
+
+class BatchMomentsTest(tf.test.TestCase):
+  def test_equals_numpy(self):
+    inputs = _random_inputs()
+    rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
+    count, mean, squares = static_batch_norm.BatchMoments()(inputs)
+    # 5 images of 3 x 2 pixels.
+    self.assertAllEqual(count, [30.0] * _CHANNELS)
+    self.assertAllClose(mean, rows.mean(axis=0), rtol=1e-5, atol=1e-5)
+    self.assertAllClose(
+      squares, np.sum((rows - rows.mean(axis=0)) ** 2, axis=0), rtol=1e-4
+    )
+
+  def test_two_batches_merge_to_the_whole(self):
+    inputs = _random_inputs()
+    moments = static_batch_norm.BatchMoments()
+    whole = moments(inputs)
+    (n, m, s), (k, p, q) = moments(inputs[:2]), moments(inputs[2:])
+    # Within both, and between them: n (m - mean)^2 + k (p - mean)^2.
+    merged = [n + k, (n * m + k * p) / (n + k)]
+    merged.append(s + q + n * (m - merged[1]) ** 2 + k * (p - merged[1]) ** 2)
+    self.assertAllClose(merged, whole, rtol=1e-4, atol=1e-4)
+
+
+def _create_branching_model():
+  """Two normalised branches of different length, and one after them."""
+  normalize = static_batch_norm.StaticBatchNormalization
+  inputs = tf.keras.Input([4, 4, 2])
+  long = tf.keras.layers.Conv2D(3, 1)(normalize()(inputs))
+  long = normalize()(tf.keras.layers.Conv2D(5, 1)(long))
+  short = normalize()(tf.keras.layers.Conv2D(5, 1)(inputs))
+  joined = normalize()(tf.keras.layers.Add()([short, long]))
+  return tf.keras.Model(inputs, joined)
+
+
+class CreateMomentsModelTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.keras.utils.set_random_seed(0)
+    self._model = _create_branching_model()
+    self._images = tf.random.stateless_normal([6, 4, 4, 2], [1, 2], 3.0, 2.0)
+
+  def test_moments_are_in_the_order_of_the_non_trainable_weights(self):
+    _, *moments = static_batch_norm.create_moments_model(self._model)(
+      self._images, training=True
+    )
+    means = self._model.non_trainable_weights[::2]
+    self.assertLen(moments, 4)
+    for mean, found in zip(means, moments, strict=True):
+      # Whose weight it is; what that layer is given, in training mode.
+      (layer,) = (
+        each
+        for each in self._model.layers
+        if any(mean is weight for weight in each.non_trainable_weights)
+      )
+      seen = tf.keras.Model(self._model.input, layer.input)(
+        self._images, training=True
+      )
+      rows = seen.numpy().reshape(-1, seen.shape[-1]).astype(np.float64)
+      expected = [
+        np.full(rows.shape[1], len(rows)),
+        rows.mean(axis=0),
+        rows.var(axis=0) * len(rows),
+      ]
+      self.assertAllClose(found, expected, rtol=1e-3, atol=1e-3)
+
+  def test_output_is_that_of_the_model(self):
+    moments_model = static_batch_norm.create_moments_model(self._model)
+    self.assertAllClose(
+      moments_model(self._images, training=True)[0],
+      self._model(self._images, training=True),
+    )
+
+  def test_shares_weights_in_their_order(self):
+    moments_model = static_batch_norm.create_moments_model(self._model)
+    for name in ('trainable_weights', 'non_trainable_weights'):
+      for found, expected in zip(
+        getattr(moments_model, name), getattr(self._model, name), strict=True
+      ):
+        self.assertIs(found, expected)
+
+  def test_model_without_such_layers(self):
+    inputs = tf.keras.Input([4, 4, 2])
+    model = tf.keras.Model(inputs, tf.keras.layers.ReLU()(inputs))
+    with self.assertRaisesRegex(ValueError, 'no `StaticBatchNormalization`'):
+      static_batch_norm.create_moments_model(model)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,69 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of an experiment's folder."""
+
+import json
+import pathlib
+
+from absl.testing import absltest
+
+from tff_semifl.programs import outputs
+
+_FLAGS = {'task': 'digits', 'seed': 0, 'output_dir': 'here', 'data_dir': None}
+
+
+class ExperimentFolderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'experiment'
+
+  def _open(self, **flags):
+    return outputs.ExperimentFolder(
+      self.path, _FLAGS | flags, may_change={'output_dir'}
+    )
+
+  def test_writes_flags_and_versions(self):
+    self._open()
+    written = json.loads((self.path / 'hparams.json').read_text())
+    self.assertEqual(written['flags'], _FLAGS)
+    self.assertEqual(written['versions']['tensorflow-federated'], '0.87.0')
+    self.assertIn('git_commit', written['versions'])
+
+  def test_same_experiment_is_opened_again(self):
+    self._open()
+    self._open(output_dir='there')
+
+  def test_other_experiment_is_refused_by_name_and_values(self):
+    self._open()
+    with self.assertRaisesRegex(
+      outputs.OutputError, r'another experiment, with --seed=0 and not 1'
+    ):
+      self._open(seed=1)
+
+  def test_flag_of_a_later_version_is_a_difference_too(self):
+    self._open()
+    with self.assertRaisesRegex(outputs.OutputError, '--momentum=None and not'):
+      self._open(momentum=0.9)
+
+  def test_folder_of_something_else_is_refused(self):
+    self.path.mkdir()
+    (self.path / 'thesis.txt').write_text('precious')
+    with self.assertRaisesRegex(outputs.OutputError, 'is not empty'):
+      self._open()
+    (self.path / 'hparams.json').write_text('no JSON')
+    with self.assertRaisesRegex(outputs.OutputError, 'not what an experiment'):
+      self._open()
+    self.assertEqual((self.path / 'thesis.txt').read_text(), 'precious')
+
+  def test_folder_that_cannot_be_made_is_refused(self):
+    self.path.write_text('a file where a folder should be')
+    with self.assertRaisesRegex(outputs.OutputError, 'cannot write to'):
+      self._open()
+    self.path = pathlib.Path('/proc/nothing/can/be/written')
+    with self.assertRaisesRegex(outputs.OutputError, 'cannot write to'):
+      self._open()
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,161 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the training program, resuming included."""
+
+import asyncio
+import csv
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tff_semifl import runtime
+from tff_semifl.algorithms import evaluation
+from tff_semifl.algorithms import semifl
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.programs import training
+
+_COLUMNS = [
+  'round',
+  'test/accuracy',
+  'test/loss',
+  'server/loss',
+  'server/accuracy',
+  'client/loss',
+  'client/label_ratio',
+  'client/pseudo_accuracy',
+  'client/threshold_accuracy',
+  'client/num_participating',
+  'learning_rate',
+  'seconds',
+]
+
+
+def _create_program(total_rounds):
+  """Four clients with six images each, two of them in each round."""
+  classifier = linear_reference.create_classifier()
+  labels = (np.arange(30) % 3).astype(np.int32)
+  data = sources.LabelledImages(linear_reference.create_images(30), labels)
+  threshold = 0.37
+  return training.TrainingProgram(
+    process=semifl.build_semifl(
+      classifier,
+      weak_augmentation=linear_reference.unchanged,
+      strong_augmentation=linear_reference.unchanged,
+      # The schedule is that of the whole run, however far it is taken.
+      total_rounds=4,
+      server_batch_size=2,
+      client_epochs=1,
+      server_epochs=1,
+      confidence_threshold=threshold,
+      learning_rate=0.3,
+    ),
+    evaluation=evaluation.build_evaluation(classifier),
+    pseudo_label_evaluation=evaluation.build_pseudo_label_evaluation(
+      classifier,
+      weak_augmentation=linear_reference.unchanged,
+      confidence_threshold=threshold,
+    ),
+    server_dataset=pipelines.labelled_dataset(data.select(np.arange(6))),
+    clients=pipelines.ClientPopulation(
+      data.select(np.arange(6, 30)),
+      np.split(np.arange(24), 4),
+      clients_per_round=2,
+      seed=0,
+    ),
+    test_dataset=pipelines.batched_dataset(data, 10),
+    total_rounds=total_rounds,
+  )
+
+
+class TrainingTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enterContext(runtime.simulation_context())
+
+  def _train(self, folder, total_rounds, on_round=lambda *_: None):
+    return asyncio.run(
+      training.train(
+        _create_program(total_rounds),
+        state_manager=tff.program.FileProgramStateManager(f'{folder}/states'),
+        metrics_manager=tff.program.CSVFileReleaseManager(
+          f'{folder}/metrics.csv',
+          save_mode=tff.program.CSVSaveMode.WRITE,
+          key_fieldname='round',
+        ),
+        on_round=on_round,
+      )
+    )
+
+  def _read_metrics(self, folder):
+    with pathlib.Path(folder, 'metrics.csv').open() as file:
+      return list(csv.DictReader(file))
+
+  def test_rows_columns_and_values(self):
+    folder = self.create_tempdir().full_path
+    seen = {}
+    final = self._train(folder, 4, on_round=seen.__setitem__)
+    rows = self._read_metrics(folder)
+    self.assertEqual(list(rows[0]), _COLUMNS)
+    self.assertEqual([row['round'] for row in rows], list('01234'))
+    self.assertEqual(
+      [seen[n].test.accuracy for n in range(5)],
+      [float(row['test/accuracy']) for row in rows],
+    )
+    self.assertEqual(rows[0]['client/num_participating'], '0.0')
+    # Rate 0.3 for rounds 0 and 1, then half a cosine over four rounds.
+    np.testing.assert_allclose(
+      [float(row['learning_rate']) for row in rows],
+      [0.3, *(0.15 * (1 + np.cos(np.pi * np.arange(4) / 4)))],
+      rtol=1e-6,
+    )
+    accuracies = [float(row['test/accuracy']) for row in rows]
+    self.assertEqual(final.round_num, 4)
+    self.assertAlmostEqual(final.accuracy, accuracies[-1])
+    self.assertAlmostEqual(final.best_accuracy, max(accuracies))
+    self.assertGreater(max(float(r['client/label_ratio']) for r in rows), 0)
+
+  def test_resumed_run_equals_one_that_ran_through(self):
+    whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
+    expected = self._train(whole, 4)
+    self._train(cut, 1)
+    rounds = []
+    found = self._train(cut, 4, on_round=lambda n, _: rounds.append(n))
+    self.assertEqual(rounds, [2, 3, 4])
+    for a, b in zip(
+      tf.nest.flatten(expected), tf.nest.flatten(found), strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+    for a, b in zip(
+      self._read_metrics(whole), self._read_metrics(cut), strict=True
+    ):
+      self.assertEqual(a | {'seconds': None}, b | {'seconds': None})
+
+  def test_round_cut_off_between_metrics_and_state_is_run_again(self):
+    folder = self.create_tempdir().full_path
+    self._train(folder, 2)
+    tf.io.gfile.rmtree(f'{folder}/states/program_state_2')
+    rounds = []
+    self._train(folder, 3, on_round=lambda n, _: rounds.append(n))
+    self.assertEqual(rounds, [2, 3])
+    self.assertEqual(
+      [row['round'] for row in self._read_metrics(folder)], list('0123')
+    )
+
+  def test_finished_run_has_nothing_left_to_do(self):
+    folder = self.create_tempdir().full_path
+    first = self._train(folder, 2)
+    rounds = []
+    again = self._train(folder, 2, on_round=lambda n, _: rounds.append(n))
+    self.assertEmpty(rounds)
+    self.assertEqual(again.round_num, 2)
+    self.assertAlmostEqual(again.accuracy, first.accuracy)
+
+
+if __name__ == '__main__':
+  absltest.main()

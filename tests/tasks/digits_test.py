@@ -1,0 +1,90 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for the digits that come with scikit-learn."""
+
+from absl.testing import absltest
+import numpy as np
+from sklearn import datasets
+import tensorflow as tf
+
+from tasks import digits
+from tff_semifl.augment import weak
+
+
+class DigitsTest(tf.test.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._task = digits.create_task()
+    cls._train, cls._test = cls._task.load(None)
+    cls._original = datasets.load_digits()
+
+  def test_shapes(self):
+    # One of five, rounded up, of 1,797 = 5 * 359 + 2.
+    for data, num_images in ((self._train, 1437), (self._test, 360)):
+      self.assertEqual(data.images.shape, (num_images, 8, 8, 1))
+      self.assertEqual(data.images.dtype, np.uint8)
+      self.assertEqual(data.labels.shape, (num_images,))
+      self.assertEqual(data.labels.dtype, np.int32)
+    self.assertEqual(self._task.image_shape, (8, 8, 1))
+
+  def test_holds_all_images_of_the_package_once(self):
+    # They all differ, so that an image tells its label.
+    self.assertLen({image.tobytes() for image in self._original.images}, 1797)
+    labels = {
+      (image * 255 / 16).round().astype(np.uint8).tobytes(): label
+      for image, label in zip(
+        self._original.images, self._original.target, strict=True
+      )
+    }
+    found = {
+      image.tobytes(): label
+      for data in (self._train, self._test)
+      for image, label in zip(data.images, data.labels, strict=True)
+    }
+    self.assertEqual(found, labels)
+
+  def test_classes_add_up(self):
+    counts = np.bincount(self._original.target)
+    train = np.bincount(self._train.labels)
+    test = np.bincount(self._test.labels)
+    self.assertAllEqual(train + test, counts)
+    # No class is rare in either: a fifth would be 36, by chance +- sqrt(36).
+    self.assertAllInRange(test, 36 - 3 * 6, 36 + 3 * 6)
+    self.assertEqual(self._task.class_names, tuple('0123456789'))
+
+  def test_grey_levels_fill_the_range(self):
+    levels = np.unique(self._train.images)
+    self.assertAllClose(levels, np.arange(17) * 255 / 16, atol=0.5)
+
+  def test_pixel_statistics_are_those_of_the_training_images(self):
+    pixels = self._train.images / 255
+    self.assertAllClose(self._task.pixel_mean, [pixels.mean()], atol=0.005)
+    self.assertAllClose(
+      self._task.pixel_standard_deviation, [pixels.std()], atol=0.005
+    )
+
+  def test_weak_views_are_shifted_by_a_pixel_and_never_mirrored(self):
+    images = tf.constant(self._train.images[:50])
+    seed = tf.constant([1, 2])
+    self.assertAllEqual(
+      self._task.weak_augmentation(images, seed),
+      weak.flip_and_crop(images, seed, flip=False, padding=1),
+    )
+
+  def test_model_has_two_groups_though_images_are_small(self):
+    model = self._task.create_model(
+      self._task.model_depth, self._task.model_width, seed=0
+    )
+    blocks = [
+      layer.output_shape[1:]
+      for layer in model.layers
+      if isinstance(layer, tf.keras.layers.Add)
+    ]
+    # Depth 7 is one block a group; the second group halves the size.
+    self.assertEqual(blocks, [(8, 8, 32), (4, 4, 64)])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,68 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that tasks are found by their names, and what all of them promise."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tasks import image_task
+from tasks import registry
+
+_SEED = tf.constant([1, 2])
+
+
+class RegistryTest(parameterized.TestCase, tf.test.TestCase):
+  def test_names_are_sorted(self):
+    self.assertEqual(registry.task_names(), ['cifar10', 'digits'])
+
+  def test_unknown_name(self):
+    with self.assertRaisesRegex(
+      ValueError, "no task 'cifar100'; there are cifar10, digits"
+    ):
+      registry.create_task('cifar100')
+
+  @parameterized.parameters(registry.task_names())
+  def test_task_is_consistent(self, name):
+    task = registry.create_task(name)
+    self.assertIsInstance(task, image_task.ImageTask)
+    num_channels = task.image_shape[2]
+    self.assertLen(task.pixel_mean, num_channels)
+    self.assertLen(task.pixel_standard_deviation, num_channels)
+    self.assertEqual(task.num_classes, len(set(task.class_names)))
+    # As many labelled images of each class.
+    self.assertEqual(task.num_labeled % task.num_classes, 0)
+
+  @parameterized.parameters(registry.task_names())
+  def test_augmentations_keep_shape_and_dtype(self, name):
+    task = registry.create_task(name)
+    images = np.random.default_rng(0).integers(
+      256, size=(12, *task.image_shape), dtype=np.uint8
+    )
+    for augment in (task.weak_augmentation, task.strong_augmentation):
+      views = augment(tf.constant(images), _SEED)
+      self.assertEqual(views.dtype, tf.uint8)
+      self.assertEqual(views.shape, images.shape)
+      self.assertNotAllEqual(views, images)
+
+  @parameterized.parameters(registry.task_names())
+  def test_only_strong_views_change_colours(self, name):
+    task = registry.create_task(name)
+    # Black stays black when it is shifted or flipped, but not when it is, say,
+    # brightened.
+    black = tf.zeros([50, *task.image_shape], tf.uint8)
+    self.assertAllEqual(task.weak_augmentation(black, _SEED), black)
+    self.assertNotAllEqual(task.strong_augmentation(black, _SEED), black)
+
+  @parameterized.parameters(registry.task_names())
+  def test_model_fits_the_images(self, name):
+    task = registry.create_task(name)
+    model = task.create_model(task.model_depth, 1, seed=0)
+    logits = model(tf.zeros([2, *task.image_shape]))
+    self.assertEqual(logits.shape, [2, task.num_classes])
+
+
+if __name__ == '__main__':
+  absltest.main()
