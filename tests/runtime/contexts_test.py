@@ -90,8 +90,12 @@ class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
     ):
       self.assertEqual(count(), 3)
 
-  def test_importing_and_leaving_is_quiet(self):
-    done = _run_python("""
+  @parameterized.parameters('SIG_DFL', 'SIG_IGN')
+  def test_importing_and_leaving_is_quiet(self, interrupt):
+    # A background job of a shell script ignores SIGINT.
+    done = _run_python(f"""
+        import signal
+        signal.signal(signal.SIGINT, signal.{interrupt})
         from tff_semifl import runtime
         import tensorflow_federated as tff
         print(type(tff.framework.get_context_stack().current).__name__)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import contextlib
 import gc
 import inspect
-import signal
+import threading
 from typing import Any, Literal
 
 import tensorflow_federated as tff
@@ -24,6 +24,9 @@ from tff_semifl.runtime import native
 from tff_semifl.runtime import worker as worker_lib
 
 Kind = Literal['in_process', 'native']
+
+# TFF's own worker ends in half a second, if it does.
+_COLLECT_SECONDS = 5
 
 
 @contextlib.contextmanager
@@ -129,8 +132,16 @@ def _discard_default_context() -> None:
   it is collected. If that is left to the end of the interpreter it fails with
   a traceback, and the worker stays.
   """
-  # That worker is asked to end by SIGINT, and awaited. It ignores the signal if
-  # this process did when it was started: better an orphan than no end.
-  if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-    tff.framework.set_default_context(in_process.InProcessContext())
+  held = [tff.framework.get_context_stack().current]
+  tff.framework.set_default_context(in_process.InProcessContext())
+
+  def collect():
+    held.clear()
     gc.collect()
+
+  # In a thread of its own, because it may never return: the worker is asked to
+  # end by SIGINT and awaited, but ignores the signal if this process did when
+  # the worker was started. Better an orphan than no end.
+  thread = threading.Thread(target=collect, daemon=True)
+  thread.start()
+  thread.join(_COLLECT_SECONDS)
