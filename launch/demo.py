@@ -4,20 +4,22 @@
 """Trains SemiFL and, with the same server steps, the labels alone.
 
 What the unlabelled images are worth: both are trained on the same labels, with
-one or more seeds, and the accuracies are put side by side. It takes all flags
-of `launch.train_semifl`.
+one or more seeds, and the accuracies are put side by side. It takes the flags
+of `launch.train_semifl` but for --dry_run and --experiment_name.
 
   python -m launch.demo --seeds=0,1,2,3,4 \
     --flagfile=launch/flagfiles/semifl/digits_50_iid.flags
 """
 
 from collections.abc import Sequence
+import csv
 import statistics
-import time
 from typing import NamedTuple
 
 from absl import flags
 
+from launch import augmentation_flags
+from launch import data_flags
 from launch import program
 from launch import semifl_experiment
 from launch import semifl_flags
@@ -29,10 +31,19 @@ _SEEDS = flags.DEFINE_list(
 )
 
 
+flags.adopt_module_key_flags(data_flags)
+flags.adopt_module_key_flags(augmentation_flags)
+flags.adopt_module_key_flags(semifl_flags)
+
+
 def main() -> None:
   """Runs the program, after flags were parsed."""
   with program.blame(_SEEDS, ValueError):
-    seeds = [int(seed) for seed in _SEEDS.value or [semifl_flags.SEED.value]]
+    seeds = [int(seed) for seed in _SEEDS.value or [data_flags.SEED.value]]
+    if len(set(seeds)) < len(seeds):
+      raise ValueError('each seed is trained with once')
+    if not all(0 <= seed < 2**31 for seed in seeds):
+      raise ValueError('seeds are from 0 to 2147483647')
   with program.blame(semifl_flags.CLIENTS_PER_ROUND, ValueError):
     if semifl_flags.CLIENTS_PER_ROUND.value == 0:
       raise ValueError('there must be clients to compare with none')
@@ -54,7 +65,7 @@ def main() -> None:
 
 
 class _Result(NamedTuple):
-  """The last test accuracy, and how long it took to get there."""
+  """The last test accuracy, and how long the rounds took."""
 
   accuracy: float
   minutes: float
@@ -78,9 +89,11 @@ def _run(
   experiment: semifl_experiment.Experiment,
   folder: outputs.ExperimentFolder,
 ) -> _Result:
-  start = time.monotonic()
   final = semifl_experiment.run(experiment, folder)
-  return _Result(final.accuracy, (time.monotonic() - start) / 60)
+  # All rounds, those before an interruption too.
+  with folder.metrics_path.open() as file:
+    seconds = sum(float(row['seconds']) for row in csv.DictReader(file))
+  return _Result(final.accuracy, seconds / 60)
 
 
 def _table(rows: Sequence[tuple[int, _Result, _Result]]) -> str:

@@ -4,6 +4,7 @@
 """A SemiFL experiment as the flags describe it: built, shown and run."""
 
 import asyncio
+import contextlib
 import dataclasses
 import math
 import pathlib
@@ -12,6 +13,9 @@ import sys
 import numpy as np
 import tensorflow as tf
 
+from launch import augmentation_flags
+from launch import data_flags
+from launch import federated_data
 from launch import program
 from launch import semifl_flags
 from tasks import image_task
@@ -20,7 +24,6 @@ from tff_semifl import export
 from tff_semifl import optimizers
 from tff_semifl.algorithms import evaluation
 from tff_semifl.algorithms import semifl
-from tff_semifl.data import partition
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.models import functional
@@ -29,7 +32,6 @@ from tff_semifl.programs import progress
 from tff_semifl.programs import training
 
 _EVALUATION_BATCH_SIZE = 500
-_PARTITIONS = {'iid': partition.partition_iid}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,6 +46,8 @@ class Settings:
     model_depth: Depth of the WideResNet.
     model_width: Width of the WideResNet.
     experiment_name: Name of the folder.
+    classes_per_client: Classes of a client, or None where it has no meaning.
+    dirichlet_concentration: Likewise, of the Dirichlet distribution.
   """
 
   seed: int
@@ -53,6 +57,8 @@ class Settings:
   model_depth: int
   model_width: int
   experiment_name: str
+  classes_per_client: int | None
+  dirichlet_concentration: float | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,8 +69,7 @@ class Experiment:
     settings: Flags with all defaults filled in.
     task: What is learned.
     model: The Keras model, with initial weights.
-    labelled: The server's images.
-    test: The images to evaluate on.
+    data: Who has which images.
     clients: The clients.
     training_program: What to train.
   """
@@ -72,8 +77,7 @@ class Experiment:
   settings: Settings
   task: image_task.ImageTask
   model: tf.keras.Model
-  labelled: sources.LabelledImages
-  test: sources.LabelledImages
+  data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
   training_program: training.TrainingProgram
 
@@ -84,10 +88,11 @@ def resolve_settings(*, seed: int | None = None) -> Settings:
   Args:
     seed: Instead of the flag's.
   """
-  task = registry.create_task(semifl_flags.TASK.value)
-  seed = semifl_flags.SEED.value if seed is None else seed
+  task = registry.create_task(data_flags.TASK.value)
+  seed = data_flags.SEED.value if seed is None else seed
+  sharing = federated_data.resolve_partition()
   clients_per_round = semifl_flags.CLIENTS_PER_ROUND.value
-  num_labeled = semifl_flags.NUM_LABELED.value or task.num_labeled
+  num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
   return Settings(
     seed=seed,
     clients_per_round=clients_per_round,
@@ -97,15 +102,29 @@ def resolve_settings(*, seed: int | None = None) -> Settings:
     model_depth=semifl_flags.MODEL_DEPTH.value or task.model_depth,
     model_width=semifl_flags.MODEL_WIDTH.value or task.model_width,
     experiment_name=semifl_flags.EXPERIMENT_NAME.value
-    or _experiment_name(clients_per_round, num_labeled, seed),
+    or _experiment_name(clients_per_round, num_labeled, sharing, seed),
+    classes_per_client=sharing.classes_per_client,
+    dirichlet_concentration=sharing.dirichlet_concentration,
   )
 
 
 def _experiment_name(
-  clients_per_round: int, num_labeled: int, seed: int
+  clients_per_round: int,
+  num_labeled: int,
+  sharing: federated_data.PartitionSettings,
+  seed: int,
 ) -> str:
   method = 'semifl' if clients_per_round else 'labels_alone'
-  return f'{method}_{semifl_flags.TASK.value}_{num_labeled}_seed{seed}'
+  parameter = sharing.classes_per_client or sharing.dirichlet_concentration
+  return '_'.join(
+    [
+      method,
+      data_flags.TASK.value,
+      str(num_labeled),
+      f'{sharing.partition}{parameter or ""}',
+      f'seed{seed}',
+    ]
+  )
 
 
 def without_clients(experiment: Experiment) -> Experiment:
@@ -120,7 +139,12 @@ def without_clients(experiment: Experiment) -> Experiment:
     settings=dataclasses.replace(
       settings,
       clients_per_round=0,
-      experiment_name=_experiment_name(0, settings.num_labeled, settings.seed),
+      experiment_name=_experiment_name(
+        0,
+        settings.num_labeled,
+        federated_data.resolve_partition(),
+        settings.seed,
+      ),
     ),
     clients=clients,
     training_program=dataclasses.replace(
@@ -136,33 +160,23 @@ def create_experiment(settings: Settings) -> Experiment:
     program.FlagError: If the data cannot be had, or cannot be shared out as
       the flags ask.
   """
-  task = registry.create_task(semifl_flags.TASK.value)
-  with program.blame(semifl_flags.DATA_DIR, sources.DataNotFoundError):
-    data = task.load(semifl_flags.DATA_DIR.value)
-  with program.blame(
-    semifl_flags.NUM_LABELED, ValueError, value=settings.num_labeled
-  ):
-    split = partition.split_labels(
-      data.train.labels,
-      settings.num_labeled,
-      task.num_classes,
-      settings.seed,
-    )
-  labelled = data.train.select(split.labelled)
-  unlabelled = data.train.select(split.unlabelled)
-  with program.blame(semifl_flags.NUM_CLIENTS, ValueError):
-    partition_fn = _PARTITIONS[semifl_flags.PARTITION.value]
-    shares = partition_fn(
-      len(unlabelled.labels), semifl_flags.NUM_CLIENTS.value, settings.seed
-    )
+  task = augmentation_flags.with_chosen_augmentation(
+    registry.create_task(data_flags.TASK.value)
+  )
+  data = federated_data.create_federated_data(
+    task,
+    federated_data.resolve_partition(),
+    num_labeled=settings.num_labeled,
+    seed=settings.seed,
+  )
   with program.blame(
     semifl_flags.CLIENTS_PER_ROUND,
     ValueError,
     value=settings.clients_per_round,
   ):
     clients = pipelines.ClientPopulation(
-      unlabelled,
-      shares,
+      data.unlabelled,
+      data.shares,
       clients_per_round=settings.clients_per_round,
       seed=settings.seed,
     )
@@ -176,11 +190,10 @@ def create_experiment(settings: Settings) -> Experiment:
     settings=settings,
     task=task,
     model=model,
-    labelled=labelled,
-    test=data.test,
+    data=data,
     clients=clients,
     training_program=_create_training_program(
-      settings, task, model, labelled, data.test, clients
+      settings, task, model, data, clients
     ),
   )
 
@@ -189,8 +202,7 @@ def _create_training_program(
   settings: Settings,
   task: image_task.ImageTask,
   model: tf.keras.Model,
-  labelled: sources.LabelledImages,
-  test: sources.LabelledImages,
+  data: federated_data.FederatedData,
   clients: pipelines.ClientPopulation,
 ) -> training.TrainingProgram:
   flags = semifl_flags
@@ -210,7 +222,6 @@ def _create_training_program(
     mix_loss_weight=flags.MIX_LOSS_WEIGHT.value,
     learning_rate=flags.LEARNING_RATE.value,
     optimizer=optimizers.build_nesterov_sgd(
-      flags.LEARNING_RATE.value,
       momentum=flags.MOMENTUM.value,
       weight_decay=flags.WEIGHT_DECAY.value,
       clip_norm=flags.CLIP_NORM.value,
@@ -218,7 +229,8 @@ def _create_training_program(
     global_momentum=flags.GLOBAL_MOMENTUM.value,
   )
   pseudo_label_evaluation = None
-  if flags.MEASURE_PSEUDO_LABELS.value:
+  truth_is_known = np.all(data.unlabelled.labels != sources.UNKNOWN_LABEL)
+  if flags.MEASURE_PSEUDO_LABELS.value and truth_is_known:
     pseudo_label_evaluation = evaluation.build_pseudo_label_evaluation(
       classifier,
       weak_augmentation=task.weak_augmentation,
@@ -228,9 +240,9 @@ def _create_training_program(
     process=process,
     evaluation=evaluation.build_evaluation(classifier),
     pseudo_label_evaluation=pseudo_label_evaluation,
-    server_dataset=pipelines.labelled_dataset(labelled),
+    server_dataset=pipelines.labelled_dataset(data.labelled),
     clients=clients,
-    test_dataset=pipelines.batched_dataset(test, _EVALUATION_BATCH_SIZE),
+    test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
     total_rounds=flags.TOTAL_ROUNDS.value,
   )
 
@@ -247,15 +259,15 @@ def describe(experiment: Experiment) -> dict[str, object]:
   client_batches = math.ceil(max(sizes) / semifl_flags.CLIENT_BATCH_SIZE.value)
   server_batches = math.ceil(settings.num_labeled / settings.server_batch_size)
   return {
-    'labelled_images': len(experiment.labelled.labels),
-    'unlabelled_images': experiment.clients.num_unlabelled,
+    'labelled_images': len(experiment.data.labelled.labels),
+    'unlabelled_images': len(experiment.data.unlabelled.labels),
     'unlabelled_images_at_clients': sum(sizes),
-    'test_images': len(experiment.test.labels),
-    'clients': experiment.clients.num_clients,
+    'test_images': len(experiment.data.test.labels),
+    'clients': len(sizes),
     'clients_per_round': settings.clients_per_round,
     'images_per_client': {'least': min(sizes), 'most': max(sizes)},
     'server_steps_per_round': semifl_flags.SERVER_EPOCHS.value * server_batches,
-    'client_steps_per_round_at_most': semifl_flags.CLIENT_EPOCHS.value
+    'steps_of_a_client_per_round_at_most': semifl_flags.CLIENT_EPOCHS.value
     * client_batches,
     'trainable_parameters': sum(
       int(np.prod(weight.shape))
@@ -285,14 +297,20 @@ def run(
   total_rounds = semifl_flags.TOTAL_ROUNDS.value
   label = experiment.settings.experiment_name
   with progress.Progress(label, total_rounds) as shown:
-    final = asyncio.run(
-      training.train(
-        experiment.training_program,
-        state_manager=folder.state_manager(),
-        metrics_manager=folder.metrics_manager(),
-        on_round=shown.show_round,
+    # Not `asyncio.run`, which would put off an interrupt to the round's end.
+    with (
+      contextlib.closing(asyncio.new_event_loop()) as loop,
+      program.blame(semifl_flags.LEARNING_RATE, training.TrainingDivergedError),
+    ):
+      final = loop.run_until_complete(
+        training.train(
+          experiment.training_program,
+          state_manager=folder.state_manager(),
+          metrics_manager=folder.metrics_manager(),
+          on_start=shown.start,
+          on_round=shown.show_round,
+        )
       )
-    )
   if shown.num_rounds == 0:
     print(
       f'{label}: was complete after round {final.round_num}; nothing to train',

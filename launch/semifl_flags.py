@@ -1,38 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flags of SemiFL experiments."""
+"""The flags of SemiFL experiments, but for those of their data."""
+
+import math
 
 from absl import flags
 
-from tasks import registry
+from launch import augmentation_flags
+from launch import data_flags
 
-# What is learned, from what.
-TASK = flags.DEFINE_enum(
-  'task', 'digits', registry.task_names(), 'What to learn.'
-)
-DATA_DIR = flags.DEFINE_string(
-  'data_dir',
-  None,
-  'Folder of TensorFlow Datasets. By default its own default folder; data that'
-  ' is not there is downloaded.',
-)
-NUM_LABELED = flags.DEFINE_integer(
-  'num_labeled',
-  None,
-  'Labelled images at the server, the same number of each class. By default as'
-  ' the task has it: 50 for digits, 4000 for cifar10.',
-  lower_bound=1,
-)
-PARTITION = flags.DEFINE_enum(
-  'partition',
-  'iid',
-  ['iid'],
-  'How unlabelled images are shared among clients: iid, at random and evenly.',
-)
-NUM_CLIENTS = flags.DEFINE_integer(
-  'num_clients', 100, 'Clients in all.', lower_bound=1
-)
 CLIENTS_PER_ROUND = flags.DEFINE_integer(
   'clients_per_round',
   10,
@@ -91,7 +68,6 @@ MIX_LOSS_WEIGHT = flags.DEFINE_float(
   'mix_loss_weight',
   1.0,
   'Factor on the loss of mixed images; 0 leaves them out.',
-  lower_bound=0.0,
 )
 LEARNING_RATE = flags.DEFINE_float(
   'learning_rate',
@@ -105,7 +81,6 @@ WEIGHT_DECAY = flags.DEFINE_float(
   'weight_decay',
   5e-4,
   'Weight decay of all weights, server and clients.',
-  lower_bound=0.0,
 )
 CLIP_NORM = flags.DEFINE_float(
   'clip_norm',
@@ -119,13 +94,6 @@ GLOBAL_MOMENTUM = flags.DEFINE_float(
 )
 
 # How it is run, and where the results go.
-SEED = flags.DEFINE_integer(
-  'seed',
-  0,
-  'All random numbers follow from it.',
-  lower_bound=0,
-  upper_bound=2**31 - 1,
-)
 RUNTIME = flags.DEFINE_enum(
   'runtime',
   'in_process',
@@ -144,7 +112,8 @@ MEASURE_PSEUDO_LABELS = flags.DEFINE_bool(
   'measure_pseudo_labels',
   True,
   'Whether to compare pseudo-labels with the true ones, which a simulation'
-  ' knows; training never does. Columns of metrics.csv are 0 otherwise.',
+  ' knows; training never does. Columns of metrics.csv are 0 otherwise, as they'
+  ' are for stl10, whose images have no known class.',
 )
 OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', 'results', 'Folder for the folders of all experiments.'
@@ -156,11 +125,10 @@ EXPERIMENT_NAME = flags.DEFINE_string(
   ' the same experiment is resumed, one with another is refused.',
 )
 
-# Neither changes what is computed, so both may differ when a run is resumed.
+# None changes what is computed, so they may differ when a run is resumed.
 MAY_CHANGE = frozenset(
   flag.name
   for flag in (
-    DATA_DIR,
     RUNTIME,
     MAX_CONCURRENT_CLIENTS,
     OUTPUT_DIR,
@@ -173,14 +141,18 @@ def _register_range(flag: flags.FlagHolder, check, description: str) -> None:
   flags.register_validator(flag.name, check, message=f'must be {description}')
 
 
+# Infinity and what is no number are beyond every range.
 for _flag in (MIXUP_CONCENTRATION, LEARNING_RATE, CLIP_NORM):
-  _register_range(_flag, lambda value: value > 0, 'above 0')
+  _register_range(_flag, lambda value: 0 < value < math.inf, 'above 0')
+for _flag in (WEIGHT_DECAY, MIX_LOSS_WEIGHT):
+  _register_range(_flag, lambda value: 0 <= value < math.inf, 'at least 0')
 for _flag in (MOMENTUM, GLOBAL_MOMENTUM):
   _register_range(_flag, lambda value: 0 <= value < 1, 'in [0, 1)')
 _register_range(CONFIDENCE_THRESHOLD, lambda value: 0 < value <= 1, 'in (0, 1]')
 
 
 def all_values() -> dict[str, object]:
-  """Returns the value of each flag of this module by name."""
-  module_flags = flags.FLAGS.flags_by_module_dict()[__name__]
-  return {flag.name: flag.value for flag in module_flags}
+  """Returns the value of each flag of an experiment by name."""
+  by_module = flags.FLAGS.flags_by_module_dict()
+  modules = (data_flags.__name__, augmentation_flags.__name__, __name__)
+  return {flag.name: flag.value for m in modules for flag in by_module[m]}

@@ -16,6 +16,8 @@ import json
 
 from absl import flags
 
+from launch import augmentation_flags
+from launch import data_flags
 from launch import program
 from launch import semifl_experiment
 from launch import semifl_flags
@@ -26,6 +28,11 @@ _DRY_RUN = flags.DEFINE_bool(
   False,
   'Build everything, train nothing, and print as JSON what would be run.',
 )
+
+
+flags.adopt_module_key_flags(data_flags)
+flags.adopt_module_key_flags(augmentation_flags)
+flags.adopt_module_key_flags(semifl_flags)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@
 import functools
 
 from tasks import image_task
-from tff_semifl.augment import keras_cv_policy
+from tff_semifl.augment import semifl_policy
 from tff_semifl.augment import weak
 from tff_semifl.data import sources
 
@@ -35,7 +35,7 @@ def create_task() -> image_task.ImageTask:
     load=_load,
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
-      weak_augmentation, keras_cv_policy.build_keras_cv_rand_augment()
+      weak_augmentation, semifl_policy.build_semifl_rand_augment()
     ),
     model_depth=28,
     model_width=2,

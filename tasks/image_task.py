@@ -23,10 +23,13 @@ class TaskData(NamedTuple):
   Attributes:
     train: To be shared out among server and clients.
     test: To evaluate on.
+    unlabelled: More images for the clients, whose labels are all
+      `sources.UNKNOWN_LABEL`; None for most tasks.
   """
 
   train: sources.LabelledImages
   test: sources.LabelledImages
+  unlabelled: sources.LabelledImages | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,18 @@
 """All tasks by name."""
 
 from tasks import cifar10
+from tasks import cifar100
 from tasks import digits
 from tasks import image_task
+from tasks import stl10
+from tasks import svhn
 
 _CREATORS = {
   'cifar10': cifar10.create_task,
+  'cifar100': cifar100.create_task,
   'digits': digits.create_task,
+  'stl10': stl10.create_task,
+  'svhn': svhn.create_task,
 }
 
 

@@ -44,15 +44,22 @@ def train_client(
   batch_size: int,
   threshold: float,
   mix_loss_weight: float,
+  weak=linear_reference.unchanged,
+  strong=linear_reference.unchanged,
 ) -> ClientRound:
-  """Labels and trains as Algorithm 1 says, without augmentation."""
+  """Labels and trains as Algorithm 1 says (A.6 to A.9)."""
   purpose = random_seeds.Purpose
 
   def stateless_seed(which, *keys):
     return random_seeds.stateless_seed(seed, which, round_num, client_id, *keys)
 
+  def view(augmentation, of, which, *keys):
+    return augmentation(tf.constant(of), stateless_seed(which, *keys)).numpy()
+
   probabilities = linear_reference.softmax(
-    linear_reference.logits(weights, images)
+    linear_reference.logits(
+      weights, view(weak, images, purpose.PSEUDO_LABEL_VIEW)
+    )
   )
   labels = probabilities.argmax(axis=1)
   confident = np.flatnonzero(probabilities.max(axis=1) >= threshold)
@@ -69,22 +76,25 @@ def train_client(
       maxval=len(images),
       dtype=tf.int32,
     ).numpy()
+    strong_views = view(strong, images[fix], purpose.STRONG_VIEW, epoch)
+    weak_views = view(weak, images[fix], purpose.WEAK_VIEW, epoch)
+    mix_views = view(weak, images[mix], purpose.MIX_VIEW, epoch)
     for batch_num, start in enumerate(range(0, len(fix), batch_size)):
-      fix_batch = fix[start : start + batch_size]
-      mix_batch = mix[start : start + batch_size]
+      batch = slice(start, start + batch_size)
+      fix_labels, mix_labels = labels[fix[batch]], labels[mix[batch]]
       gamma = tf.random.stateless_gamma(
         [2],
         stateless_seed(purpose.MIXUP_COEFFICIENT, epoch, batch_num),
         alpha=0.75,
       ).numpy()
       share = gamma[0] / gamma.sum()
-      mixed = share * images[fix_batch].astype(np.float64)
-      mixed += (1 - share) * images[mix_batch]
+      mixed = share * weak_views[batch].astype(np.float64)
+      mixed += (1 - share) * mix_views[batch]
       loss = sgd.step(
-        (1.0, images[fix_batch], labels[fix_batch]),
-        (mix_loss_weight * share, mixed, labels[fix_batch]),
-        (mix_loss_weight * (1 - share), mixed, labels[mix_batch]),
+        (1.0, strong_views[batch], fix_labels),
+        (mix_loss_weight * share, mixed, fix_labels),
+        (mix_loss_weight * (1 - share), mixed, mix_labels),
       )
-      loss_sum += loss * len(fix_batch)
-      num_examples += len(fix_batch)
+      loss_sum += loss * len(fix_labels)
+      num_examples += len(fix_labels)
   return ClientRound(sgd.weights, loss_sum, num_examples, len(confident))

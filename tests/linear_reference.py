@@ -50,6 +50,20 @@ def unchanged(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   return images
 
 
+def shifted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """An augmentation whose views depend on the draw, a weak one, say."""
+  noise = tf.random.stateless_uniform(
+    tf.shape(images), seed, maxval=64, dtype=tf.int32
+  )
+  views = (tf.cast(images, tf.int32) + noise) % 256
+  return tf.ensure_shape(tf.cast(views, tf.uint8), images.shape)
+
+
+def inverted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Another one, unlike `shifted` for the same seed: a strong one, say."""
+  return 255 - shifted(images, seed)
+
+
 def client_dataset(client_id: int, images: np.ndarray) -> tf.data.Dataset:
   """Returns one chunk of `pipelines.client_type`."""
   return tf.data.Dataset.from_tensors(

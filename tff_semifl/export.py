@@ -37,7 +37,7 @@ def export_saved_model(
 
   Raises:
     ExportError: If the saved model does not load or gives other probabilities
-      than the model; there is then no folder at `path`.
+      than the model. An earlier export stays as it is.
   """
   for variables, values in (
     (model.trainable_weights, weights.trainable),
@@ -69,7 +69,7 @@ def export_saved_model(
 
 
 def _check_saved_model(
-  path: pathlib.Path, serve: tf.types.experimental
+  path: pathlib.Path, serve: tf.types.experimental.GenericFunction
 ) -> None:
   """Compares what was saved with what should have been, on noise."""
   shape = serve.input_signature[0].shape

@@ -36,7 +36,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
       ('learning_rate', learning_rate),
       ('weight_decay', weight_decay),
     ):
-      if value < 0:
+      if not value >= 0:
         raise ValueError(f'`{name}` must not be negative, found {value}.')
     if not 0 <= momentum < 1:
       raise ValueError(f'`momentum` must be in [0, 1), found {momentum}.')

@@ -15,6 +15,8 @@ from tff_semifl import random_seeds
 from tff_semifl import runtime
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import semifl
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
 
 _SEED = 11
 _TOTAL_ROUNDS = 10
@@ -189,10 +191,16 @@ class RoundTest(parameterized.TestCase):
     # The last round had something to average, or this test shows little.
     self.assertNotEmpty(counting)
 
-  @parameterized.named_parameters(('nobody', []), ('nobody_sure', [0, 1, 2]))
-  def test_round_in_which_nobody_counts_is_the_server_alone(self, cohort):
-    process = _build(confidence_threshold=1.0)
-    state = process.initialize()
+  @parameterized.named_parameters(
+    ('nobody', [], 1, _THRESHOLD),
+    ('nobody_sure', [0, 1, 2], 1, 1.0),
+    ('before_the_first_round', [0, 1, 2], 0, _THRESHOLD),
+  )
+  def test_round_in_which_nobody_counts_is_the_server_alone(
+    self, cohort, round_num, threshold
+  ):
+    process = _build(confidence_threshold=threshold)
+    state = process.initialize()._replace(round_num=round_num)
     # A momentum that must neither be applied nor decay (A.11).
     state = state._replace(
       finalizer={
@@ -208,7 +216,7 @@ class RoundTest(parameterized.TestCase):
     sgd = linear_reference.NumpySGD(
       state.global_model_weights.trainable, _LEARNING_RATE
     )
-    self._train_server(sgd, 0)
+    self._train_server(sgd, round_num)
     for found, expected in zip(
       output.state.global_model_weights.trainable, sgd.weights, strict=True
     ):
@@ -216,9 +224,46 @@ class RoundTest(parameterized.TestCase):
     for array in output.state.finalizer['accumulator']:
       np.testing.assert_array_equal(array, np.ones_like(array))
 
+  def test_statistics_are_those_of_the_weights_that_are_returned(self):
+    """Static batch normalisation goes with the tuned weights (A.1)."""
+    classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input(linear_reference.IMAGE_SHAPE),
+          tf.keras.layers.Conv2D(2, 1),
+          static_batch_norm.StaticBatchNormalization(),
+          tf.keras.layers.Flatten(),
+          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+        ]
+      )
+    )
+    process = semifl.build_semifl(
+      classifier,
+      weak_augmentation=linear_reference.unchanged,
+      strong_augmentation=linear_reference.unchanged,
+      total_rounds=_TOTAL_ROUNDS,
+      server_batch_size=2,
+      learning_rate=_LEARNING_RATE,
+    )
+    state = process.initialize()
+    for cohort in ([], [0, 1]):
+      state = process.next(
+        state, self.problem.server_data, self.problem.client_data(cohort)
+      ).state
+      weights = state.global_model_weights
+      kernel, bias, *_ = weights.trainable
+      features = self.problem.images.astype(np.float64) @ kernel[0, 0] + bias
+      mean, variance = weights.non_trainable
+      np.testing.assert_allclose(
+        mean, features.mean(axis=(0, 1, 2)), rtol=1e-4, atol=1e-3
+      )
+      np.testing.assert_allclose(
+        variance, features.var(axis=(0, 1, 2), ddof=1), rtol=1e-4
+      )
+
   def test_order_of_the_cohort_makes_no_difference(self):
     process = _build()
-    state = process.initialize()
+    state = process.initialize()._replace(round_num=1)
     results = [
       process.next(
         state, self.problem.server_data, self.problem.client_data(cohort)
@@ -253,7 +298,7 @@ class RoundTest(parameterized.TestCase):
     self.assertIsInstance(
       learning_process, tff.learning.templates.LearningProcess
     )
-    state = process.initialize()
+    state = process.initialize()._replace(round_num=1)
     client_data = problem.client_data([0, 1])
     plain = process.next(state, problem.server_data, client_data)
     bound = learning_process.next(state, client_data)
@@ -273,7 +318,7 @@ class RoundTest(parameterized.TestCase):
       restored.global_model_weights.trainable[0],
       state.global_model_weights.trainable[0],
     )
-    self.assertEqual(restored.round_num, 1)
+    self.assertEqual(restored.round_num, 2)
 
 
 class RuntimeTest(absltest.TestCase):

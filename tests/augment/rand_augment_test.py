@@ -46,6 +46,31 @@ def _augment(
   ).numpy()
 
 
+class CreateFixedOperationTest(tf.test.TestCase):
+  def test_does_the_same_to_all_images(self):
+    operation = rand_augment.create_fixed_operation('double', lambda x: 2 * x)
+    self.assertEqual(operation.name, 'double')
+    images = tf.cast(_images([1, 2, 3]), tf.float32)
+    views = operation.apply(images, operation.draw(3, _SEED))
+    self.assertAllEqual(views, _images([2, 4, 6]))
+
+
+class DrawSignsTest(tf.test.TestCase):
+  def test_both_signs_are_equally_likely(self):
+    signs = rand_augment.draw_signs(2000, _SEED).numpy()
+    self.assertEqual(set(signs.tolist()), {-1, 1})
+    # Five standard deviations of the sum of as many signs.
+    self.assertLess(abs(signs.sum()), 5 * np.sqrt(2000))
+
+  def test_same_seed_same_signs(self):
+    first, again, other = (
+      rand_augment.draw_signs(50, tf.constant(seed))
+      for seed in ([1, 2], [1, 2], [1, 3])
+    )
+    self.assertAllEqual(first, again)
+    self.assertNotAllEqual(first, other)
+
+
 class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
   def _assert_frequencies(self, values, expected):
     """Asserts that values are about as frequent as `expected` says."""

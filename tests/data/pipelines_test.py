@@ -113,7 +113,6 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(population.num_clients, 10)
     self.assertEqual(population.num_images, [2] * 10)
     # With the three that do not divide.
-    self.assertEqual(population.num_unlabelled, 23)
 
   @parameterized.parameters(0, 1, 3, 10)
   def test_cohort_has_distinct_clients(self, clients_per_round):

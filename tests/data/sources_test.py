@@ -28,6 +28,22 @@ class LabelledImagesTest(absltest.TestCase):
     )
 
 
+class MeasurePixelsTest(absltest.TestCase):
+  def test_equals_numpys(self):
+    images = tfds_files.random_cifar10(20, seed=0).images
+    mean, standard_deviation = sources.measure_pixels(images)
+    scaled = images / 255
+    np.testing.assert_allclose(mean, scaled.mean(axis=(0, 1, 2)))
+    np.testing.assert_allclose(standard_deviation, scaled.std(axis=(0, 1, 2)))
+
+  def test_constant_channel_can_be_divided_by(self):
+    images = np.full([2, 3, 3, 1], 51, np.uint8)
+    # 51 of 255 is a fifth; a grey level is the least.
+    np.testing.assert_allclose(
+      sources.measure_pixels(images), [[0.2], [1 / 255]]
+    )
+
+
 class LoadTfdsTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()

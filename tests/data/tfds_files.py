@@ -12,42 +12,60 @@ import tensorflow_datasets as tfds
 from tff_semifl.data import sources
 
 
-def random_cifar10(num_images: int, seed: int) -> sources.LabelledImages:
-  """Returns images of noise with the shape and the labels of CIFAR-10."""
+def random_images(
+  num_images: int, size: int, num_classes: int, seed: int
+) -> sources.LabelledImages:
+  """Returns square images of noise in three colours, with random labels."""
   generator = np.random.default_rng(seed)
   return sources.LabelledImages(
-    generator.integers(256, size=(num_images, 32, 32, 3), dtype=np.uint8),
-    generator.integers(10, size=num_images, dtype=np.int32),
+    generator.integers(256, size=(num_images, size, size, 3), dtype=np.uint8),
+    generator.integers(num_classes, size=num_images, dtype=np.int32),
   )
+
+
+def random_cifar10(num_images: int, seed: int) -> sources.LabelledImages:
+  """Returns images of noise with the shape and the labels of CIFAR-10."""
+  return random_images(num_images, 32, 10, seed)
 
 
 def write_cifar10(
   data_dir: str, splits: dict[str, sources.LabelledImages]
 ) -> None:
-  """Writes splits of CIFAR-10 to a folder of TFDS.
+  """Writes splits of CIFAR-10 to a folder of TFDS."""
+  write('cifar10', data_dir, splits)
+
+
+def write(
+  name: str, data_dir: str, splits: dict[str, sources.LabelledImages]
+) -> None:
+  """Writes splits of an image data set to a folder of TFDS.
 
   Args:
+    name: The data set. If it has coarse labels, they are 0.
     data_dir: The folder.
     splits: By their names.
   """
   with offline():
-    builder = tfds.builder('cifar10', data_dir=data_dir)
+    builder = tfds.builder(name, data_dir=data_dir)
     os.makedirs(builder.data_dir, exist_ok=True)
     writer = tfds.core.SequentialWriter(
       builder.info, max_examples_per_shard=10_000
     )
     writer.initialize_splits(list(splits))
-    for name, data in splits.items():
-      writer.add_examples(
-        {
-          name: [
-            {'id': f'{name}_{index}', 'image': image, 'label': label}
-            for index, (image, label) in enumerate(
-              zip(data.images, data.labels, strict=True)
-            )
-          ]
+    for split, data in splits.items():
+      examples = []
+      for index, (image, label) in enumerate(
+        zip(data.images, data.labels, strict=True)
+      ):
+        example = {
+          'id': f'{split}_{index}',
+          'image': image,
+          'label': label,
+          'coarse_label': 0,
         }
-      )
+        # Sets differ in which of these they have.
+        examples.append({key: example[key] for key in builder.info.features})
+      writer.add_examples({split: examples})
     writer.close_all()
 
 

@@ -85,7 +85,7 @@ class BadInputTest(parameterized.TestCase):
   def test_folder_that_cannot_be_written_or_is_taken(self):
     with flagsaver.flagsaver(output_dir='/proc/nothing'):
       with self.assertRaisesRegex(
-        program.FlagError, '--output_dir=/proc/nothing: .*another folder'
+        program.FlagError, '--output_dir=/proc/nothing: .*another --output_dir'
       ):
         semifl_experiment.open_folder(semifl_experiment.resolve_settings())
     with flagsaver.flagsaver(
@@ -99,7 +99,7 @@ class BadInputTest(parameterized.TestCase):
           semifl_experiment.open_folder(semifl_experiment.resolve_settings())
 
   @parameterized.named_parameters(
-    ('task', 'task', 'mnist', '<cifar10|digits>'),
+    ('task', 'task', 'mnist', '<cifar10|cifar100|digits|stl10|svhn>'),
     ('threshold_zero', 'confidence_threshold', '0', r'must be in \(0, 1\]'),
     ('threshold_above', 'confidence_threshold', '1.1', r'must be in \(0, 1\]'),
     ('learning_rate', 'learning_rate', '0', 'must be above 0'),
@@ -114,6 +114,21 @@ class BadInputTest(parameterized.TestCase):
         (semifl_flags.flags.IllegalFlagValueError, ValueError), message
       ):
         flag_values(['program', f'--{name}={value}'])
+
+  def test_training_that_diverges_names_the_rate(self):
+    completed = _run(
+      '--num_clients=10',
+      '--clients_per_round=0',
+      '--server_epochs=1',
+      '--total_rounds=1',
+      '--learning_rate=1e30',
+      f'--output_dir={self.create_tempdir().full_path}',
+    )
+    self.assertEqual(completed.returncode, 1)
+    self.assertRegex(
+      completed.stderr.splitlines()[-1],
+      r'^flag --learning_rate=1e\+30: the loss is no number after round 0',
+    )
 
   def test_unknown_task_ends_the_program_with_one(self):
     completed = _run('--task=mnist')

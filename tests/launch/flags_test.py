@@ -9,12 +9,24 @@ import re
 from absl import flags
 from absl.testing import absltest
 
+from launch import augmentation_flags
+from launch import data_flags
 from launch import demo
 from launch import semifl_flags
+from launch import show_augmentations
+from launch import show_partition
 from launch import train_semifl
 
 _ROOT = pathlib.Path(__file__).parents[2]
-_OURS = (semifl_flags, train_semifl, demo)
+_OURS = (
+  augmentation_flags,
+  data_flags,
+  demo,
+  semifl_flags,
+  show_augmentations,
+  show_partition,
+  train_semifl,
+)
 
 
 def _module_flags(module):
@@ -39,8 +51,9 @@ class FlagsTest(absltest.TestCase):
       first_line = path.read_text().splitlines()[0]
       self.assertStartsWith(first_line, '# ')
       parsed = flags.FlagValues()
-      for flag in _module_flags(semifl_flags):
-        parsed[flag.name] = flag
+      for module in (augmentation_flags, data_flags, semifl_flags):
+        for flag in _module_flags(module):
+          parsed[flag.name] = flag
       parsed(['program', f'--flagfile={path}'])
       parsed.unparse_flags()
 

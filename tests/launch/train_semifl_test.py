@@ -135,6 +135,28 @@ class TrainSemiFLTest(absltest.TestCase):
       [row | {'seconds': None} for row in expected],
     )
 
+  def test_interrupt_ends_it_soon_and_says_how_to_go_on(self):
+    process = subprocess.Popen(
+      # A round that takes far longer than an interrupt may.
+      _command(self.folder, '--client_epochs=1000'),
+      cwd=_ROOT,
+      stdout=subprocess.DEVNULL,
+      stderr=subprocess.PIPE,
+      text=True,
+      # Tests may run in a background job, which ignores the signal.
+      preexec_fn=lambda: signal.signal(
+        signal.SIGINT, signal.default_int_handler
+      ),
+    )
+    for line in process.stderr:
+      if 'round 1/2' in line:
+        break
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=100)
+    self.assertEqual(process.returncode, 130, errors)
+    self.assertIn('interrupted; the same command goes on', errors)
+    self.assertNotIn('Traceback', errors)
+
   def test_worker_of_the_native_runtime_ends_with_the_program(self):
     process = subprocess.Popen(
       _command(self.folder, '--runtime=native', '--clients_per_round=1'),
@@ -168,7 +190,7 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertEqual(plan['unlabelled_images_at_clients'], 1380)
     # One epoch of 50 and of 138 images in batches of 10.
     self.assertEqual(plan['server_steps_per_round'], 5)
-    self.assertEqual(plan['client_steps_per_round_at_most'], 14)
+    self.assertEqual(plan['steps_of_a_client_per_round_at_most'], 14)
     self.assertEqual(plan['flags']['clients_per_round'], 2)
     self.assertFalse(self.experiment.exists())
 

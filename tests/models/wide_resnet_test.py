@@ -3,7 +3,8 @@
 
 """Tests for wide residual networks: published counts, and a second network.
 
-The second network is `_forward`: it reads B.1 and the weights, nothing else.
+The second network is `residual_reference.forward`: it reads B.1 and the
+weights, nothing else.
 """
 
 import collections
@@ -14,6 +15,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests.models import residual_reference
 from tff_semifl.models import static_batch_norm
 from tff_semifl.models import wide_resnet
 
@@ -35,81 +37,15 @@ def _create_model(size=32, num_classes=10, depth=28, width=2, seed=0, **kwargs):
   )
 
 
-def _in_order_of_creation(model, layer_class):
-  """Returns the layers of a class; `model.layers` sorts them by depth."""
-
-  def number(layer):
-    suffix = layer.name.rpartition('_')[2]
-    return int(suffix) if suffix.isdigit() else 0
-
-  layers = [each for each in model.layers if isinstance(each, layer_class)]
-  return sorted(layers, key=number)
-
-
-def _get_kernels(model):
-  """Returns the convolutions' kernels in the order of their creation."""
-  layers = _in_order_of_creation(model, tf.keras.layers.Conv2D)
-  return [layer.kernel.numpy() for layer in layers]
-
-
-def _count(weights):
-  return sum(int(np.prod(w.shape)) for w in weights)
-
-
-def _convolve(x, kernel, stride):
-  """Convolution by its definition: output (i, j) is centred on stride * (i, j).
-
-  Beyond the image there are zeros.
-  """
-  size = kernel.shape[0]
-  border = size // 2
-  padded = np.pad(x, [(0, 0), (border, border), (border, border), (0, 0)])
-  _, height, width, _ = x.shape
-  rows, columns = np.arange(0, height, stride), np.arange(0, width, stride)
-  result = 0.0
-  for i in range(size):
-    for j in range(size):
-      result += padded[:, rows + i][:, :, columns + j] @ kernel[i, j]
-  return result
-
-
-def _forward(model, images, *, strides):
-  """The network of B.1 in training mode, in float64, one block a group."""
-  threes = collections.deque(k for k in _get_kernels(model) if len(k) == 3)
-  ones = collections.deque(k for k in _get_kernels(model) if len(k) == 1)
-  norms = collections.deque(
-    _in_order_of_creation(model, static_batch_norm.StaticBatchNormalization)
-  )
-
-  def activate(x):
-    norm = norms.popleft()
-    deviations = x - x.mean(axis=(0, 1, 2))
-    variance = np.mean(deviations**2, axis=(0, 1, 2))
-    x = deviations / np.sqrt(variance + 1e-5) * norm.gamma + norm.beta
-    return np.maximum(x, 0)
-
-  x = (images / 255 - np.array(_MEAN)) / np.array(_STANDARD_DEVIATION)
-  x = _convolve(x, threes.popleft(), 1)
-  for stride in strides:
-    h = activate(x)
-    changes_channels = threes[0].shape[2] != threes[0].shape[3]
-    # A projection takes the activated input, the identity the raw one.
-    skip = _convolve(h, ones.popleft(), stride) if changes_channels else x
-    h = _convolve(h, threes.popleft(), stride)
-    x = skip + _convolve(activate(h), threes.popleft(), 1)
-  x = activate(x).mean(axis=(1, 2))
-  assert not (threes or ones or norms), 'Some layers were not used.'
-  kernel, bias = model.layers[-1].get_weights()
-  return x @ kernel + bias
-
-
 class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     (32, 10, 28, 1_467_610), (32, 100, 28, 1_479_220), (96, 10, 37, 5_929_434)
   )
   def test_published_parameter_counts(self, size, num_classes, depth, expected):
     model = _create_model(size, num_classes, depth)
-    self.assertEqual(_count(model.trainable_weights), expected)
+    self.assertEqual(
+      residual_reference.count(model.trainable_weights), expected
+    )
 
   def test_parameters_layer_by_layer(self):
     model = _create_model()
@@ -118,10 +54,10 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     for inputs, outputs in ((16, 32), (32, 64), (64, 128)):
       shapes += [(1, 1, inputs, outputs), (3, 3, inputs, outputs)]
       shapes += [(3, 3, outputs, outputs)] * 7
-    kernels = _get_kernels(model)
+    kernels = residual_reference.get_kernels(model)
     self.assertEqual([kernel.shape for kernel in kernels], shapes)
     self.assertLen(shapes, 28)
-    norms = _in_order_of_creation(
+    norms = residual_reference.in_order_of_creation(
       model, static_batch_norm.StaticBatchNormalization
     )
     channels = [16, *[32] * 8, *[64] * 8, *[128] * 8]
@@ -139,13 +75,18 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(model.layers[-1].count_params(), 1290)
     # Only the classifier has a bias.
     self.assertEqual(
-      432 + sum(in_groups) + 256 + 1290, _count(model.trainable_weights)
+      432 + sum(in_groups) + 256 + 1290,
+      residual_reference.count(model.trainable_weights),
     )
     # Mean and variance of the 25 normalisations.
-    self.assertEqual(_count(model.non_trainable_weights), 2 * sum(channels))
+    self.assertEqual(
+      residual_reference.count(model.non_trainable_weights), 2 * sum(channels)
+    )
 
   def test_sizes_of_the_blocks_outputs(self):
-    blocks = _in_order_of_creation(_create_model(), tf.keras.layers.Add)
+    blocks = residual_reference.in_order_of_creation(
+      _create_model(), tf.keras.layers.Add
+    )
     self.assertEqual(
       [block.output_shape[1:] for block in blocks],
       [(32, 32, 32)] * 4 + [(16, 16, 64)] * 4 + [(8, 8, 128)] * 4,
@@ -158,7 +99,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     # One block in each of 1, 2, 3, 4 groups: twice that, stem and classifier
     # with it, and what else counts, make depth 4, 7, 10, 13.
     model = _create_model(size, depth=depth, width=1)
-    blocks = _in_order_of_creation(model, tf.keras.layers.Add)
+    blocks = residual_reference.in_order_of_creation(model, tf.keras.layers.Add)
     self.assertLen(blocks, (depth - 1) // 3)
     self.assertEqual(blocks[-1].output_shape[1:3], (last_size, last_size))
 
@@ -174,7 +115,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     """SemiFL's code, not FixMatch's or Keras' (D19)."""
     model = _create_model(8, 5, depth=depth, width=width, num_groups=num_groups)
     generator = np.random.default_rng(0)
-    for norm in _in_order_of_creation(
+    for norm in residual_reference.in_order_of_creation(
       model, static_batch_norm.StaticBatchNormalization
     ):
       norm.gamma.assign(generator.uniform(0.5, 2, size=norm.gamma.shape))
@@ -182,7 +123,13 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     images = generator.integers(256, size=(6, 8, 8, 3)).astype(np.float32)
     self.assertAllClose(
       model(images, training=True),
-      _forward(model, images.astype(np.float64), strides=strides),
+      residual_reference.forward(
+        model,
+        images.astype(np.float64),
+        strides=strides,
+        pixel_mean=_MEAN,
+        pixel_standard_deviation=_STANDARD_DEVIATION,
+      ),
       rtol=1e-3,
       atol=1e-3,
     )
@@ -191,14 +138,18 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     model = _create_model(8, depth=7, width=1, num_groups=2)
     (layer,) = (
       each
-      for each in _in_order_of_creation(model, tf.keras.layers.Conv2D)
+      for each in residual_reference.in_order_of_creation(
+        model, tf.keras.layers.Conv2D
+      )
       if each.strides == (2, 2) and each.kernel_size == (3, 3)
     )
     x = np.random.default_rng(0).normal(size=(2, 8, 8, 16)).astype(np.float32)
     kernel = layer.kernel.numpy()
     padded = tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]])
     explicit = tf.nn.conv2d(padded, kernel, 2, 'VALID')
-    self.assertAllClose(explicit, _convolve(x, kernel, 2), atol=1e-4)
+    self.assertAllClose(
+      explicit, residual_reference.convolve(x, kernel, 2), atol=1e-4
+    )
     self.assertAllClose(layer(padded), explicit, atol=1e-5)
     self.assertNotAllClose(
       tf.nn.conv2d(x, kernel, 2, 'SAME'), explicit, atol=0.1
@@ -208,7 +159,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
 class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
   def test_kernels_are_kaiming_normal(self):
     """Fan-out, not truncated."""
-    for kernel in _get_kernels(_create_model()):
+    for kernel in residual_reference.get_kernels(_create_model()):
       size, _, _, outputs = kernel.shape
       standardized = np.ravel(kernel) / np.sqrt(2 / (size * size * outputs))
       n = standardized.size
@@ -220,7 +171,7 @@ class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
       )
 
   def test_kernels_are_not_truncated(self):
-    kernel = max(_get_kernels(_create_model()), key=np.size)
+    kernel = max(residual_reference.get_kernels(_create_model()), key=np.size)
     standardized = np.ravel(kernel) / np.sqrt(2 / (3 * 3 * 128))
     # 1.24% of a normal distribution lie beyond 2.5; of Keras' truncated one,
     # which ends at 2 / 0.88 = 2.27, none.
@@ -248,7 +199,7 @@ class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(bias, np.zeros(10))
 
   def test_layers_differ(self):
-    kernels = _get_kernels(_create_model())
+    kernels = residual_reference.get_kernels(_create_model())
     by_shape = collections.defaultdict(list)
     for kernel in kernels:
       by_shape[kernel.shape].append(np.ravel(kernel))
@@ -265,7 +216,11 @@ class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
     )
     for a, b in zip(first.weights, again.weights, strict=True):
       self.assertAllEqual(a, b)
-    for a, b in zip(_get_kernels(first), _get_kernels(other), strict=True):
+    for a, b in zip(
+      residual_reference.get_kernels(first),
+      residual_reference.get_kernels(other),
+      strict=True,
+    ):
       self.assertNotAllClose(a, b)
 
 
@@ -288,7 +243,11 @@ class ArgumentsTest(parameterized.TestCase):
       model = _create_model(8, depth=depth, width=1)
       # Stem, pairs of convolutions and the classifier; the projection or one
       # more makes it the depth that Zagoruyko and Komodakis count.
-      threes = [kernel for kernel in _get_kernels(model) if len(kernel) == 3]
+      threes = [
+        kernel
+        for kernel in residual_reference.get_kernels(model)
+        if len(kernel) == 3
+      ]
       self.assertLen(threes, depth - 1)
 
   def test_statistics_that_do_not_fit_the_channels(self):

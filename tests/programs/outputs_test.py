@@ -56,6 +56,13 @@ class ExperimentFolderTest(absltest.TestCase):
       self._open()
     self.assertEqual((self.path / 'thesis.txt').read_text(), 'precious')
 
+  def test_folder_in_use_is_refused(self):
+    folder = self._open()
+    with self.assertRaisesRegex(outputs.OutputError, 'in use by another run'):
+      self._open()
+    del folder
+    self._open()
+
   def test_folder_that_cannot_be_made_is_refused(self):
     self.path.write_text('a file where a folder should be')
     with self.assertRaisesRegex(outputs.OutputError, 'cannot write to'):

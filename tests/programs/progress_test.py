@@ -32,6 +32,7 @@ class ProgressTest(absltest.TestCase):
   def _show(self, stream, *rounds):
     with contextlib.redirect_stderr(stream):
       with progress.Progress('run', 10) as shown:
+        shown.start(rounds[0][0])
         for round_num, metrics in rounds:
           shown.show_round(round_num, metrics)
     return stream.getvalue()
@@ -42,11 +43,13 @@ class ProgressTest(absltest.TestCase):
       (0, _metrics(0.25, 0.0, 3.0)),
       (1, _metrics(0.5, 0.125, 5.0)),
     )
-    # Ten rounds at 3 seconds are left, then nine at the mean of 3 and 5.
+    # Ten rounds at 3 seconds are left, then nine at 5: the first round, which
+    # is compiled, counts as long as there is no other.
     self.assertEqual(
       text,
+      'run: compiling and running round 0\n'
       'run: round 0/10, accuracy 25.0%, labelled 0.0%, 00:30 left\n'
-      'run: round 1/10, accuracy 50.0%, labelled 12.5%, 00:36 left\n',
+      'run: round 1/10, accuracy 50.0%, labelled 12.5%, 00:45 left\n',
     )
 
   def test_resumed_run_says_so_once(self):
@@ -61,7 +64,7 @@ class ProgressTest(absltest.TestCase):
         _Terminal(), (0, _metrics(0.25, 0, 3)), (1, _metrics(0.5, 0.125, 5))
       )
     self.assertIn('2/11', text)
-    self.assertIn('accuracy 50.0%, labelled 12.5%', text)
+    self.assertIn('accuracy 50.0%, labelled 12.5%, 00:45 left', text)
 
 
 if __name__ == '__main__':

@@ -36,7 +36,7 @@ _COLUMNS = [
 ]
 
 
-def _create_program(total_rounds):
+def _create_program(total_rounds, learning_rate=0.3):
   """Four clients with six images each, two of them in each round."""
   classifier = linear_reference.create_classifier()
   labels = (np.arange(30) % 3).astype(np.int32)
@@ -53,7 +53,7 @@ def _create_program(total_rounds):
       client_epochs=1,
       server_epochs=1,
       confidence_threshold=threshold,
-      learning_rate=0.3,
+      learning_rate=learning_rate,
     ),
     evaluation=evaluation.build_evaluation(classifier),
     pseudo_label_evaluation=evaluation.build_pseudo_label_evaluation(
@@ -78,16 +78,19 @@ class TrainingTest(absltest.TestCase):
     super().setUp()
     self.enterContext(runtime.simulation_context())
 
-  def _train(self, folder, total_rounds, on_round=lambda *_: None):
+  def _train(
+    self, folder, total_rounds, on_round=lambda *_: None, program=None
+  ):
     return asyncio.run(
       training.train(
-        _create_program(total_rounds),
+        program or _create_program(total_rounds),
         state_manager=tff.program.FileProgramStateManager(f'{folder}/states'),
         metrics_manager=tff.program.CSVFileReleaseManager(
           f'{folder}/metrics.csv',
           save_mode=tff.program.CSVSaveMode.WRITE,
           key_fieldname='round',
         ),
+        on_start=lambda _: None,
         on_round=on_round,
       )
     )
@@ -153,8 +156,17 @@ class TrainingTest(absltest.TestCase):
     rounds = []
     again = self._train(folder, 2, on_round=lambda n, _: rounds.append(n))
     self.assertEmpty(rounds)
-    self.assertEqual(again.round_num, 2)
-    self.assertAlmostEqual(again.accuracy, first.accuracy)
+    self.assertEqual(again[1:], first[1:])
+    self.assertEqual([type(value) for value in again[1:]], [int, float, float])
+
+  def test_divergence_is_reported_and_not_saved(self):
+    folder = self.create_tempdir().full_path
+    program = _create_program(4, learning_rate=1e38)
+    with self.assertRaisesRegex(
+      training.TrainingDivergedError, 'no number after round 0'
+    ):
+      self._train(folder, 4, program=program)
+    self.assertFalse(tf.io.gfile.exists(f'{folder}/states/program_state_0'))
 
 
 if __name__ == '__main__':

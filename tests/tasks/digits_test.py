@@ -17,7 +17,7 @@ class DigitsTest(tf.test.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls._task = digits.create_task()
-    cls._train, cls._test = cls._task.load(None)
+    cls._train, cls._test, _ = cls._task.load(None)
     cls._original = datasets.load_digits()
 
   def test_shapes(self):

@@ -16,13 +16,16 @@ _SEED = tf.constant([1, 2])
 
 class RegistryTest(parameterized.TestCase, tf.test.TestCase):
   def test_names_are_sorted(self):
-    self.assertEqual(registry.task_names(), ['cifar10', 'digits'])
+    self.assertEqual(
+      registry.task_names(), ['cifar10', 'cifar100', 'digits', 'stl10', 'svhn']
+    )
 
   def test_unknown_name(self):
     with self.assertRaisesRegex(
-      ValueError, "no task 'cifar100'; there are cifar10, digits"
+      ValueError,
+      "no task 'mnist'; there are cifar10, cifar100, digits, stl10, svhn",
     ):
-      registry.create_task('cifar100')
+      registry.create_task('mnist')
 
   @parameterized.parameters(registry.task_names())
   def test_task_is_consistent(self, name):

@@ -78,9 +78,10 @@ def compose_alternating_process(
 
   M has `client`, `server` and `aggregator`, the measurements of those parts,
   and `learning_rate`. If no client counts in a round, weights and the
-  finalizer's state stay as they were until the server's turn (A.11). A round
-  without clients is thus a round of the server alone; the paper begins with
-  one (D1), as round 0.
+  finalizer's state stay as they were until the server's turn (A.11): it is a
+  round of the server alone. Round 0 is one in any case (D1), as the paper
+  begins: an untrained model has nothing to say of images, and there are no
+  batch normalisation statistics for it yet.
 
   Args:
     initial_weights: Arrays to start from.
@@ -138,10 +139,18 @@ def compose_alternating_process(
     (finalizer.initialize.type_signature.result.member, weights_type)
   )
 
-  @tff.tensorflow.computation(np.float32, finalized_type, finalized_type)
-  def choose(num_participating: tf.Tensor, finalized: Any, unchanged: Any):
+  @tff.tensorflow.computation(
+    np.int32, np.float32, finalized_type, finalized_type
+  )
+  def choose(
+    round_num: tf.Tensor,
+    num_participating: tf.Tensor,
+    finalized: Any,
+    unchanged: Any,
+  ):
+    counts = tf.logical_and(round_num > 0, num_participating > 0)
     return tf.nest.map_structure(
-      lambda new, old: tf.where(num_participating > 0, new, old),
+      lambda new, old: tf.where(counts, new, old),
       finalized,
       unchanged,
     )
@@ -169,6 +178,7 @@ def compose_alternating_process(
     finalizer_state, weights = tff.federated_map(
       choose,
       (
+        state.round_num,
         tff.federated_sum(trained.result.update_weight),
         (finalized.state, finalized.result),
         (state.finalizer, state.global_model_weights),

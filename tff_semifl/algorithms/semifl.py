@@ -67,13 +67,14 @@ def build_semifl(
     mixup_concentration: a, of Beta(a, a).
     mix_loss_weight: lambda; 0 leaves out mixup.
     learning_rate: That of the first round, for server and clients.
-    optimizer: For server and clients; by default `build_nesterov_sgd()`.
+    optimizer: For server and clients; by default `build_nesterov_sgd()`. The
+      schedule sets its learning rate.
     global_momentum: beta_g, in [0, 1); 0 makes it a plain mean (D15).
     aggregator: By default the uniform mean of the clients that count (A.12).
   """
   # The mean over no client at all is zero, not 0 / 0.
   aggregator = aggregator or tff.aggregators.MeanFactory(no_nan_division=True)
-  optimizer = optimizer or optimizers.build_nesterov_sgd(learning_rate)
+  optimizer = optimizer or optimizers.build_nesterov_sgd()
   weights_type = classifier.weights_type
   statistics = None
   if classifier.batch_moments is not None:

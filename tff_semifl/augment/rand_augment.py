@@ -33,6 +33,37 @@ class Operation(NamedTuple):
   apply: Callable[[tf.Tensor, Any], tf.Tensor]
 
 
+def create_fixed_operation(
+  name: str, apply: Callable[[tf.Tensor], tf.Tensor]
+) -> Operation:
+  """Creates an operation that does the same to all images.
+
+  Args:
+    name: For messages and plots.
+    apply: (float32 images [batch, height, width, 3] in 0..255) -> images of the
+      same shape.
+  """
+  return Operation(
+    name, lambda num_images, seed: (), lambda images, _: apply(images)
+  )
+
+
+def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws -1 or 1 for each image, with equal odds.
+
+  Args:
+    num_images: An integer scalar.
+    seed: int32 [2], a stateless seed.
+
+  Returns:
+    int32 [num_images].
+  """
+  bits = tf.random.stateless_uniform(
+    [num_images], seed, minval=0, maxval=2, dtype=tf.int32
+  )
+  return 2 * bits - 1
+
+
 def apply_random_operations(
   images: tf.Tensor,
   seed: tf.Tensor,

@@ -53,6 +53,11 @@ def flip_and_crop(
       < 0.5
     )
     columns = tf.where(flipped, width - 1 - columns, columns)
+  # In 64 bits: a chunk may hold more than 2^31 pixels.
+  rows, columns = tf.cast(rows, tf.int64), tf.cast(columns, tf.int64)
+  num_images, height, width = (
+    tf.cast(size, tf.int64) for size in (num_images, height, width)
+  )
   first_pixels = tf.range(num_images)[:, tf.newaxis] * height
   pixels = (first_pixels + rows)[:, :, tf.newaxis] * width + columns[
     :, tf.newaxis, :

@@ -116,11 +116,6 @@ class ClientPopulation:
     """Number of images of each client."""
     return [len(indices) for indices in self._partition]
 
-  @property
-  def num_unlabelled(self) -> int:
-    """Number of images that could have been shared out."""
-    return len(self._data.labels)
-
   def with_clients_per_round(
     self, clients_per_round: int
   ) -> 'ClientPopulation':

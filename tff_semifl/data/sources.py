@@ -5,7 +5,9 @@
 
 from collections.abc import Sequence
 import contextlib
+import pathlib
 import sys
+import textwrap
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,9 @@ from tensorflow_datasets.core.download import downloader
 # With TFDS' own number, 10, it takes more than three minutes to find out that
 # there is no network; with this one, ten seconds.
 downloader.MAX_RETRIES = 5
+
+# In the place of a class that nobody knows, as TFDS has it in STL-10.
+UNKNOWN_LABEL = -1
 
 
 class DataNotFoundError(Exception):
@@ -26,7 +31,7 @@ class LabelledImages(NamedTuple):
 
   Attributes:
     images: uint8 [num_images, height, width, channels].
-    labels: int32 [num_images], in 0..classes-1.
+    labels: int32 [num_images], in 0..classes-1, or `UNKNOWN_LABEL`.
   """
 
   images: np.ndarray
@@ -35,6 +40,34 @@ class LabelledImages(NamedTuple):
   def select(self, indices: np.ndarray) -> 'LabelledImages':
     """Returns the images at `indices`, in that order."""
     return LabelledImages(self.images[indices], self.labels[indices])
+
+
+def measure_pixels(
+  images: np.ndarray,
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+  """Returns mean and standard deviation of each channel, in 0..1.
+
+  Of a server's images, as those of clients stay where they are.
+
+  Args:
+    images: uint8 [num_images, height, width, channels], at least one.
+
+  Returns:
+    Two tuples. A standard deviation is at least one grey level, so that
+    dividing by it does no harm where a channel is constant.
+  """
+  levels = np.arange(256) / 255
+  means, standard_deviations = [], []
+  for channel in range(images.shape[-1]):
+    # Of the 256 levels: exact, and without a copy of the images in floats.
+    counts = np.zeros(256, np.int64)
+    for image in images:
+      counts += np.bincount(image[..., channel].ravel(), minlength=256)
+    mean = np.average(levels, weights=counts)
+    variance = np.average((levels - mean) ** 2, weights=counts)
+    means.append(float(mean))
+    standard_deviations.append(max(float(np.sqrt(variance)), 1 / 255))
+  return tuple(means), tuple(standard_deviations)
 
 
 def load_tfds(
@@ -53,6 +86,8 @@ def load_tfds(
     DataNotFoundError: If the data cannot be had. The message says where it was
       looked for and what to do.
   """
+  if data_dir is not None and not pathlib.Path(data_dir).is_dir():
+    raise DataNotFoundError('there is no such folder')
   try:
     # What it says of downloads is no result of the program.
     with contextlib.redirect_stdout(sys.stderr):
@@ -79,4 +114,4 @@ def _read_split(
 
 def _first_line(error: Exception) -> str:
   lines = str(error).strip().splitlines()
-  return lines[0] if lines else type(error).__name__
+  return textwrap.shorten(lines[0], 150) if lines else type(error).__name__

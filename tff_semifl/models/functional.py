@@ -70,16 +70,11 @@ def from_keras(model: tf.keras.Model) -> ImageClassifier:
       `BatchNormalization` will not.
 
   Raises:
-    ValueError: If a layer of the model changes weights when it is called, or
-      layers share weights.
+    ValueError: If a layer is a model itself, draws random numbers, has
+      weights that are not trained, or shares weights with another.
   """
-  for layer in model.submodules:
-    if isinstance(layer, tf.keras.layers.BatchNormalization):
-      raise ValueError(
-        f'Layer {layer.name!r} is a Keras BatchNormalization, which changes'
-        ' its weights in training. Use StaticBatchNormalization or'
-        ' GroupNormalization.'
-      )
+  for layer in model.layers:
+    _check_is_pure(layer)
   creation_order = _creation_order(model)
   batch_moments = None
   if any(
@@ -107,6 +102,24 @@ def from_keras(model: tf.keras.Model) -> ImageClassifier:
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
   )
+
+
+def _check_is_pure(layer: tf.keras.layers.Layer) -> None:
+  """Raises a ValueError if a layer is more than a function of its weights."""
+  remedy = None
+  if isinstance(layer, tf.keras.Model):
+    remedy = 'is a model itself. Build one model of all layers.'
+  elif isinstance(layer, tf.keras.__internal__.layers.BaseRandomLayer):
+    remedy = 'draws random numbers, which could not be repeated.'
+  elif layer.non_trainable_weights and not isinstance(
+    layer, static_batch_norm.StaticBatchNormalization
+  ):
+    remedy = (
+      'has weights that are not trained. Use StaticBatchNormalization or'
+      ' GroupNormalization for normalisation, and freeze nothing.'
+    )
+  if remedy is not None:
+    raise ValueError(f'Layer {layer.name!r} ({type(layer).__name__}) {remedy}')
 
 
 def _pure_function(

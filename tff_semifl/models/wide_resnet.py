@@ -4,17 +4,15 @@
 """Wide residual networks as SemiFL has them (B.1).
 
 A WideResNet "depth x width" of Zagoruyko and Komodakis (BMVC 2016) with
-pre-activation blocks. It follows SemiFL's code, down to initialisation,
-padding and epsilon, where that differs from FixMatch's or Keras' (D19).
+pre-activation blocks, by SemiFL's code where that differs from FixMatch's or
+Keras' (D19).
 """
 
-import itertools
 import math
 
 import tensorflow as tf
 
-from tff_semifl import random_seeds
-from tff_semifl.models import static_batch_norm
+from tff_semifl.models import residual
 
 
 def create_wide_resnet(
@@ -26,13 +24,15 @@ def create_wide_resnet(
   pixel_mean: tuple[float, ...],
   pixel_standard_deviation: tuple[float, ...],
   num_groups: int | None = None,
+  create_normalization: residual.Normalization = (
+    residual.create_static_batch_norm
+  ),
   seed: int = 0,
 ) -> tf.keras.Model:
   """Creates a WideResNet from raw pixels to logits.
 
   Normalising the pixels is part of the model, so that an exported model takes
-  images as they come. As both are affine, mixing images before normalising
-  equals mixing them after it.
+  images as they come.
 
   Args:
     input_shape: Height, width and channels of an image.
@@ -47,6 +47,9 @@ def create_wide_resnet(
     num_groups: Number of groups; each but the first halves height and width.
       By default as many as leave 8 pixels or a little more: 1 for 8, 2 for
       16, 3 for 32, 4 for 96.
+    create_normalization: Number of channels to a layer that normalises them:
+      `residual.create_static_batch_norm` or `residual.create_group_norm`, with
+      as many trainable parameters.
     seed: The run's seed.
 
   Returns:
@@ -66,79 +69,20 @@ def create_wide_resnet(
       f'No WideResNet with {num_groups} groups has depth {depth}; possible'
       f' are {", ".join(map(str, examples))} and so on.'
     )
-  if len(pixel_mean) != input_shape[2]:
-    raise ValueError(
-      f'`pixel_mean` has {len(pixel_mean)} values for {input_shape[2]}'
-      ' channels.'
-    )
-  seeds = _layer_seeds(seed)
+  seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
-  x = tf.keras.layers.Rescaling(
-    [1 / (255 * s) for s in pixel_standard_deviation],
-    [-m / s for m, s in zip(pixel_mean, pixel_standard_deviation, strict=True)],
-  )(inputs)
-  x = _convolution(x, 16, size=3, stride=1, seed=next(seeds))
+  x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
+  x = residual.convolve(x, 16, size=3, stride=1, seed=next(seeds))
   for group in range(num_groups):
     for block in range(pairs):
-      stride = 2 if group > 0 and block == 0 else 1
-      x = _residual_block(x, 16 * width * 2**group, stride, seeds)
-  x = _normalize_and_activate(x)
-  x = tf.keras.layers.GlobalAveragePooling2D()(x)
-  logits = tf.keras.layers.Dense(
-    num_classes,
-    # PyTorch's default: uniform with bound 1 / sqrt(number of inputs).
-    kernel_initializer=tf.keras.initializers.VarianceScaling(
-      1 / 3, 'fan_in', 'uniform', seed=next(seeds)
-    ),
-  )(x)
+      x = residual.pre_activation_block(
+        x,
+        16 * width * 2**group,
+        stride=2 if group > 0 and block == 0 else 1,
+        create_normalization=create_normalization,
+        seeds=seeds,
+      )
+  logits = residual.classify(
+    x, num_classes, create_normalization=create_normalization, seeds=seeds
+  )
   return tf.keras.Model(inputs, logits, name=f'wide_resnet_{depth}x{width}')
-
-
-def _layer_seeds(seed: int) -> itertools.count:
-  """Seeds for the layers' initialisers, different for each layer."""
-  purpose = random_seeds.Purpose.INITIAL_WEIGHTS
-  first = random_seeds.numpy_generator(seed, purpose).integers(2**30)
-  return itertools.count(int(first))
-
-
-def _convolution(
-  x: tf.Tensor, filters: int, *, size: int, stride: int, seed: int
-) -> tf.Tensor:
-  """Convolution without bias, padded by one pixel on all sides if 3x3.
-
-  Padding 'same' would pad even sizes on one side only when the stride is 2.
-  """
-  if size == 3:
-    x = tf.keras.layers.ZeroPadding2D(1)(x)
-  return tf.keras.layers.Conv2D(
-    filters,
-    size,
-    strides=stride,
-    use_bias=False,
-    kernel_initializer=tf.keras.initializers.VarianceScaling(
-      2.0, 'fan_out', 'untruncated_normal', seed=seed
-    ),
-  )(x)
-
-
-def _normalize_and_activate(x: tf.Tensor) -> tf.Tensor:
-  x = static_batch_norm.StaticBatchNormalization()(x)
-  return tf.keras.layers.ReLU()(x)
-
-
-def _residual_block(
-  x: tf.Tensor, filters: int, stride: int, seeds: itertools.count
-) -> tf.Tensor:
-  """Pre-activation block.
-
-  An identity shortcut takes the raw input, a projection the activated one.
-  """
-  h = _normalize_and_activate(x)
-  if x.shape[-1] == filters and stride == 1:
-    shortcut = x
-  else:
-    shortcut = _convolution(h, filters, size=1, stride=stride, seed=next(seeds))
-  h = _convolution(h, filters, size=3, stride=stride, seed=next(seeds))
-  h = _normalize_and_activate(h)
-  h = _convolution(h, filters, size=3, stride=1, seed=next(seeds))
-  return tf.keras.layers.Add()([shortcut, h])

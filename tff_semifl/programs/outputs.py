@@ -4,13 +4,14 @@
 """The folder of an experiment: what a run writes, and whose folder it is."""
 
 from collections.abc import Collection, Mapping
+import fcntl
 import importlib.metadata
 import json
 import os
 import pathlib
 import platform
 import subprocess
-from typing import Any
+from typing import IO, Any
 
 import tensorflow_federated as tff
 
@@ -21,6 +22,9 @@ _PACKAGES = (
   'keras-cv',
   'numpy',
 )
+
+
+_LOCK_NAME = '.lock'
 
 
 class OutputError(Exception):
@@ -56,10 +60,11 @@ class ExperimentFolder:
       path.mkdir(parents=True, exist_ok=True)
       if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(13, 'Permission denied')
+      self._lock_file = self._lock()
       self._check_or_write_hparams(flags, may_change)
     except OSError as error:
       raise OutputError(
-        f'cannot write to {path}: {error.strerror}; choose another folder'
+        f'cannot write to {path}: {error.strerror}; choose another --output_dir'
       ) from error
 
   @property
@@ -87,6 +92,15 @@ class ExperimentFolder:
       key_fieldname='round',
     )
 
+  def _lock(self) -> IO[str]:
+    """Keeps others out for as long as the file is open."""
+    file = (self.path / _LOCK_NAME).open('w')
+    try:
+      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+      raise OutputError(f'{self.path} is in use by another run') from error
+    return file
+
   def _check_or_write_hparams(
     self, flags: Mapping[str, Any], may_change: Collection[str]
   ) -> None:
@@ -98,20 +112,21 @@ class ExperimentFolder:
         written = json.loads(path.read_text())['flags']
       except (ValueError, KeyError, TypeError) as error:
         raise OutputError(
-          f'{path} is not what an experiment writes; choose another folder'
+          f'{path} is not what an experiment writes; choose another'
+          ' --output_dir'
         ) from error
       for name in sorted({*flags, *written}.difference(may_change)):
         if flags.get(name) != written.get(name):
           raise OutputError(
             f'{self.path} holds another experiment, with'
             f' --{name}={written.get(name)} and not {flags.get(name)}; choose'
-            ' another name, or repeat its flags to resume it'
+            ' another --output_dir, or repeat its flags to resume it'
           )
       return
-    if any(self.path.iterdir()):
+    if any(path.name != _LOCK_NAME for path in self.path.iterdir()):
       raise OutputError(
         f'{self.path} is not empty and holds no experiment; choose another'
-        ' name'
+        ' --output_dir'
       )
     temporary = path.with_suffix('.temporary')
     temporary.write_text(
@@ -130,10 +145,10 @@ def _versions() -> dict[str, str | None]:
 
 
 def _git_commit() -> str | None:
-  """The commit that the program's files are of, or None outside of git."""
+  """The commit of the program's files, marked if they differ from it."""
   try:
     return subprocess.run(
-      ['git', 'rev-parse', 'HEAD'],
+      ['git', 'describe', '--always', '--dirty', '--abbrev=40'],
       cwd=pathlib.Path(__file__).parent,
       capture_output=True,
       check=True,

@@ -26,11 +26,12 @@ class Progress:
       label: What is being trained.
       total_rounds: The round that comes last.
     """
+    self.num_rounds = 0
     self._label = label
     self._total_rounds = total_rounds
     self._bar = None
-    self._seconds = 0.0
-    self.num_rounds = 0
+    self._first_seconds = 0.0
+    self._later_seconds = 0.0
 
   def __enter__(self) -> 'Progress':
     return self
@@ -39,34 +40,46 @@ class Progress:
     if self._bar is not None:
       self._bar.close()
 
+  def start(self, first_round: int) -> None:
+    """Says which round comes first; it is also the one that is compiled."""
+    if first_round > self._total_rounds:
+      return
+    if first_round > 0:
+      self._print(f'resumed after round {first_round - 1}')
+    if sys.stderr.isatty():
+      self._bar = tqdm.tqdm(
+        desc=self._label,
+        total=self._total_rounds + 1,
+        initial=first_round,
+        # The time left is shown as ours, in what follows the bar.
+        bar_format='{desc} |{bar}| {n_fmt}/{total_fmt}{postfix}',
+        dynamic_ncols=True,
+      )
+      self._bar.set_postfix_str('compiling')
+    else:
+      self._print(f'compiling and running round {first_round}')
+
   def show_round(self, round_num: int, metrics: training.RoundMetrics) -> None:
     """Shows accuracy, label ratio and time left after a round."""
-    accuracy = f'accuracy {metrics.test.accuracy:.1%}'
-    label_ratio = f'labelled {metrics.client.label_ratio:.1%}'
-    if self.num_rounds == 0 and round_num > 0:
-      print(
-        f'{self._label}: resumed after round {round_num - 1}', file=sys.stderr
-      )
+    if self.num_rounds == 0:
+      self._first_seconds = metrics.seconds
+    else:
+      self._later_seconds += metrics.seconds
     self.num_rounds += 1
-    if sys.stderr.isatty():
-      if self._bar is None:
-        # Only now it is known which round a resumed run goes on with.
-        self._bar = tqdm.tqdm(
-          desc=self._label,
-          total=self._total_rounds + 1,
-          initial=round_num,
-          unit='round',
-          dynamic_ncols=True,
-        )
-      self._bar.set_postfix_str(f'{accuracy}, {label_ratio}', refresh=False)
-      self._bar.update()
-      return
-    self._seconds += metrics.seconds
-    left = self._total_rounds - round_num
-    seconds_left = left * self._seconds / self.num_rounds
-    print(
-      f'{self._label}: round {round_num}/{self._total_rounds}, {accuracy},'
-      f' {label_ratio}, {tqdm.tqdm.format_interval(seconds_left)} left',
-      file=sys.stderr,
-      flush=True,
+    # The first round is compiled too, and says little of the others.
+    seconds = self._first_seconds
+    if self.num_rounds > 1:
+      seconds = self._later_seconds / (self.num_rounds - 1)
+    left = tqdm.tqdm.format_interval((self._total_rounds - round_num) * seconds)
+    text = (
+      f'accuracy {metrics.test.accuracy:.1%}, labelled'
+      f' {metrics.client.label_ratio:.1%}, {left} left'
     )
+    if self._bar is None:
+      self._print(f'round {round_num}/{self._total_rounds}, {text}')
+    else:
+      self._bar.set_postfix_str(text, refresh=False)
+      self._bar.update()
+
+  def _print(self, text: str) -> None:
+    print(f'{self._label}: {text}', file=sys.stderr, flush=True)

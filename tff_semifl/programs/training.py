@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 import dataclasses
+import math
 import time
 from typing import NamedTuple
 
@@ -15,6 +16,10 @@ import tensorflow_federated as tff
 from tff_semifl.algorithms import alternating
 from tff_semifl.data import pipelines
 from tff_semifl.work import round_context
+
+
+class TrainingDivergedError(Exception):
+  """The weights are of no use any more."""
 
 
 class TestMetrics(NamedTuple):
@@ -107,6 +112,7 @@ async def train(
   *,
   state_manager: tff.program.ProgramStateManager,
   metrics_manager: tff.program.ReleaseManager,
+  on_start: Callable[[int], None],
   on_round: Callable[[int, RoundMetrics], None],
 ) -> ProgramState:
   """Runs the rounds that have not been run yet.
@@ -119,23 +125,39 @@ async def train(
     program: What to train.
     state_manager: Keeps `ProgramState`s, with the round as version.
     metrics_manager: Takes `RoundMetrics`, with the round as key.
+    on_start: Called with the number of the round that comes first.
     on_round: Called after each round with its number and its metrics.
 
   Returns:
     The state after the last round.
+
+  Raises:
+    TrainingDivergedError: If a loss is not finite after a round.
   """
   # The first state tells the manager what structure to load.
   latest = ProgramState(program.process.initialize(), -1, 0.0, 0.0)
   saved, _ = await state_manager.load_latest(latest)
   if saved is not None:
-    latest = saved
-  for round_num in range(int(latest.round_num) + 1, program.total_rounds + 1):
+    # Numbers come back from disk as NumPy's.
+    latest = ProgramState(
+      saved.state,
+      int(saved.round_num),
+      _shortest(saved.accuracy),
+      _shortest(saved.best_accuracy),
+    )
+  on_start(latest.round_num + 1)
+  for round_num in range(latest.round_num + 1, program.total_rounds + 1):
     state, metrics = _run_round(program, latest.state, round_num)
+    if not math.isfinite(metrics.server.loss + metrics.test.loss):
+      raise TrainingDivergedError(
+        f'the loss is no number after round {round_num}; lower steps may help.'
+        ' What was before that round is saved'
+      )
     latest = ProgramState(
       state=state,
       round_num=round_num,
       accuracy=metrics.test.accuracy,
-      best_accuracy=max(float(latest.best_accuracy), metrics.test.accuracy),
+      best_accuracy=max(latest.best_accuracy, metrics.test.accuracy),
     )
     await metrics_manager.release(metrics, round_num)
     await state_manager.save(latest, round_num)

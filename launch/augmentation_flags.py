@@ -1,0 +1,42 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The flag that says how strong views are made."""
+
+import dataclasses
+
+from absl import flags
+
+from tasks import image_task
+from tff_semifl.augment import fixmatch_policy
+from tff_semifl.augment import keras_cv_policy
+from tff_semifl.augment import semifl_policy
+
+_POLICIES = {
+  'fixmatch': fixmatch_policy.build_fixmatch_rand_augment,
+  'keras_cv': keras_cv_policy.build_keras_cv_rand_augment,
+  'semifl': semifl_policy.build_semifl_rand_augment,
+}
+
+STRONG_AUGMENTATION = flags.DEFINE_enum(
+  'strong_augmentation',
+  None,
+  sorted(_POLICIES),
+  "RandAugment of SemiFL's code, of FixMatch or of KerasCV (D24). By default as"
+  " the task has it: SemiFL's, but for digits a gentle form of KerasCV's.",
+)
+
+
+def with_chosen_augmentation(
+  task: image_task.ImageTask,
+) -> image_task.ImageTask:
+  """Returns the task with the strong augmentation that the flag names."""
+  name = STRONG_AUGMENTATION.value
+  if name is None:
+    return task
+  return dataclasses.replace(
+    task,
+    strong_augmentation=image_task.weak_then_strong(
+      task.weak_augmentation, _POLICIES[name]()
+    ),
+  )

@@ -1,0 +1,62 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The flags that say which images there are and who has them."""
+
+from absl import flags
+
+from tasks import registry
+
+TASK = flags.DEFINE_enum(
+  'task', 'digits', registry.task_names(), 'What to learn.'
+)
+DATA_DIR = flags.DEFINE_string(
+  'data_dir',
+  None,
+  'Folder of TensorFlow Datasets. By default its own default folder; data that'
+  ' is not there is downloaded.',
+)
+NUM_LABELED = flags.DEFINE_integer(
+  'num_labeled',
+  None,
+  'Labelled images at the server, the same number of each class. By default as'
+  ' the task has it: 50 for digits, 4000 for cifar10, 10000 for cifar100, 1000'
+  ' for svhn and stl10.',
+  lower_bound=1,
+)
+PARTITION = flags.DEFINE_enum(
+  'partition',
+  'iid',
+  ['iid', 'classes', 'dirichlet'],
+  'How unlabelled images are shared among clients: iid, at random and evenly;'
+  ' classes, a few classes each; dirichlet, a random mix of classes each.',
+)
+CLASSES_PER_CLIENT = flags.DEFINE_integer(
+  'classes_per_client',
+  None,
+  'Classes of a client, for --partition=classes only. By default 2, as in the'
+  ' paper.',
+  lower_bound=1,
+)
+DIRICHLET_CONCENTRATION = flags.DEFINE_float(
+  'dirichlet_concentration',
+  None,
+  'How alike clients are, above 0, for --partition=dirichlet only. By default'
+  " 0.3, the milder of the paper's 0.1 and 0.3.",
+)
+NUM_CLIENTS = flags.DEFINE_integer(
+  'num_clients', 100, 'Clients in all.', lower_bound=1
+)
+SEED = flags.DEFINE_integer(
+  'seed',
+  0,
+  'All random numbers follow from it.',
+  lower_bound=0,
+  upper_bound=2**31 - 1,
+)
+
+flags.register_validator(
+  DIRICHLET_CONCENTRATION.name,
+  lambda value: value is None or value > 0,
+  message='must be above 0',
+)

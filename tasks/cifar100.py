@@ -1,0 +1,55 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""CIFAR-100 with the constants of SemiFL's experiments (C.1, C.2, Table 4)."""
+
+import functools
+
+from tasks import image_task
+from tff_semifl.augment import semifl_policy
+from tff_semifl.augment import weak
+from tff_semifl.data import sources
+
+# The fine classes in the order of their labels.
+_CLASS_NAMES = tuple(
+  """
+  apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl
+  boy bridge bus butterfly camel can castle caterpillar cattle chair
+  chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin
+  elephant flatfish forest fox girl hamster house kangaroo keyboard lamp
+  lawn_mower leopard lion lizard lobster man maple_tree motorcycle mountain
+  mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck
+  pine_tree plain plate poppy porcupine possum rabbit raccoon ray road
+  rocket rose sea seal shark shrew skunk skyscraper snail snake spider
+  squirrel streetcar sunflower sweet_pepper table tank telephone television
+  tiger tractor train trout tulip turtle wardrobe whale willow_tree wolf
+  woman worm
+  """.split()
+)
+
+
+def create_task() -> image_task.ImageTask:
+  """Creates the task; 50,000 training and 10,000 test images by TFDS."""
+  weak_augmentation = functools.partial(
+    weak.flip_and_crop, flip=True, padding=4
+  )
+  return image_task.ImageTask(
+    image_shape=(32, 32, 3),
+    class_names=_CLASS_NAMES,
+    pixel_mean=(0.5071, 0.4865, 0.4409),
+    pixel_standard_deviation=(0.2673, 0.2564, 0.2762),
+    load=_load,
+    weak_augmentation=weak_augmentation,
+    strong_augmentation=image_task.weak_then_strong(
+      weak_augmentation, semifl_policy.build_semifl_rand_augment()
+    ),
+    model_depth=28,
+    model_width=8,
+    num_labeled=10_000,
+  )
+
+
+def _load(data_dir: str | None) -> image_task.TaskData:
+  # As labels TFDS gives the fine classes, not the 20 coarse ones.
+  train, test = sources.load_tfds('cifar100', ['train', 'test'], data_dir)
+  return image_task.TaskData(train, test)

@@ -1,0 +1,147 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that operations on grey levels give what Pillow gives, to the bit."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from PIL import ImageEnhance
+from PIL import ImageOps
+import tensorflow as tf
+
+from tests.augment import pillow
+from tff_semifl.augment import color_operations
+
+_SIZES = ((32, 32), (9, 40), (64, 48), (2, 3))
+_ENHANCEMENTS = {
+  'brightness': (
+    color_operations.enhance_brightness,
+    ImageEnhance.Brightness,
+  ),
+  'color': (color_operations.enhance_color, ImageEnhance.Color),
+  'contrast': (color_operations.enhance_contrast, ImageEnhance.Contrast),
+  'sharpness': (color_operations.enhance_sharpness, ImageEnhance.Sharpness),
+}
+
+
+def _run(operation, images, *parameters):
+  """Applies ours, in a graph of unknown batch size."""
+  function = tf.function(
+    operation,
+    input_signature=[
+      tf.TensorSpec([None, None, None, 3]),
+      *(tf.TensorSpec([None], np.asarray(each).dtype) for each in parameters),
+    ],
+  )
+  views = function(tf.cast(images, tf.float32), *parameters).numpy()
+  np.testing.assert_array_equal(views, np.rint(views))
+  return views
+
+
+class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.product(
+    operations=[
+      (color_operations.invert, ImageOps.invert),
+      (color_operations.auto_contrast, ImageOps.autocontrast),
+      (color_operations.equalize, ImageOps.equalize),
+    ],
+    size=_SIZES,
+  )
+  def test_without_strength(self, operations, size):
+    ours, theirs = operations
+    images = pillow.create_images(*size)
+    self.assertAllEqual(_run(ours, images), pillow.apply(theirs, images))
+
+  @parameterized.product(name=list(_ENHANCEMENTS), size=_SIZES)
+  def test_enhancement(self, name, size):
+    ours, theirs = _ENHANCEMENTS[name]
+    images = np.repeat(pillow.create_images(*size), 4, axis=0)
+    # Some of those in use, and the ends of what is not.
+    factors = np.resize([0.0, 0.28, 0.46, 1.0, 1.18, 1.72, 1.9], len(images))
+    expected = pillow.apply(
+      lambda image, factor: theirs(image).enhance(factor), images, factors
+    )
+    self.assertAllEqual(_run(ours, images, factors), expected)
+
+  @parameterized.named_parameters(
+    (
+      'solarize',
+      color_operations.solarize,
+      ImageOps.solarize,
+      (0, 1, 26, 128, 255, 256),
+    ),
+    (
+      'posterize',
+      color_operations.posterize,
+      ImageOps.posterize,
+      (1, 2, 3, 4, 7, 8),
+    ),
+  )
+  def test_with_whole_strength(self, ours, theirs, strengths):
+    images = np.repeat(pillow.create_images(), len(strengths), axis=0)
+    strengths = np.resize(np.array(strengths, np.int32), len(images))
+    self.assertAllEqual(
+      _run(ours, images, strengths), pillow.apply(theirs, images, strengths)
+    )
+
+  def test_every_grey_level(self):
+    """An image with all of them, so that no rounding goes unseen."""
+    images = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
+    images = np.tile(images, [1, 1, 1, 3])
+    for factor in np.linspace(0.1, 1.9, 19):
+      self.assertAllEqual(
+        color_operations.enhance_brightness(
+          tf.cast(images, tf.float32), factor
+        ),
+        pillow.apply(
+          lambda image, factor=factor: ImageEnhance.Brightness(image).enhance(
+            factor
+          ),
+          images,
+        ),
+      )
+
+  def test_auto_contrast_of_every_range(self):
+    lowest, highest = np.nonzero(np.triu(np.ones([256, 256]), 1))
+    # Three ranges an image, one for each channel, and some levels of each.
+    lowest, highest = lowest[:32640], highest[:32640]
+    fractions = np.linspace(0, 1, 6)[:, None]
+    levels = np.rint(lowest + fractions * (highest - lowest)).astype(np.uint8)
+    images = levels.reshape(2, 3, -1, 3).transpose(2, 0, 1, 3)
+    self.assertAllEqual(
+      _run(color_operations.auto_contrast, images),
+      pillow.apply(ImageOps.autocontrast, images),
+    )
+
+  def test_one_strength_for_all_is_that_for_each(self):
+    images = tf.cast(pillow.create_images(), tf.float32)
+    for operation, strength in (
+      (color_operations.enhance_brightness, 1.9),
+      (color_operations.enhance_color, 1.9),
+      (color_operations.enhance_contrast, 1.9),
+      (color_operations.enhance_sharpness, 1.9),
+      (color_operations.solarize, 100),
+      (color_operations.posterize, 4),
+    ):
+      self.assertAllEqual(
+        operation(images, strength),
+        operation(images, tf.fill([len(images)], strength)),
+      )
+
+  def test_strengths_that_change_nothing(self):
+    images = tf.cast(pillow.create_images(), tf.float32)
+    for ours, _ in _ENHANCEMENTS.values():
+      self.assertAllEqual(ours(images, 1.0), images)
+    self.assertAllEqual(color_operations.solarize(images, 256), images)
+    self.assertAllEqual(color_operations.posterize(images, 8), images)
+
+  def test_small_images_are_not_equalized(self):
+    images = tf.cast(pillow.create_images(15, 15), tf.float32)
+    self.assertAllEqual(color_operations.equalize(images), images)
+    images = tf.cast(pillow.create_images(16, 17), tf.float32)
+    self.assertNotAllEqual(color_operations.equalize(images), images)
+
+
+if __name__ == '__main__':
+  absltest.main()

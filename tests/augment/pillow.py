@@ -1,0 +1,71 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images to compare with Pillow on, and Pillow for batches of them."""
+
+from collections.abc import Callable
+
+import numpy as np
+from PIL import Image
+from sklearn import datasets
+
+
+def create_images(height: int = 32, width: int = 32) -> np.ndarray:
+  """Returns uint8 images [batch, height, width, 3], pleasant and unpleasant."""
+  generator = np.random.default_rng(0)
+  shape = (height, width, 3)
+  # Two photographs that scikit-learn brings along.
+  photographs = [
+    photograph[row : row + height, column : column + width]
+    for photograph in datasets.load_sample_images().images
+    for row in range(0, 400, 100)
+    for column in range(0, 600, 150)
+  ]
+  noise = list(generator.integers(256, size=(4, *shape), dtype=np.uint8))
+  faint = list(generator.integers(100, 140, size=(4, *shape), dtype=np.uint8))
+  few_levels = [
+    generator.choice(np.array(levels, np.uint8), shape)
+    for levels in ([0, 255], [0, 1], [254, 255], [7, 90, 200])
+  ]
+  ramp = np.linspace(0, 255, width).astype(np.uint8)
+  ramps = [np.broadcast_to(ramp[None, :, None], shape)]
+  constant = [np.full(shape, level, np.uint8) for level in (0, 1, 128, 255)]
+  primary = []
+  for channel in range(3):
+    primary.append(np.zeros(shape, np.uint8))
+    primary[-1][..., channel] = 255
+  one_channel_flat = [noise[0].copy(), photographs[0].copy()]
+  one_channel_flat[0][..., 1] = 0
+  one_channel_flat[1][..., 2] = 77
+  almost_constant = [np.full(shape, 30, np.uint8)]
+  almost_constant[0][0, 0] = 31
+  return np.stack(
+    photographs
+    + noise
+    + faint
+    + few_levels
+    + ramps
+    + constant
+    + primary
+    + one_channel_flat
+    + almost_constant
+  )
+
+
+def apply(
+  operation: Callable[..., Image.Image], images: np.ndarray, *rows: np.ndarray
+) -> np.ndarray:
+  """Applies an operation of Pillow's to each image.
+
+  Args:
+    operation: (a Pillow image, the image's number of each of `rows`) -> a
+      Pillow image.
+    images: uint8 [batch, height, width, 3].
+    *rows: Parameters, [batch] each.
+  """
+  return np.stack(
+    [
+      np.asarray(operation(Image.fromarray(image), *row))
+      for image, *row in zip(images, *rows, strict=True)
+    ]
+  )

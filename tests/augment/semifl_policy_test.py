@@ -1,0 +1,284 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL's RandAugment, against Pillow and the odds of C.3."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from PIL import Image
+from PIL import ImageDraw
+from PIL import ImageEnhance
+from PIL import ImageOps
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests.augment import everywhere
+from tests.augment import pillow
+from tff_semifl import runtime
+from tff_semifl.augment import rand_augment
+from tff_semifl.augment import semifl_policy
+
+_SEED = tf.constant([3, 4])
+_BILINEAR = Image.Resampling.BILINEAR
+
+
+def _affine(position, amount):
+  """Pillow's affine map, with bilinear interpolation and black outside."""
+
+  def transform(image, sign):
+    numbers = [1, 0, 0, 0, 1, 0]
+    numbers[position] = sign * amount
+    return image.transform(
+      image.size, Image.Transform.AFFINE, numbers, _BILINEAR
+    )
+
+  return transform
+
+
+def _enhance(enhancement):
+  return lambda image: enhancement(image).enhance(1.9)
+
+
+def _cut_out(image, point):
+  """CutoutConst of the authors' code at full strength, in other words."""
+  box = []
+  for fraction, size in zip(point, image.size, strict=True):
+    first = max(0, int(np.float32(fraction * np.float32(size)) - 20))
+    box.append((first, min(size, first + 40)))
+  (left, right), (top, bottom) = box
+  ImageDraw.Draw(image).rectangle((left, top, right, bottom), (127,) * 3)
+  return image
+
+
+# The table of C.3; the second half are operations that are told what to do.
+_WITHOUT_PARAMETERS = {
+  'AutoContrast': ImageOps.autocontrast,
+  'Brightness': _enhance(ImageEnhance.Brightness),
+  'Color': _enhance(ImageEnhance.Color),
+  'Contrast': _enhance(ImageEnhance.Contrast),
+  'Equalize': ImageOps.equalize,
+  'Invert': ImageOps.invert,
+  'Posterize': lambda image: ImageOps.posterize(image, 4),
+  'Sharpness': _enhance(ImageEnhance.Sharpness),
+  'Solarize': lambda image: ImageOps.solarize(image, 0),
+}
+_WITH_PARAMETERS = {
+  'CutoutConst': _cut_out,
+  'Rotate': lambda image, sign: image.rotate(30 * sign),
+  'ShearX': _affine(1, 0.3),
+  'ShearY': _affine(3, 0.3),
+  'TranslateXConst': _affine(2, 100),
+  'TranslateYConst': _affine(5, 100),
+}
+_SIGNED = tuple(name for name in _WITH_PARAMETERS if name != 'CutoutConst')
+
+
+def _create_noise():
+  """One image that no operation but a translation makes black or white."""
+  return np.random.default_rng(0).integers(
+    20, 230, size=[1, 32, 32, 3], dtype=np.uint8
+  )
+
+
+def _operations():
+  return {each.name: each for each in semifl_policy.create_operations()}
+
+
+class PoolTest(parameterized.TestCase, tf.test.TestCase):
+  def test_has_the_15_operations(self):
+    self.assertLen(semifl_policy.create_operations(), 15)
+    self.assertSameElements(
+      _operations(), [*_WITHOUT_PARAMETERS, *_WITH_PARAMETERS]
+    )
+
+  @parameterized.product(
+    name=list(_WITHOUT_PARAMETERS), size=[(32, 32), (40, 25)]
+  )
+  def test_operation_without_parameters(self, name, size):
+    images = pillow.create_images(*size)
+    operation = _operations()[name]
+    views = operation.apply(
+      tf.cast(images, tf.float32), operation.draw(len(images), _SEED)
+    )
+    self.assertAllEqual(views, pillow.apply(_WITHOUT_PARAMETERS[name], images))
+
+  @parameterized.product(
+    # Of images above 100 pixels a translation leaves something.
+    name=list(_WITH_PARAMETERS),
+    size=[(32, 32), (120, 110)],
+  )
+  def test_operation_with_parameters(self, name, size):
+    images = pillow.create_images(*size)
+    operation = _operations()[name]
+    parameters = operation.draw(len(images), _SEED)
+    views = operation.apply(tf.cast(images, tf.float32), parameters)
+    self.assertAllEqual(
+      views, pillow.apply(_WITH_PARAMETERS[name], images, parameters.numpy())
+    )
+
+  @parameterized.parameters(*_SIGNED)
+  def test_both_directions_are_equally_likely(self, name):
+    num_draws = 2000
+    signs = _operations()[name].draw(num_draws, _SEED).numpy()
+    self.assertEqual(set(signs.tolist()), {-1, 1})
+    # Five standard deviations of the sum of as many signs.
+    self.assertLess(abs(np.sum(signs)), 5 * np.sqrt(num_draws))
+
+  def test_cutouts_cover_as_much_as_was_computed(self):
+    num_images = 4000
+    operation = _operations()['CutoutConst']
+    images = tf.zeros([num_images, 32, 32, 3])
+    views = operation.apply(images, operation.draw(num_images, _SEED)).numpy()
+    covered = (views[..., 0] == 127).mean(axis=(1, 2))
+    # The box reaches the last row and column, and begins at int(u - 20), or at
+    # 0 for u < 21, where u is uniform on 0..32: at 0 with odds of 21 in 32, at
+    # 1 to 11 with odds of 1 in 32. That is 0.88 of the image and, for 0 both
+    # ways, all of it in 43% of the cases.
+    begins = np.repeat(np.arange(12), [21, *[1] * 11])
+    lengths = (32 - begins) / 32
+    self.assertAllClose(lengths.mean() ** 2, 0.88, atol=5e-3)
+    spread = np.outer(lengths, lengths).std()
+    self.assertAllClose(
+      covered.mean(),
+      lengths.mean() ** 2,
+      rtol=0,
+      atol=5 * spread / np.sqrt(num_images),
+    )
+    odds = (21 / 32) ** 2
+    self.assertAllClose(
+      np.mean(covered == 1),
+      odds,
+      rtol=0,
+      atol=5 * np.sqrt(odds * (1 - odds) / num_images),
+    )
+    # Begins and odds of both axes, and that they are drawn apart.
+    first_row = (views[..., 0] == 127).any(axis=2).argmax(axis=1)
+    first_column = (views[..., 0] == 127).any(axis=1).argmax(axis=1)
+    for first in (first_row, first_column):
+      self.assertEqual(set(first.tolist()), set(range(12)))
+      self.assertLess(
+        abs(first.mean() - begins.mean()),
+        5 * begins.std() / np.sqrt(num_images),
+      )
+    correlation = np.corrcoef(first_row, first_column)[0, 1]
+    self.assertLess(abs(correlation), 5 / np.sqrt(num_images))
+
+
+class BuildSemiFLRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
+  def _augment(self, images, seed=_SEED):
+    augment = semifl_policy.build_semifl_rand_augment()
+    return augment(tf.constant(images), seed)
+
+  def test_fixed_odds_are_those_of_drawn_ones(self):
+    """The mean over q, uniform on 0.2..0.8, of an odds of q."""
+    self.assertEqual(semifl_policy.APPLICATION_PROBABILITY, (0.2 + 0.8) / 2)
+
+  def test_as_many_views_pass_through_a_translation_as_was_computed(self):
+    num_images = 5000
+    # Translations leave a mark, other operations nothing.
+    marked = [
+      rand_augment.create_fixed_operation(
+        operation.name,
+        tf.ones_like if 'Translate' in operation.name else tf.identity,
+      )
+      for operation in semifl_policy.create_operations()
+    ]
+    views = rand_augment.apply_random_operations(
+      tf.zeros([num_images, 1, 1, 3], tf.uint8),
+      _SEED,
+      operations=marked,
+      num_operations=semifl_policy.NUM_OPERATIONS,
+      application_probability=semifl_policy.APPLICATION_PROBABILITY,
+    )
+    # Two steps, two translations of 15 operations, applied half of the time.
+    expected = 1 - (1 - 2 / 15 * 1 / 2) ** 2
+    self.assertAllClose(expected, 0.129, atol=5e-4)
+    self.assertAllClose(
+      np.mean(views.numpy()),
+      expected,
+      rtol=0,
+      atol=5 * np.sqrt(expected * (1 - expected) / num_images),
+    )
+
+  def test_as_many_views_are_black_or_white_as_follows(self):
+    num_images = 4000
+    images = np.repeat(_create_noise(), num_images, axis=0)
+    views = self._augment(images).numpy().reshape(num_images, -1)
+    is_blank = (views == 0).all(axis=1) | (views == 255).all(axis=1)
+    # Translated by the second operation; or by the first, and then neither
+    # translated again nor covered by a grey box.
+    expected = 1 / 15 + 1 / 15 * (1 - 1 / 15 - 1 / 30)
+    self.assertAllClose(
+      is_blank.mean(),
+      expected,
+      rtol=0,
+      atol=5 * np.sqrt(expected * (1 - expected) / num_images),
+    )
+
+  def test_as_many_views_are_unchanged_as_follows(self):
+    num_images = 4000
+    # All operations change noise, and no two of them cancel but inversions
+    # (Invert and Solarize).
+    images = np.repeat(_create_noise(), num_images, axis=0)
+    views = self._augment(images).numpy()
+    is_unchanged = (views == images).all(axis=(1, 2, 3))
+    # Applied neither of both, or two inversions.
+    expected = 1 / 4 + 1 / 4 * (2 / 15) ** 2
+    self.assertAllClose(
+      is_unchanged.mean(),
+      expected,
+      rtol=0,
+      atol=5 * np.sqrt(expected * (1 - expected) / num_images),
+    )
+
+  def test_same_seed_same_views(self):
+    images = pillow.create_images()
+    first, again, other = (
+      self._augment(images, tf.constant(seed))
+      for seed in ([1, 2], [1, 2], [2, 2])
+    )
+    self.assertEqual(first.dtype, tf.uint8)
+    self.assertEqual(first.shape, images.shape)
+    self.assertAllEqual(first, again)
+    self.assertNotAllEqual(first, other)
+
+  def test_grey_images_are_treated_as_colour_images_that_are_grey(self):
+    grey = pillow.create_images()[..., :1]
+    views = self._augment(grey)
+    self.assertAllEqual(
+      views, self._augment(np.tile(grey, [1, 1, 1, 3]))[..., :1]
+    )
+    self.assertNotAllEqual(views, grey)
+
+  @parameterized.parameters((32, 32, 3), (8, 8, 1), (96, 50, 3))
+  def test_same_everywhere(self, *shape):
+    images = pillow.create_images(*shape[:2])[..., : shape[2]]
+    views = everywhere.run_everywhere(
+      semifl_policy.build_semifl_rand_augment(), images, _SEED
+    )
+    self.assertAllEqual(views['graph'], views['eager'])
+    self.assertAllEqual(views['dataset'], views['eager'])
+
+  def test_runs_inside_a_computation(self):
+    images = pillow.create_images()
+    augment = semifl_policy.build_semifl_rand_augment()
+
+    @tff.tensorflow.computation(
+      tff.TensorType(np.uint8, [None, *images.shape[1:]])
+    )
+    def computation(images):
+      return augment(images, _SEED.numpy())
+
+    with runtime.simulation_context('in_process'):
+      views = computation(images)
+    self.assertAllEqual(views, augment(tf.constant(images), _SEED))
+
+  @parameterized.parameters(1, 3)
+  def test_no_images(self, num_channels):
+    views = self._augment(np.zeros([0, 32, 32, num_channels], np.uint8))
+    self.assertEqual(views.shape, [0, 32, 32, num_channels])
+
+
+if __name__ == '__main__':
+  absltest.main()

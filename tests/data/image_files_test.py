@@ -1,0 +1,151 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of reading image files: good ones, odd ones, and what is no image."""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import PIL.Image
+
+from tff_semifl.data import image_files
+
+_REFUSE = image_files.OnOddSize.REFUSE
+_RESIZE = image_files.OnOddSize.RESIZE
+
+
+def _noise(height, width, num_channels=3):
+  return np.random.default_rng(0).integers(
+    256, size=(height, width, num_channels), dtype=np.uint8
+  )
+
+
+class ReadImageTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, image, name='image.png', **kwargs):
+    path = self._folder / name
+    image.save(path, **kwargs)
+    return path
+
+  @parameterized.parameters('image.png', 'image.bmp', 'image.tif', 'IMAGE.PNG')
+  def test_pixels_are_those_of_the_file(self, name):
+    pixels = _noise(4, 6)
+    path = self._write(PIL.Image.fromarray(pixels), name)
+    found = image_files.read_image(path, (4, 6, 3), _REFUSE)
+    self.assertEqual(found.dtype, np.uint8)
+    np.testing.assert_array_equal(found, pixels)
+    self.assertEqual(image_files.read_size(path), (4, 6))
+
+  def test_jpeg(self):
+    pixels = np.full([16, 16, 3], (200, 100, 50), np.uint8)
+    path = self._write(PIL.Image.fromarray(pixels), 'image.jpg')
+    found = image_files.read_image(path, (16, 16, 3), _REFUSE)
+    np.testing.assert_allclose(found, pixels, atol=3)
+
+  @parameterized.parameters(
+    ('1', 1), ('L', 90), ('LA', (90, 7)), ('RGBA', (90, 90, 90, 7))
+  )
+  def test_colours_and_greys(self, mode, colour):
+    level = 255 if mode == '1' else 90
+    path = self._write(PIL.Image.new(mode, (2, 3), colour))
+    for num_channels in (1, 3):
+      np.testing.assert_array_equal(
+        image_files.read_image(path, (3, 2, num_channels), _REFUSE),
+        np.full([3, 2, num_channels], level),
+      )
+
+  def test_palette(self):
+    image = PIL.Image.new('P', (2, 3), 1)
+    image.putpalette([0, 0, 0, 10, 20, 30])
+    np.testing.assert_array_equal(
+      image_files.read_image(self._write(image), (3, 2, 3), _REFUSE),
+      np.tile(np.array([10, 20, 30], np.uint8), [3, 2, 1]),
+    )
+
+  def test_photos_are_turned_upright(self):
+    pixels = _noise(4, 6)
+    image = PIL.Image.fromarray(pixels)
+    exif = image.getexif()
+    exif[0x0112] = 6  # To be shown turned by 90 degrees, clockwise.
+    path = self._write(image, exif=exif)
+    self.assertEqual(image_files.read_size(path), (6, 4))
+    np.testing.assert_array_equal(
+      image_files.read_image(path, (6, 4, 3), _REFUSE), np.rot90(pixels, -1)
+    )
+
+  def test_odd_size_is_refused(self):
+    path = self._write(PIL.Image.fromarray(_noise(4, 6)))
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, '^is 4x6, not 6x4$'
+    ):
+      image_files.read_image(path, (6, 4, 3), _REFUSE)
+
+  def test_odd_size_is_resized_in_proportion_and_cut(self):
+    # Half the size, then a column off on either side: black is gone, but for
+    # what the filter mixes in. Squeezed into the size, 2 of the 3 columns that
+    # make the first one would be black.
+    pixels = np.zeros([8, 12, 3], np.uint8)
+    pixels[:, 2:10] = 200
+    path = self._write(PIL.Image.fromarray(pixels))
+    np.testing.assert_allclose(
+      image_files.read_image(path, (4, 4, 3), _RESIZE), 200, atol=30
+    )
+
+  def test_resizing_leaves_what_has_the_size(self):
+    pixels = _noise(4, 6)
+    path = self._write(PIL.Image.fromarray(pixels))
+    np.testing.assert_array_equal(
+      image_files.read_image(path, (4, 6, 3), _RESIZE), pixels
+    )
+
+  def test_resizing_averages_what_it_makes_smaller(self):
+    # A checkerboard becomes grey: nothing is picked out of it.
+    pixels = np.indices((16, 16)).sum(axis=0) % 2 * 255
+    path = self._write(PIL.Image.fromarray(pixels.astype(np.uint8)))
+    found = image_files.read_image(path, (4, 4, 1), _RESIZE)
+    np.testing.assert_allclose(found, 127.5, atol=20)
+
+  @parameterized.parameters(_REFUSE, _RESIZE)
+  def test_what_is_no_image(self, on_odd_size):
+    path = self._folder / 'notes.jpg'
+    for content in (b'', b'No image.', bytes(1000)):
+      path.write_bytes(content)
+      with self.assertRaisesRegex(
+        image_files.ImageFileError, '^is no image that can be read$'
+      ):
+        image_files.read_image(path, (4, 4, 3), on_odd_size)
+      with self.assertRaises(image_files.ImageFileError):
+        image_files.read_size(path)
+
+  @parameterized.parameters('image.jpg', 'image.png')
+  def test_half_a_file(self, name):
+    path = self._write(PIL.Image.fromarray(_noise(32, 32)), name)
+    path.write_bytes(path.read_bytes()[:700])
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, '^cannot be read .*truncated'
+    ):
+      image_files.read_image(path, (32, 32, 3), _RESIZE)
+
+  @parameterized.parameters(_REFUSE, _RESIZE)
+  def test_more_than_8_bits(self, on_odd_size):
+    """Pillow would cut off at 255, which makes nearly all of it white."""
+    levels = np.full([4, 4], 1000, np.uint16)
+    path = self._write(PIL.Image.fromarray(levels))
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, '^has more than 8 bits a channel'
+    ):
+      image_files.read_image(path, (4, 4, 3), on_odd_size)
+
+  def test_number_of_channels_that_no_image_has(self):
+    path = self._write(PIL.Image.fromarray(_noise(4, 4)))
+    with self.assertRaisesRegex(ValueError, '1 or 3 channels, not 2'):
+      image_files.read_image(path, (4, 4, 2), _REFUSE)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,177 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of reading a user's folders, written here with a few small images."""
+
+import pathlib
+import shutil
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import PIL.Image
+
+from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
+from tff_semifl.data import sources
+
+_UNKNOWN = sources.UNKNOWN_LABEL
+
+
+class ReadImageFoldersTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._root = pathlib.Path(self.create_tempdir().full_path)
+    # Every image has a grey level of its own.
+    for path, level in {
+      'server/dog/1.png': 10,
+      'server/cat/b.png': 21,
+      'server/cat/a.png': 20,
+      'clients/north/x.png': 30,
+      'clients/north/y.png': 31,
+      'clients/east/cat.png': 40,
+      'test/dog/t.png': 50,
+    }.items():
+      self._write(path, level)
+
+  def _write(self, path, level, size=(4, 5)):
+    file = self._root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    PIL.Image.new('L', (size[1], size[0]), level).save(file)
+
+  def _read(self, **kwargs):
+    return image_folders.read_image_folders(str(self._root), **kwargs)
+
+  def _assert_data(self, data, levels, labels):
+    np.testing.assert_array_equal(
+      data.images,
+      np.tile(
+        np.array(levels, np.uint8)[:, np.newaxis, np.newaxis, np.newaxis],
+        [1, 4, 5, 3],
+      ),
+    )
+    self.assertEqual(data.images.dtype, np.uint8)
+    np.testing.assert_array_equal(data.labels, labels)
+    self.assertEqual(data.labels.dtype, np.int32)
+
+  def test_reads_all_in_the_order_of_names(self):
+    found = self._read()
+    self.assertEqual(found.class_names, ('cat', 'dog'))
+    self._assert_data(found.labelled, [20, 21, 10], [0, 0, 1])
+    self.assertEqual(found.client_names, ('east', 'north'))
+    self._assert_data(found.unlabelled, [40, 30, 31], [_UNKNOWN] * 3)
+    self.assertEqual([each.tolist() for each in found.shares], [[0], [1, 2]])
+    # By the server's numbers, though the folder has but one of the classes.
+    self._assert_data(found.test, [50], [1])
+
+  def test_a_client_called_like_a_class_has_no_labels(self):
+    shutil.move(self._root / 'clients/east', self._root / 'clients/cat')
+    found = self._read()
+    self.assertEqual(found.client_names, ('cat', 'north'))
+    self._assert_data(found.unlabelled, [40, 30, 31], [_UNKNOWN] * 3)
+
+  def test_without_test_images(self):
+    shutil.rmtree(self._root / 'test')
+    self.assertIsNone(self._read().test)
+
+  def test_passes_over_what_systems_leave_behind(self):
+    for path in (
+      'server/.DS_Store',
+      'server/cat/.DS_Store',
+      'clients/east/Thumbs.db',
+      'clients/desktop.ini',
+    ):
+      (self._root / path).write_bytes(b'no image')
+    found = self._read()
+    self.assertLen(found.labelled.labels, 3)
+    self.assertLen(found.unlabelled.labels, 3)
+
+  def test_size_is_that_of_the_servers_first_image(self):
+    self._write('clients/north/x.png', 30, size=(8, 10))
+    self._write('server/dog/1.png', 10, size=(5, 4))
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError,
+      f'^in {self._root}: server/dog/1.png is 5x4, not 4x5;'
+      ' clients/north/x.png is 8x10, not 4x5$',
+    ):
+      self._read()
+    found = self._read(on_odd_size=image_files.OnOddSize.RESIZE)
+    self._assert_data(found.labelled, [20, 21, 10], [0, 0, 1])
+    self._assert_data(found.unlabelled, [40, 30, 31], [_UNKNOWN] * 3)
+
+  def test_size_and_channels_as_asked_for(self):
+    found = self._read(
+      image_size=(8, 8),
+      num_channels=1,
+      on_odd_size=image_files.OnOddSize.RESIZE,
+    )
+    self.assertEqual(found.labelled.images.shape, (3, 8, 8, 1))
+    self.assertEqual(found.unlabelled.images.shape, (3, 8, 8, 1))
+    self.assertEqual(found.test.images.shape, (1, 8, 8, 1))
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError, '4x5, not 8x8; and 2 more$'
+    ):
+      self._read(image_size=(8, 8))
+
+  @parameterized.parameters(*image_files.OnOddSize)
+  def test_names_what_is_no_image(self, on_odd_size):
+    (self._root / 'clients/east/notes.txt').write_text('no image')
+    (self._root / 'test/dog/broken.jpg').write_bytes(b'')
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError,
+      'clients/east/notes.txt is no image that can be read;'
+      ' test/dog/broken.jpg is no image that can be read$',
+    ):
+      self._read(on_odd_size=on_odd_size)
+
+  def test_names_the_first_image_if_its_size_is_asked_for_in_vain(self):
+    (self._root / 'server/cat/a.png').write_bytes(b'no image')
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError, 'server/cat/a.png is no image'
+    ):
+      self._read()
+
+  @parameterized.named_parameters(
+    ('server', 'server', 'server is missing or is no folder'),
+    ('clients', 'clients', 'clients is missing or is no folder'),
+    ('classes', 'server/*', 'server has no folder in it'),
+    ('client', 'clients/*', 'clients has no folder in it'),
+    ('a_class', 'server/dog', 'server has one class only'),
+    ('images', 'clients/east/*', 'clients/east is empty'),
+    ('test_images', 'test/*/*', 'test/dog is empty'),
+    ('test_classes', 'test/*', 'test has no folder in it'),
+  )
+  def test_names_what_is_missing(self, pattern, message):
+    for path in self._root.glob(pattern):
+      shutil.rmtree(path) if path.is_dir() else path.unlink()
+    with self.assertRaisesRegex(image_folders.ImageFolderError, message):
+      self._read()
+
+  @parameterized.named_parameters(
+    ('image', 'clients/a.png', 'clients/a.png is a file where a folder'),
+    ('folder', 'server/cat/x/a.png', 'server/cat/x is a folder where an image'),
+    ('class', 'test/horse/a.png', 'test/horse is no class of the server'),
+  )
+  def test_names_what_is_out_of_place(self, path, message):
+    self._write(path, 1)
+    with self.assertRaisesRegex(image_folders.ImageFolderError, message):
+      self._read()
+
+  def test_message_is_one_line_however_much_is_wrong(self):
+    for index in range(50):
+      (self._root / f'clients/east/{index}.txt').write_text('no image')
+    with self.assertRaises(image_folders.ImageFolderError) as raised:
+      self._read()
+    self.assertNotIn('\n', str(raised.exception))
+    self.assertEndsWith(str(raised.exception), '; and 45 more')
+
+  def test_root_that_is_not_there(self):
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError,
+      '^in /no/such: server is missing or is no folder; clients is missing',
+    ):
+      image_folders.read_image_folders('/no/such')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,149 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs the real program: what it prints and draws, and what it refuses."""
+
+import pathlib
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import PIL.Image
+
+from tests.data import tfds_files
+from tff_semifl.data import sources
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+def _run(*arguments):
+  return subprocess.run(
+    [sys.executable, '-m', 'launch.show_partition', *arguments],
+    cwd=_ROOT,
+    capture_output=True,
+    text=True,
+    timeout=100,
+  )
+
+
+class ShowPartitionTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self._output_file = folder / 'new' / 'partition.png'
+
+  def test_iid(self):
+    # 1,437 digits for training, less 50: 1,387 = 10 * 138 + 7.
+    completed = _run(
+      '--num_clients=10', f'--partition_file={self._output_file}'
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    *lines, skew, picture = completed.stdout.splitlines()
+    self.assertEqual(
+      lines,
+      [
+        'digits, IID, 10 clients, seed 0',
+        'images with labels: 50',
+        'images without: 1387, of which 7 with no client',
+        'images per client: 138 at least, 138 in the median, 138 at most',
+      ],
+    )
+    # Of 138 draws the fraction of a class has a standard deviation of
+    # sqrt(0.1 * 0.9 / 138) = 0.026; two differ by 0.026 * 2 / sqrt(pi) = 0.029
+    # on average, and R is half of ten of these.
+    self.assertRegex(skew, r'^R, from 0 .* to 1 .*: 0\.1\d\d$')
+    self.assertEqual(picture, f'picture: {self._output_file}')
+    with PIL.Image.open(self._output_file) as image:
+      self.assertGreater(min(image.size), 300)
+
+  def test_classes(self):
+    completed = _run(
+      '--partition=classes',
+      '--classes_per_client=1',
+      '--num_clients=10',
+      f'--partition_file={self._output_file}',
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertIn('1 classes per client, 10 clients', completed.stdout)
+    # One client for each class, and all of it.
+    self.assertIn('of which 0 with no client', completed.stdout)
+    self.assertRegex(completed.stdout, r'R, from .*: 1\.000\n')
+
+  def test_images_of_unknown_class(self):
+    data_dir = self.create_tempdir().full_path
+    train = tfds_files.random_images(40, 96, 10, seed=1)
+    train = sources.LabelledImages(
+      train.images, np.arange(40, dtype=np.int32) % 10
+    )
+    unlabelled = tfds_files.random_images(15, 96, 10, seed=2)._replace(
+      labels=np.full(15, sources.UNKNOWN_LABEL)
+    )
+    tfds_files.write(
+      'stl10',
+      data_dir,
+      {'train': train, 'test': train, 'unlabelled': unlabelled},
+    )
+    flags = (
+      '--task=stl10',
+      f'--data_dir={data_dir}',
+      '--num_labeled=20',
+      '--num_clients=5',
+      f'--partition_file={self._output_file}',
+    )
+    completed = _run(*flags)
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    # 20 that are left of the 40, and the 15.
+    self.assertIn('images without: 35, of which 0', completed.stdout)
+    self.assertIn('unknown, as the class of 15 images is', completed.stdout)
+    self.assertTrue(self._output_file.exists())
+
+    completed = _run(*flags, '--partition=classes')
+    self.assertEqual(completed.returncode, 1)
+    self.assertEqual(
+      completed.stderr.splitlines()[-1],
+      'flag --partition=classes: 15 of 35 unlabelled images have no known class'
+      ' to share them out by',
+    )
+
+  @parameterized.named_parameters(
+    (
+      'classes_without_use',
+      ['--classes_per_client=2'],
+      'flag --classes_per_client=2: --partition=iid has no use for it, only'
+      ' --partition=classes has',
+    ),
+    (
+      'concentration_without_use',
+      ['--partition=classes', '--dirichlet_concentration=0.3'],
+      'flag --dirichlet_concentration=0.3: --partition=classes has no use for'
+      ' it, only --partition=dirichlet has',
+    ),
+    (
+      'clients_that_do_not_divide',
+      ['--partition=classes', '--num_clients=7'],
+      'flag --partition=classes: 7 clients with 2 classes each cannot have each'
+      ' of 10 classes equally often; 5 or 10 clients can',
+    ),
+    (
+      'file_that_cannot_be_written',
+      ['--partition_file=/proc/nothing/a.png', '--num_clients=10'],
+      'flag --partition_file=/proc/nothing/a.png: ',
+    ),
+  )
+  def test_one_line_for_what_cannot_be(self, arguments, message):
+    completed = _run(*arguments)
+    self.assertEqual(completed.returncode, 1)
+    self.assertStartsWith(completed.stderr.splitlines()[-1], message)
+    self.assertNotIn('Traceback', completed.stderr)
+    self.assertEmpty(completed.stdout)
+
+  def test_format_that_there_is_not(self):
+    completed = _run('--partition_file=a.doc')
+    self.assertEqual(completed.returncode, 1)
+    self.assertIn('must end in .png, .pdf or .svg', completed.stderr)
+
+
+if __name__ == '__main__':
+  absltest.main()

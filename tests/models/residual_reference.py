@@ -1,0 +1,127 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A second residual network in NumPy, and access to the parts of the first."""
+
+import collections
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import static_batch_norm
+
+_NORMALIZATIONS = (
+  static_batch_norm.StaticBatchNormalization,
+  tf.keras.layers.GroupNormalization,
+)
+
+
+def in_order_of_creation(model, layer_class):
+  """Returns the layers of a class; `model.layers` sorts them by depth."""
+
+  def number(layer):
+    suffix = layer.name.rpartition('_')[2]
+    return int(suffix) if suffix.isdigit() else 0
+
+  layers = [each for each in model.layers if isinstance(each, layer_class)]
+  return sorted(layers, key=number)
+
+
+def get_kernels(model):
+  """Returns the convolutions' kernels in the order of their creation."""
+  layers = in_order_of_creation(model, tf.keras.layers.Conv2D)
+  return [layer.kernel.numpy() for layer in layers]
+
+
+def get_norms(model):
+  """Returns the normalisation layers in the order of their creation."""
+  return in_order_of_creation(model, _NORMALIZATIONS)
+
+
+def randomize_norms(model, seed=0):
+  """Gives each normalisation another scale and offset than 1 and 0."""
+  generator = np.random.default_rng(seed)
+  for norm in get_norms(model):
+    norm.gamma.assign(generator.uniform(0.5, 2, size=norm.gamma.shape))
+    norm.beta.assign(generator.normal(size=norm.beta.shape))
+
+
+def count(weights):
+  """Returns the number of all weights' values."""
+  return sum(int(np.prod(w.shape)) for w in weights)
+
+
+def convolve(x, kernel, stride):
+  """Convolution by its definition: output (i, j) is centred on stride * (i, j).
+
+  Beyond the image there are zeros.
+  """
+  size = kernel.shape[0]
+  border = size // 2
+  padded = np.pad(x, [(0, 0), (border, border), (border, border), (0, 0)])
+  _, height, width, _ = x.shape
+  rows, columns = np.arange(0, height, stride), np.arange(0, width, stride)
+  result = 0.0
+  for i in range(size):
+    for j in range(size):
+      result += padded[:, rows + i][:, :, columns + j] @ kernel[i, j]
+  return result
+
+
+def normalize_batch(x):
+  """Each channel over the batch, in float64."""
+  deviations = x - x.mean(axis=(0, 1, 2))
+  return deviations / np.sqrt(np.mean(deviations**2, axis=(0, 1, 2)) + 1e-5)
+
+
+def normalize_groups(x, num_groups):
+  """Each group of adjacent channels of each image, in float64."""
+  groups = x.reshape(*x.shape[:3], num_groups, -1)
+  deviations = groups - groups.mean(axis=(1, 2, 4), keepdims=True)
+  variance = np.mean(deviations**2, axis=(1, 2, 4), keepdims=True)
+  return (deviations / np.sqrt(variance + 1e-5)).reshape(x.shape)
+
+
+def forward(
+  model,
+  images,
+  *,
+  strides,
+  pixel_mean,
+  pixel_standard_deviation,
+  normalize=normalize_batch,
+):
+  """The networks of B.1 and B.2 in training mode, in float64.
+
+  Args:
+    model: Where the weights are read from.
+    images: float64 [batch, height, width, channels] in 0..255.
+    strides: For each block its stride.
+    pixel_mean: Mean of each channel, in 0..1.
+    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
+    normalize: What to do before scale and offset.
+
+  Returns:
+    float64 [batch, classes].
+  """
+  threes = collections.deque(k for k in get_kernels(model) if len(k) == 3)
+  ones = collections.deque(k for k in get_kernels(model) if len(k) == 1)
+  norms = collections.deque(get_norms(model))
+
+  def activate(x):
+    norm = norms.popleft()
+    return np.maximum(normalize(x) * norm.gamma + norm.beta, 0)
+
+  x = (images / 255 - np.array(pixel_mean)) / np.array(pixel_standard_deviation)
+  x = convolve(x, threes.popleft(), 1)
+  for stride in strides:
+    h = activate(x)
+    changes_channels = threes[0].shape[2] != threes[0].shape[3]
+    # A projection takes the activated input, the identity the raw one.
+    skip = convolve(h, ones.popleft(), stride) if changes_channels else x
+    h = convolve(h, threes.popleft(), stride)
+    x = skip + convolve(activate(h), threes.popleft(), 1)
+  x = activate(x).mean(axis=(1, 2))
+  assert not (threes or ones or norms), 'Some layers were not used.'
+  kernel, bias = model.layers[-1].get_weights()
+  return x @ kernel + bias

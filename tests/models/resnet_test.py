@@ -1,0 +1,179 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for ResNet-9 and -18: counts of B.2, and a second network."""
+
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.models import residual_reference
+from tff_semifl.models import functional
+from tff_semifl.models import residual
+from tff_semifl.models import resnet
+
+_MEAN = (0.4914, 0.4822, 0.4465)
+_STANDARD_DEVIATION = (0.2023, 0.1994, 0.2010)
+
+
+@functools.lru_cache
+def _create_model(size=32, num_classes=10, depth=9, seed=0, **kwargs):
+  return resnet.create_resnet(
+    (size, size, 3),
+    num_classes,
+    depth=depth,
+    pixel_mean=_MEAN,
+    pixel_standard_deviation=_STANDARD_DEVIATION,
+    seed=seed,
+    **kwargs,
+  )
+
+
+def _count_by_hand(blocks_per_stage, num_classes):
+  """The layers of B.2, one by one."""
+  total = 3 * 3 * 3 * 64
+  inputs = 64
+  for outputs in (64, 128, 256, 512):
+    for _ in range(blocks_per_stage):
+      # Scale and offset of two normalisations, two 3x3, and the projection.
+      total += 2 * inputs + 9 * inputs * outputs
+      total += 2 * outputs + 9 * outputs * outputs
+      total += inputs * outputs if inputs != outputs else 0
+      inputs = outputs
+  return total + 2 * 512 + 512 * num_classes + num_classes
+
+
+class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(
+    (9, 10, 4_901_450), (9, 100, 4_947_620), (18, 10, 11_172_170)
+  )
+  def test_parameter_counts_of_the_authors(self, depth, num_classes, expected):
+    """They could not be trained in the authors' last code (D20)."""
+    self.assertEqual(_count_by_hand(depth // 9, num_classes), expected)
+    for create_normalization in (
+      residual.create_static_batch_norm,
+      residual.create_group_norm,
+    ):
+      model = _create_model(
+        num_classes=num_classes,
+        depth=depth,
+        create_normalization=create_normalization,
+      )
+      self.assertEqual(
+        residual_reference.count(model.trainable_weights), expected
+      )
+
+  @parameterized.parameters((9, 1), (18, 2))
+  def test_sizes_of_the_blocks_outputs(self, depth, blocks_per_stage):
+    blocks = residual_reference.in_order_of_creation(
+      _create_model(depth=depth), tf.keras.layers.Add
+    )
+    self.assertEqual(
+      [block.output_shape[1:] for block in blocks],
+      [
+        (size, size, filters)
+        for size, filters in ((32, 64), (16, 128), (8, 256), (4, 512))
+        for _ in range(blocks_per_stage)
+      ],
+    )
+
+  @parameterized.product(
+    network=((9, (1, 2, 2, 2)), (18, (1, 1, 2, 1, 2, 1, 2, 1))),
+    normalization=(
+      (residual.create_static_batch_norm, residual_reference.normalize_batch),
+      (
+        residual.create_group_norm,
+        # All of 64, 128, 256 and 512 can be 32 groups (D21).
+        functools.partial(residual_reference.normalize_groups, num_groups=32),
+      ),
+    ),
+  )
+  def test_equals_a_second_network(self, network, normalization):
+    depth, strides = network
+    create_normalization, normalize = normalization
+    # Not the cached one, which others look at.
+    model = _create_model.__wrapped__(
+      8, 5, depth=depth, create_normalization=create_normalization
+    )
+    residual_reference.randomize_norms(model)
+    images = np.random.default_rng(1).integers(256, size=(6, 8, 8, 3))
+    images = images.astype(np.float32)
+    self.assertAllClose(
+      model(images, training=True),
+      residual_reference.forward(
+        model,
+        images.astype(np.float64),
+        strides=strides,
+        pixel_mean=_MEAN,
+        pixel_standard_deviation=_STANDARD_DEVIATION,
+        normalize=normalize,
+      ),
+      rtol=1e-3,
+      atol=1e-3,
+    )
+
+  def test_is_a_function_of_its_weights(self):
+    """What the algorithms ask of a model."""
+    classifier = functional.from_keras(_create_model(8))
+    # A mean and a variance for each of the nine normalisations.
+    self.assertLen(classifier.initial_weights.non_trainable, 2 * 9)
+    images = np.full([2, 8, 8, 3], 100, np.float32)
+    moments = classifier.batch_moments(classifier.initial_weights, images)
+    self.assertLen(moments, 9)
+
+  @parameterized.parameters(0, 10, 34)
+  def test_depth_that_there_is_not(self, depth):
+    with self.assertRaisesRegex(
+      ValueError, f'No ResNet has depth {depth}; possible are 9 and 18'
+    ):
+      _create_model(depth=depth)
+
+
+class InitialWeightsTest(tf.test.TestCase):
+  def test_kernels_are_kaiming_normal(self):
+    """Fan-out, not truncated."""
+    for kernel in residual_reference.get_kernels(_create_model()):
+      size, _, _, outputs = kernel.shape
+      standardized = np.ravel(kernel) / np.sqrt(2 / (size * size * outputs))
+      n = standardized.size
+      # Of n standard normal numbers the mean has variance 1 / n, that of the
+      # squares 2 / n. 1.24% lie beyond 2.5, of Keras' truncated ones none. 5
+      # standard deviations each.
+      self.assertAllClose(standardized.mean(), 0, atol=5 / np.sqrt(n))
+      self.assertAllClose(
+        np.mean(standardized**2), 1, rtol=0, atol=5 * np.sqrt(2 / n)
+      )
+      self.assertAllClose(
+        np.mean(np.abs(standardized) > 2.5),
+        0.01242,
+        rtol=0,
+        atol=5 * np.sqrt(0.01242 / n),
+      )
+
+  def test_classifier_is_uniform(self):
+    kernel, bias = _create_model().layers[-1].get_weights()
+    bound = 1 / np.sqrt(512)
+    self.assertLess(np.abs(kernel).max(), bound)
+    # 5120 numbers: none in the outer 1% once in e^51 cases.
+    self.assertGreater(np.abs(kernel).max(), 0.99 * bound)
+    self.assertAllEqual(bias, np.zeros(10))
+
+  def test_are_a_function_of_the_seed(self):
+    first, again, other = (
+      _create_model.__wrapped__(8, seed=seed) for seed in (1, 1, 2)
+    )
+    for a, b in zip(first.weights, again.weights, strict=True):
+      self.assertAllEqual(a, b)
+    for a, b in zip(
+      residual_reference.get_kernels(first),
+      residual_reference.get_kernels(other),
+      strict=True,
+    ):
+      self.assertNotAllClose(a, b)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,83 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that the picture shows each count at its place, and is legible."""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import PIL.Image
+
+from tff_semifl.programs import partition_picture
+
+_COUNTS = np.array([[0, 3], [7, 1], [2, 2]])
+_NAMES = ('cat', 'dog')
+
+
+class PartitionPictureTest(parameterized.TestCase):
+  def test_each_count_is_at_its_client_and_class(self):
+    axes, _ = partition_picture.create_figure(_COUNTS, _NAMES, 'Two').axes
+    (image,) = axes.images
+    np.testing.assert_array_equal(image.get_array(), _COUNTS.T)
+    # Classes from top to bottom, clients from left to right.
+    self.assertEqual(image.origin, 'upper')
+    self.assertEqual(
+      [text.get_text() for text in axes.get_yticklabels()], ['cat', 'dog']
+    )
+    np.testing.assert_array_equal(axes.get_yticks(), [0, 1])
+
+  def test_axes_and_colours_say_what_they_are(self):
+    axes, colours = partition_picture.create_figure(
+      _COUNTS, _NAMES, 'Two classes'
+    ).axes
+    self.assertEqual(axes.get_title(), 'Two classes')
+    self.assertEqual(axes.get_xlabel(), 'client')
+    self.assertEqual(axes.get_ylabel(), 'class')
+    self.assertEqual(colours.get_ylabel(), 'images')
+
+  def test_more_is_darker_whatever_colours_one_sees(self):
+    axes, _ = partition_picture.create_figure(_COUNTS, _NAMES, '').axes
+    (image,) = axes.images
+    red, green, blue, _ = image.to_rgba(np.arange(8)).T
+    # Relative luminance, and each of the channels never lighter.
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    self.assertGreater(luminance[0], 0.95)
+    self.assertTrue(np.all(np.diff(luminance) < -0.01))
+    for channel in (red, green, blue):
+      self.assertTrue(np.all(np.diff(channel) <= 1e-6))
+
+  @parameterized.parameters(10, 100)
+  def test_names_of_classes_do_not_overlap(self, num_classes):
+    figure = partition_picture.create_figure(
+      np.ones([5, num_classes], int),
+      [f'class {n}' for n in range(num_classes)],
+      '',
+    )
+    figure.draw_without_rendering()
+    boxes = [
+      text.get_window_extent() for text in figure.axes[0].get_yticklabels()
+    ]
+    self.assertLen(boxes, num_classes)
+    for upper, lower in zip(boxes, boxes[1:], strict=False):
+      self.assertGreaterEqual(upper.y0, lower.y1 - 1)
+
+  def test_writes_what_the_name_of_the_file_says(self):
+    folder = pathlib.Path(self.create_tempdir().full_path) / 'new'
+    for name, start in (
+      ('a.png', b'\x89PNG'),
+      ('a.pdf', b'%PDF'),
+      ('a.svg', b'<?xml'),
+    ):
+      partition_picture.draw_partition(
+        _COUNTS, _NAMES, 'Two', str(folder / name)
+      )
+      self.assertStartsWith((folder / name).read_bytes(), start)
+    # More than one colour is in it.
+    pixels = np.asarray(PIL.Image.open(folder / 'a.png').convert('L'))
+    self.assertGreater(pixels.std(), 10)
+
+
+if __name__ == '__main__':
+  absltest.main()

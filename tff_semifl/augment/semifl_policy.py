@@ -1,0 +1,135 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The RandAugment of SemiFL's authors (C.3), which their tables were made with.
+
+For each image two operations are drawn, with replacement, from a pool of 15,
+and each is applied or not; all are as strong as they get. The pool was made for
+images of the size of ImageNet's, and its numbers of pixels were kept: of an
+image of 32x32, a shift by 100 pixels leaves nothing, and a box of 40 pixels
+covers most. 12.9% of the views pass through such a shift and end as an image of
+one grey level, or of two. `fixmatch_policy` has the pool that the paper names
+(D24).
+"""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from tff_semifl.augment import color_operations
+from tff_semifl.augment import geometric_operations
+from tff_semifl.augment import rand_augment
+
+NUM_OPERATIONS = 2
+# The authors' code draws a probability between 0.2 and 0.8, for each operation
+# that an image has drawn, and then whether to apply it. No other draw depends
+# on that probability, so that only its mean counts.
+APPLICATION_PROBABILITY = 0.5
+
+# The authors' numbers at their strength of 10 out of 10.
+_ENHANCEMENT_FACTOR = 1.9
+_CUTOUT_PIXELS = 40
+_CUTOUT_GREY_LEVEL = 127
+_NUM_BITS = 4
+_ROTATION_DEGREES = 30
+_SHEAR = 0.3
+_SOLARIZATION_THRESHOLD = 0
+_TRANSLATION_PIXELS = 100
+_BLACK = 0
+
+
+def build_semifl_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+  """Builds the RandAugment of SemiFL's code as a function of images and a seed.
+
+  Returns:
+    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
+    seed, int32 [2], that returns images of the same shape and dtype.
+
+  References:
+    `src/datasets/randaugment.py` of
+    https://github.com/diaoenmao/SemiFL-Semi-Supervised-Federated-Learning-for-Unlabeled-Clients-with-Alternate-Training
+  """
+  operations = create_operations()
+
+  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    return rand_augment.apply_random_operations(
+      images,
+      seed,
+      operations=operations,
+      num_operations=NUM_OPERATIONS,
+      application_probability=APPLICATION_PROBABILITY,
+    )
+
+  return augment
+
+
+def create_operations() -> list[rand_augment.Operation]:
+  """Returns the 15 operations, under the names that they have in the code."""
+  color = color_operations
+  geometric = geometric_operations
+  fixed = rand_augment.create_fixed_operation
+
+  def enhance(name: str, operation) -> rand_augment.Operation:
+    return fixed(name, lambda images: operation(images, _ENHANCEMENT_FACTOR))
+
+  def move(name: str, fetch, amount: float, to_maps) -> rand_augment.Operation:
+    """An affine map of `amount`, in one direction or the other."""
+
+    def apply(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
+      amounts = tf.cast(signs, tf.float64) * amount
+      return fetch(images, to_maps(amounts), fill=_BLACK)
+
+    return rand_augment.Operation(name, rand_augment.draw_signs, apply)
+
+  def rotate(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
+    maps = geometric.rotate(signs * _ROTATION_DEGREES, images)
+    return geometric.fetch_nearest(images, maps, fill=_BLACK)
+
+  bilinear = geometric.fetch_bilinear
+  return [
+    fixed('AutoContrast', color.auto_contrast),
+    enhance('Brightness', color.enhance_brightness),
+    enhance('Color', color.enhance_color),
+    enhance('Contrast', color.enhance_contrast),
+    rand_augment.Operation('CutoutConst', _draw_points, _cut_out),
+    fixed('Equalize', color.equalize),
+    fixed('Invert', color.invert),
+    fixed('Posterize', lambda images: color.posterize(images, _NUM_BITS)),
+    rand_augment.Operation('Rotate', rand_augment.draw_signs, rotate),
+    enhance('Sharpness', color.enhance_sharpness),
+    move('ShearX', bilinear, _SHEAR, geometric.shear_x),
+    move('ShearY', bilinear, _SHEAR, geometric.shear_y),
+    # At full strength the same as Invert, which therefore is twice as likely.
+    fixed(
+      'Solarize',
+      lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD),
+    ),
+    move(
+      'TranslateXConst', bilinear, _TRANSLATION_PIXELS, geometric.translate_x
+    ),
+    move(
+      'TranslateYConst', bilinear, _TRANSLATION_PIXELS, geometric.translate_y
+    ),
+  ]
+
+
+def _draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a point of each image, float32 [num_images, 2], as (x, y) in 0..1."""
+  return tf.random.stateless_uniform([num_images, 2], seed)
+
+
+def _cut_out(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
+  """Covers the box whose first corner is up to 20 pixels before a point.
+
+  It is not centred at the point: where the image's border cuts off some of it
+  on one side, the authors' code adds it on the other.
+  """
+  height, width = tf.unstack(tf.shape(images)[1:3])
+  size = tf.stack([width, height])
+  middle = points * tf.cast(size, tf.float32)
+  first = tf.cast(tf.maximum(middle - _CUTOUT_PIXELS / 2, 0.0), tf.int32)
+  # Pillow covers the last row and column too: 41 pixels, if they all fit.
+  last = tf.minimum(first + _CUTOUT_PIXELS, size)
+  return geometric_operations.cut_out(
+    images, tf.concat([first, last], axis=1), fill=_CUTOUT_GREY_LEVEL
+  )

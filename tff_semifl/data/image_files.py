@@ -1,0 +1,109 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Image files of a user's: decoded, upright, of one size, or refused."""
+
+import enum
+import pathlib
+
+import numpy as np
+import PIL.Image
+import PIL.ImageOps
+
+# Of Pillow's, those with 8 bits a channel or fewer.
+_MODES = frozenset({'1', 'L', 'LA', 'P', 'PA', 'RGB', 'RGBA', 'RGBX'}) | {
+  'CMYK',
+  'HSV',
+  'YCbCr',
+}
+# By number of channels.
+_TARGET_MODES = {1: 'L', 3: 'RGB'}
+
+
+class ImageFileError(Exception):
+  """A file cannot be used. The message, one line, says what is said of it."""
+
+
+class OnOddSize(enum.Enum):
+  """What to do with an image of another size.
+
+  Attributes:
+    REFUSE: Nothing; it is an error.
+    RESIZE: Scale it until it covers the size and cut off what is beyond, the
+      same on both sides. Proportions stay.
+  """
+
+  REFUSE = 'refuse'
+  RESIZE = 'resize'
+
+
+def read_image(
+  file: pathlib.Path, shape: tuple[int, int, int], on_odd_size: OnOddSize
+) -> np.ndarray:
+  """Reads an image of any format that Pillow knows.
+
+  Photos are turned upright as their camera says. Of several frames the first
+  is taken; transparency is dropped.
+
+  Args:
+    file: The file.
+    shape: Height, width and channels: 3 for colours, 1 for grey.
+    on_odd_size: What to do if it has another height or width.
+
+  Returns:
+    uint8 of that shape.
+
+  Raises:
+    ImageFileError: If it cannot be read, has more than 8 bits a channel, or
+      has another size and `on_odd_size` is `REFUSE`.
+  """
+  height, width, num_channels = shape
+  if num_channels not in _TARGET_MODES:
+    raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
+  image = _open(file)
+  is_odd = image.size != (width, height)
+  if is_odd and on_odd_size is OnOddSize.REFUSE:
+    raise ImageFileError(
+      f'is {image.height}x{image.width}, not {height}x{width}'
+    )
+  image = image.convert(_TARGET_MODES[num_channels])
+  if is_odd:
+    image = PIL.ImageOps.fit(
+      image, (width, height), PIL.Image.Resampling.BILINEAR
+    )
+  return np.asarray(image).reshape(shape)
+
+
+def read_size(file: pathlib.Path) -> tuple[int, int]:
+  """Returns height and width of an image.
+
+  Raises:
+    ImageFileError: If it cannot be read.
+  """
+  width, height = _open(file).size
+  return height, width
+
+
+def _open(file: pathlib.Path) -> PIL.Image.Image:
+  """Returns an image, upright.
+
+  Raises:
+    ImageFileError: If it cannot be read or has too many bits a channel.
+  """
+  try:
+    with PIL.Image.open(file) as image:
+      image.load()
+      upright = PIL.ImageOps.exif_transpose(image)
+  # Pillow's decoders fail in many ways on bytes that are not theirs.
+  except Exception as error:
+    reason = (
+      'is no image that can be read'
+      if isinstance(error, PIL.UnidentifiedImageError)
+      else f'cannot be read ({error})'
+    )
+    raise ImageFileError(reason) from error
+  if upright.mode not in _MODES:
+    raise ImageFileError(
+      f'has more than 8 bits a channel (mode {upright.mode})'
+    )
+  return upright

@@ -1,0 +1,189 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A user's own images, in folders.
+
+    server/<class>/<image>   with labels
+    clients/<client>/<image> without
+    test/<class>/<image>     with labels; may be missing
+
+Classes and clients are numbered in the order of their folders' names, images
+in that of theirs. Names that begin with a dot, and what Windows and macOS leave
+in folders, are passed over. All else must be of use, or there is an error that
+names it: nothing of a user's data is dropped without a word.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl.data import image_files
+from tff_semifl.data import sources
+
+_IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX'})
+# Problems that an error names; of the others it has the number.
+_NUM_NAMED = 5
+
+
+class ImageFolderError(Exception):
+  """A folder of images cannot be used. The message, one line, names why."""
+
+
+class ImageFolders(NamedTuple):
+  """All images of a root folder.
+
+  Attributes:
+    class_names: Names of the server's folders.
+    client_names: Names of the clients' folders.
+    labelled: The server's images.
+    unlabelled: All clients' images; labels are `sources.UNKNOWN_LABEL`.
+    shares: For each client the int64 indices of its images in `unlabelled`.
+    test: To evaluate on, or None.
+  """
+
+  class_names: tuple[str, ...]
+  client_names: tuple[str, ...]
+  labelled: sources.LabelledImages
+  unlabelled: sources.LabelledImages
+  shares: list[np.ndarray]
+  test: sources.LabelledImages | None
+
+
+class _Problem(NamedTuple):
+  """Why a file or a folder cannot be used."""
+
+  path: pathlib.Path
+  reason: str
+
+
+def read_image_folders(
+  root: str,
+  *,
+  image_size: tuple[int, int] | None = None,
+  num_channels: int = 3,
+  on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
+) -> ImageFolders:
+  """Reads what a server, its clients and a test have.
+
+  Args:
+    root: Folder with `server`, `clients` and perhaps `test`.
+    image_size: Height and width; None for those of the server's first image.
+    num_channels: 3 for colours, 1 for grey.
+    on_odd_size: What to do with images of another size.
+
+  Raises:
+    ImageFolderError: If a folder is missing or empty, or something in it cannot
+      be used.
+  """
+  root_path = pathlib.Path(root)
+  problems = []
+  server = _list_folders(root_path / 'server', problems)
+  clients = _list_folders(root_path / 'clients', problems)
+  has_test = (root_path / 'test').exists()
+  test = _list_folders(root_path / 'test', problems) if has_test else {}
+  if len(server) == 1:
+    problems.append(_Problem(root_path / 'server', 'has one class only'))
+  problems.extend(
+    _Problem(root_path / 'test' / name, 'is no class of the server')
+    for name in test
+    if name not in server
+  )
+  _raise_if_any(root_path, problems)
+
+  if image_size is None:
+    first_file = next(iter(server.values()))[0]
+    try:
+      image_size = image_files.read_size(first_file)
+    except image_files.ImageFileError as error:
+      problems.append(_Problem(first_file, str(error)))
+    _raise_if_any(root_path, problems)
+
+  shape = (*image_size, num_channels)
+  class_numbers = {name: number for number, name in enumerate(server)}
+  labelled, unlabelled, test_data = (
+    _read_images(folders, numbers, shape, on_odd_size, problems)
+    for folders, numbers in (
+      (server, class_numbers),
+      (clients, {}),
+      (test, class_numbers),
+    )
+  )
+  _raise_if_any(root_path, problems)
+  ends = np.cumsum([len(files) for files in clients.values()])
+  return ImageFolders(
+    class_names=tuple(server),
+    client_names=tuple(clients),
+    labelled=labelled,
+    unlabelled=unlabelled,
+    shares=np.split(np.arange(ends[-1]), ends[:-1]),
+    test=test_data if has_test else None,
+  )
+
+
+def _read_images(
+  folders: Mapping[str, Sequence[pathlib.Path]],
+  class_numbers: Mapping[str, int],
+  shape: tuple[int, int, int],
+  on_odd_size: image_files.OnOddSize,
+  problems: list[_Problem],
+) -> sources.LabelledImages:
+  """Reads all images; those of a folder that is no class have no known one."""
+  num_images = sum(len(files) for files in folders.values())
+  # Read into place, so that there are never two copies of all images.
+  images = np.zeros([num_images, *shape], np.uint8)
+  labels = np.full(num_images, sources.UNKNOWN_LABEL, np.int32)
+  position = 0
+  for name, files in folders.items():
+    for file in files:
+      labels[position] = class_numbers.get(name, sources.UNKNOWN_LABEL)
+      try:
+        images[position] = image_files.read_image(file, shape, on_odd_size)
+      except image_files.ImageFileError as error:
+        problems.append(_Problem(file, str(error)))
+      position += 1
+  return sources.LabelledImages(images, labels)
+
+
+def _list_folders(
+  folder: pathlib.Path, problems: list[_Problem]
+) -> dict[str, list[pathlib.Path]]:
+  """Returns the files of each folder in a folder, in order of their names."""
+  if not folder.is_dir():
+    problems.append(_Problem(folder, 'is missing or is no folder'))
+    return {}
+  found = {}
+  for path in _list(folder):
+    if not path.is_dir():
+      problems.append(_Problem(path, 'is a file where a folder should be'))
+      continue
+    found[path.name] = list(_list(path))
+    problems.extend(
+      _Problem(inner, 'is a folder where an image should be')
+      for inner in found[path.name]
+      if inner.is_dir()
+    )
+    if not found[path.name]:
+      problems.append(_Problem(path, 'is empty'))
+  if not found:
+    problems.append(_Problem(folder, 'has no folder in it'))
+  return found
+
+
+def _list(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+  for path in sorted(folder.iterdir()):
+    if not path.name.startswith('.') and path.name not in _IGNORED:
+      yield path
+
+
+def _raise_if_any(root: pathlib.Path, problems: Sequence[_Problem]) -> None:
+  if not problems:
+    return
+  named = '; '.join(
+    f'{problem.path.relative_to(root)} {problem.reason}'
+    for problem in problems[:_NUM_NAMED]
+  )
+  num_more = len(problems) - _NUM_NAMED
+  more = f'; and {num_more} more' if num_more > 0 else ''
+  raise ImageFolderError(f'in {root}: {named}{more}')

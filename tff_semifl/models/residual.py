@@ -1,0 +1,169 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What SemiFL's residual networks are made of (B.1, B.2).
+
+Convolution, pre-activation block and classifier follow SemiFL's code, down to
+initialisation, padding and epsilon, where that differs from FixMatch's or
+Keras' (D19). The normalisation is the caller's choice.
+"""
+
+from collections.abc import Callable
+import itertools
+
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+from tff_semifl.models import static_batch_norm
+
+# Creates the layer that normalises a given number of channels.
+Normalization = Callable[[int], tf.keras.layers.Layer]
+
+# PyTorch's, as for static batch normalisation; Keras has 1e-3.
+GROUP_NORM_EPSILON = 1e-5
+# As the benchmark's code has it in every layer (D21).
+_MAX_GROUPS = 32
+
+
+def create_static_batch_norm(num_channels: int) -> tf.keras.layers.Layer:
+  """Creates static batch normalisation, SemiFL's own (A.5)."""
+  del num_channels  # It finds out when it is built.
+  return static_batch_norm.StaticBatchNormalization()
+
+
+def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
+  """Creates group normalisation, which needs no statistics of a batch.
+
+  Nothing but trained weights is then to be averaged or computed anew, and
+  training and inference are the same function.
+
+  There are 32 groups (D21) wherever the channels allow it. Where they do not,
+  there is the largest smaller number that divides them: 16 groups of 16
+  channels, 24 of 48. With no more than 32 channels each channel is a group of
+  its own, as 32 of 32 are for the benchmark already; fewer, larger groups
+  would make small networks another method than wide ones.
+
+  References:
+    Wu, He. Group normalization. ECCV 2018.
+
+  Args:
+    num_channels: Number of channels.
+  """
+  num_groups = next(
+    groups
+    for groups in range(min(_MAX_GROUPS, num_channels), 0, -1)
+    if num_channels % groups == 0
+  )
+  return tf.keras.layers.GroupNormalization(
+    num_groups, epsilon=GROUP_NORM_EPSILON
+  )
+
+
+def layer_seeds(seed: int) -> itertools.count:
+  """Returns seeds for the layers' initialisers, different for each layer.
+
+  Args:
+    seed: The run's seed.
+  """
+  purpose = random_seeds.Purpose.INITIAL_WEIGHTS
+  first = random_seeds.numpy_generator(seed, purpose).integers(2**30)
+  return itertools.count(int(first))
+
+
+def standardize_pixels(
+  images: tf.Tensor,
+  pixel_mean: tuple[float, ...],
+  pixel_standard_deviation: tuple[float, ...],
+) -> tf.Tensor:
+  """Returns (images / 255 - mean) / standard deviation, per channel.
+
+  As this is affine, mixing images before it equals mixing them after it.
+
+  Args:
+    images: float32 [batch, height, width, channels] in 0..255.
+    pixel_mean: Mean of each channel, in 0..1.
+    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
+
+  Raises:
+    ValueError: If there is not one mean for each channel.
+  """
+  if len(pixel_mean) != images.shape[-1]:
+    raise ValueError(
+      f'`pixel_mean` has {len(pixel_mean)} values for {images.shape[-1]}'
+      ' channels.'
+    )
+  return tf.keras.layers.Rescaling(
+    [1 / (255 * s) for s in pixel_standard_deviation],
+    [-m / s for m, s in zip(pixel_mean, pixel_standard_deviation, strict=True)],
+  )(images)
+
+
+def convolve(
+  x: tf.Tensor, filters: int, *, size: int, stride: int, seed: int
+) -> tf.Tensor:
+  """Convolution without bias, padded by one pixel on all sides if 3x3.
+
+  Padding 'same' would pad even sizes on one side only when the stride is 2.
+  Kernels start as Kaiming normal by their outputs, not truncated.
+  """
+  if size == 3:
+    x = tf.keras.layers.ZeroPadding2D(1)(x)
+  return tf.keras.layers.Conv2D(
+    filters,
+    size,
+    strides=stride,
+    use_bias=False,
+    kernel_initializer=tf.keras.initializers.VarianceScaling(
+      2.0, 'fan_out', 'untruncated_normal', seed=seed
+    ),
+  )(x)
+
+
+def normalize_and_activate(
+  x: tf.Tensor, create_normalization: Normalization
+) -> tf.Tensor:
+  """Normalises, then sets what is negative to zero."""
+  x = create_normalization(x.shape[-1])(x)
+  return tf.keras.layers.ReLU()(x)
+
+
+def pre_activation_block(
+  x: tf.Tensor,
+  filters: int,
+  *,
+  stride: int,
+  create_normalization: Normalization,
+  seeds: itertools.count,
+) -> tf.Tensor:
+  """Adds two 3x3 convolutions to their input, each of what is activated.
+
+  An identity shortcut takes the raw input, a projection the activated one.
+  """
+  h = normalize_and_activate(x, create_normalization)
+  if x.shape[-1] == filters and stride == 1:
+    shortcut = x
+  else:
+    shortcut = convolve(h, filters, size=1, stride=stride, seed=next(seeds))
+  h = convolve(h, filters, size=3, stride=stride, seed=next(seeds))
+  h = normalize_and_activate(h, create_normalization)
+  h = convolve(h, filters, size=3, stride=1, seed=next(seeds))
+  return tf.keras.layers.Add()([shortcut, h])
+
+
+def classify(
+  x: tf.Tensor,
+  num_classes: int,
+  *,
+  create_normalization: Normalization,
+  seeds: itertools.count,
+) -> tf.Tensor:
+  """Returns logits: normalised, activated, averaged over the image, linear."""
+  x = normalize_and_activate(x, create_normalization)
+  x = tf.keras.layers.GlobalAveragePooling2D()(x)
+  return tf.keras.layers.Dense(
+    num_classes,
+    # PyTorch's default: uniform with bound 1 / sqrt(number of inputs).
+    kernel_initializer=tf.keras.initializers.VarianceScaling(
+      1 / 3, 'fan_in', 'uniform', seed=next(seeds)
+    ),
+  )(x)
