@@ -23,6 +23,7 @@ from launch import data_flags
 from launch import program
 from launch import semifl_experiment
 from launch import semifl_flags
+from launch import semifl_settings
 from tff_semifl import runtime
 from tff_semifl.programs import outputs
 
@@ -76,7 +77,7 @@ _Run = tuple[semifl_experiment.Experiment, outputs.ExperimentFolder]
 
 def _create_pair(seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
-  settings = semifl_experiment.resolve_settings(seed=seed)
+  settings = semifl_settings.resolve(seed=seed)
   experiment = semifl_experiment.create_experiment(settings)
   labels_alone = semifl_experiment.without_clients(experiment)
   return (

@@ -18,6 +18,7 @@ from launch import data_flags
 from launch import federated_data
 from launch import program
 from launch import semifl_flags
+from launch import semifl_settings
 from tasks import image_task
 from tasks import registry
 from tff_semifl import export
@@ -35,33 +36,6 @@ _EVALUATION_BATCH_SIZE = 500
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings:
-  """The flags whose default depends on others, and those that a series varies.
-
-  Attributes:
-    seed: The run's seed.
-    clients_per_round: Clients in a round.
-    num_labeled: Labelled images at the server.
-    server_batch_size: Images in a step of the server.
-    model_depth: Depth of the WideResNet.
-    model_width: Width of the WideResNet.
-    experiment_name: Name of the folder.
-    classes_per_client: Classes of a client, or None where it has no meaning.
-    dirichlet_concentration: Likewise, of the Dirichlet distribution.
-  """
-
-  seed: int
-  clients_per_round: int
-  num_labeled: int
-  server_batch_size: int
-  model_depth: int
-  model_width: int
-  experiment_name: str
-  classes_per_client: int | None
-  dirichlet_concentration: float | None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment:
   """All that a run needs, before anything is trained.
 
@@ -74,57 +48,12 @@ class Experiment:
     training_program: What to train.
   """
 
-  settings: Settings
+  settings: semifl_settings.Settings
   task: image_task.ImageTask
   model: tf.keras.Model
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
   training_program: training.TrainingProgram
-
-
-def resolve_settings(*, seed: int | None = None) -> Settings:
-  """Returns the flags with all defaults filled in.
-
-  Args:
-    seed: Instead of the flag's.
-  """
-  task = registry.create_task(data_flags.TASK.value)
-  seed = data_flags.SEED.value if seed is None else seed
-  sharing = federated_data.resolve_partition()
-  clients_per_round = semifl_flags.CLIENTS_PER_ROUND.value
-  num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
-  return Settings(
-    seed=seed,
-    clients_per_round=clients_per_round,
-    num_labeled=num_labeled,
-    server_batch_size=semifl_flags.SERVER_BATCH_SIZE.value
-    or (250 if num_labeled > 250 else 10),
-    model_depth=semifl_flags.MODEL_DEPTH.value or task.model_depth,
-    model_width=semifl_flags.MODEL_WIDTH.value or task.model_width,
-    experiment_name=semifl_flags.EXPERIMENT_NAME.value
-    or _experiment_name(clients_per_round, num_labeled, sharing, seed),
-    classes_per_client=sharing.classes_per_client,
-    dirichlet_concentration=sharing.dirichlet_concentration,
-  )
-
-
-def _experiment_name(
-  clients_per_round: int,
-  num_labeled: int,
-  sharing: federated_data.PartitionSettings,
-  seed: int,
-) -> str:
-  method = 'semifl' if clients_per_round else 'labels_alone'
-  parameter = sharing.classes_per_client or sharing.dirichlet_concentration
-  return '_'.join(
-    [
-      method,
-      data_flags.TASK.value,
-      str(num_labeled),
-      f'{sharing.partition}{parameter or ""}',
-      f'seed{seed}',
-    ]
-  )
 
 
 def without_clients(experiment: Experiment) -> Experiment:
@@ -139,7 +68,7 @@ def without_clients(experiment: Experiment) -> Experiment:
     settings=dataclasses.replace(
       settings,
       clients_per_round=0,
-      experiment_name=_experiment_name(
+      experiment_name=semifl_settings.default_name(
         0,
         settings.num_labeled,
         federated_data.resolve_partition(),
@@ -153,7 +82,7 @@ def without_clients(experiment: Experiment) -> Experiment:
   )
 
 
-def create_experiment(settings: Settings) -> Experiment:
+def create_experiment(settings: semifl_settings.Settings) -> Experiment:
   """Loads the data and builds everything that is to be run.
 
   Raises:
@@ -199,7 +128,7 @@ def create_experiment(settings: Settings) -> Experiment:
 
 
 def _create_training_program(
-  settings: Settings,
+  settings: semifl_settings.Settings,
   task: image_task.ImageTask,
   model: tf.keras.Model,
   data: federated_data.FederatedData,
@@ -247,11 +176,6 @@ def _create_training_program(
   )
 
 
-def flag_values(settings: Settings) -> dict[str, object]:
-  """Returns all flags by name, with all defaults filled in."""
-  return semifl_flags.all_values() | dataclasses.asdict(settings)
-
-
 def describe(experiment: Experiment) -> dict[str, object]:
   """Says what would be run: sizes, steps, parameters, flags."""
   settings = experiment.settings
@@ -273,11 +197,11 @@ def describe(experiment: Experiment) -> dict[str, object]:
       int(np.prod(weight.shape))
       for weight in experiment.model.trainable_weights
     ),
-    'flags': flag_values(settings),
+    'flags': semifl_settings.all_flags(settings),
   }
 
 
-def open_folder(settings: Settings) -> outputs.ExperimentFolder:
+def open_folder(settings: semifl_settings.Settings) -> outputs.ExperimentFolder:
   """Makes or finds the experiment's folder.
 
   Raises:
@@ -286,7 +210,7 @@ def open_folder(settings: Settings) -> outputs.ExperimentFolder:
   path = pathlib.Path(semifl_flags.OUTPUT_DIR.value) / settings.experiment_name
   with program.blame(semifl_flags.OUTPUT_DIR, outputs.OutputError):
     return outputs.ExperimentFolder(
-      path, flag_values(settings), semifl_flags.MAY_CHANGE
+      path, semifl_settings.all_flags(settings), semifl_flags.MAY_CHANGE
     )
 
 

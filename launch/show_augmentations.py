@@ -20,9 +20,9 @@ import tensorflow as tf
 from launch import augmentation_flags
 from launch import data_flags
 from launch import program
-from tasks import image_task
 from tasks import registry
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.data import sources
 
 _NUM_IMAGES = flags.DEFINE_integer(
@@ -67,8 +67,8 @@ def main() -> None:
 def _create_views(
   images: tf.Tensor,
   *,
-  weak: image_task.Augmentation,
-  strong: image_task.Augmentation,
+  weak: augmentation.Augmentation,
+  strong: augmentation.Augmentation,
   seed: int,
 ) -> list[tuple[str, np.ndarray]]:
   """Returns the columns of the picture, by what they show."""

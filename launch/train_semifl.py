@@ -21,6 +21,7 @@ from launch import data_flags
 from launch import program
 from launch import semifl_experiment
 from launch import semifl_flags
+from launch import semifl_settings
 from tff_semifl import runtime
 
 _DRY_RUN = flags.DEFINE_bool(
@@ -37,7 +38,7 @@ flags.adopt_module_key_flags(semifl_flags)
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  settings = semifl_experiment.resolve_settings()
+  settings = semifl_settings.resolve()
   experiment = semifl_experiment.create_experiment(settings)
   if _DRY_RUN.value:
     print(json.dumps(semifl_experiment.describe(experiment), indent=2))

@@ -10,11 +10,9 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.data import sources
 from tff_semifl.models import wide_resnet
-
-# (uint8 images, stateless seed) -> uint8 images.
-Augmentation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 class TaskData(NamedTuple):
@@ -57,8 +55,8 @@ class ImageTask:
   pixel_mean: tuple[float, ...]
   pixel_standard_deviation: tuple[float, ...]
   load: Callable[[str | None], TaskData]
-  weak_augmentation: Augmentation
-  strong_augmentation: Augmentation
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
   model_depth: int
   model_width: int
   model_num_groups: int | None = None
@@ -83,7 +81,9 @@ class ImageTask:
     )
 
 
-def weak_then_strong(weak: Augmentation, strong: Augmentation) -> Augmentation:
+def weak_then_strong(
+  weak: augmentation.Augmentation, strong: augmentation.Augmentation
+) -> augmentation.Augmentation:
   """Returns `strong` of a fresh `weak` view, the usual strong view (C.3)."""
 
   def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -16,6 +16,7 @@ import tensorflow_datasets as tfds
 from launch import program
 from launch import semifl_experiment
 from launch import semifl_flags
+from launch import semifl_settings
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -62,9 +63,7 @@ class BadInputTest(parameterized.TestCase):
   def test_experiment_that_cannot_be_built(self, flag_values, message):
     with flagsaver.flagsaver(**flag_values):
       with self.assertRaisesRegex(program.FlagError, message):
-        semifl_experiment.create_experiment(
-          semifl_experiment.resolve_settings()
-        )
+        semifl_experiment.create_experiment(semifl_settings.resolve())
 
   def test_no_data_and_no_network(self):
     empty = self.create_tempdir().full_path
@@ -80,23 +79,23 @@ class BadInputTest(parameterized.TestCase):
         f'^flag --data_dir={empty}: .*no route to host.*name a folder that',
       ),
     ):
-      semifl_experiment.create_experiment(semifl_experiment.resolve_settings())
+      semifl_experiment.create_experiment(semifl_settings.resolve())
 
   def test_folder_that_cannot_be_written_or_is_taken(self):
     with flagsaver.flagsaver(output_dir='/proc/nothing'):
       with self.assertRaisesRegex(
         program.FlagError, '--output_dir=/proc/nothing: .*another --output_dir'
       ):
-        semifl_experiment.open_folder(semifl_experiment.resolve_settings())
+        semifl_experiment.open_folder(semifl_settings.resolve())
     with flagsaver.flagsaver(
       output_dir=self.create_tempdir().full_path, experiment_name='mine'
     ):
-      semifl_experiment.open_folder(semifl_experiment.resolve_settings())
+      semifl_experiment.open_folder(semifl_settings.resolve())
       with flagsaver.flagsaver(total_rounds=7):
         with self.assertRaisesRegex(
           program.FlagError, 'with --total_rounds=800 and not 7'
         ):
-          semifl_experiment.open_folder(semifl_experiment.resolve_settings())
+          semifl_experiment.open_folder(semifl_settings.resolve())
 
   @parameterized.named_parameters(
     ('task', 'task', 'mnist', '<cifar10|cifar100|digits|stl10|svhn>'),

@@ -11,9 +11,9 @@ import tensorflow_federated as tff
 
 from tff_semifl import losses
 from tff_semifl import pseudo_labels
+from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.work import client_work
 from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
@@ -77,7 +77,7 @@ class _LabelSums(NamedTuple):
 def build_pseudo_label_evaluation(
   classifier: functional.ImageClassifier,
   *,
-  weak_augmentation: client_work.Augmentation,
+  weak_augmentation: augmentation.Augmentation,
   confidence_threshold: float,
 ) -> tff.Computation:
   """Builds the comparison of a round's pseudo-labels with the truth (A.14).

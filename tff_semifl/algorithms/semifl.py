@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 from tff_semifl import optimizers
 from tff_semifl import schedules
 from tff_semifl.algorithms import alternating
+from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import client_work
@@ -24,8 +25,8 @@ from tff_semifl.work import server_work
 def build_semifl(
   classifier: functional.ImageClassifier,
   *,
-  weak_augmentation: client_work.Augmentation,
-  strong_augmentation: client_work.Augmentation,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
   total_rounds: int,
   server_batch_size: int,
   seed: int = 0,

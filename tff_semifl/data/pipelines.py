@@ -144,12 +144,7 @@ class ClientPopulation:
   def datasets(self, round_num: int) -> list[tf.data.Dataset]:
     """Returns the cohort's datasets, of `client_type`."""
     return [
-      tf.data.Dataset.from_tensors(
-        collections.OrderedDict(
-          client_id=np.int32(client),
-          image=self._data.images[self._partition[client]],
-        )
-      )
+      tf.data.Dataset.from_tensors(self._chunk(client))
       for client in self.cohort(round_num)
     ]
 
@@ -158,13 +153,18 @@ class ClientPopulation:
     return [
       tf.data.Dataset.from_tensors(
         collections.OrderedDict(
-          client_id=np.int32(client),
-          image=self._data.images[self._partition[client]],
+          self._chunk(client),
           true_label=self._data.labels[self._partition[client]],
         )
       )
       for client in self.cohort(round_num)
     ]
+
+  def _chunk(self, client: int) -> collections.OrderedDict[str, np.ndarray]:
+    return collections.OrderedDict(
+      client_id=np.int32(client),
+      image=self._data.images[self._partition[client]],
+    )
 
 
 def concatenate_chunks(

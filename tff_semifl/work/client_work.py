@@ -10,7 +10,6 @@ not, make the mix data set, with which the fix images are mixed.
 """
 
 import collections
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -20,15 +19,13 @@ from tff_semifl import losses
 from tff_semifl import optimizers
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import mixup
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
-
-# (uint8 images, stateless seed) -> uint8 images.
-Augmentation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 class ClientSums(NamedTuple):
@@ -52,8 +49,8 @@ class ClientSums(NamedTuple):
 def build_fix_mix_client_work(
   classifier: functional.ImageClassifier,
   *,
-  weak_augmentation: Augmentation,
-  strong_augmentation: Augmentation,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: int,
   batch_size: int,

@@ -3,12 +3,11 @@
 
 """How a client labels its images with the model it received (A.6)."""
 
-from collections.abc import Callable
-
 import tensorflow as tf
 
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import round_context
 
@@ -23,7 +22,7 @@ def label_images(
   *,
   context: round_context.RoundContext,
   client_id: tf.Tensor,
-  weak_augmentation: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  weak_augmentation: augmentation.Augmentation,
 ) -> pseudo_labels.PseudoLabels:
   """Labels each image once, by one weak view of it, in inference mode.
 

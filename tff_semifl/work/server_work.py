@@ -4,7 +4,6 @@
 """What the server does between aggregations: train on its labels (A.3)."""
 
 import collections
-from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -13,13 +12,11 @@ import tensorflow_federated as tff
 from tff_semifl import losses
 from tff_semifl import optimizers
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
-
-# (uint8 images, stateless seed) -> uint8 images.
-Augmentation = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
 
 
 class ServerWorkProcess(tff.templates.MeasuredProcess):
@@ -70,7 +67,7 @@ class ServerWorkProcess(tff.templates.MeasuredProcess):
 def build_supervised_server_work(
   classifier: functional.ImageClassifier,
   *,
-  weak_augmentation: Augmentation,
+  weak_augmentation: augmentation.Augmentation,
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: int,
   batch_size: int,
