@@ -5,6 +5,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -32,6 +33,9 @@ def _run_python(code: str) -> subprocess.CompletedProcess:
     capture_output=True,
     text=True,
     timeout=60,
+    # Tests may run in a background job, which ignores the signal, as would then
+    # TFF's own worker, for ever.
+    preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     env={
       **os.environ,
       'PYTHONPATH': os.pathsep.join(p for p in sys.path if p),
