@@ -12,6 +12,7 @@ it on machines whose other users and neighbours you trust.
 """
 
 import atexit
+import contextlib
 import os
 import pathlib
 import shutil
@@ -39,6 +40,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 _START_SECONDS = 60
 _STOP_SECONDS = 5
+_LAST_MOMENT_SECONDS = 1
 # Just below 2 GiB, the limit of protocol buffers.
 _MAX_MESSAGE_BYTES = 2 * 1000**3
 _CHANNEL_OPTIONS = (
@@ -128,6 +130,9 @@ class Worker:
 
   def describe(self) -> str:
     """Returns a sentence on the state of the worker and the end of its log."""
+    # Its connections break a moment before the process is gone.
+    with contextlib.suppress(subprocess.TimeoutExpired):
+      self._process.wait(_LAST_MOMENT_SECONDS)
     status = self._process.poll()
     state = 'is running' if status is None else f'ended with status {status}'
     log = ''
