@@ -3,7 +3,14 @@
 
 """What pytest needs to run tests that absl's own main would run."""
 
+import signal
+
 from absl import flags
 
 # absl's main would parse them; under pytest each keeps its default.
 flags.FLAGS.mark_as_parsed()
+
+# A background job ignores SIGINT, and so would the worker of TFF's own context,
+# which ends by that signal alone and holds the output open until it does.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+  signal.signal(signal.SIGINT, signal.default_int_handler)
