@@ -121,8 +121,8 @@ OUTPUT_DIR = flags.DEFINE_string(
 EXPERIMENT_NAME = flags.DEFINE_string(
   'experiment_name',
   None,
-  'Name of the folder. By default made of task, labels and seed. A folder with'
-  ' the same experiment is resumed, one with another is refused.',
+  'Name of the folder. By default made of task, labels, partition and seed. A'
+  ' folder with the same experiment is resumed, one with another is refused.',
 )
 
 # None changes what is computed, so they may differ when a run is resumed.

@@ -87,7 +87,10 @@ def load_tfds(
       looked for and what to do.
   """
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
-    raise DataNotFoundError('there is no such folder')
+    raise DataNotFoundError(
+      'there is no such folder; name one that has the data, or make it to'
+      ' download into'
+    )
   try:
     # What it says of downloads is no result of the program.
     with contextlib.redirect_stdout(sys.stderr):
