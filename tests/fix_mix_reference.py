@@ -22,12 +22,14 @@ class ClientRound(NamedTuple):
   Attributes:
     weights: Trained kernel and bias.
     loss_sum: Sum of losses over all examples of all epochs.
+    num_correct: Strong views of them that got their pseudo-label.
     num_examples: Number of those examples.
     num_confident: Size of the fix data set.
   """
 
   weights: list[np.ndarray]
   loss_sum: float
+  num_correct: int
   num_examples: int
   num_confident: int
 
@@ -64,7 +66,7 @@ def train_client(
   labels = probabilities.argmax(axis=1)
   confident = np.flatnonzero(probabilities.max(axis=1) >= threshold)
   sgd = linear_reference.NumpySGD(weights, learning_rate)
-  loss_sum, num_examples = 0.0, 0
+  loss_sum, num_correct, num_examples = 0.0, 0, 0
   for epoch in range(num_epochs):
     fix = tf.random.experimental.stateless_shuffle(
       confident, stateless_seed(purpose.FIX_ORDER, epoch)
@@ -90,6 +92,8 @@ def train_client(
       share = gamma[0] / gamma.sum()
       mixed = share * weak_views[batch].astype(np.float64)
       mixed += (1 - share) * mix_views[batch]
+      strong_logits = linear_reference.logits(sgd.weights, strong_views[batch])
+      num_correct += np.sum(strong_logits.argmax(axis=1) == fix_labels)
       loss = sgd.step(
         (1.0, strong_views[batch], fix_labels),
         (mix_loss_weight * share, mixed, fix_labels),
@@ -97,4 +101,6 @@ def train_client(
       )
       loss_sum += loss * len(fix_labels)
       num_examples += len(fix_labels)
-  return ClientRound(sgd.weights, loss_sum, num_examples, len(confident))
+  return ClientRound(
+    sgd.weights, loss_sum, num_correct, num_examples, len(confident)
+  )

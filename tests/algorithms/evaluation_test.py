@@ -46,7 +46,8 @@ class ComputationTest(absltest.TestCase):
       'context=<seed=int32,round_num=int32,learning_rate=float32>@SERVER,'
       'dataset={<client_id=int32,image=uint8[?,2,2,1],'
       'true_label=int32[?]>*}@CLIENTS> ->'
-      ' <pseudo_accuracy=float32,threshold_accuracy=float32>@SERVER)',
+      ' <pseudo_accuracy=float32,threshold_accuracy=float32,'
+      'micro_threshold_accuracy=float32>@SERVER)',
     )
 
 
@@ -86,7 +87,7 @@ class ExecutionTest(absltest.TestCase):
     self.assertEqual(dict(metrics), {'accuracy': 0.0, 'loss': 0.0})
 
   def test_pseudo_labels_are_those_of_training_and_averaged_by_size(self):
-    threshold = 0.36
+    threshold = 0.35
     context = round_context.RoundContext(5, 3, 0.0)
     clients = {
       2: linear_reference.create_images(6, seed=2),
@@ -99,6 +100,7 @@ class ExecutionTest(absltest.TestCase):
       confidence_threshold=threshold,
     )
     datasets, right, threshold_accuracies, sizes = [], [], [], []
+    sure, sure_and_right = 0, 0
     for client_id, images in clients.items():
       labels = pseudo_labelling.label_images(
         self.classifier,
@@ -108,8 +110,9 @@ class ExecutionTest(absltest.TestCase):
         client_id=tf.constant(client_id),
         weak_augmentation=_noisy,
       )
-      # Every other label is right.
-      truth = (labels.labels.numpy() + np.arange(len(images)) % 2) % 3
+      # One client has more right labels than another.
+      is_wrong = np.arange(len(images)) >= client_id - 1
+      truth = (labels.labels.numpy() + is_wrong) % 3
       datasets.append(
         tf.data.Dataset.from_tensors(
           collections.OrderedDict(
@@ -127,6 +130,8 @@ class ExecutionTest(absltest.TestCase):
         is_right[is_sure].mean() if is_sure.any() else 0.0
       )
       sizes.append(len(images))
+      sure += is_sure.sum()
+      sure_and_right += (is_sure & is_right).sum()
     metrics = evaluate(self.weights, context, datasets)
     self.assertAlmostEqual(
       metrics['pseudo_accuracy'], sum(right) / 11, places=6
@@ -136,9 +141,15 @@ class ExecutionTest(absltest.TestCase):
       np.average(threshold_accuracies, weights=sizes),
       places=6,
     )
+    self.assertAlmostEqual(
+      metrics['micro_threshold_accuracy'], sure_and_right / sure, places=6
+    )
     # Otherwise the second average shows nothing.
     self.assertNotAlmostEqual(
       metrics['threshold_accuracy'], metrics['pseudo_accuracy']
+    )
+    self.assertNotAlmostEqual(
+      metrics['threshold_accuracy'], metrics['micro_threshold_accuracy']
     )
 
 

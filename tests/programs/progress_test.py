@@ -15,9 +15,9 @@ from tff_semifl.programs import training
 
 def _metrics(accuracy, label_ratio, seconds):
   return training.RoundMetrics(
-    test=training.TestMetrics(accuracy, 0.0),
+    test=training.TestMetrics(accuracy, 0.0, accuracy),
     server=training.ServerMetrics(0.0, 0.0),
-    client=training.ClientMetrics(0.0, label_ratio, 0.0, 0.0, 0.0),
+    client=training.ClientMetrics(0.0, 0.0, label_ratio, 0.0, 0.0, 0.0, 0.0),
     learning_rate=0.0,
     seconds=seconds,
   )

@@ -24,12 +24,15 @@ _COLUMNS = [
   'round',
   'test/accuracy',
   'test/loss',
+  'test/best_accuracy',
   'server/loss',
   'server/accuracy',
   'client/loss',
+  'client/accuracy',
   'client/label_ratio',
   'client/pseudo_accuracy',
   'client/threshold_accuracy',
+  'client/micro_threshold_accuracy',
   'client/num_participating',
   'learning_rate',
   'seconds',
@@ -121,6 +124,10 @@ class TrainingTest(absltest.TestCase):
     self.assertEqual(final.round_num, 4)
     self.assertAlmostEqual(final.accuracy, accuracies[-1])
     self.assertAlmostEqual(final.best_accuracy, max(accuracies))
+    self.assertEqual(
+      [float(row['test/best_accuracy']) for row in rows],
+      [max(accuracies[: n + 1]) for n in range(5)],
+    )
     self.assertGreater(max(float(r['client/label_ratio']) for r in rows), 0)
 
   def test_resumed_run_equals_one_that_ran_through(self):

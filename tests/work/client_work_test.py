@@ -53,7 +53,7 @@ class ComputationTest(absltest.TestCase):
       '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
       'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
-      'label_ratio=float32,num_participating=float32>@SERVER>)',
+      'accuracy=float32,label_ratio=float32,num_participating=float32>@SERVER>)',
     )
 
 
@@ -128,6 +128,11 @@ class ExecutionTest(parameterized.TestCase):
       metrics['loss'], expected.loss_sum / expected.num_examples, places=5
     )
     self.assertAlmostEqual(
+      metrics['accuracy'],
+      expected.num_correct / expected.num_examples,
+      places=6,
+    )
+    self.assertAlmostEqual(
       metrics['label_ratio'], expected.num_confident / 7, places=6
     )
     self.assertEqual(metrics['num_participating'], 1.0)
@@ -161,7 +166,7 @@ class ExecutionTest(parameterized.TestCase):
       output = self._next(process, clients)
       self.assertEqual(
         dict(output.measurements),
-        {'loss': 0.0, 'label_ratio': 0.0, 'num_participating': 0.0},
+        dict.fromkeys(output.measurements, 0.0),
       )
 
   def test_threshold_is_inclusive(self):
@@ -188,7 +193,7 @@ class ExecutionTest(parameterized.TestCase):
       np.testing.assert_array_equal(update, np.zeros_like(update))
     self.assertEqual(
       dict(output.measurements),
-      {'loss': 0.0, 'label_ratio': 0.0, 'num_participating': 0.0},
+      dict.fromkeys(output.measurements, 0.0),
     )
 
   def test_single_example_trains(self):

@@ -71,6 +71,8 @@ class _LabelSums(NamedTuple):
 
   num_images: tf.Tensor
   num_correct: tf.Tensor
+  num_confident: tf.Tensor
+  num_confident_correct: tf.Tensor
   weighted_threshold_accuracy: tf.Tensor
 
 
@@ -96,12 +98,15 @@ def build_pseudo_label_evaluation(
     chunks of `pipelines.client_with_true_labels_type`:
 
         (<W@SERVER, R@SERVER, {U*}@CLIENTS>
-         -> <pseudo_accuracy=float32, threshold_accuracy=float32>@SERVER)
+         -> <pseudo_accuracy=float32, threshold_accuracy=float32,
+             micro_threshold_accuracy=float32>@SERVER)
 
     `pseudo_accuracy` is the share of right labels among all images,
     `threshold_accuracy` the share of right ones among each client's confident
     ones, 0 for a client with none, averaged over clients by their number of
-    images (D17).
+    images, as in the paper's figures; that is low where few are confident.
+    `micro_threshold_accuracy` is the share of right ones among all confident
+    images of the cohort (D17).
   """
   data_type = pipelines.client_with_true_labels_type(classifier.image_shape)
 
@@ -132,6 +137,8 @@ def build_pseudo_label_evaluation(
     return _LabelSums(
       num_images=num_images,
       num_correct=tf.reduce_sum(is_correct),
+      num_confident=tf.reduce_sum(is_confident),
+      num_confident_correct=tf.reduce_sum(is_correct * is_confident),
       weighted_threshold_accuracy=num_images
       * tf.math.divide_no_nan(
         tf.reduce_sum(is_correct * is_confident),
@@ -145,6 +152,9 @@ def build_pseudo_label_evaluation(
       pseudo_accuracy=tf.math.divide_no_nan(sums.num_correct, sums.num_images),
       threshold_accuracy=tf.math.divide_no_nan(
         sums.weighted_threshold_accuracy, sums.num_images
+      ),
+      micro_threshold_accuracy=tf.math.divide_no_nan(
+        sums.num_confident_correct, sums.num_confident
       ),
     )
 

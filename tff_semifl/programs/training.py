@@ -23,10 +23,17 @@ class TrainingDivergedError(Exception):
 
 
 class TestMetrics(NamedTuple):
-  """The global model on the test images, after the server's turn."""
+  """The global model on the test images, after the server's turn.
+
+  Attributes:
+    accuracy: Share of right predictions.
+    loss: Mean cross-entropy.
+    best_accuracy: The highest accuracy up to this round (D16).
+  """
 
   accuracy: float
   loss: float
+  best_accuracy: float
 
 
 class ServerMetrics(NamedTuple):
@@ -41,16 +48,22 @@ class ClientMetrics(NamedTuple):
 
   Attributes:
     loss: Mean training loss.
+    accuracy: Share of strong views that the models being trained gave their
+      pseudo-label.
     label_ratio: Share of images whose pseudo-label was trained on.
     pseudo_accuracy: Share of right pseudo-labels.
-    threshold_accuracy: Share of right ones among those trained on (D17).
+    threshold_accuracy: Share of right ones among those trained on, averaged
+      over clients (D17).
+    micro_threshold_accuracy: The same over all images of all clients.
     num_participating: Clients whose update counted.
   """
 
   loss: float
+  accuracy: float
   label_ratio: float
   pseudo_accuracy: float
   threshold_accuracy: float
+  micro_threshold_accuracy: float
   num_participating: float
 
 
@@ -147,7 +160,7 @@ async def train(
     )
   on_start(latest.round_num + 1)
   for round_num in range(latest.round_num + 1, program.total_rounds + 1):
-    state, metrics = _run_round(program, latest.state, round_num)
+    state, metrics = _run_round(program, latest, round_num)
     if not math.isfinite(metrics.server.loss + metrics.test.loss):
       raise TrainingDivergedError(
         f'the loss is no number after round {round_num}; lower steps may help.'
@@ -157,7 +170,7 @@ async def train(
       state=state,
       round_num=round_num,
       accuracy=metrics.test.accuracy,
-      best_accuracy=max(latest.best_accuracy, metrics.test.accuracy),
+      best_accuracy=metrics.test.best_accuracy,
     )
     await metrics_manager.release(metrics, round_num)
     await state_manager.save(latest, round_num)
@@ -166,13 +179,16 @@ async def train(
 
 
 def _run_round(
-  program: TrainingProgram,
-  state: alternating.AlternatingState,
-  round_num: int,
+  program: TrainingProgram, latest: ProgramState, round_num: int
 ) -> tuple[alternating.AlternatingState, RoundMetrics]:
   """Runs one round and measures what came of it."""
   start = time.monotonic()
-  pseudo_labels = {'pseudo_accuracy': 0.0, 'threshold_accuracy': 0.0}
+  state = latest.state
+  pseudo_labels = {
+    'pseudo_accuracy': 0.0,
+    'threshold_accuracy': 0.0,
+    'micro_threshold_accuracy': 0.0,
+  }
   if program.pseudo_label_evaluation is not None:
     # Before the round: these are the labels that it will train on.
     pseudo_labels = program.pseudo_label_evaluation(
@@ -188,7 +204,9 @@ def _run_round(
     output.state.global_model_weights, program.test_dataset
   )
   metrics = RoundMetrics(
-    test=TestMetrics(**test),
+    test=TestMetrics(
+      **test, best_accuracy=max(latest.best_accuracy, test['accuracy'])
+    ),
     server=ServerMetrics(**output.metrics['server']),
     client=ClientMetrics(**output.metrics['client'], **pseudo_labels),
     learning_rate=output.metrics['learning_rate'],

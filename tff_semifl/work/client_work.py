@@ -33,6 +33,8 @@ class ClientSums(NamedTuple):
 
   Attributes:
     loss: Sum of losses of all training examples.
+    num_correct: Training examples whose strong view the model that was being
+      trained gave its pseudo-label.
     num_examples: Training examples, each counted once an epoch.
     num_images: Images at the client.
     num_confident: Those of them whose pseudo-label was trained on.
@@ -40,6 +42,7 @@ class ClientSums(NamedTuple):
   """
 
   loss: tf.Tensor
+  num_correct: tf.Tensor
   num_examples: tf.Tensor
   num_images: tf.Tensor
   num_confident: tf.Tensor
@@ -66,7 +69,8 @@ def build_fix_mix_client_work(
       next: (<S@SERVER, {<W, R>}@CLIENTS, {U*}@CLIENTS>
              -> <state=S@SERVER,
                  result={ClientResult(update, update_weight)}@CLIENTS,
-                 measurements=<loss, label_ratio, num_participating>@SERVER>)
+                 measurements=<loss, accuracy, label_ratio,
+                              num_participating>@SERVER>)
 
   The update is the received weights minus the trained ones. Its weight is 1,
   or 0 for a client that has no confident image or whose update is not finite;
@@ -159,8 +163,9 @@ def build_fix_mix_client_work(
       )
       return training_loop.BatchOutput(
         fix_loss + mix_loss_weight * mix_loss,
-        # There is no truth to compare with.
-        num_correct=tf.zeros([]),
+        # The authors' logs compare a weak view, at the cost of one more pass
+        # (A.14).
+        training_loop.count_correct(strong_logits, fix_labels),
       )
 
     optimizer_state = optimizer.initialize(
@@ -199,6 +204,7 @@ def build_fix_mix_client_work(
 
     sums = ClientSums(
       loss=if_finite(result.sums.loss),
+      num_correct=if_finite(result.sums.num_correct),
       num_examples=if_finite(result.sums.num_examples),
       num_images=if_finite(num_images),
       num_confident=if_finite(num_confident),
@@ -220,6 +226,7 @@ def _build_client_work(
   def summarize(sums: ClientSums):
     return collections.OrderedDict(
       loss=tf.math.divide_no_nan(sums.loss, sums.num_examples),
+      accuracy=tf.math.divide_no_nan(sums.num_correct, sums.num_examples),
       label_ratio=tf.math.divide_no_nan(sums.num_confident, sums.num_images),
       num_participating=sums.num_participating,
     )
