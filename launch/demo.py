@@ -5,7 +5,7 @@
 
 What the unlabelled images are worth: both are trained on the same labels, with
 one or more seeds, and the accuracies are put side by side. It takes the flags
-of `launch.train_semifl` but for --dry_run and --experiment_name.
+of `launch.train_semifl` but for --experiment_name.
 
   python -m launch.demo --seeds=0,1,2,3,4 \
     --flagfile=launch/flagfiles/semifl/digits_50_iid.flags
@@ -18,12 +18,13 @@ from typing import NamedTuple
 
 from absl import flags
 
-from launch import augmentation_flags
 from launch import data_flags
+from launch import experiment as experiment_lib
 from launch import program
-from launch import semifl_experiment
-from launch import semifl_flags
-from launch import semifl_settings
+from launch import run_flags
+from launch import settings as settings_lib
+from launch import systems
+from launch import training_flags
 from tff_semifl import runtime
 from tff_semifl.programs import outputs
 
@@ -32,9 +33,7 @@ _SEEDS = flags.DEFINE_list(
 )
 
 
-flags.adopt_module_key_flags(data_flags)
-flags.adopt_module_key_flags(augmentation_flags)
-flags.adopt_module_key_flags(semifl_flags)
+systems.SEMIFL.adopt_flags()
 
 
 def main() -> None:
@@ -45,24 +44,24 @@ def main() -> None:
       raise ValueError('each seed is trained with once')
     if not all(0 <= seed < 2**31 for seed in seeds):
       raise ValueError('seeds are from 0 to 2147483647')
-  with program.blame(semifl_flags.CLIENTS_PER_ROUND, ValueError):
-    if semifl_flags.CLIENTS_PER_ROUND.value == 0:
+  with program.blame(training_flags.CLIENTS_PER_ROUND, ValueError):
+    if training_flags.CLIENTS_PER_ROUND.value == 0:
       raise ValueError('there must be clients to compare with none')
-  with program.blame(semifl_flags.EXPERIMENT_NAME, ValueError):
-    if semifl_flags.EXPERIMENT_NAME.value is not None:
+  with program.blame(run_flags.EXPERIMENT_NAME, ValueError):
+    if run_flags.EXPERIMENT_NAME.value is not None:
       raise ValueError('there is one experiment for each row; leave it out')
   # Nothing is trained before it is known that everything can be written.
   pairs = [_create_pair(seed) for seed in seeds]
   with runtime.simulation_context(
-    semifl_flags.RUNTIME.value,
-    max_concurrent_clients=semifl_flags.MAX_CONCURRENT_CLIENTS.value,
+    run_flags.RUNTIME.value,
+    max_concurrent_clients=run_flags.MAX_CONCURRENT_CLIENTS.value,
   ):
     rows = [
       (seed, _run(*labels_alone), _run(*with_clients))
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
   print(_table(rows))
-  print(f'Metrics, checkpoints, SavedModels: {semifl_flags.OUTPUT_DIR.value}/')
+  print(f'Metrics, checkpoints, SavedModels: {run_flags.OUTPUT_DIR.value}/')
 
 
 class _Result(NamedTuple):
@@ -72,25 +71,28 @@ class _Result(NamedTuple):
   minutes: float
 
 
-_Run = tuple[semifl_experiment.Experiment, outputs.ExperimentFolder]
+_Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 
 
 def _create_pair(seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
-  settings = semifl_settings.resolve(seed=seed)
-  experiment = semifl_experiment.create_experiment(settings)
-  labels_alone = semifl_experiment.without_clients(experiment)
+  settings = settings_lib.resolve(systems.SEMIFL, seed=seed)
+  experiment = experiment_lib.create_experiment(systems.SEMIFL, settings)
+  labels_alone = experiment_lib.without_clients(experiment)
   return (
-    (labels_alone, semifl_experiment.open_folder(labels_alone.settings)),
-    (experiment, semifl_experiment.open_folder(settings)),
+    (
+      labels_alone,
+      experiment_lib.open_folder(systems.SEMIFL, labels_alone.settings),
+    ),
+    (experiment, experiment_lib.open_folder(systems.SEMIFL, settings)),
   )
 
 
 def _run(
-  experiment: semifl_experiment.Experiment,
+  experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
 ) -> _Result:
-  final = semifl_experiment.run(experiment, folder)
+  final = experiment_lib.run(experiment, folder)
   # All rounds, those before an interruption too.
   with folder.metrics_path.open() as file:
     seconds = sum(float(row['seconds']) for row in csv.DictReader(file))

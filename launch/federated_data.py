@@ -66,15 +66,13 @@ def resolve_partition() -> PartitionSettings:
 
 def _resolve(flag: flags.FlagHolder, used_by: str) -> int | float | None:
   """Returns a flag's value or default, or None for any other partition."""
-  if data_flags.PARTITION.value == used_by:
-    return _DEFAULTS[used_by] if flag.value is None else flag.value
-  with program.blame(flag, ValueError):
-    if flag.value is not None:
-      raise ValueError(
-        f'--partition={data_flags.PARTITION.value} has no use for it, only'
-        f' --partition={used_by} has'
-      )
-  return None
+  return program.resolve(
+    flag,
+    _DEFAULTS[used_by],
+    is_used=data_flags.PARTITION.value == used_by,
+    no_use=f'--partition={data_flags.PARTITION.value} has no use for it, only'
+    f' --partition={used_by} has',
+  )
 
 
 def create_federated_data(

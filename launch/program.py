@@ -38,6 +38,31 @@ def blame(
     raise FlagError(f'flag --{flag.name}={shown}: {error}') from error
 
 
+def resolve(
+  flag: flags.FlagHolder, default: object, *, is_used: bool, no_use: str
+) -> object:
+  """Returns the value of a flag that other flags may make useless.
+
+  Args:
+    flag: The flag, None if it was not given.
+    default: Its value then.
+    is_used: Whether the other flags leave it any use.
+    no_use: Why not, for the error.
+
+  Returns:
+    The value, or None if the flag has no use.
+
+  Raises:
+    FlagError: If it is given and has no use.
+  """
+  if is_used:
+    return default if flag.value is None else flag.value
+  with blame(flag, ValueError):
+    if flag.value is not None:
+      raise ValueError(f'{no_use}; leave it out')
+  return None
+
+
 def run(main: Callable[[], None]) -> None:
   """Parses flags, runs `main` and ends the process.
 

@@ -12,49 +12,16 @@ What it would do, without doing it: add --dry_run. Results are in
 `<output_dir>/<experiment_name>`; the same command resumes an interrupted run.
 """
 
-import json
-
-from absl import flags
-
-from launch import augmentation_flags
-from launch import data_flags
 from launch import program
-from launch import semifl_experiment
-from launch import semifl_flags
-from launch import semifl_settings
-from tff_semifl import runtime
+from launch import systems
+from launch import train
 
-_DRY_RUN = flags.DEFINE_bool(
-  'dry_run',
-  False,
-  'Build everything, train nothing, and print as JSON what would be run.',
-)
-
-
-flags.adopt_module_key_flags(data_flags)
-flags.adopt_module_key_flags(augmentation_flags)
-flags.adopt_module_key_flags(semifl_flags)
+systems.SEMIFL.adopt_flags()
 
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  settings = semifl_settings.resolve()
-  experiment = semifl_experiment.create_experiment(settings)
-  if _DRY_RUN.value:
-    print(json.dumps(semifl_experiment.describe(experiment), indent=2))
-    return
-  folder = semifl_experiment.open_folder(settings)
-  with runtime.simulation_context(
-    semifl_flags.RUNTIME.value,
-    max_concurrent_clients=semifl_flags.MAX_CONCURRENT_CLIENTS.value,
-  ):
-    final = semifl_experiment.run(experiment, folder)
-  print(
-    f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
-    f' {final.best_accuracy:.1%}'
-  )
-  print(f'metrics: {folder.metrics_path}')
-  print(f'SavedModel: {folder.export_path}')
+  train.train(systems.SEMIFL)
 
 
 if __name__ == '__main__':

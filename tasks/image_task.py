@@ -12,6 +12,8 @@ import tensorflow as tf
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.data import sources
+from tff_semifl.models import residual
+from tff_semifl.models import resnet
 from tff_semifl.models import wide_resnet
 
 
@@ -67,7 +69,15 @@ class ImageTask:
     """Number of classes."""
     return len(self.class_names)
 
-  def create_model(self, depth: int, width: int, seed: int) -> tf.keras.Model:
+  def create_wide_resnet(
+    self,
+    depth: int,
+    width: int,
+    seed: int,
+    create_normalization: residual.Normalization = (
+      residual.create_static_batch_norm
+    ),
+  ) -> tf.keras.Model:
     """Creates a WideResNet for the images of the task."""
     return wide_resnet.create_wide_resnet(
       self.image_shape,
@@ -77,6 +87,26 @@ class ImageTask:
       num_groups=self.model_num_groups,
       pixel_mean=self.pixel_mean,
       pixel_standard_deviation=self.pixel_standard_deviation,
+      create_normalization=create_normalization,
+      seed=seed,
+    )
+
+  def create_resnet(
+    self,
+    depth: int,
+    seed: int,
+    create_normalization: residual.Normalization = (
+      residual.create_static_batch_norm
+    ),
+  ) -> tf.keras.Model:
+    """Creates a ResNet for the images of the task."""
+    return resnet.create_resnet(
+      self.image_shape,
+      self.num_classes,
+      depth=depth,
+      pixel_mean=self.pixel_mean,
+      pixel_standard_deviation=self.pixel_standard_deviation,
+      create_normalization=create_normalization,
       seed=seed,
     )
 

@@ -61,7 +61,9 @@ class IsConfidentTest(tf.test.TestCase):
       np.nextafter(threshold, np.float32(1)),
     ]
     labels = pseudo_labels.PseudoLabels(
-      labels=tf.zeros([3], tf.int32), confidences=tf.constant(confidences)
+      labels=tf.zeros([3], tf.int32),
+      confidences=tf.constant(confidences),
+      probabilities=tf.zeros([3, 10]),
     )
     self.assertAllEqual(
       pseudo_labels.is_confident(labels, 0.95), [False, True, True]

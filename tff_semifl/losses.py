@@ -10,15 +10,20 @@ import tensorflow as tf
 
 
 def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Mean cross-entropy with integer labels.
+  """Mean cross-entropy with hard or soft labels.
 
   Args:
     logits: float [batch, classes], unnormalised.
-    labels: int [batch], in 0..classes-1.
+    labels: int [batch], in 0..classes-1, or float [batch, classes], the
+      probability of each class (D12).
 
   Returns:
     A scalar of the dtype of `logits`, at least zero.
   """
+  if tf.as_dtype(labels.dtype).is_floating:
+    return tf.reduce_mean(
+      tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    )
   return tf.reduce_mean(
     tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
   )
@@ -37,8 +42,8 @@ def mix_loss(
   Args:
     logits: float [batch, classes], for `coefficient * first_images + (1 -
       coefficient) * second_images`.
-    first_labels: int [batch].
-    second_labels: int [batch].
+    first_labels: As in `cross_entropy`.
+    second_labels: Likewise.
     coefficient: Scalar in [0, 1], the same as mixed the images.
 
   Returns:

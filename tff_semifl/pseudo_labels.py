@@ -18,10 +18,12 @@ class PseudoLabels(NamedTuple):
   Attributes:
     labels: int32 [num_images], the most probable class (hard labels, D12).
     confidences: float32 [num_images] in [0, 1], its probability.
+    probabilities: float32 [num_images, classes], of all classes (soft labels).
   """
 
   labels: tf.Tensor
   confidences: tf.Tensor
+  probabilities: tf.Tensor
 
 
 def from_logits(logits: tf.Tensor) -> PseudoLabels:
@@ -34,6 +36,7 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
   return PseudoLabels(
     labels=tf.argmax(probabilities, axis=-1, output_type=tf.int32),
     confidences=tf.reduce_max(probabilities, axis=-1),
+    probabilities=probabilities,
   )
 
 

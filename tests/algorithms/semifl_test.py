@@ -14,6 +14,7 @@ from tests import linear_reference
 from tff_semifl import random_seeds
 from tff_semifl import runtime
 from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import hyperparameters
 from tff_semifl.algorithms import semifl
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
@@ -27,8 +28,6 @@ _THRESHOLD = 0.4
 
 def _build(**overrides):
   arguments = {
-    'weak_augmentation': linear_reference.unchanged,
-    'strong_augmentation': linear_reference.unchanged,
     'total_rounds': _TOTAL_ROUNDS,
     'server_batch_size': 2,
     'seed': _SEED,
@@ -39,7 +38,10 @@ def _build(**overrides):
     'learning_rate': _LEARNING_RATE,
   }
   return semifl.build_semifl(
-    linear_reference.create_classifier(), **(arguments | overrides)
+    linear_reference.create_classifier(),
+    hyperparameters.Hyperparameters(**(arguments | overrides)),
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.unchanged,
   )
 
 
@@ -239,11 +241,13 @@ class RoundTest(parameterized.TestCase):
     )
     process = semifl.build_semifl(
       classifier,
+      hyperparameters.Hyperparameters(
+        total_rounds=_TOTAL_ROUNDS,
+        server_batch_size=2,
+        learning_rate=_LEARNING_RATE,
+      ),
       weak_augmentation=linear_reference.unchanged,
       strong_augmentation=linear_reference.unchanged,
-      total_rounds=_TOTAL_ROUNDS,
-      server_batch_size=2,
-      learning_rate=_LEARNING_RATE,
     )
     state = process.initialize()
     for cohort in ([], [0, 1]):

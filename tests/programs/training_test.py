@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 from tests import linear_reference
 from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
+from tff_semifl.algorithms import hyperparameters
 from tff_semifl.algorithms import semifl
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -48,15 +49,17 @@ def _create_program(total_rounds, learning_rate=0.3):
   return training.TrainingProgram(
     process=semifl.build_semifl(
       classifier,
+      hyperparameters.Hyperparameters(
+        # The schedule is that of the whole run, however far it is taken.
+        total_rounds=4,
+        server_batch_size=2,
+        client_epochs=1,
+        server_epochs=1,
+        confidence_threshold=threshold,
+        learning_rate=learning_rate,
+      ),
       weak_augmentation=linear_reference.unchanged,
       strong_augmentation=linear_reference.unchanged,
-      # The schedule is that of the whole run, however far it is taken.
-      total_rounds=4,
-      server_batch_size=2,
-      client_epochs=1,
-      server_epochs=1,
-      confidence_threshold=threshold,
-      learning_rate=learning_rate,
     ),
     evaluation=evaluation.build_evaluation(classifier),
     pseudo_label_evaluation=evaluation.build_pseudo_label_evaluation(

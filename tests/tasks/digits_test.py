@@ -74,7 +74,7 @@ class DigitsTest(tf.test.TestCase):
     )
 
   def test_model_has_two_groups_though_images_are_small(self):
-    model = self._task.create_model(
+    model = self._task.create_wide_resnet(
       self._task.model_depth, self._task.model_width, seed=0
     )
     blocks = [

@@ -62,7 +62,7 @@ class RegistryTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(registry.task_names())
   def test_model_fits_the_images(self, name):
     task = registry.create_task(name)
-    model = task.create_model(task.model_depth, 1, seed=0)
+    model = task.create_wide_resnet(task.model_depth, 1, seed=0)
     logits = model(tf.zeros([2, *task.image_shape]))
     self.assertEqual(logits.shape, [2, task.num_classes])
 

@@ -75,7 +75,7 @@ class Cifar100Test(TaskTestCase):
     self.assert_weak_views(self._task, flip=True, padding=4)
 
   def test_published_parameter_count(self):
-    model = self._task.create_model(28, 8, seed=0)
+    model = self._task.create_wide_resnet(28, 8, seed=0)
     self.assertEqual(
       sum(int(np.prod(w.shape)) for w in model.trainable_weights), 23_401_012
     )
@@ -152,7 +152,7 @@ class Stl10Test(TaskTestCase):
     self.assert_weak_views(self._task, flip=True, padding=12)
 
   def test_published_parameter_count(self):
-    model = self._task.create_model(37, 2, seed=0)
+    model = self._task.create_wide_resnet(37, 2, seed=0)
     self.assertEqual(
       sum(int(np.prod(w.shape)) for w in model.trainable_weights), 5_929_434
     )

@@ -18,9 +18,11 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import stateful_process
 from tff_semifl.models import functional
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work as server_work_lib
+from tff_semifl.work import stateful_client_work
 
 
 class AlternatingState(NamedTuple):
@@ -53,7 +55,10 @@ def compose_alternating_process(
   seed: int,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
   distributor: tff.learning.templates.DistributionProcess,
-  client_work: tff.learning.templates.ClientWorkProcess,
+  client_work: (
+    tff.learning.templates.ClientWorkProcess
+    | stateful_client_work.StatefulClientWorkProcess
+  ),
   aggregator: tff.templates.AggregationProcess,
   finalizer: tff.learning.templates.FinalizerProcess,
   server_work: server_work_lib.ServerWorkProcess,
@@ -82,6 +87,13 @@ def compose_alternating_process(
   round of the server alone. Round 0 is one in any case (D1), as the paper
   begins: an untrained model has nothing to say of images, and there are no
   batch normalisation statistics for it yet.
+
+  With a `StatefulClientWorkProcess` it is a `StatefulProcess`, with C for the
+  state of a client:
+
+      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS,
+              client_states={C}@CLIENTS>
+             -> <state=S@SERVER, metrics=M@SERVER, client_states={C}@CLIENTS>)
 
   Args:
     initial_weights: Arrays to start from.
@@ -155,12 +167,7 @@ def compose_alternating_process(
       unchanged,
     )
 
-  @tff.federated_computation(
-    initialize_fn.type_signature.result,
-    tff.FederatedType(server_data_type, tff.SERVER),
-    tff.FederatedType(client_data_type, tff.CLIENTS),
-  )
-  def next_fn(state, server_data, client_data):
+  def run_round(state, server_data, *client_arguments):
     context = tff.federated_map(create_context, (state.seed, state.round_num))
     distributed = distributor.next(
       state.distributor, state.global_model_weights
@@ -168,7 +175,7 @@ def compose_alternating_process(
     received = tff.federated_zip(
       (distributed.result, tff.federated_broadcast(context))
     )
-    trained = client_work.next(state.client_work, received, client_data)
+    trained = client_work.next(state.client_work, received, *client_arguments)
     aggregated = aggregator.next(
       state.aggregator, trained.result.update, trained.result.update_weight
     )
@@ -204,11 +211,40 @@ def compose_alternating_process(
       aggregator=aggregated.measurements,
       learning_rate=context.learning_rate,
     )
-    return tff.learning.templates.LearningProcessOutput(
+    output = tff.learning.templates.LearningProcessOutput(
       tff.federated_zip(state), tff.federated_zip(metrics)
     )
+    return output, trained.result
 
-  return tff.templates.IterativeProcess(initialize_fn, next_fn)
+  state_type = initialize_fn.type_signature.result
+  server_data_type = tff.FederatedType(server_data_type, tff.SERVER)
+  client_data_type = tff.FederatedType(client_data_type, tff.CLIENTS)
+  if not isinstance(
+    client_work, stateful_client_work.StatefulClientWorkProcess
+  ):
+
+    @tff.federated_computation(state_type, server_data_type, client_data_type)
+    def next_fn(state, server_data, client_data):
+      output, _ = run_round(state, server_data, client_data)
+      return output
+
+    return tff.templates.IterativeProcess(initialize_fn, next_fn)
+
+  @tff.federated_computation(
+    state_type,
+    server_data_type,
+    client_data_type,
+    client_work.next.type_signature.parameter[3],
+  )
+  def stateful_next_fn(state, server_data, client_data, client_states):
+    output, result = run_round(state, server_data, client_data, client_states)
+    return stateful_process.StatefulOutput(
+      output.state, output.metrics, result.client_state
+    )
+
+  return stateful_process.StatefulProcess(
+    initialize_fn, stateful_next_fn, client_work.initialize_client_state
+  )
 
 
 def bind_server_data(

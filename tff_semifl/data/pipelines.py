@@ -148,6 +148,13 @@ class ClientPopulation:
       for client in self.cohort(round_num)
     ]
 
+  def all_datasets(self) -> list[tf.data.Dataset]:
+    """Returns all clients' datasets, of `client_type`."""
+    return [
+      tf.data.Dataset.from_tensors(self._chunk(client))
+      for client in range(self.num_clients)
+    ]
+
   def datasets_with_true_labels(self, round_num: int) -> list[tf.data.Dataset]:
     """Returns the cohort's datasets, of `client_with_true_labels_type`."""
     return [

@@ -15,6 +15,8 @@ from typing import IO, Any
 
 import tensorflow_federated as tff
 
+from tff_semifl.programs import client_states
+
 _PACKAGES = (
   'tensorflow',
   'tensorflow-federated',
@@ -25,6 +27,7 @@ _PACKAGES = (
 
 
 _LOCK_NAME = '.lock'
+_NUM_CHECKPOINTS = 3
 
 
 class OutputError(Exception):
@@ -34,7 +37,8 @@ class OutputError(Exception):
 class ExperimentFolder:
   """`<output_dir>/<experiment_name>`, made if it is not there.
 
-  It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`.
+  It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`, and
+  `client_states/` if clients keep any.
   """
 
   def __init__(
@@ -80,7 +84,21 @@ class ExperimentFolder:
   def state_manager(self) -> tff.program.FileProgramStateManager:
     """Returns the manager of the checkpoints."""
     return tff.program.FileProgramStateManager(
-      str(self.path / 'checkpoints'), keep_total=3, keep_first=False
+      str(self.path / 'checkpoints'),
+      keep_total=_NUM_CHECKPOINTS,
+      keep_first=False,
+    )
+
+  def client_states(
+    self, initialize: tff.Computation
+  ) -> client_states.ClientStates:
+    """Returns what keeps the clients' states.
+
+    Args:
+      initialize: ( -> C), the state of a client before its first turn.
+    """
+    return client_states.ClientStates(
+      self.path / 'client_states', initialize, num_kept=_NUM_CHECKPOINTS
     )
 
   def metrics_manager(self) -> tff.program.CSVFileReleaseManager:

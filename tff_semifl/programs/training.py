@@ -7,14 +7,16 @@ from collections.abc import Callable
 import dataclasses
 import math
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import pipelines
+from tff_semifl.programs import client_states as client_states_lib
 from tff_semifl.work import round_context
 
 
@@ -67,6 +69,19 @@ class ClientMetrics(NamedTuple):
   num_participating: float
 
 
+class StatisticsPass(NamedTuple):
+  """Batch normalisation statistics that are computed between rounds.
+
+  Attributes:
+    computation: `(<W@SERVER, data> -> W@SERVER)`, from one of the builders of
+      `batch_norm_statistics`.
+    data: What it takes: a dataset, or one for each client.
+  """
+
+  computation: tff.Computation
+  data: Any
+
+
 class RoundMetrics(NamedTuple):
   """One row of `metrics.csv`; a field `b` of a part `a` is column `a/b`.
 
@@ -109,6 +124,8 @@ class TrainingProgram:
     clients: The clients and who of them takes part in which round.
     test_dataset: Labelled images to evaluate on.
     total_rounds: The last round to run. Round 0 comes before the first.
+    statistics: What gives the model its batch normalisation statistics after
+      each round, or None if the process itself does, or there are none.
   """
 
   process: tff.templates.IterativeProcess
@@ -118,6 +135,7 @@ class TrainingProgram:
   clients: pipelines.ClientPopulation
   test_dataset: tf.data.Dataset
   total_rounds: int
+  statistics: StatisticsPass | None = None
 
 
 async def train(
@@ -125,6 +143,7 @@ async def train(
   *,
   state_manager: tff.program.ProgramStateManager,
   metrics_manager: tff.program.ReleaseManager,
+  client_states: client_states_lib.ClientStates | None = None,
   on_start: Callable[[int], None],
   on_round: Callable[[int, RoundMetrics], None],
 ) -> ProgramState:
@@ -138,6 +157,7 @@ async def train(
     program: What to train.
     state_manager: Keeps `ProgramState`s, with the round as version.
     metrics_manager: Takes `RoundMetrics`, with the round as key.
+    client_states: Keeps the clients' states of a `StatefulProcess`.
     on_start: Called with the number of the round that comes first.
     on_round: Called after each round with its number and its metrics.
 
@@ -160,7 +180,7 @@ async def train(
     )
   on_start(latest.round_num + 1)
   for round_num in range(latest.round_num + 1, program.total_rounds + 1):
-    state, metrics = _run_round(program, latest, round_num)
+    state, metrics = _run_round(program, latest, round_num, client_states)
     if not math.isfinite(metrics.server.loss + metrics.test.loss):
       raise TrainingDivergedError(
         f'the loss is no number after round {round_num}; lower steps may help.'
@@ -179,7 +199,10 @@ async def train(
 
 
 def _run_round(
-  program: TrainingProgram, latest: ProgramState, round_num: int
+  program: TrainingProgram,
+  latest: ProgramState,
+  round_num: int,
+  client_states: client_states_lib.ClientStates | None,
 ) -> tuple[alternating.AlternatingState, RoundMetrics]:
   """Runs one round and measures what came of it."""
   start = time.monotonic()
@@ -197,12 +220,14 @@ def _run_round(
       round_context.RoundContext(state.seed, state.round_num, np.float32(0)),
       program.clients.datasets_with_true_labels(round_num),
     )
-  output = program.process.next(
-    state, program.server_dataset, program.clients.datasets(round_num)
-  )
-  test = program.evaluation(
-    output.state.global_model_weights, program.test_dataset
-  )
+  output = _run_process(program, state, round_num, client_states)
+  state = output.state
+  if program.statistics is not None:
+    weights = program.statistics.computation(
+      state.global_model_weights, program.statistics.data
+    )
+    state = state._replace(global_model_weights=weights)
+  test = program.evaluation(state.global_model_weights, program.test_dataset)
   metrics = RoundMetrics(
     test=TestMetrics(
       **test, best_accuracy=max(latest.best_accuracy, test['accuracy'])
@@ -212,7 +237,26 @@ def _run_round(
     learning_rate=output.metrics['learning_rate'],
     seconds=time.monotonic() - start,
   )
-  return output.state, tf.nest.map_structure(_shortest, metrics)
+  return state, tf.nest.map_structure(_shortest, metrics)
+
+
+def _run_process(
+  program: TrainingProgram,
+  state: alternating.AlternatingState,
+  round_num: int,
+  client_states: client_states_lib.ClientStates | None,
+) -> tff.learning.templates.LearningProcessOutput:
+  """Runs the process's round; clients bring their states and take them home."""
+  arguments = state, program.server_dataset, program.clients.datasets(round_num)
+  if not isinstance(program.process, stateful_process.StatefulProcess):
+    return program.process.next(*arguments)
+  cohort = program.clients.cohort(round_num)
+  output = program.process.next(
+    *arguments, client_states.load(cohort, round_num)
+  )
+  # Before the round is saved: if it is run again, they are written again.
+  client_states.save(cohort, output.client_states, round_num)
+  return output
 
 
 def _shortest(value: np.float32 | float) -> float:

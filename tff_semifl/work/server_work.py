@@ -69,21 +69,24 @@ def build_supervised_server_work(
   *,
   weak_augmentation: augmentation.Augmentation,
   optimizer: tff.learning.optimizers.Optimizer,
-  num_epochs: int,
+  num_epochs: float,
   batch_size: int,
+  keep_optimizer_state: bool = True,
 ) -> ServerWorkProcess:
   """Builds training on labelled images, weakly augmented (SemiFL A.3).
 
   Cross-entropy, a new order and new views in each epoch, the last batch of an
-  epoch kept even if it is smaller. The optimizer's state persists from round
-  to round (D5). `num_epochs=0` leaves the weights as they are.
+  epoch kept even if it is smaller. `num_epochs=0` leaves the weights as they
+  are.
 
   Args:
     classifier: The model.
     weak_augmentation: Makes the views that are trained on.
     optimizer: Its learning rate is set by the round context.
-    num_epochs: Epochs in each round, E in the paper.
+    num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step.
+    keep_optimizer_state: Whether the optimizer goes on with its state of the
+      last round, or starts afresh in each (D5).
 
   Returns:
     A `ServerWorkProcess` on data of `pipelines.labelled_type`, with metrics
@@ -94,11 +97,8 @@ def build_supervised_server_work(
 
   @tff.tensorflow.computation
   def initialize():
-    return optimizer.initialize(
-      [
-        tf.TensorSpec(array.shape, array.dtype)
-        for array in classifier.initial_weights.trainable
-      ]
+    return training_loop.initial_optimizer_state(
+      optimizer, classifier.initial_weights.trainable
     )
 
   state_type = initialize.type_signature.result
@@ -160,7 +160,9 @@ def build_supervised_server_work(
       ),
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
-    return result.optimizer_state, weights, metrics
+    # A state that is handed on as it came is always the one before any step.
+    new_state = result.optimizer_state if keep_optimizer_state else state
+    return new_state, weights, metrics
 
   @tff.federated_computation
   def initialize_fn():

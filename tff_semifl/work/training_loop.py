@@ -3,9 +3,11 @@
 
 """Epochs of minibatch SGD as one graph, for server and clients alike."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -29,11 +31,13 @@ class TrainingSums(NamedTuple):
     loss: Sum of batch losses, each times the size of its batch.
     num_correct: Sum of correct predictions.
     num_examples: Sum of batch sizes.
+    num_visited: The same before some examples of a batch were left out.
   """
 
   loss: tf.Tensor
   num_correct: tf.Tensor
   num_examples: tf.Tensor
+  num_visited: tf.Tensor
 
 
 class TrainingResult(NamedTuple):
@@ -55,10 +59,11 @@ def train(
   optimizer_state: Any,
   *,
   optimizer: tff.learning.optimizers.Optimizer,
-  num_epochs: int,
+  num_epochs: float,
   batch_size: int,
   epoch_data_fn: Callable[[tf.Tensor], Any],
   loss_fn: Callable[[tuple[tf.Tensor, ...], Any, tf.Tensor, tf.Tensor], Any],
+  select_fn: Callable[[tuple[tf.Tensor, ...], Any], Any] | None = None,
 ) -> TrainingResult:
   """Trains for some epochs; the last batch of each may be smaller (A.7).
 
@@ -68,21 +73,34 @@ def train(
     trainable: Weights to start from.
     optimizer_state: State of `optimizer` to start from.
     optimizer: Takes one step a batch.
-    num_epochs: Number of epochs.
+    num_epochs: Number of epochs. Less than one is that share of the batches
+      of one epoch, rounded up; more than one is rounded up to whole epochs
+      (A.10).
     batch_size: Examples in a batch, the last of an epoch excepted.
     epoch_data_fn: Epoch number -> a structure of tensors that all have the
       examples of the epoch, in order, as their first dimension.
     loss_fn: (trainable, batch, epoch number, batch number) -> `BatchOutput`.
+    select_fn: (trainable, batch) -> those of the batch's examples that are
+      trained on. If there are none, no step is taken. By default all are.
+
+  Raises:
+    ValueError: If `num_epochs` is negative or no number.
   """
+  if not 0 <= num_epochs < math.inf:
+    raise ValueError(
+      f'`num_epochs` must be a number from 0 on, found {num_epochs}.'
+    )
 
   def run_epoch(epoch: tf.Tensor, result: TrainingResult):
     data = epoch_data_fn(epoch)
     num_examples = tf.shape(tf.nest.flatten(data)[0])[0]
+    num_batches = -(-num_examples // batch_size)
+    if num_epochs < 1:
+      # In 64 bits, so that a fifth of five batches is one.
+      share = num_epochs * tf.cast(num_batches, tf.float64)
+      num_batches = tf.cast(tf.math.ceil(share), tf.int32)
 
-    def take_step(batch_num: tf.Tensor, result: TrainingResult):
-      start = batch_num * batch_size
-      stop = tf.minimum(start + batch_size, num_examples)
-      batch = tf.nest.map_structure(lambda t: t[start:stop], data)
+    def take_step(batch_num: tf.Tensor, batch: Any, result: TrainingResult):
       with tf.GradientTape() as tape:
         tape.watch(result.trainable)
         output = loss_fn(result.trainable, batch, epoch, batch_num)
@@ -90,31 +108,53 @@ def train(
       optimizer_state, trainable = optimizer.next(
         result.optimizer_state, result.trainable, gradients
       )
-      size = tf.cast(stop - start, tf.float32)
+      size = tf.cast(tf.shape(tf.nest.flatten(batch)[0])[0], tf.float32)
       sums = TrainingSums(
         loss=result.sums.loss + size * output.loss,
         num_correct=result.sums.num_correct + output.num_correct,
         num_examples=result.sums.num_examples + size,
+        num_visited=result.sums.num_visited,
       )
-      return batch_num + 1, TrainingResult(
-        tuple(trainable), optimizer_state, sums
+      return TrainingResult(tuple(trainable), optimizer_state, sums)
+
+    def run_batch(batch_num: tf.Tensor, result: TrainingResult):
+      start = batch_num * batch_size
+      stop = tf.minimum(start + batch_size, num_examples)
+      batch = tf.nest.map_structure(lambda t: t[start:stop], data)
+      visited = result.sums.num_visited + tf.cast(stop - start, tf.float32)
+      result = result._replace(sums=result.sums._replace(num_visited=visited))
+      if select_fn is None:
+        return batch_num + 1, take_step(batch_num, batch, result)
+      batch = select_fn(result.trainable, batch)
+      return batch_num + 1, tf.cond(
+        tf.shape(tf.nest.flatten(batch)[0])[0] > 0,
+        lambda: take_step(batch_num, batch, result),
+        lambda: result,
       )
 
     _, result = tf.while_loop(
-      lambda batch_num, _: batch_num * batch_size < num_examples,
-      take_step,
-      (0, result),
+      lambda batch_num, _: batch_num < num_batches, run_batch, (0, result)
     )
     return epoch + 1, result
 
   zero = tf.zeros([], tf.float32)
   result = TrainingResult(
-    tuple(trainable), optimizer_state, TrainingSums(zero, zero, zero)
+    tuple(trainable), optimizer_state, TrainingSums(zero, zero, zero, zero)
   )
   _, result = tf.while_loop(
-    lambda epoch, _: epoch < num_epochs, run_epoch, (0, result)
+    lambda epoch, _: epoch < math.ceil(num_epochs), run_epoch, (0, result)
   )
   return result
+
+
+def initial_optimizer_state(
+  optimizer: tff.learning.optimizers.Optimizer,
+  trainable: Sequence[np.ndarray],
+) -> Any:
+  """Returns the state of `optimizer` before any step on such weights."""
+  return optimizer.initialize(
+    [tf.TensorSpec(array.shape, array.dtype) for array in trainable]
+  )
 
 
 def count_correct(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:

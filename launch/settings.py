@@ -1,13 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flags of a SemiFL experiment with all their defaults filled in."""
+"""The flags of an experiment with all their defaults filled in."""
 
 import dataclasses
 
 from launch import data_flags
 from launch import federated_data
-from launch import semifl_flags
+from launch import model_flags
+from launch import program
+from launch import run_flags
+from launch import systems
+from launch import training_flags
 from tasks import registry
 
 
@@ -20,8 +24,9 @@ class Settings:
     clients_per_round: Clients in a round.
     num_labeled: Labelled images at the server.
     server_batch_size: Images in a step of the server.
-    model_depth: Depth of the WideResNet.
-    model_width: Width of the WideResNet.
+    model_depth: Depth of the model.
+    model_width: Width of the WideResNet, or None for a ResNet.
+    batch_norm_statistics: Which statistics, or None for a model without.
     experiment_name: Name of the folder.
     classes_per_client: Classes of a client, or None where it has no meaning.
     dirichlet_concentration: Likewise, of the Dirichlet distribution.
@@ -32,50 +37,68 @@ class Settings:
   num_labeled: int
   server_batch_size: int
   model_depth: int
-  model_width: int
+  model_width: int | None
+  batch_norm_statistics: str | None
   experiment_name: str
   classes_per_client: int | None
   dirichlet_concentration: float | None
 
 
-def resolve(*, seed: int | None = None) -> Settings:
+def resolve(system: systems.System, *, seed: int | None = None) -> Settings:
   """Returns the flags with all defaults filled in.
 
   Args:
+    system: What is to be trained.
     seed: Instead of the flag's.
+
+  Raises:
+    program.FlagError: If a flag is given that has no use.
   """
   task = registry.create_task(data_flags.TASK.value)
   seed = data_flags.SEED.value if seed is None else seed
   sharing = federated_data.resolve_partition()
-  clients_per_round = semifl_flags.CLIENTS_PER_ROUND.value
+  clients_per_round = training_flags.CLIENTS_PER_ROUND.value
   num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
+  is_wide = model_flags.MODEL.value == 'wide_resnet'
   return Settings(
     seed=seed,
     clients_per_round=clients_per_round,
     num_labeled=num_labeled,
-    server_batch_size=semifl_flags.SERVER_BATCH_SIZE.value
+    server_batch_size=training_flags.SERVER_BATCH_SIZE.value
     or (250 if num_labeled > 250 else 10),
-    model_depth=semifl_flags.MODEL_DEPTH.value or task.model_depth,
-    model_width=semifl_flags.MODEL_WIDTH.value or task.model_width,
-    experiment_name=semifl_flags.EXPERIMENT_NAME.value
-    or default_name(clients_per_round, num_labeled, sharing, seed),
+    model_depth=model_flags.MODEL_DEPTH.value
+    or (task.model_depth if is_wide else 9),
+    model_width=program.resolve(
+      model_flags.MODEL_WIDTH,
+      task.model_width,
+      is_used=is_wide,
+      no_use='a ResNet has no width',
+    ),
+    batch_norm_statistics=program.resolve(
+      training_flags.BATCH_NORM_STATISTICS,
+      'server',
+      is_used=model_flags.NORMALIZATION.value == 'static_batch',
+      no_use='--normalization=group has no statistics',
+    ),
+    experiment_name=run_flags.EXPERIMENT_NAME.value
+    or default_name(system, clients_per_round, num_labeled, sharing, seed),
     classes_per_client=sharing.classes_per_client,
     dirichlet_concentration=sharing.dirichlet_concentration,
   )
 
 
 def default_name(
+  system: systems.System,
   clients_per_round: int,
   num_labeled: int,
   sharing: federated_data.PartitionSettings,
   seed: int,
 ) -> str:
   """Returns the name of an experiment that was not given one."""
-  method = 'semifl' if clients_per_round else 'labels_alone'
   parameter = sharing.classes_per_client or sharing.dirichlet_concentration
   return '_'.join(
     [
-      method,
+      system.name if clients_per_round else 'labels_alone',
       data_flags.TASK.value,
       str(num_labeled),
       f'{sharing.partition}{parameter or ""}',
@@ -84,6 +107,6 @@ def default_name(
   )
 
 
-def all_flags(settings: Settings) -> dict[str, object]:
+def all_flags(system: systems.System, settings: Settings) -> dict[str, object]:
   """Returns all flags by name, with all defaults filled in."""
-  return semifl_flags.all_values() | dataclasses.asdict(settings)
+  return system.flag_values() | dataclasses.asdict(settings)

@@ -13,7 +13,7 @@ from tests import linear_reference
 from tff_semifl import optimizers
 from tff_semifl import runtime
 from tff_semifl.models import functional
-from tff_semifl.work import client_work
+from tff_semifl.work import fix_mix_client_work
 from tff_semifl.work import round_context
 
 _LEARNING_RATE = 0.25
@@ -29,7 +29,7 @@ def _build(
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
 ):
-  return client_work.build_fix_mix_client_work(
+  return fix_mix_client_work.build_fix_mix_client_work(
     linear_reference.create_classifier(),
     weak_augmentation=weak,
     strong_augmentation=strong,

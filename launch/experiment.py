@@ -1,0 +1,189 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""An experiment as the flags describe it: built and run."""
+
+import asyncio
+import contextlib
+import dataclasses
+import pathlib
+import sys
+
+import tensorflow as tf
+
+from launch import augmentation_flags
+from launch import data_flags
+from launch import federated_data
+from launch import models
+from launch import program
+from launch import run_flags
+from launch import settings as settings_lib
+from launch import systems
+from launch import training_flags
+from launch import training_programs
+from tasks import image_task
+from tasks import registry
+from tff_semifl import export
+from tff_semifl.algorithms import stateful_process
+from tff_semifl.data import pipelines
+from tff_semifl.programs import outputs
+from tff_semifl.programs import progress
+from tff_semifl.programs import training
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment:
+  """All that a run needs, before anything is trained.
+
+  Attributes:
+    system: What is trained.
+    settings: Flags with all defaults filled in.
+    task: What is learned.
+    model: The Keras model, with initial weights.
+    data: Who has which images.
+    clients: The clients.
+    training_program: What to train.
+  """
+
+  system: systems.System
+  settings: settings_lib.Settings
+  task: image_task.ImageTask
+  model: tf.keras.Model
+  data: federated_data.FederatedData
+  clients: pipelines.ClientPopulation
+  training_program: training.TrainingProgram
+
+
+def without_clients(experiment: Experiment) -> Experiment:
+  """Returns the experiment with no client in any round: the labels alone.
+
+  The server takes the same steps, in the same process.
+  """
+  settings = experiment.settings
+  clients = experiment.clients.with_clients_per_round(0)
+  return dataclasses.replace(
+    experiment,
+    settings=dataclasses.replace(
+      settings,
+      clients_per_round=0,
+      experiment_name=settings_lib.default_name(
+        experiment.system,
+        0,
+        settings.num_labeled,
+        federated_data.resolve_partition(),
+        settings.seed,
+      ),
+    ),
+    clients=clients,
+    training_program=dataclasses.replace(
+      experiment.training_program, clients=clients
+    ),
+  )
+
+
+def create_experiment(
+  system: systems.System, settings: settings_lib.Settings
+) -> Experiment:
+  """Loads the data and builds everything that is to be run.
+
+  Args:
+    system: What is to be trained.
+    settings: The flags.
+
+  Raises:
+    program.FlagError: If the data cannot be had, or cannot be shared out as
+      the flags ask.
+  """
+  task = augmentation_flags.with_chosen_augmentation(
+    registry.create_task(data_flags.TASK.value)
+  )
+  data = federated_data.create_federated_data(
+    task,
+    federated_data.resolve_partition(),
+    num_labeled=settings.num_labeled,
+    seed=settings.seed,
+  )
+  with program.blame(
+    training_flags.CLIENTS_PER_ROUND,
+    ValueError,
+    value=settings.clients_per_round,
+  ):
+    clients = pipelines.ClientPopulation(
+      data.unlabelled,
+      data.shares,
+      clients_per_round=settings.clients_per_round,
+      seed=settings.seed,
+    )
+  model = models.create_model(task, settings)
+  return Experiment(
+    system=system,
+    settings=settings,
+    task=task,
+    model=model,
+    data=data,
+    clients=clients,
+    training_program=training_programs.create_training_program(
+      system, settings, task, model, data, clients
+    ),
+  )
+
+
+def open_folder(
+  system: systems.System, settings: settings_lib.Settings
+) -> outputs.ExperimentFolder:
+  """Makes or finds the experiment's folder.
+
+  Args:
+    system: What is to be trained.
+    settings: The flags.
+
+  Raises:
+    program.FlagError: If it cannot be written to or holds another experiment.
+  """
+  path = pathlib.Path(run_flags.OUTPUT_DIR.value) / settings.experiment_name
+  with program.blame(run_flags.OUTPUT_DIR, outputs.OutputError):
+    return outputs.ExperimentFolder(
+      path, settings_lib.all_flags(system, settings), run_flags.MAY_CHANGE
+    )
+
+
+def run(
+  experiment: Experiment, folder: outputs.ExperimentFolder
+) -> training.ProgramState:
+  """Trains, resuming what the folder has, and exports the model."""
+  total_rounds = training_flags.TOTAL_ROUNDS.value
+  label = experiment.settings.experiment_name
+  process = experiment.training_program.process
+  client_states = None
+  if isinstance(process, stateful_process.StatefulProcess):
+    client_states = folder.client_states(process.initialize_client_state)
+  with progress.Progress(label, total_rounds) as shown:
+    # Not `asyncio.run`, which would put off an interrupt to the round's end.
+    with (
+      contextlib.closing(asyncio.new_event_loop()) as loop,
+      program.blame(
+        training_flags.LEARNING_RATE, training.TrainingDivergedError
+      ),
+    ):
+      final = loop.run_until_complete(
+        training.train(
+          experiment.training_program,
+          state_manager=folder.state_manager(),
+          metrics_manager=folder.metrics_manager(),
+          client_states=client_states,
+          on_start=shown.start,
+          on_round=shown.show_round,
+        )
+      )
+  if shown.num_rounds == 0:
+    print(
+      f'{label}: was complete after round {final.round_num}; nothing to train',
+      file=sys.stderr,
+    )
+  export.export_saved_model(
+    experiment.model,
+    final.state.global_model_weights,
+    experiment.task.class_names,
+    folder.export_path,
+  )
+  return final

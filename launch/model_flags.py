@@ -1,0 +1,34 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The flags that say which model is trained."""
+
+from absl import flags
+
+MODEL = flags.DEFINE_enum(
+  'model',
+  'wide_resnet',
+  ['resnet', 'wide_resnet'],
+  "The paper's WideResNet, or the ResNet-9 or -18 of the authors' code.",
+)
+MODEL_DEPTH = flags.DEFINE_integer(
+  'model_depth',
+  None,
+  'Depth of the model. By default that of the task, 7 for digits and 28 for'
+  ' cifar10, say, or 9 for --model=resnet.',
+  lower_bound=1,
+)
+MODEL_WIDTH = flags.DEFINE_integer(
+  'model_width',
+  None,
+  'Width of the WideResNet. By default that of the task: 2, but 8 for cifar100.'
+  ' A ResNet has none.',
+  lower_bound=1,
+)
+NORMALIZATION = flags.DEFINE_enum(
+  'normalization',
+  'static_batch',
+  ['group', 'static_batch'],
+  "The paper's static batch normalisation, or group normalisation, which needs"
+  ' no statistics of batches.',
+)

@@ -1,0 +1,50 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an experiment would do, without doing it."""
+
+import math
+
+import numpy as np
+
+from launch import experiment as experiment_lib
+from launch import settings as settings_lib
+from launch import training_flags
+
+
+def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
+  """Says what would be run: sizes, steps, parameters, flags."""
+  settings = experiment.settings
+  sizes = experiment.clients.num_images
+  return {
+    'labelled_images': len(experiment.data.labelled.labels),
+    'unlabelled_images': len(experiment.data.unlabelled.labels),
+    'unlabelled_images_at_clients': sum(sizes),
+    'test_images': len(experiment.data.test.labels),
+    'clients': len(sizes),
+    'clients_per_round': settings.clients_per_round,
+    'images_per_client': {'least': min(sizes), 'most': max(sizes)},
+    'server_steps_per_round': count_steps(
+      settings.num_labeled,
+      settings.server_batch_size,
+      training_flags.SERVER_EPOCHS.value,
+    ),
+    'steps_of_a_client_per_round_at_most': count_steps(
+      max(sizes),
+      training_flags.CLIENT_BATCH_SIZE.value,
+      training_flags.CLIENT_EPOCHS.value,
+    ),
+    'trainable_parameters': sum(
+      int(np.prod(weight.shape))
+      for weight in experiment.model.trainable_weights
+    ),
+    'flags': settings_lib.all_flags(experiment.system, settings),
+  }
+
+
+def count_steps(num_images: int, batch_size: int, num_epochs: float) -> int:
+  """Returns the steps of some epochs, as `training_loop.train` takes them."""
+  num_batches = math.ceil(num_images / batch_size)
+  if num_epochs < 1:
+    return math.ceil(num_epochs * num_batches)
+  return math.ceil(num_epochs) * num_batches

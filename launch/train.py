@@ -1,0 +1,38 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the training programs do once their flags are parsed."""
+
+import json
+
+from launch import experiment as experiment_lib
+from launch import plan
+from launch import run_flags
+from launch import settings as settings_lib
+from launch import systems
+from tff_semifl import runtime
+
+
+def train(system: systems.System) -> None:
+  """Trains as the flags say, or says what would be trained.
+
+  Args:
+    system: What to train.
+  """
+  settings = settings_lib.resolve(system)
+  experiment = experiment_lib.create_experiment(system, settings)
+  if run_flags.DRY_RUN.value:
+    print(json.dumps(plan.describe(experiment), indent=2))
+    return
+  folder = experiment_lib.open_folder(system, settings)
+  with runtime.simulation_context(
+    run_flags.RUNTIME.value,
+    max_concurrent_clients=run_flags.MAX_CONCURRENT_CLIENTS.value,
+  ):
+    final = experiment_lib.run(experiment, folder)
+  print(
+    f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
+    f' {final.best_accuracy:.1%}'
+  )
+  print(f'metrics: {folder.metrics_path}')
+  print(f'SavedModel: {folder.export_path}')

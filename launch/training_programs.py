@@ -1,0 +1,116 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The training program of an experiment: process, data and evaluations."""
+
+import numpy as np
+import tensorflow as tf
+
+from launch import federated_data
+from launch import settings as settings_lib
+from launch import systems
+from launch import training_flags
+from tasks import image_task
+from tff_semifl import optimizers
+from tff_semifl.algorithms import evaluation
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.models import functional
+from tff_semifl.programs import training
+from tff_semifl.work import federated_batch_norm_statistics
+from tff_semifl.work import pooled_batch_norm_statistics
+
+_EVALUATION_BATCH_SIZE = 500
+
+
+def create_training_program(
+  system: systems.System,
+  settings: settings_lib.Settings,
+  task: image_task.ImageTask,
+  model: tf.keras.Model,
+  data: federated_data.FederatedData,
+  clients: pipelines.ClientPopulation,
+) -> training.TrainingProgram:
+  """Puts together what is to be run.
+
+  Args:
+    system: What is to be trained.
+    settings: The flags.
+    task: What is learned.
+    model: The model, with initial weights.
+    data: Who has which images.
+    clients: The clients.
+  """
+  classifier = functional.from_keras(model)
+  pseudo_label_evaluation = None
+  truth_is_known = np.all(data.unlabelled.labels != sources.UNKNOWN_LABEL)
+  if system.measures_pseudo_labels() and truth_is_known:
+    pseudo_label_evaluation = evaluation.build_pseudo_label_evaluation(
+      classifier,
+      weak_augmentation=task.weak_augmentation,
+      confidence_threshold=training_flags.CONFIDENCE_THRESHOLD.value,
+    )
+  return training.TrainingProgram(
+    process=system.build_process(classifier, _hyperparameters(settings), task),
+    evaluation=evaluation.build_evaluation(classifier),
+    pseudo_label_evaluation=pseudo_label_evaluation,
+    server_dataset=pipelines.labelled_dataset(data.labelled),
+    clients=clients,
+    test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
+    total_rounds=training_flags.TOTAL_ROUNDS.value,
+    statistics=_create_statistics_pass(settings, classifier, data, clients),
+  )
+
+
+def _hyperparameters(
+  settings: settings_lib.Settings,
+) -> hyperparameters_lib.Hyperparameters:
+  flags = training_flags
+  return hyperparameters_lib.Hyperparameters(
+    total_rounds=flags.TOTAL_ROUNDS.value,
+    server_batch_size=settings.server_batch_size,
+    seed=settings.seed,
+    client_epochs=flags.CLIENT_EPOCHS.value,
+    server_epochs=flags.SERVER_EPOCHS.value,
+    client_batch_size=flags.CLIENT_BATCH_SIZE.value,
+    confidence_threshold=flags.CONFIDENCE_THRESHOLD.value,
+    learning_rate=flags.LEARNING_RATE.value,
+    optimizer=optimizers.build_nesterov_sgd(
+      momentum=flags.MOMENTUM.value,
+      weight_decay=flags.WEIGHT_DECAY.value,
+      clip_norm=flags.CLIP_NORM.value,
+    ),
+    global_momentum=flags.GLOBAL_MOMENTUM.value,
+    keep_server_momentum=flags.KEEP_SERVER_MOMENTUM.value,
+    keep_client_momentum=flags.KEEP_CLIENT_MOMENTUM.value,
+    server_statistics=settings.batch_norm_statistics == 'server',
+  )
+
+
+def _create_statistics_pass(
+  settings: settings_lib.Settings,
+  classifier: functional.ImageClassifier,
+  data: federated_data.FederatedData,
+  clients: pipelines.ClientPopulation,
+) -> training.StatisticsPass | None:
+  """Returns what computes statistics that need more than a cohort's images."""
+  if settings.batch_norm_statistics == 'federated':
+    return training.StatisticsPass(
+      federated_batch_norm_statistics.build_federated_batch_norm_statistics(
+        classifier
+      ),
+      clients.all_datasets(),
+    )
+  if settings.batch_norm_statistics == 'pooled':
+    by_class = np.argsort(data.labelled.labels, kind='stable')
+    return training.StatisticsPass(
+      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        classifier
+      ),
+      # Images that no client was given are among them too.
+      tf.data.Dataset.from_tensors(data.labelled.images[by_class]).concatenate(
+        tf.data.Dataset.from_tensors(data.unlabelled.images)
+      ),
+    )
+  return None

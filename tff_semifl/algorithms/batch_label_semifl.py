@@ -1,0 +1,43 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""SemiFL with labels made batch by batch, an ablation (Table 2, row 3; D.4).
+
+Alternate training as in SemiFL, but each client labels its images as FixMatch
+does: batch by batch, with the model that it is training at that moment.
+"""
+
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import alternate_training
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+from tff_semifl.work import batch_label_client_work
+
+
+def build_batch_label_semifl(
+  classifier: functional.ImageClassifier,
+  hyperparameters: hyperparameters_lib.Hyperparameters,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
+) -> tff.templates.IterativeProcess:
+  """Builds it; arguments are those of `build_semifl`, there is no mixup."""
+  return alternate_training.build_alternate_training(
+    classifier,
+    batch_label_client_work.build_batch_label_client_work(
+      classifier,
+      weak_augmentation=weak_augmentation,
+      strong_augmentation=strong_augmentation,
+      optimizer=hyperparameters.optimizer,
+      num_epochs=hyperparameters.client_epochs,
+      batch_size=hyperparameters.client_batch_size,
+      confidence_threshold=hyperparameters.confidence_threshold,
+      keep_optimizer_state=hyperparameters.keep_client_momentum,
+    ),
+    hyperparameters,
+    weak_augmentation=weak_augmentation,
+    aggregator=aggregator,
+  )

@@ -1,0 +1,90 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keeps what clients keep from turn to turn, in files.
+
+A client's state is as large as a model, and of many clients only a few work in
+a round: the states are read when they are needed, and written when they have
+changed. To resume from any checkpoint, a few versions of each are kept.
+"""
+
+from collections.abc import Sequence
+import os
+import pathlib
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+class ClientStates:
+  """The states of all clients: `<folder>/<client>/<round>.npz`."""
+
+  def __init__(
+    self, folder: pathlib.Path, initialize: tff.Computation, *, num_kept: int
+  ):
+    """Initialises the store; nothing is read or written yet.
+
+    Args:
+      folder: Where the files are, or will be.
+      initialize: ( -> C), the state of a client before its first turn.
+      num_kept: How many of the last rounds must be possible to go back to.
+    """
+    self._folder = folder
+    self._initialize = initialize
+    self._num_kept = num_kept
+    self._initial = None
+
+  def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
+    """Returns the states that clients bring to a round."""
+    if self._initial is None:
+      self._initial = self._initialize()
+    return [self._load_one(client, round_num) for client in clients]
+
+  def save(
+    self, clients: Sequence[int], states: Sequence[Any], round_num: int
+  ) -> None:
+    """Keeps the states with which clients left a round.
+
+    Each is in place as a whole or not at all, and replaces what an earlier run
+    of the same round left.
+
+    Args:
+      clients: Numbers of the clients.
+      states: Their states, in the same order.
+      round_num: The round.
+    """
+    for client, state in zip(clients, states, strict=True):
+      path = self._path(client, round_num)
+      path.parent.mkdir(parents=True, exist_ok=True)
+      temporary = path.with_suffix('.temporary')
+      with temporary.open('wb') as file:
+        np.savez(file, *map(np.asarray, tf.nest.flatten(state)))
+        file.flush()
+        os.fsync(file.fileno())
+      temporary.rename(path)
+      self._remove_old(client, round_num)
+
+  def _load_one(self, client: int, round_num: int) -> Any:
+    earlier = [n for n in self._rounds(client) if n < round_num]
+    if not earlier:
+      return self._initial
+    with np.load(self._path(client, max(earlier))) as arrays:
+      # `savez` names its positional arrays so.
+      flat = [arrays[f'arr_{index}'] for index in range(len(arrays.files))]
+    return tf.nest.pack_sequence_as(self._initial, flat)
+
+  def _remove_old(self, client: int, round_num: int) -> None:
+    """Removes what no checkpoint that is kept can need any more."""
+    oldest = round_num - self._num_kept
+    before = [n for n in self._rounds(client) if n <= oldest]
+    for old in sorted(before)[:-1]:
+      self._path(client, old).unlink()
+
+  def _rounds(self, client: int) -> list[int]:
+    folder = self._path(client, 0).parent
+    return [int(path.stem) for path in folder.glob('*.npz')]
+
+  def _path(self, client: int, round_num: int) -> pathlib.Path:
+    return self._folder / str(client) / f'{round_num}.npz'

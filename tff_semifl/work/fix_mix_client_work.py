@@ -1,0 +1,179 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a client does in a round of SemiFL: label once, then fix and mix.
+
+SemiFL (NeurIPS 2022), section 3.3 and Algorithm 1, A.6 to A.11: the images
+that the received model is sure of make the fix data set, of which strong views
+are trained on; just as many images drawn from all of the client's, sure or
+not, make the mix data set, with which the fix images are mixed.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import losses
+from tff_semifl import pseudo_labels
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import mixup
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+
+
+def build_fix_mix_client_work(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+  confidence_threshold: float,
+  mixup_concentration: float,
+  mix_loss_weight: float,
+  soft_labels: bool = False,
+  mix_once_per_round: bool = False,
+  mix_before_augmentation: bool = False,
+  keep_optimizer_state: bool = False,
+) -> tff.learning.templates.ClientWorkProcess:
+  """Builds the client work of SemiFL, of the type of `build_client_work`.
+
+  A client that has no confident image has no update to report (A.11).
+
+  Args:
+    classifier: The model.
+    weak_augmentation: For pseudo-labels and for mixing.
+    strong_augmentation: For the fix loss.
+    optimizer: Takes a step a batch, with the round's learning rate.
+    num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
+    batch_size: Images in a step; the last of an epoch may have fewer.
+    confidence_threshold: In (0, 1], tau in the paper; inclusive.
+    mixup_concentration: Both parameters of the Beta distribution, a in the
+      paper.
+    mix_loss_weight: Factor on the mix loss, lambda in the paper. 0 gives
+      training on the fix data set alone.
+    soft_labels: Whether to train on the probabilities of all classes, as the
+      paper's formulas have it, instead of the most probable class (D12).
+    mix_once_per_round: Whether all epochs mix with the same images, as in the
+      paper, instead of each with a new draw (D13).
+    mix_before_augmentation: Whether raw images are mixed and the mixture
+      augmented, as in the paper, instead of two weak views mixed (D14).
+    keep_optimizer_state: As in `build_client_work` (D5).
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    images, client_id = data['image'], data['client_id']
+    num_images = tf.shape(images)[0]
+    labels = pseudo_labelling.label_images(
+      classifier,
+      weights,
+      images,
+      context=context,
+      client_id=client_id,
+      weak_augmentation=weak_augmentation,
+    )
+    targets = labels.probabilities if soft_labels else labels.labels
+    confident = tf.where(
+      pseudo_labels.is_confident(labels, confidence_threshold)
+    )[:, 0]
+    num_confident = tf.shape(confident)[0]
+
+    def seed(purpose: random_seeds.Purpose, *keys: tf.Tensor) -> tf.Tensor:
+      return random_seeds.stateless_seed(
+        context.seed, purpose, context.round_num, client_id, *keys
+      )
+
+    def epoch_data(epoch: tf.Tensor):
+      purpose = random_seeds.Purpose
+      fix = tf.random.experimental.stateless_shuffle(
+        confident, seed(purpose.FIX_ORDER, epoch)
+      )
+      # With replacement, from all images.
+      mix = tf.random.stateless_uniform(
+        [num_confident],
+        seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),
+        minval=0,
+        maxval=tf.maximum(num_images, 1),
+        dtype=tf.int32,
+      )
+      fix_images, mix_images = tf.gather(images, fix), tf.gather(images, mix)
+      strong = strong_augmentation(fix_images, seed(purpose.STRONG_VIEW, epoch))
+      if not mix_before_augmentation:
+        fix_images = weak_augmentation(
+          fix_images, seed(purpose.WEAK_VIEW, epoch)
+        )
+        mix_images = weak_augmentation(
+          mix_images, seed(purpose.MIX_VIEW, epoch)
+        )
+      return (
+        strong,
+        fix_images,
+        mix_images,
+        tf.gather(targets, fix),
+        tf.gather(targets, mix),
+        tf.gather(labels.labels, fix),
+      )
+
+    def loss(trainable, batch, epoch, batch_num):
+      *views, fix_targets, mix_targets, fix_labels = batch
+      strong, fix, mix = (tf.cast(view, tf.float32) for view in views)
+      model_weights = functional.ModelWeights(trainable, weights.non_trainable)
+      # Two passes, each normalised by the statistics of its own batch (A.8).
+      strong_logits = classifier.train_logits(model_weights, strong)
+      fix_loss = losses.cross_entropy(strong_logits, fix_targets)
+      coefficient = mixup.sample_coefficient(
+        seed(random_seeds.Purpose.MIXUP_COEFFICIENT, epoch, batch_num),
+        concentration=mixup_concentration,
+      )
+      mixture = mixup.mix(fix, mix, coefficient)
+      if mix_before_augmentation:
+        mixture = weak_augmentation(
+          mixture, seed(random_seeds.Purpose.WEAK_VIEW, epoch, batch_num)
+        )
+      mix_loss = losses.mix_loss(
+        classifier.train_logits(model_weights, mixture),
+        fix_targets,
+        mix_targets,
+        coefficient,
+      )
+      return training_loop.BatchOutput(
+        fix_loss + mix_loss_weight * mix_loss,
+        # The authors' logs compare a weak view, at the cost of one more pass
+        # (A.14).
+        training_loop.count_correct(strong_logits, fix_labels),
+      )
+
+    training = training_loop.train(
+      weights.trainable,
+      optimizer_state,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=epoch_data,
+      loss_fn=loss,
+    )
+    return client_work.LocalTraining(
+      training,
+      num_labelled=num_images,
+      num_confident=num_confident,
+      participates=num_confident > 0,
+    )
+
+  return client_work.build_client_work(
+    classifier,
+    train,
+    optimizer=optimizer,
+    keep_optimizer_state=keep_optimizer_state,
+  )

@@ -1,0 +1,93 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Statistics for static batch normalisation as SemiFL's authors compute them.
+
+The procedure of the code behind the tables of SemiFL (NeurIPS 2022), where it
+differs from appendix B (D8, D9, D10). It puts the images of the server and of
+all clients into one place: a simulation may do so, a federation could not.
+"""
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.models import functional
+from tff_semifl.work import batch_norm_statistics
+
+
+def build_pooled_batch_norm_statistics(
+  classifier: functional.ImageClassifier,
+) -> tff.Computation:
+  """Builds the statistics of images that a single place sees (D9, "central").
+
+  For numbers that are to be compared with those of the tables, not for
+  clients whose images are their own. The tables' order of images is the
+  server's, class by class, then those of all clients in the order of the data
+  set (D10).
+
+  Batches are of 250 images across the boundaries of chunks, of clients and of
+  classes. The statistics are plain means over batches, of batch means and of
+  unbiased batch variances (D8): the last batch counts as much as a full one,
+  and differences between batches count for nothing. Where batches are of one
+  class each, as labelled images in their order are, the variance is therefore
+  too small, in the extreme nought. Appendix B's formula, which the other two
+  builders use, has no such gap. With a single batch both are the same.
+
+  Args:
+    classifier: A model with static batch normalisation.
+
+  Returns:
+    A computation with W for model weights and chunks of bare images, H by W
+    with C channels:
+
+        (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER)
+
+    Without any image it returns the weights as they are.
+
+  Raises:
+    ValueError: If the model has no static batch normalisation.
+  """
+  batch_norm_statistics.check_has_statistics(classifier)
+  data_type = tff.SequenceType(
+    tff.TensorType(np.uint8, (None, *classifier.image_shape))
+  )
+
+  @tff.tensorflow.computation(classifier.weights_type, data_type)
+  def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    return batch_norm_statistics.replace_statistics(
+      weights,
+      batch_norm_statistics.fold_batches(
+        classifier, weights, dataset, average_batches
+      ),
+    )
+
+  return batch_norm_statistics.place_at_server(compute)
+
+
+def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
+  """Adds a batch to a plain mean over batches (D8).
+
+  Args:
+    total: float32 [3, channels]: the number of batches so far, the mean of
+      their means and that of their unbiased variances.
+    moments: float32 [3, channels] of another batch: count, mean, sum of
+      squared deviations.
+
+  Returns:
+    The new total.
+  """
+  num_batches, *averages = tf.unstack(total)
+  _, *statistics = tf.unstack(
+    batch_norm_statistics.unbiased_statistics(moments)
+  )
+  num_batches += 1.0
+  return tf.stack(
+    [
+      num_batches,
+      *(
+        average + (statistic - average) / num_batches
+        for average, statistic in zip(averages, statistics, strict=True)
+      ),
+    ]
+  )
