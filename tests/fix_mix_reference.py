@@ -25,6 +25,7 @@ class ClientRound(NamedTuple):
     num_correct: Strong views of them that got their pseudo-label.
     num_examples: Number of those examples.
     num_confident: Size of the fix data set.
+    accumulator: Of the optimizer, for the client's next turn.
   """
 
   weights: list[np.ndarray]
@@ -32,6 +33,7 @@ class ClientRound(NamedTuple):
   num_correct: int
   num_examples: int
   num_confident: int
+  accumulator: list[np.ndarray]
 
 
 def train_client(
@@ -48,6 +50,10 @@ def train_client(
   mix_loss_weight: float,
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
+  soft_labels: bool = False,
+  mix_once_per_round: bool = False,
+  mix_before_augmentation: bool = False,
+  accumulator=None,
 ) -> ClientRound:
   """Labels and trains as Algorithm 1 says (A.6 to A.9)."""
   purpose = random_seeds.Purpose
@@ -64,8 +70,9 @@ def train_client(
     )
   )
   labels = probabilities.argmax(axis=1)
+  targets = probabilities if soft_labels else labels
   confident = np.flatnonzero(probabilities.max(axis=1) >= threshold)
-  sgd = linear_reference.NumpySGD(weights, learning_rate)
+  sgd = linear_reference.NumpySGD(weights, learning_rate, accumulator)
   loss_sum, num_correct, num_examples = 0.0, 0, 0
   for epoch in range(num_epochs):
     fix = tf.random.experimental.stateless_shuffle(
@@ -73,17 +80,20 @@ def train_client(
     ).numpy()
     mix = tf.random.stateless_uniform(
       [len(confident)],
-      stateless_seed(purpose.MIX_DRAW, epoch),
+      stateless_seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),
       minval=0,
       maxval=len(images),
       dtype=tf.int32,
     ).numpy()
     strong_views = view(strong, images[fix], purpose.STRONG_VIEW, epoch)
-    weak_views = view(weak, images[fix], purpose.WEAK_VIEW, epoch)
-    mix_views = view(weak, images[mix], purpose.MIX_VIEW, epoch)
+    weak_views, mix_views = images[fix], images[mix]
+    if not mix_before_augmentation:
+      weak_views = view(weak, weak_views, purpose.WEAK_VIEW, epoch)
+      mix_views = view(weak, mix_views, purpose.MIX_VIEW, epoch)
     for batch_num, start in enumerate(range(0, len(fix), batch_size)):
       batch = slice(start, start + batch_size)
-      fix_labels, mix_labels = labels[fix[batch]], labels[mix[batch]]
+      fix_labels = labels[fix[batch]]
+      fix_targets, mix_targets = targets[fix[batch]], targets[mix[batch]]
       gamma = tf.random.stateless_gamma(
         [2],
         stateless_seed(purpose.MIXUP_COEFFICIENT, epoch, batch_num),
@@ -92,15 +102,22 @@ def train_client(
       share = gamma[0] / gamma.sum()
       mixed = share * weak_views[batch].astype(np.float64)
       mixed += (1 - share) * mix_views[batch]
+      if mix_before_augmentation:
+        mixed = view(weak, mixed, purpose.WEAK_VIEW, epoch, batch_num)
       strong_logits = linear_reference.logits(sgd.weights, strong_views[batch])
       num_correct += np.sum(strong_logits.argmax(axis=1) == fix_labels)
       loss = sgd.step(
-        (1.0, strong_views[batch], fix_labels),
-        (mix_loss_weight * share, mixed, fix_labels),
-        (mix_loss_weight * (1 - share), mixed, mix_labels),
+        (1.0, strong_views[batch], fix_targets),
+        (mix_loss_weight * share, mixed, fix_targets),
+        (mix_loss_weight * (1 - share), mixed, mix_targets),
       )
       loss_sum += loss * len(fix_labels)
       num_examples += len(fix_labels)
   return ClientRound(
-    sgd.weights, loss_sum, num_correct, num_examples, len(confident)
+    sgd.weights,
+    loss_sum,
+    num_correct,
+    num_examples,
+    len(confident),
+    sgd.accumulator,
   )

@@ -64,6 +64,12 @@ def inverted(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   return 255 - shifted(images, seed)
 
 
+def mirrored(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """An augmentation for any dtype: mirrors some images, as the draw has it."""
+  mirror = tf.random.stateless_uniform([tf.shape(images)[0], 1, 1, 1], seed)
+  return tf.where(mirror < 0.5, tf.reverse(images, [2]), images)
+
+
 def client_dataset(client_id: int, images: np.ndarray) -> tf.data.Dataset:
   """Returns one chunk of `pipelines.client_type`."""
   return tf.data.Dataset.from_tensors(
@@ -94,27 +100,29 @@ def softmax(values: np.ndarray) -> np.ndarray:
 class NumpySGD:
   """Clip to norm 1, decay, Nesterov; one instance is one optimizer state."""
 
-  def __init__(self, weights, learning_rate: float):
-    """Starts from weights and a buffer of zeros."""
+  def __init__(self, weights, learning_rate: float, accumulator=None):
+    """Starts from weights, and a buffer of zeros unless one is given."""
     self.weights = [np.asarray(array, np.float64) for array in weights]
-    self.accumulator = [np.zeros_like(array) for array in self.weights]
+    self.accumulator = accumulator or [
+      np.zeros_like(array) for array in self.weights
+    ]
     self.learning_rate = learning_rate
 
   def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
     """Takes a step on a sum of losses, and returns that sum.
 
     Args:
-      *terms: Factor, images and labels of each mean cross-entropy.
+      *terms: Factor, images and labels of each mean cross-entropy; labels are
+        classes, or a row of probabilities each.
     """
     loss = 0.0
     gradients = [np.zeros_like(array) for array in self.weights]
     for factor, images, labels in terms:
       probabilities = softmax(logits(self.weights, images))
-      loss -= factor * np.mean(
-        np.log(probabilities[np.arange(len(labels)), labels])
-      )
-      # d(mean cross-entropy)/d(logits) = (p - onehot) / batch.
-      errors = (probabilities - np.eye(NUM_CLASSES)[labels]) / len(labels)
+      targets = labels if labels.ndim == 2 else np.eye(NUM_CLASSES)[labels]
+      loss -= factor * np.mean(np.sum(targets * np.log(probabilities), axis=1))
+      # d(mean cross-entropy)/d(logits) = (p - targets) / batch.
+      errors = (probabilities - targets) / len(labels)
       pixels = images.reshape(len(images), -1).astype(np.float64) / 255
       gradients[0] += factor * pixels.T @ errors
       gradients[1] += factor * errors.sum(axis=0)

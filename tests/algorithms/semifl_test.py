@@ -3,6 +3,8 @@
 
 """Tests of SemiFL as a whole: types, whole rounds in NumPy, both runtimes."""
 
+import dataclasses
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -11,63 +13,24 @@ import tensorflow_federated as tff
 
 from tests import fix_mix_reference
 from tests import linear_reference
-from tff_semifl import random_seeds
+from tests.algorithms import linear_problem
 from tff_semifl import runtime
 from tff_semifl.algorithms import alternating
-from tff_semifl.algorithms import hyperparameters
 from tff_semifl.algorithms import semifl
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
-_SEED = 11
-_TOTAL_ROUNDS = 10
-_LEARNING_RATE = 0.3
-# Some images of each client are above it, some below.
-_THRESHOLD = 0.4
+_SEED = linear_problem.SEED
+_THRESHOLD = linear_problem.THRESHOLD
 
 
 def _build(**overrides):
-  arguments = {
-    'total_rounds': _TOTAL_ROUNDS,
-    'server_batch_size': 2,
-    'seed': _SEED,
-    'client_epochs': 2,
-    'server_epochs': 2,
-    'client_batch_size': 3,
-    'confidence_threshold': _THRESHOLD,
-    'learning_rate': _LEARNING_RATE,
-  }
   return semifl.build_semifl(
     linear_reference.create_classifier(),
-    hyperparameters.Hyperparameters(**(arguments | overrides)),
+    dataclasses.replace(linear_problem.HYPERPARAMETERS, **overrides),
     weak_augmentation=linear_reference.unchanged,
     strong_augmentation=linear_reference.unchanged,
   )
-
-
-def _learning_rate(round_num):
-  return _LEARNING_RATE * (1 + np.cos(np.pi * (round_num - 1) / 10)) / 2
-
-
-class _Problem:
-  """Five labelled images and three clients with four to six each."""
-
-  def __init__(self):
-    self.images = linear_reference.create_images(5, seed=1)
-    self.labels = np.array([0, 1, 2, 1, 0])
-    self.server_data = linear_reference.labelled_dataset(
-      self.images, self.labels
-    )
-    self.clients = [
-      (client_id, linear_reference.create_images(4 + client_id, seed=client_id))
-      for client_id in range(3)
-    ]
-
-  def client_data(self, client_ids):
-    return [
-      linear_reference.client_dataset(*self.clients[client_id])
-      for client_id in client_ids
-    ]
 
 
 class ComputationTest(absltest.TestCase):
@@ -115,26 +78,14 @@ class RoundTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enterContext(runtime.simulation_context())
-    self.problem = _Problem()
-
-  def _train_server(self, sgd, round_num):
-    sgd.learning_rate = _learning_rate(max(round_num, 1))
-    for epoch in range(2):
-      seed = random_seeds.stateless_seed(
-        _SEED, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
-      )
-      order = tf.random.experimental.stateless_shuffle(
-        tf.range(5), seed
-      ).numpy()
-      for batch in (order[:2], order[2:4], order[4:]):
-        sgd.step((1.0, self.problem.images[batch], self.problem.labels[batch]))
+    self.problem = linear_problem.LinearProblem()
 
   def test_three_rounds_equal_numpy(self):
     """Round 0 without clients (D1), then two cohorts; momentum 0.5 (D15)."""
     process = _build()
     state = process.initialize()
     sgd = linear_reference.NumpySGD(
-      state.global_model_weights.trainable, _LEARNING_RATE
+      state.global_model_weights.trainable, linear_problem.learning_rate(1)
     )
     velocity = [np.zeros_like(array) for array in sgd.weights]
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
@@ -149,7 +100,7 @@ class RoundTest(parameterized.TestCase):
           client_id=client_id,
           round_num=round_num,
           seed=_SEED,
-          learning_rate=_learning_rate(round_num),
+          learning_rate=linear_problem.learning_rate(round_num),
           num_epochs=2,
           batch_size=3,
           threshold=_THRESHOLD,
@@ -159,19 +110,10 @@ class RoundTest(parameterized.TestCase):
       ]
       counting = [r for r in rounds if r.num_confident]
       if counting:
-        # The plain mean (A.12), whatever the clients' sizes.
-        means = [
-          np.mean(arrays, axis=0)
-          for arrays in zip(*[r.weights for r in counting], strict=True)
-        ]
-        velocity = [
-          0.5 * v + (w - mean)
-          for v, w, mean in zip(velocity, sgd.weights, means, strict=True)
-        ]
-        sgd.weights = [
-          w - v for w, v in zip(sgd.weights, velocity, strict=True)
-        ]
-      self._train_server(sgd, round_num)
+        sgd.weights, velocity = linear_problem.apply_mean(
+          sgd.weights, velocity, [r.weights for r in counting]
+        )
+      self.problem.train_server(sgd, round_num)
       for found, expected in zip(
         state.global_model_weights.trainable, sgd.weights, strict=True
       ):
@@ -186,7 +128,7 @@ class RoundTest(parameterized.TestCase):
       )
       self.assertAlmostEqual(
         output.metrics['learning_rate'],
-        _learning_rate(max(round_num, 1)),
+        linear_problem.learning_rate(round_num),
         places=6,
       )
       self.assertEqual(state.round_num, round_num + 1)
@@ -216,9 +158,9 @@ class RoundTest(parameterized.TestCase):
       state, self.problem.server_data, self.problem.client_data(cohort)
     )
     sgd = linear_reference.NumpySGD(
-      state.global_model_weights.trainable, _LEARNING_RATE
+      state.global_model_weights.trainable, linear_problem.learning_rate(1)
     )
-    self._train_server(sgd, round_num)
+    self.problem.train_server(sgd, round_num)
     for found, expected in zip(
       output.state.global_model_weights.trainable, sgd.weights, strict=True
     ):
@@ -241,11 +183,7 @@ class RoundTest(parameterized.TestCase):
     )
     process = semifl.build_semifl(
       classifier,
-      hyperparameters.Hyperparameters(
-        total_rounds=_TOTAL_ROUNDS,
-        server_batch_size=2,
-        learning_rate=_LEARNING_RATE,
-      ),
+      linear_problem.HYPERPARAMETERS,
       weak_augmentation=linear_reference.unchanged,
       strong_augmentation=linear_reference.unchanged,
     )
@@ -324,10 +262,51 @@ class RoundTest(parameterized.TestCase):
     )
     self.assertEqual(restored.round_num, 2)
 
+  def test_server_momentum_that_starts_afresh(self):
+    """D5, the code of the paper's time."""
+    process = _build(keep_server_momentum=False)
+    state = process.initialize()
+    weights = state.global_model_weights.trainable
+    for round_num in range(2):
+      state = process.next(state, self.problem.server_data, []).state
+      sgd = linear_reference.NumpySGD(weights, 0.0)
+      self.problem.train_server(sgd, round_num)
+      weights = sgd.weights
+      for found, expected in zip(
+        state.global_model_weights.trainable, weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+  def test_statistics_are_left_to_others_if_asked(self):
+    classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input(linear_reference.IMAGE_SHAPE),
+          static_batch_norm.StaticBatchNormalization(),
+          tf.keras.layers.Flatten(),
+          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+        ]
+      )
+    )
+    process = semifl.build_semifl(
+      classifier,
+      dataclasses.replace(
+        linear_problem.HYPERPARAMETERS, server_statistics=False
+      ),
+      weak_augmentation=linear_reference.unchanged,
+      strong_augmentation=linear_reference.unchanged,
+    )
+    state = process.next(
+      process.initialize(), self.problem.server_data, []
+    ).state
+    mean, variance = state.global_model_weights.non_trainable
+    np.testing.assert_array_equal(mean, [0.0])
+    np.testing.assert_array_equal(variance, [1.0])
+
 
 class RuntimeTest(absltest.TestCase):
   def test_both_runtimes_give_the_same_numbers(self):
-    problem = _Problem()
+    problem = linear_problem.LinearProblem()
     process = _build()
     states = {}
     for kind in ('in_process', 'native'):

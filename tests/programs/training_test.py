@@ -5,9 +5,11 @@
 
 import asyncio
 import csv
+import dataclasses
 import pathlib
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -15,11 +17,16 @@ import tensorflow_federated as tff
 from tests import linear_reference
 from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import hyperparameters
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import semifl
+from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+from tff_semifl.programs import client_states
 from tff_semifl.programs import training
+from tff_semifl.work import federated_batch_norm_statistics
 
 _COLUMNS = [
   'round',
@@ -40,23 +47,23 @@ _COLUMNS = [
 ]
 
 
-def _create_program(total_rounds, learning_rate=0.3):
+def _create_program(total_rounds, classifier=None, **hyperparameters):
   """Four clients with six images each, two of them in each round."""
-  classifier = linear_reference.create_classifier()
+  classifier = classifier or linear_reference.create_classifier()
   labels = (np.arange(30) % 3).astype(np.int32)
   data = sources.LabelledImages(linear_reference.create_images(30), labels)
   threshold = 0.37
   return training.TrainingProgram(
     process=semifl.build_semifl(
       classifier,
-      hyperparameters.Hyperparameters(
+      hyperparameters_lib.Hyperparameters(
         # The schedule is that of the whole run, however far it is taken.
         total_rounds=4,
         server_batch_size=2,
         client_epochs=1,
         server_epochs=1,
         confidence_threshold=threshold,
-        learning_rate=learning_rate,
+        **({'learning_rate': 0.3} | hyperparameters),
       ),
       weak_augmentation=linear_reference.unchanged,
       strong_augmentation=linear_reference.unchanged,
@@ -79,7 +86,7 @@ def _create_program(total_rounds, learning_rate=0.3):
   )
 
 
-class TrainingTest(absltest.TestCase):
+class TrainingTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enterContext(runtime.simulation_context())
@@ -87,15 +94,24 @@ class TrainingTest(absltest.TestCase):
   def _train(
     self, folder, total_rounds, on_round=lambda *_: None, program=None
   ):
+    program = program or _create_program(total_rounds)
+    states = None
+    if isinstance(program.process, stateful_process.StatefulProcess):
+      states = client_states.ClientStates(
+        pathlib.Path(folder, 'client_states'),
+        program.process.initialize_client_state,
+        num_kept=3,
+      )
     return asyncio.run(
       training.train(
-        program or _create_program(total_rounds),
+        program,
         state_manager=tff.program.FileProgramStateManager(f'{folder}/states'),
         metrics_manager=tff.program.CSVFileReleaseManager(
           f'{folder}/metrics.csv',
           save_mode=tff.program.CSVSaveMode.WRITE,
           key_fieldname='round',
         ),
+        client_states=states,
         on_start=lambda _: None,
         on_round=on_round,
       )
@@ -133,13 +149,25 @@ class TrainingTest(absltest.TestCase):
     )
     self.assertGreater(max(float(r['client/label_ratio']) for r in rows), 0)
 
-  def test_resumed_run_equals_one_that_ran_through(self):
+  @parameterized.named_parameters(
+    ('stateless', {}),
+    # D5: what clients keep is resumed too.
+    ('stateful', {'keep_client_momentum': True}),
+  )
+  def test_resumed_run_equals_one_that_ran_through(self, hyperparameters):
     whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
-    expected = self._train(whole, 4)
-    self._train(cut, 1)
+    expected = self._train(
+      whole, 4, program=_create_program(4, **hyperparameters)
+    )
+    self._train(cut, 2, program=_create_program(2, **hyperparameters))
     rounds = []
-    found = self._train(cut, 4, on_round=lambda n, _: rounds.append(n))
-    self.assertEqual(rounds, [2, 3, 4])
+    found = self._train(
+      cut,
+      4,
+      on_round=lambda n, _: rounds.append(n),
+      program=_create_program(4, **hyperparameters),
+    )
+    self.assertEqual(rounds, [3, 4])
     for a, b in zip(
       tf.nest.flatten(expected), tf.nest.flatten(found), strict=True
     ):
@@ -159,6 +187,45 @@ class TrainingTest(absltest.TestCase):
     self.assertEqual(
       [row['round'] for row in self._read_metrics(folder)], list('0123')
     )
+
+  def test_momentum_that_clients_keep_makes_a_difference(self):
+    results = [
+      self._train(
+        self.create_tempdir().full_path,
+        4,
+        program=_create_program(4, keep_client_momentum=keeps),
+      ).state.global_model_weights.trainable[0]
+      for keeps in (False, True)
+    ]
+    self.assertGreater(np.abs(results[0] - results[1]).max(), 1e-4)
+
+  def test_statistics_are_computed_after_each_round(self):
+    classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input(linear_reference.IMAGE_SHAPE),
+          static_batch_norm.StaticBatchNormalization(),
+          tf.keras.layers.Flatten(),
+          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+        ]
+      )
+    )
+    program = _create_program(1, classifier, server_statistics=False)
+    program = dataclasses.replace(
+      program,
+      statistics=training.StatisticsPass(
+        federated_batch_norm_statistics.build_federated_batch_norm_statistics(
+          classifier
+        ),
+        program.clients.all_datasets(),
+      ),
+    )
+    final = self._train(self.create_tempdir().full_path, 1, program=program)
+    # Of all clients, whoever took part: images 6 to 29, all but the server's.
+    pixels = linear_reference.create_images(30)[6:].astype(np.float64)
+    mean, variance = final.state.global_model_weights.non_trainable
+    np.testing.assert_allclose(mean, [pixels.mean()], rtol=1e-5)
+    np.testing.assert_allclose(variance, [pixels.var(ddof=1)], rtol=1e-5)
 
   def test_finished_run_has_nothing_left_to_do(self):
     folder = self.create_tempdir().full_path

@@ -28,6 +28,7 @@ def _build(
   batch_size=2,
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
+  **options,
 ):
   return fix_mix_client_work.build_fix_mix_client_work(
     linear_reference.create_classifier(),
@@ -39,6 +40,7 @@ def _build(
     confidence_threshold=threshold,
     mixup_concentration=0.75,
     mix_loss_weight=mix_loss_weight,
+    **options,
   )
 
 
@@ -54,6 +56,24 @@ class ComputationTest(absltest.TestCase):
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
       'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
       'accuracy=float32,label_ratio=float32,num_participating=float32>@SERVER>)',
+    )
+
+  def test_types_if_clients_keep_their_momentum(self):
+    """D5: states are placed at the clients they are of."""
+    process = _build(keep_optimizer_state=True)
+    state = '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>'
+    self.assertEqual(
+      process.initialize_client_state.type_signature.compact_representation(),
+      f'( -> {state})',
+    )
+    types = process.next.type_signature
+    self.assertEqual(
+      types.parameter[3].compact_representation(), f'{{{state}}}@CLIENTS'
+    )
+    self.assertEqual(
+      types.result.result.compact_representation(),
+      '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
+      f'client_state={state}>}}@CLIENTS',
     )
 
 
@@ -136,6 +156,114 @@ class ExecutionTest(parameterized.TestCase):
       metrics['label_ratio'], expected.num_confident / 7, places=6
     )
     self.assertEqual(metrics['num_participating'], 1.0)
+
+  @parameterized.named_parameters(
+    ('D12', {'soft_labels': True}),
+    ('D13', {'mix_once_per_round': True}),
+    ('D14', {'mix_before_augmentation': True}),
+    (
+      'all',
+      {
+        'soft_labels': True,
+        'mix_once_per_round': True,
+        'mix_before_augmentation': True,
+      },
+    ),
+  )
+  def test_options_equal_numpy_and_matter(self, options):
+    def train(**given):
+      process = _build(
+        threshold=self.threshold, weak=linear_reference.mirrored, **given
+      )
+      [result] = self._next(process, [(3, self.images)]).result
+      return result.update
+
+    expected = fix_mix_reference.train_client(
+      self.weights.trainable,
+      self.images,
+      client_id=3,
+      round_num=1,
+      seed=_SEED,
+      learning_rate=_LEARNING_RATE,
+      num_epochs=2,
+      batch_size=2,
+      threshold=self.threshold,
+      mix_loss_weight=1.0,
+      weak=linear_reference.mirrored,
+      **options,
+    )
+    update = train(**options)
+    for received, trained, found in zip(
+      self.weights.trainable, expected.weights, update, strict=True
+    ):
+      np.testing.assert_allclose(
+        found, received - trained, rtol=1e-4, atol=1e-6
+      )
+    self.assertGreater(np.abs(update[0] - train()[0]).max(), 1e-4)
+
+  def test_momentum_that_a_client_keeps_equals_numpy(self):
+    """D5: the second turn starts with the buffer of the first."""
+    process = _build(threshold=self.threshold, keep_optimizer_state=True)
+    client_state = process.initialize_client_state()
+    weights, accumulator = self.weights, None
+    for round_num in (2, 9):
+      output = process.next(
+        process.initialize(),
+        [(weights, round_context.RoundContext(_SEED, round_num, 0.1))],
+        [linear_reference.client_dataset(3, self.images)],
+        [client_state],
+      )
+      expected = fix_mix_reference.train_client(
+        weights.trainable,
+        self.images,
+        client_id=3,
+        round_num=round_num,
+        seed=_SEED,
+        learning_rate=0.1,
+        num_epochs=2,
+        batch_size=2,
+        threshold=self.threshold,
+        mix_loss_weight=1.0,
+        accumulator=accumulator,
+      )
+      [result] = output.result
+      client_state, accumulator = result.client_state, expected.accumulator
+      for found, wanted in zip(
+        client_state['accumulator'], accumulator, strict=True
+      ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+      for received, trained, update in zip(
+        weights.trainable, expected.weights, result.update, strict=True
+      ):
+        np.testing.assert_allclose(
+          update, received - trained, rtol=1e-4, atol=1e-6
+        )
+
+  def test_client_that_does_not_train_keeps_its_momentum(self):
+    def overflow(images, seed):
+      del seed  # Unused.
+      return tf.cast(images, tf.float32) * np.inf
+
+    state = {
+      'learning_rate': np.float32(0),
+      'accumulator': [np.ones([4, 3], np.float32), np.ones([3], np.float32)],
+    }
+    # Sure of nothing (A.11), or trained to what is not finite.
+    for process in (
+      _build(threshold=1.0, keep_optimizer_state=True),
+      _build(strong=overflow, keep_optimizer_state=True),
+    ):
+      context = round_context.RoundContext(_SEED, 1, _LEARNING_RATE)
+      output = process.next(
+        process.initialize(),
+        [(self.weights, context)],
+        [linear_reference.client_dataset(0, self.images)],
+        [state],
+      )
+      [result] = output.result
+      self.assertEqual(result.update_weight, 0.0)
+      for array in result.client_state['accumulator']:
+        np.testing.assert_array_equal(array, np.ones_like(array))
 
   def test_client_without_confident_image_is_left_out(self):
     sure = self.images[

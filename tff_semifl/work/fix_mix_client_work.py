@@ -100,6 +100,14 @@ def build_fix_mix_client_work(
       fix = tf.random.experimental.stateless_shuffle(
         confident, seed(purpose.FIX_ORDER, epoch)
       )
+      fix_images = tf.gather(images, fix)
+      fix_batch = (
+        strong_augmentation(fix_images, seed(purpose.STRONG_VIEW, epoch)),
+        tf.gather(targets, fix),
+        tf.gather(labels.labels, fix),
+      )
+      if not mix_loss_weight:
+        return fix_batch
       # With replacement, from all images.
       mix = tf.random.stateless_uniform(
         [num_confident],
@@ -108,8 +116,7 @@ def build_fix_mix_client_work(
         maxval=tf.maximum(num_images, 1),
         dtype=tf.int32,
       )
-      fix_images, mix_images = tf.gather(images, fix), tf.gather(images, mix)
-      strong = strong_augmentation(fix_images, seed(purpose.STRONG_VIEW, epoch))
+      mix_images = tf.gather(images, mix)
       if not mix_before_augmentation:
         fix_images = weak_augmentation(
           fix_images, seed(purpose.WEAK_VIEW, epoch)
@@ -117,42 +124,39 @@ def build_fix_mix_client_work(
         mix_images = weak_augmentation(
           mix_images, seed(purpose.MIX_VIEW, epoch)
         )
-      return (
-        strong,
-        fix_images,
-        mix_images,
-        tf.gather(targets, fix),
-        tf.gather(targets, mix),
-        tf.gather(labels.labels, fix),
-      )
+      return *fix_batch, fix_images, mix_images, tf.gather(targets, mix)
 
     def loss(trainable, batch, epoch, batch_num):
-      *views, fix_targets, mix_targets, fix_labels = batch
-      strong, fix, mix = (tf.cast(view, tf.float32) for view in views)
+      strong, fix_targets, fix_labels, *mix_batch = batch
       model_weights = functional.ModelWeights(trainable, weights.non_trainable)
-      # Two passes, each normalised by the statistics of its own batch (A.8).
-      strong_logits = classifier.train_logits(model_weights, strong)
-      fix_loss = losses.cross_entropy(strong_logits, fix_targets)
-      coefficient = mixup.sample_coefficient(
-        seed(random_seeds.Purpose.MIXUP_COEFFICIENT, epoch, batch_num),
-        concentration=mixup_concentration,
+      strong_logits = classifier.train_logits(
+        model_weights, tf.cast(strong, tf.float32)
       )
-      mixture = mixup.mix(fix, mix, coefficient)
-      if mix_before_augmentation:
-        mixture = weak_augmentation(
-          mixture, seed(random_seeds.Purpose.WEAK_VIEW, epoch, batch_num)
+      total = losses.cross_entropy(strong_logits, fix_targets)
+      if mix_loss_weight:
+        fix, mix, mix_targets = mix_batch
+        coefficient = mixup.sample_coefficient(
+          seed(random_seeds.Purpose.MIXUP_COEFFICIENT, epoch, batch_num),
+          concentration=mixup_concentration,
         )
-      mix_loss = losses.mix_loss(
-        classifier.train_logits(model_weights, mixture),
-        fix_targets,
-        mix_targets,
-        coefficient,
-      )
+        mixture = mixup.mix(
+          tf.cast(fix, tf.float32), tf.cast(mix, tf.float32), coefficient
+        )
+        if mix_before_augmentation:
+          mixture = weak_augmentation(
+            mixture, seed(random_seeds.Purpose.WEAK_VIEW, epoch, batch_num)
+          )
+        # A pass of its own, normalised by the statistics of its batch (A.8).
+        total += mix_loss_weight * losses.mix_loss(
+          classifier.train_logits(model_weights, mixture),
+          fix_targets,
+          mix_targets,
+          coefficient,
+        )
+      # The authors' logs compare a weak view, at the cost of one more pass
+      # (A.14).
       return training_loop.BatchOutput(
-        fix_loss + mix_loss_weight * mix_loss,
-        # The authors' logs compare a weak view, at the cost of one more pass
-        # (A.14).
-        training_loop.count_correct(strong_logits, fix_labels),
+        total, training_loop.count_correct(strong_logits, fix_labels)
       )
 
     training = training_loop.train(

@@ -1,0 +1,84 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL with labels made batch by batch (D.4)."""
+
+import dataclasses
+
+from absl.testing import absltest
+import numpy as np
+
+from tests import batch_label_reference
+from tests import linear_reference
+from tests.algorithms import linear_problem
+from tff_semifl import runtime
+from tff_semifl.algorithms import batch_label_semifl
+from tff_semifl.algorithms import semifl
+
+# Below what the untrained model is sure of, so that clients train at once.
+_THRESHOLD = 0.36
+
+
+def _build(build=batch_label_semifl.build_batch_label_semifl):
+  return build(
+    linear_reference.create_classifier(),
+    dataclasses.replace(
+      linear_problem.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
+    ),
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.unchanged,
+  )
+
+
+class BatchLabelSemiFLTest(absltest.TestCase):
+  def test_types_are_those_of_semifl(self):
+    found, expected = _build(), _build(semifl.build_semifl)
+    self.assertEqual(
+      found.initialize.type_signature, expected.initialize.type_signature
+    )
+    self.assertEqual(found.next.type_signature, expected.next.type_signature)
+
+  def test_rounds_equal_numpy(self):
+    """Server alone (D1), then two cohorts, then the server after each."""
+    self.enterContext(runtime.simulation_context())
+    problem = linear_problem.LinearProblem()
+    process = _build()
+    state = process.initialize()
+    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    velocity = [np.zeros_like(array) for array in sgd.weights]
+    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+      rounds = [
+        batch_label_reference.train_client(
+          sgd.weights,
+          problem.clients[client_id][1],
+          client_id=client_id,
+          round_num=round_num,
+          seed=linear_problem.SEED,
+          learning_rate=linear_problem.learning_rate(round_num),
+          num_epochs=2,
+          batch_size=3,
+          threshold=_THRESHOLD,
+        )
+        for client_id in cohort
+      ]
+      if rounds:
+        self.assertGreater(sum(r.num_confident for r in rounds), 0)
+        sgd.weights, velocity = linear_problem.apply_mean(
+          sgd.weights, velocity, [r.weights for r in rounds]
+        )
+      problem.train_server(sgd, round_num)
+      for found, expected in zip(
+        state.global_model_weights.trainable, sgd.weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      self.assertEqual(
+        output.metrics['client']['num_participating'], len(cohort)
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

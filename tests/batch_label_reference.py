@@ -1,0 +1,93 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A client's round with labels made batch by batch, in NumPy (D.3).
+
+For the linear classifier; only the random numbers are TensorFlow's.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl import random_seeds
+
+
+class ClientRound(NamedTuple):
+  """What came of a client's round.
+
+  Attributes:
+    weights: Trained kernel and bias.
+    loss_sum: Sum of losses over all examples that were trained on.
+    num_correct: Strong views of them that got their pseudo-label.
+    num_confident: How many they are.
+    num_labelled: Images that were labelled, once an epoch each.
+    num_skipped: Batches without a confident image.
+  """
+
+  weights: list[np.ndarray]
+  loss_sum: float
+  num_correct: int
+  num_confident: int
+  num_labelled: int
+  num_skipped: int
+
+
+def train_client(
+  weights,
+  images: np.ndarray,
+  *,
+  client_id: int,
+  round_num: int,
+  seed: int,
+  learning_rate: float,
+  num_epochs: int,
+  batch_size: int,
+  threshold: float,
+  weak=linear_reference.unchanged,
+  strong=linear_reference.unchanged,
+) -> ClientRound:
+  """Labels each batch by its weak views and trains on its strong ones."""
+  purpose = random_seeds.Purpose
+  sgd = linear_reference.NumpySGD(weights, learning_rate)
+  loss_sum = 0.0
+  num_correct = num_confident = num_labelled = num_skipped = 0
+  for epoch in range(num_epochs):
+
+    def stateless_seed(which, epoch=epoch):
+      return random_seeds.stateless_seed(
+        seed, which, round_num, client_id, epoch
+      )
+
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(len(images)), stateless_seed(purpose.FIX_ORDER)
+    ).numpy()
+    in_order = tf.constant(images[order])
+    weak_views = weak(in_order, stateless_seed(purpose.WEAK_VIEW)).numpy()
+    strong_views = strong(in_order, stateless_seed(purpose.STRONG_VIEW)).numpy()
+    for start in range(0, len(images), batch_size):
+      batch = slice(start, start + batch_size)
+      probabilities = linear_reference.softmax(
+        linear_reference.logits(sgd.weights, weak_views[batch])
+      )
+      num_labelled += len(probabilities)
+      keep = probabilities.max(axis=1) >= threshold
+      if not keep.any():
+        num_skipped += 1
+        continue
+      labels = probabilities.argmax(axis=1)[keep]
+      views = strong_views[batch][keep]
+      predictions = linear_reference.logits(sgd.weights, views).argmax(axis=1)
+      num_correct += np.sum(predictions == labels)
+      loss_sum += sgd.step((1.0, views, labels)) * len(labels)
+      num_confident += len(labels)
+  return ClientRound(
+    sgd.weights,
+    loss_sum,
+    num_correct,
+    num_confident,
+    num_labelled,
+    num_skipped,
+  )

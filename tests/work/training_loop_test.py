@@ -1,0 +1,127 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of epochs and batches: how many, of which examples."""
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import optimizers
+from tff_semifl.work import training_loop
+
+
+def _train(num_epochs, *, num_examples=10, batch_size=3, select_fn=None):
+  """Adds up examples: the gradient of `-w * sum(batch)` with a rate of 1."""
+  optimizer = optimizers.build_nesterov_sgd(
+    1.0, momentum=0.0, weight_decay=0.0, clip_norm=None
+  )
+  weights = (tf.zeros([]),)
+
+  @tf.function
+  def run():
+    return training_loop.train(
+      weights,
+      training_loop.initial_optimizer_state(optimizer, weights),
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      # Powers of two, so that the sum says which were seen; 100 an epoch later.
+      epoch_data_fn=lambda epoch: tf.cast(
+        2 ** tf.range(num_examples), tf.float32
+      )
+      + 10000.0 * tf.cast(epoch, tf.float32),
+      loss_fn=lambda trainable, batch, epoch, batch_num: (
+        training_loop.BatchOutput(
+          -trainable[0] * tf.reduce_sum(batch),
+          # Which epoch and batch it was.
+          100.0 * tf.cast(epoch, tf.float32) + tf.cast(batch_num, tf.float32),
+        )
+      ),
+      select_fn=select_fn,
+    )
+
+  return run()
+
+
+class TrainTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # Batches of 3, 3, 3 and 1: A.10's shares of four batches, rounded up.
+    (0, 0),
+    (0.001, 3),
+    (0.25, 3),
+    (0.26, 6),
+    (0.5, 6),
+    (0.75, 9),
+    (0.76, 10),
+    (1, 10),
+  )
+  def test_share_of_an_epoch(self, num_epochs, num_seen):
+    result = _train(num_epochs)
+    self.assertEqual(result.trainable[0], 2**num_seen - 1)
+    self.assertEqual(result.sums.num_examples, num_seen)
+    self.assertEqual(result.sums.num_visited, num_seen)
+
+  @parameterized.parameters((1.2, 2), (2, 2), (2.0001, 3))
+  def test_more_than_one_epoch_is_rounded_up(self, num_epochs, num_run):
+    result = _train(num_epochs)
+    self.assertEqual(
+      result.trainable[0],
+      1023 * num_run + 10 * 10000 * sum(range(num_run)),
+    )
+    # Batches 0 to 3 of each epoch.
+    self.assertEqual(
+      result.sums.num_correct, 6 * num_run + 400 * sum(range(num_run))
+    )
+
+  def test_share_is_exact_where_float32_is_not(self):
+    # 0.1 in 32 bits is above a tenth: ten batches would make two.
+    result = _train(0.1, num_examples=10, batch_size=1)
+    self.assertEqual(result.sums.num_examples, 1)
+
+  def test_only_what_is_selected_is_trained_on(self):
+    # Of the batches [1, 2, 4], [8, 16, 32], [64, 128, 256], [512].
+    result = _train(
+      1,
+      select_fn=lambda _, batch: tf.boolean_mask(
+        batch, (batch > 3) & (batch < 40)
+      ),
+    )
+    self.assertEqual(result.trainable[0], 4 + 8 + 16 + 32)
+    self.assertEqual(result.sums.num_examples, 4)
+    self.assertEqual(result.sums.num_visited, 10)
+    # The steps of batches 0 and 1; there was none for 2 and 3.
+    self.assertEqual(result.sums.num_correct, 0 + 1)
+
+  def test_selection_is_by_the_weights_of_the_moment(self):
+    result = _train(
+      1,
+      batch_size=1,
+      select_fn=lambda trainable, batch: tf.boolean_mask(
+        batch, batch > trainable[0] - 5
+      ),
+    )
+    # Each is larger than the sum of those before less five: all are taken.
+    self.assertEqual(result.trainable[0], 1023)
+    result = _train(
+      1,
+      batch_size=1,
+      select_fn=lambda trainable, batch: tf.boolean_mask(
+        batch, tf.equal(trainable[0], 0.0) & (batch > 3)
+      ),
+    )
+    self.assertEqual(result.trainable[0], 4)
+
+  def test_no_examples(self):
+    for num_epochs in (0.5, 2):
+      result = _train(num_epochs, num_examples=0)
+      self.assertEqual(result.trainable[0], 0)
+
+  @parameterized.parameters(-1.0, np.inf, np.nan)
+  def test_number_of_epochs_that_is_none(self, num_epochs):
+    with self.assertRaisesRegex(ValueError, '`num_epochs` must be a number'):
+      _train(num_epochs)
+
+
+if __name__ == '__main__':
+  tf.test.main()
