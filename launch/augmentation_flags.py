@@ -7,21 +7,13 @@ import dataclasses
 
 from absl import flags
 
+from launch import policies
 from tasks import image_task
-from tff_semifl.augment import fixmatch_policy
-from tff_semifl.augment import keras_cv_policy
-from tff_semifl.augment import semifl_policy
-
-_POLICIES = {
-  'fixmatch': fixmatch_policy.build_fixmatch_rand_augment,
-  'keras_cv': keras_cv_policy.build_keras_cv_rand_augment,
-  'semifl': semifl_policy.build_semifl_rand_augment,
-}
 
 STRONG_AUGMENTATION = flags.DEFINE_enum(
   'strong_augmentation',
   None,
-  sorted(_POLICIES),
+  sorted(policies.BUILDERS),
   "RandAugment of SemiFL's code, of FixMatch or of KerasCV (D24). By default as"
   " the task has it: SemiFL's, but for digits a gentle form of KerasCV's.",
 )
@@ -37,6 +29,6 @@ def with_chosen_augmentation(
   return dataclasses.replace(
     task,
     strong_augmentation=image_task.weak_then_strong(
-      task.weak_augmentation, _POLICIES[name]()
+      task.weak_augmentation, policies.BUILDERS[name]()
     ),
   )

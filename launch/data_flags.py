@@ -7,8 +7,14 @@ from absl import flags
 
 from tasks import registry
 
+# The only task that must be told of its data, by flags of its own.
+IMAGE_FOLDER = 'image_folder'
+
 TASK = flags.DEFINE_enum(
-  'task', 'digits', registry.task_names(), 'What to learn.'
+  'task',
+  'digits',
+  sorted([*registry.task_names(), IMAGE_FOLDER]),
+  'What to learn; image_folder is for images of your own, in --image_dir.',
 )
 DATA_DIR = flags.DEFINE_string(
   'data_dir',
@@ -21,7 +27,7 @@ NUM_LABELED = flags.DEFINE_integer(
   None,
   'Labelled images at the server, the same number of each class. By default as'
   ' the task has it: 50 for digits, 4000 for cifar10, 10000 for cifar100, 1000'
-  ' for svhn and stl10.',
+  ' for svhn and stl10. Not for image_folder: there it is all of the server.',
   lower_bound=1,
 )
 PARTITION = flags.DEFINE_enum(

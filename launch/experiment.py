@@ -12,7 +12,7 @@ import sys
 import tensorflow as tf
 
 from launch import augmentation_flags
-from launch import data_flags
+from launch import chosen_task
 from launch import federated_data
 from launch import models
 from launch import program
@@ -22,7 +22,6 @@ from launch import systems
 from launch import training_flags
 from launch import training_programs
 from tasks import image_task
-from tasks import registry
 from tff_semifl import export
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import pipelines
@@ -94,9 +93,7 @@ def create_experiment(
     program.FlagError: If the data cannot be had, or cannot be shared out as
       the flags ask.
   """
-  task = augmentation_flags.with_chosen_augmentation(
-    registry.create_task(data_flags.TASK.value)
-  )
+  task = augmentation_flags.with_chosen_augmentation(chosen_task.create_task())
   data = federated_data.create_federated_data(
     task,
     federated_data.resolve_partition(),
@@ -143,7 +140,10 @@ def open_folder(
   path = pathlib.Path(run_flags.OUTPUT_DIR.value) / settings.experiment_name
   with program.blame(run_flags.OUTPUT_DIR, outputs.OutputError):
     return outputs.ExperimentFolder(
-      path, settings_lib.all_flags(system, settings), run_flags.MAY_CHANGE
+      path,
+      settings_lib.all_flags(system, settings),
+      run_flags.MAY_CHANGE | chosen_task.names_of_flags_told_by_data(),
+      chosen_task.create_task().data_description,
     )
 
 

@@ -23,12 +23,12 @@ class PartitionSettings(NamedTuple):
   """The flags of a partition, with defaults filled in.
 
   Attributes:
-    partition: Its name.
+    partition: Its name, or None where the data say who has what.
     classes_per_client: Classes of a client, or None where it has no meaning.
     dirichlet_concentration: The same of the Dirichlet distribution.
   """
 
-  partition: str
+  partition: str | None
   classes_per_client: int | None
   dirichlet_concentration: float | None
 
@@ -56,6 +56,8 @@ def resolve_partition() -> PartitionSettings:
   Raises:
     program.FlagError: If a flag is given that the partition has no use for.
   """
+  if data_flags.TASK.value == data_flags.IMAGE_FOLDER:
+    return PartitionSettings(None, None, None)
   concentration = _resolve(data_flags.DIRICHLET_CONCENTRATION, 'dirichlet')
   return PartitionSettings(
     partition=data_flags.PARTITION.value,
@@ -85,12 +87,13 @@ def create_federated_data(
   """Loads a task's images and shares them out.
 
   The clients' are those of the training images that the server has no label
-  of, and the task's images of unknown classes after them.
+  of, and the task's images of unknown classes after them. Some tasks say
+  themselves who has what.
 
   Args:
     task: The task.
-    settings: How to share out.
-    num_labeled: Labelled images at the server.
+    settings: How to share out, if the task does not say.
+    num_labeled: Labelled images at the server, likewise.
     seed: The run's seed.
 
   Raises:
@@ -99,6 +102,14 @@ def create_federated_data(
   """
   with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
     data = task.load(data_flags.DATA_DIR.value)
+  if data.shares is not None:
+    order = partition.shuffle(len(data.train.labels), seed)
+    return FederatedData(
+      labelled=data.train.select(order),
+      unlabelled=data.unlabelled,
+      shares=data.shares,
+      test=data.test,
+    )
   with program.blame(data_flags.NUM_LABELED, ValueError, value=num_labeled):
     split = partition.split_labels(
       data.train.labels, num_labeled, task.num_classes, seed

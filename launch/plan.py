@@ -16,8 +16,18 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   """Says what would be run: sizes, steps, parameters, flags."""
   settings = experiment.settings
   sizes = experiment.clients.num_images
+  per_class = np.bincount(
+    experiment.data.labelled.labels, minlength=experiment.task.num_classes
+  )
   return {
+    'data': experiment.task.data_description,
+    'classes': experiment.task.num_classes,
+    'image_shape': experiment.task.image_shape,
     'labelled_images': len(experiment.data.labelled.labels),
+    'labelled_images_per_class': {
+      'least': int(per_class.min()),
+      'most': int(per_class.max()),
+    },
     'unlabelled_images': len(experiment.data.unlabelled.labels),
     'unlabelled_images_at_clients': sum(sizes),
     'test_images': len(experiment.data.test.labels),

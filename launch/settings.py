@@ -4,15 +4,17 @@
 """The flags of an experiment with all their defaults filled in."""
 
 import dataclasses
+import pathlib
 
+from launch import chosen_task
 from launch import data_flags
 from launch import federated_data
+from launch import image_folder_flags
 from launch import model_flags
 from launch import program
 from launch import run_flags
 from launch import systems
 from launch import training_flags
-from tasks import registry
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,13 +54,22 @@ def resolve(system: systems.System, *, seed: int | None = None) -> Settings:
     seed: Instead of the flag's.
 
   Raises:
-    program.FlagError: If a flag is given that has no use.
+    program.FlagError: If a flag is given that has no use, or a folder of images
+      cannot be used.
   """
-  task = registry.create_task(data_flags.TASK.value)
+  task = chosen_task.create_task()
   seed = data_flags.SEED.value if seed is None else seed
   sharing = federated_data.resolve_partition()
   clients_per_round = training_flags.CLIENTS_PER_ROUND.value
   num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
+  with program.blame(training_flags.KEEP_CLIENT_MOMENTUM, ValueError):
+    if training_flags.KEEP_CLIENT_MOMENTUM.value and (
+      run_flags.RUNTIME.value == 'native'
+    ):
+      raise ValueError(
+        "TFF's worker cannot return the states of the no clients of round 0;"
+        ' use --runtime=in_process'
+      )
   is_wide = model_flags.MODEL.value == 'wide_resnet'
   return Settings(
     seed=seed,
@@ -96,12 +107,18 @@ def default_name(
 ) -> str:
   """Returns the name of an experiment that was not given one."""
   parameter = sharing.classes_per_client or sharing.dirichlet_concentration
+  if sharing.partition is None:
+    who_has_what = (
+      pathlib.Path(image_folder_flags.IMAGE_DIR.value).resolve().name
+    )
+  else:
+    who_has_what = f'{sharing.partition}{parameter or ""}'
   return '_'.join(
     [
       system.name if clients_per_round else 'labels_alone',
       data_flags.TASK.value,
       str(num_labeled),
-      f'{sharing.partition}{parameter or ""}',
+      who_has_what,
       f'seed{seed}',
     ]
   )
@@ -109,4 +126,8 @@ def default_name(
 
 def all_flags(system: systems.System, settings: Settings) -> dict[str, object]:
   """Returns all flags by name, with all defaults filled in."""
-  return system.flag_values() | dataclasses.asdict(settings)
+  return (
+    system.flag_values()
+    | dataclasses.asdict(settings)
+    | chosen_task.flag_values()
+  )

@@ -5,7 +5,8 @@
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
-Of the flags of `launch.train_semifl` it heeds --task, --data_dir and --seed.
+Of the flags of `launch.train_semifl` it heeds --task, --data_dir and --seed,
+and those of a user's own images.
 """
 
 from collections.abc import Sequence
@@ -18,9 +19,9 @@ from PIL import ImageDraw
 import tensorflow as tf
 
 from launch import augmentation_flags
+from launch import chosen_task
 from launch import data_flags
 from launch import program
-from tasks import registry
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.data import sources
@@ -43,9 +44,7 @@ _HEADING_HEIGHT = 16
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  task = augmentation_flags.with_chosen_augmentation(
-    registry.create_task(data_flags.TASK.value)
-  )
+  task = augmentation_flags.with_chosen_augmentation(chosen_task.create_task())
   with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
     images = task.load(data_flags.DATA_DIR.value).train.images
   with program.blame(_NUM_IMAGES, ValueError):

@@ -17,10 +17,11 @@ import pathlib
 from absl import flags
 import numpy as np
 
+from launch import chosen_task
 from launch import data_flags
 from launch import federated_data
+from launch import image_folder_flags
 from launch import program
-from tasks import registry
 from tff_semifl.data import label_skew
 from tff_semifl.programs import partition_picture
 
@@ -39,7 +40,7 @@ flags.register_validator(
 def main() -> None:
   """Runs the program, after flags were parsed."""
   settings = federated_data.resolve_partition()
-  task = registry.create_task(data_flags.TASK.value)
+  task = chosen_task.create_task()
   data = federated_data.create_federated_data(
     task,
     settings,
@@ -49,7 +50,9 @@ def main() -> None:
   labels = data.unlabelled.labels
   class_names = task.class_names
   num_unknown = int(np.count_nonzero(labels < 0))
-  if num_unknown:
+  if num_unknown == len(labels):
+    labels, class_names = np.zeros_like(labels), ('unknown',)
+  elif num_unknown:
     # They are drawn as a class of their own.
     labels = np.where(labels < 0, task.num_classes, labels)
     class_names = (*class_names, 'unknown')
@@ -58,7 +61,7 @@ def main() -> None:
     skew = f'unknown, as the class of {num_unknown} images is'
   else:
     skew = f'{label_skew.measure_label_skew(counts):.3f}'
-  title = f'{data_flags.TASK.value}, {_describe(settings)}'
+  title = f'{data_flags.TASK.value}, {_describe(settings, len(data.shares))}'
   with program.blame(_PARTITION_FILE, OSError):
     partition_picture.draw_partition(
       counts, class_names, f'{title}: R {skew}', _PARTITION_FILE.value
@@ -79,13 +82,16 @@ def main() -> None:
   print(f'picture: {_PARTITION_FILE.value}')
 
 
-def _describe(settings: federated_data.PartitionSettings) -> str:
+def _describe(
+  settings: federated_data.PartitionSettings, num_clients: int
+) -> str:
   how = {
+    None: f'as in {image_folder_flags.IMAGE_DIR.value}',
     'iid': 'IID',
     'classes': f'{settings.classes_per_client} classes per client',
     'dirichlet': f'Dirichlet {settings.dirichlet_concentration}',
   }[settings.partition]
-  return f'{how}, {data_flags.NUM_CLIENTS.value} clients'
+  return f'{how}, {num_clients} clients'
 
 
 if __name__ == '__main__':

@@ -12,6 +12,7 @@ import tensorflow_federated as tff
 
 from launch import augmentation_flags
 from launch import data_flags
+from launch import image_folder_flags
 from launch import model_flags
 from launch import run_flags
 from launch import semifl_flags
@@ -21,6 +22,9 @@ from tff_semifl.algorithms import batch_label_semifl
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import semifl
 from tff_semifl.models import functional
+
+# The flags that `adopt_flags` adopts are then its caller's, and not of here.
+flags.disclaim_key_flags()
 
 
 class System(NamedTuple):
@@ -63,6 +67,7 @@ class System(NamedTuple):
 
 _COMMON_FLAGS = (
   data_flags,
+  image_folder_flags,
   augmentation_flags,
   model_flags,
   training_flags,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import dataclasses
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tff_semifl import random_seeds
@@ -21,15 +22,19 @@ class TaskData(NamedTuple):
   """The images of a task.
 
   Attributes:
-    train: To be shared out among server and clients.
+    train: To be shared out among server and clients; all of it the server's if
+      there are `shares`.
     test: To evaluate on.
     unlabelled: More images for the clients, whose labels are all
       `sources.UNKNOWN_LABEL`; None for most tasks.
+    shares: For each client the int64 indices of its images in `unlabelled`,
+      where it is given who has what; None for most tasks.
   """
 
   train: sources.LabelledImages
   test: sources.LabelledImages
   unlabelled: sources.LabelledImages | None = None
+  shares: list[np.ndarray] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,6 +55,8 @@ class ImageTask:
     model_num_groups: Groups of the WideResNet, or None for as many as suit the
       size of the images.
     num_labeled: Labelled images at the server, if nobody says otherwise.
+    data_description: A line on the data, where they may change under the same
+      name; no two data have the same. None for most tasks.
   """
 
   image_shape: tuple[int, int, int]
@@ -63,6 +70,7 @@ class ImageTask:
   model_width: int
   model_num_groups: int | None = None
   num_labeled: int
+  data_description: str | None = None
 
   @property
   def num_classes(self) -> int:

@@ -92,9 +92,11 @@ class ReadImageFoldersTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       image_folders.ImageFolderError,
       f'^in {self._root}: server/dog/1.png is 5x4, not 4x5;'
-      ' clients/north/x.png is 8x10, not 4x5$',
-    ):
+      ' clients/north/x.png is 8x10, not 4x5;'
+      ' resize would scale and crop them$',
+    ) as raised:
       self._read()
+    self.assertIsInstance(raised.exception, image_folders.OddSizeError)
     found = self._read(on_odd_size=image_files.OnOddSize.RESIZE)
     self._assert_data(found.labelled, [20, 21, 10], [0, 0, 1])
     self._assert_data(found.unlabelled, [40, 30, 31], [_UNKNOWN] * 3)
@@ -109,9 +111,35 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual(found.unlabelled.images.shape, (3, 8, 8, 1))
     self.assertEqual(found.test.images.shape, (1, 8, 8, 1))
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, '4x5, not 8x8; and 2 more$'
+      image_folders.OddSizeError, '4x5, not 8x8; and 2 more; resize would'
     ):
       self._read(image_size=(8, 8))
+
+  def test_odd_sizes_among_other_problems_are_not_all_there_is(self):
+    self._write('clients/north/x.png', 30, size=(8, 10))
+    (self._root / 'clients/east/notes.txt').write_text('no image')
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError,
+      'east/notes.txt is no .*; clients/north/x.png is 8x10, not 4x5$',
+    ) as raised:
+      self._read()
+    self.assertNotIsInstance(raised.exception, image_folders.OddSizeError)
+
+  def test_large_size_is_not_taken_from_the_first_image(self):
+    with self.assertRaisesRegex(
+      image_folders.LargeImageError,
+      f'^in {self._root}: server/cat/a.png is 4x5; what is larger than 4 ',
+    ):
+      self._read(max_default_size=4)
+    self.assertLen(self._read(max_default_size=5).shares, 2)
+    found = self._read(max_default_size=4, image_size=(4, 5))
+    self.assertLen(found.shares, 2)
+
+  def test_a_client_may_have_no_image(self):
+    (self._root / 'clients/east/cat.png').unlink()
+    found = self._read()
+    self.assertEqual(found.client_names, ('east', 'north'))
+    self.assertEqual([each.tolist() for each in found.shares], [[], [0, 1]])
 
   @parameterized.parameters(*image_files.OnOddSize)
   def test_names_what_is_no_image(self, on_odd_size):
@@ -137,7 +165,8 @@ class ReadImageFoldersTest(parameterized.TestCase):
     ('classes', 'server/*', 'server has no folder in it'),
     ('client', 'clients/*', 'clients has no folder in it'),
     ('a_class', 'server/dog', 'server has one class only'),
-    ('images', 'clients/east/*', 'clients/east is empty'),
+    ('class_images', 'server/dog/*', 'server/dog is empty'),
+    ('client_images', 'clients/*/*', 'clients has no image in it'),
     ('test_images', 'test/*/*', 'test/dog is empty'),
     ('test_classes', 'test/*', 'test has no folder in it'),
   )
@@ -168,7 +197,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_root_that_is_not_there(self):
     with self.assertRaisesRegex(
       image_folders.ImageFolderError,
-      '^in /no/such: server is missing or is no folder; clients is missing',
+      '^/no/such is missing or is no folder$',
     ):
       image_folders.read_image_folders('/no/such')
 

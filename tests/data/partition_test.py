@@ -32,6 +32,16 @@ def _client_problems(draw):
   return num_images, draw(strategies.integers(1, num_images))
 
 
+class ShuffleTest(absltest.TestCase):
+  def test_is_a_random_order_and_a_function_of_the_seed(self):
+    orders = [partition.shuffle(50, seed).tolist() for seed in (0, 0, 1)]
+    for order in orders:
+      self.assertEqual(sorted(order), list(range(50)))
+      self.assertNotEqual(order, list(range(50)))
+    self.assertEqual(orders[0], orders[1])
+    self.assertNotEqual(orders[0], orders[2])
+
+
 class SplitLabelsTest(parameterized.TestCase):
   @hypothesis.given(_label_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)

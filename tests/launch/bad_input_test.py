@@ -8,15 +8,16 @@ import subprocess
 import sys
 from unittest import mock
 
+from absl import flags
 from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 import tensorflow_datasets as tfds
 
+from launch import experiment as experiment_lib
 from launch import program
-from launch import semifl_experiment
-from launch import semifl_flags
-from launch import semifl_settings
+from launch import settings as settings_lib
+from launch import systems
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -30,6 +31,16 @@ def _run(*arguments):
     text=True,
     timeout=100,
   )
+
+
+def _create():
+  settings = settings_lib.resolve(systems.SEMIFL)
+  return experiment_lib.create_experiment(systems.SEMIFL, settings)
+
+
+def _open_folder():
+  settings = settings_lib.resolve(systems.SEMIFL)
+  return experiment_lib.open_folder(systems.SEMIFL, settings)
 
 
 class BadInputTest(parameterized.TestCase):
@@ -63,7 +74,7 @@ class BadInputTest(parameterized.TestCase):
   def test_experiment_that_cannot_be_built(self, flag_values, message):
     with flagsaver.flagsaver(**flag_values):
       with self.assertRaisesRegex(program.FlagError, message):
-        semifl_experiment.create_experiment(semifl_settings.resolve())
+        _create()
 
   def test_no_data_and_no_network(self):
     empty = self.create_tempdir().full_path
@@ -79,26 +90,26 @@ class BadInputTest(parameterized.TestCase):
         f'^flag --data_dir={empty}: .*no route to host.*name a folder that',
       ),
     ):
-      semifl_experiment.create_experiment(semifl_settings.resolve())
+      _create()
 
   def test_folder_that_cannot_be_written_or_is_taken(self):
     with flagsaver.flagsaver(output_dir='/proc/nothing'):
       with self.assertRaisesRegex(
         program.FlagError, '--output_dir=/proc/nothing: .*another --output_dir'
       ):
-        semifl_experiment.open_folder(semifl_settings.resolve())
+        _open_folder()
     with flagsaver.flagsaver(
       output_dir=self.create_tempdir().full_path, experiment_name='mine'
     ):
-      semifl_experiment.open_folder(semifl_settings.resolve())
+      _open_folder()
       with flagsaver.flagsaver(total_rounds=7):
         with self.assertRaisesRegex(
           program.FlagError, 'with --total_rounds=800 and not 7'
         ):
-          semifl_experiment.open_folder(semifl_settings.resolve())
+          _open_folder()
 
   @parameterized.named_parameters(
-    ('task', 'task', 'mnist', '<cifar10|cifar100|digits|stl10|svhn>'),
+    ('task', 'task', 'mnist', '<cifar10|cifar100|digits|image_folder|'),
     ('threshold_zero', 'confidence_threshold', '0', r'must be in \(0, 1\]'),
     ('threshold_above', 'confidence_threshold', '1.1', r'must be in \(0, 1\]'),
     ('learning_rate', 'learning_rate', '0', 'must be above 0'),
@@ -107,12 +118,11 @@ class BadInputTest(parameterized.TestCase):
     ('rounds', 'total_rounds', '0', 'total_rounds'),
   )
   def test_value_out_of_range(self, name, value, message):
-    flag_values = semifl_flags.flags.FLAGS
     with flagsaver.flagsaver():
       with self.assertRaisesRegex(
-        (semifl_flags.flags.IllegalFlagValueError, ValueError), message
+        (flags.IllegalFlagValueError, ValueError), message
       ):
-        flag_values(['program', f'--{name}={value}'])
+        flags.FLAGS(['program', f'--{name}={value}'])
 
   def test_training_that_diverges_names_the_rate(self):
     completed = _run(

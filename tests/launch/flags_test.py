@@ -3,29 +3,24 @@
 
 """Tests that flags are what the documents and the programs say."""
 
+import importlib
 import pathlib
 import re
 
 from absl import flags
 from absl.testing import absltest
 
-from launch import augmentation_flags
-from launch import data_flags
 from launch import demo
-from launch import semifl_flags
-from launch import show_augmentations
-from launch import show_partition
+from launch import systems
+from launch import train_batch_label_semifl
 from launch import train_semifl
 
 _ROOT = pathlib.Path(__file__).parents[2]
-_OURS = (
-  augmentation_flags,
-  data_flags,
-  demo,
-  semifl_flags,
-  show_augmentations,
-  show_partition,
-  train_semifl,
+# All that define a flag, so that none is forgotten here.
+_OURS = tuple(
+  importlib.import_module(f'launch.{path.stem}')
+  for path in sorted((_ROOT / 'launch').glob('*.py'))
+  if 'flags.DEFINE_' in path.read_text()
 )
 
 
@@ -51,7 +46,7 @@ class FlagsTest(absltest.TestCase):
       first_line = path.read_text().splitlines()[0]
       self.assertStartsWith(first_line, '# ')
       parsed = flags.FlagValues()
-      for module in (augmentation_flags, data_flags, semifl_flags):
+      for module in systems.SEMIFL.flag_modules:
         for flag in _module_flags(module):
           parsed[flag.name] = flag
       parsed(['program', f'--flagfile={path}'])
@@ -69,11 +64,25 @@ class FlagsTest(absltest.TestCase):
       )
       self.assertLen(names, len(_module_flags(module)))
       for holder in names:
-        read = re.compile(rf'\b{holder}\b(\.value|, )')
+        read = re.compile(
+          rf'\b{holder}\.value\b|(resolve|value_of)\(\s*([\w.]+\.)?{holder}\b'
+        )
         self.assertTrue(
           any(read.search(text) for text in programs.values()),
           f'{holder} of {module.__name__} is read nowhere',
         )
+
+  def test_help_of_a_program_has_its_flags(self):
+    for program in (demo, train_batch_label_semifl, train_semifl):
+      shown = {
+        flag.name
+        for flag in flags.FLAGS.get_key_flags_for_module(program.__name__)
+      }
+      self.assertContainsSubset({'task', 'image_dir', 'total_rounds'}, shown)
+      # Flags of SemiFL's own mixing.
+      self.assertEqual(
+        'mix_loss_weight' in shown, program is not train_batch_label_semifl
+      )
 
   def test_every_flag_says_what_it_is(self):
     for module in _OURS:

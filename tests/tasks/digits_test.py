@@ -17,7 +17,8 @@ class DigitsTest(tf.test.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls._task = digits.create_task()
-    cls._train, cls._test, _ = cls._task.load(None)
+    data = cls._task.load(None)
+    cls._train, cls._test = data.train, data.test
     cls._original = datasets.load_digits()
 
   def test_shapes(self):

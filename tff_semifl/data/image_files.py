@@ -24,6 +24,10 @@ class ImageFileError(Exception):
   """A file cannot be used. The message, one line, says what is said of it."""
 
 
+class OddSizeError(ImageFileError):
+  """A file has another size than asked for, and nothing else is wrong."""
+
+
 class OnOddSize(enum.Enum):
   """What to do with an image of another size.
 
@@ -54,8 +58,8 @@ def read_image(
     uint8 of that shape.
 
   Raises:
-    ImageFileError: If it cannot be read, has more than 8 bits a channel, or
-      has another size and `on_odd_size` is `REFUSE`.
+    ImageFileError: If it cannot be read or has more than 8 bits a channel.
+    OddSizeError: If it has another size and `on_odd_size` is `REFUSE`.
   """
   height, width, num_channels = shape
   if num_channels not in _TARGET_MODES:
@@ -63,9 +67,7 @@ def read_image(
   image = _open(file)
   is_odd = image.size != (width, height)
   if is_odd and on_odd_size is OnOddSize.REFUSE:
-    raise ImageFileError(
-      f'is {image.height}x{image.width}, not {height}x{width}'
-    )
+    raise OddSizeError(f'is {image.height}x{image.width}, not {height}x{width}')
   image = image.convert(_TARGET_MODES[num_channels])
   if is_odd:
     image = PIL.ImageOps.fit(

@@ -4,7 +4,7 @@
 """A user's own images, in folders.
 
     server/<class>/<image>   with labels
-    clients/<client>/<image> without
+    clients/<client>/<image> without; a client may have none
     test/<class>/<image>     with labels; may be missing
 
 Classes and clients are numbered in the order of their folders' names, images
@@ -29,6 +29,14 @@ _NUM_NAMED = 5
 
 class ImageFolderError(Exception):
   """A folder of images cannot be used. The message, one line, names why."""
+
+
+class OddSizeError(ImageFolderError):
+  """Some images have another size than the others; all else can be used."""
+
+
+class LargeImageError(ImageFolderError):
+  """Images are so large that nobody may want to train on all of that."""
 
 
 class ImageFolders(NamedTuple):
@@ -56,12 +64,14 @@ class _Problem(NamedTuple):
 
   path: pathlib.Path
   reason: str
+  is_odd_size: bool = False
 
 
 def read_image_folders(
   root: str,
   *,
   image_size: tuple[int, int] | None = None,
+  max_default_size: int | None = None,
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
 ) -> ImageFolders:
@@ -70,21 +80,29 @@ def read_image_folders(
   Args:
     root: Folder with `server`, `clients` and perhaps `test`.
     image_size: Height and width; None for those of the server's first image.
+    max_default_size: Largest height or width to take from that image; None for
+      any.
     num_channels: 3 for colours, 1 for grey.
     on_odd_size: What to do with images of another size.
 
   Raises:
     ImageFolderError: If a folder is missing or empty, or something in it cannot
       be used.
+    OddSizeError: If nothing but sizes is wrong and `on_odd_size` is `REFUSE`.
+    LargeImageError: If the first image is larger than `max_default_size`.
   """
   root_path = pathlib.Path(root)
+  if not root_path.is_dir():
+    raise ImageFolderError(f'{root} is missing or is no folder')
   problems = []
   server = _list_folders(root_path / 'server', problems)
-  clients = _list_folders(root_path / 'clients', problems)
+  clients = _list_folders(root_path / 'clients', problems, may_be_empty=True)
   has_test = (root_path / 'test').exists()
   test = _list_folders(root_path / 'test', problems) if has_test else {}
   if len(server) == 1:
     problems.append(_Problem(root_path / 'server', 'has one class only'))
+  if clients and not any(clients.values()):
+    problems.append(_Problem(root_path / 'clients', 'has no image in it'))
   problems.extend(
     _Problem(root_path / 'test' / name, 'is no class of the server')
     for name in test
@@ -99,6 +117,12 @@ def read_image_folders(
     except image_files.ImageFileError as error:
       problems.append(_Problem(first_file, str(error)))
     _raise_if_any(root_path, problems)
+    if max_default_size is not None and max(image_size) > max_default_size:
+      raise LargeImageError(
+        f'in {root}: {first_file.relative_to(root_path)} is'
+        f' {image_size[0]}x{image_size[1]}; what is larger than'
+        f' {max_default_size} is trained on only if that size is asked for'
+      )
 
   shape = (*image_size, num_channels)
   class_numbers = {name: number for number, name in enumerate(server)}
@@ -141,13 +165,17 @@ def _read_images(
       try:
         images[position] = image_files.read_image(file, shape, on_odd_size)
       except image_files.ImageFileError as error:
-        problems.append(_Problem(file, str(error)))
+        is_odd_size = isinstance(error, image_files.OddSizeError)
+        problems.append(_Problem(file, str(error), is_odd_size))
       position += 1
   return sources.LabelledImages(images, labels)
 
 
 def _list_folders(
-  folder: pathlib.Path, problems: list[_Problem]
+  folder: pathlib.Path,
+  problems: list[_Problem],
+  *,
+  may_be_empty: bool = False,
 ) -> dict[str, list[pathlib.Path]]:
   """Returns the files of each folder in a folder, in order of their names."""
   if not folder.is_dir():
@@ -164,7 +192,7 @@ def _list_folders(
       for inner in found[path.name]
       if inner.is_dir()
     )
-    if not found[path.name]:
+    if not found[path.name] and not may_be_empty:
       problems.append(_Problem(path, 'is empty'))
   if not found:
     problems.append(_Problem(folder, 'has no folder in it'))
@@ -186,4 +214,8 @@ def _raise_if_any(root: pathlib.Path, problems: Sequence[_Problem]) -> None:
   )
   num_more = len(problems) - _NUM_NAMED
   more = f'; and {num_more} more' if num_more > 0 else ''
-  raise ImageFolderError(f'in {root}: {named}{more}')
+  message = f'in {root}: {named}{more}'
+  if all(problem.is_odd_size for problem in problems):
+    resize = image_files.OnOddSize.RESIZE.value
+    raise OddSizeError(f'{message}; {resize} would scale and crop them')
+  raise ImageFolderError(message)

@@ -69,6 +69,21 @@ def split_labels(
   )
 
 
+def shuffle(num_labelled: int, seed: int) -> np.ndarray:
+  """Returns int64 indices of labelled images, in random order.
+
+  For images that come sorted by class, so that any batch holds all classes, as
+  with those of `split_labels`.
+
+  Args:
+    num_labelled: Number of images.
+    seed: The run's seed.
+  """
+  return random_seeds.numpy_generator(
+    seed, random_seeds.Purpose.LABEL_SPLIT
+  ).permutation(num_labelled)
+
+
 def partition_iid(
   num_images: int, num_clients: int, seed: int
 ) -> list[np.ndarray]:

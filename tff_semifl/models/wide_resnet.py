@@ -15,6 +15,18 @@ import tensorflow as tf
 from tff_semifl.models import residual
 
 
+def default_num_groups(image_shape: tuple[int, int, int]) -> int:
+  """Returns the number of groups that suits images of that shape.
+
+  As many as leave 8 pixels or a little more: 1 for 8, 2 for 16, 3 for 32, 4 for
+  96.
+
+  Args:
+    image_shape: Height, width and channels.
+  """
+  return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
+
+
 def create_wide_resnet(
   input_shape: tuple[int, int, int],
   num_classes: int,
@@ -45,8 +57,7 @@ def create_wide_resnet(
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
     num_groups: Number of groups; each but the first halves height and width.
-      By default as many as leave 8 pixels or a little more: 1 for 8, 2 for
-      16, 3 for 32, 4 for 96.
+      By default `default_num_groups`.
     create_normalization: Number of channels to a layer that normalises them:
       `residual.create_static_batch_norm` or `residual.create_group_norm`, with
       as many trainable parameters.
@@ -61,7 +72,7 @@ def create_wide_resnet(
     ValueError: If no network has that depth.
   """
   if num_groups is None:
-    num_groups = max(int(math.log2(min(input_shape[:2]))) - 2, 1)
+    num_groups = default_num_groups(input_shape)
   pairs, rest = divmod((depth - 1) - num_groups, 2 * num_groups)
   if rest or pairs < 1:
     examples = [num_groups * (2 * n + 1) + 1 for n in range(1, 5)]

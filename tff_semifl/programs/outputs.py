@@ -46,6 +46,7 @@ class ExperimentFolder:
     path: pathlib.Path,
     flags: Mapping[str, Any],
     may_change: Collection[str] = (),
+    data: str | None = None,
   ):
     """Takes possession of a folder, new or of the same experiment.
 
@@ -54,10 +55,11 @@ class ExperimentFolder:
       flags: All flags of the program by name, to be written down.
       may_change: Names of flags that may have another value when the
         experiment is resumed.
+      data: Describes the data, where they may change under the same flags.
 
     Raises:
       OutputError: If the folder cannot be written to, or was written by an
-        experiment with other flags.
+        experiment with other flags or data.
     """
     self.path = path
     try:
@@ -65,7 +67,7 @@ class ExperimentFolder:
       if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(13, 'Permission denied')
       self._lock_file = self._lock()
-      self._check_or_write_hparams(flags, may_change)
+      self._check_or_write_hparams(flags, may_change, data)
     except OSError as error:
       raise OutputError(
         f'cannot write to {path}: {error.strerror}; choose another --output_dir'
@@ -120,14 +122,19 @@ class ExperimentFolder:
     return file
 
   def _check_or_write_hparams(
-    self, flags: Mapping[str, Any], may_change: Collection[str]
+    self,
+    flags: Mapping[str, Any],
+    may_change: Collection[str],
+    data: str | None,
   ) -> None:
     path = self.path / 'hparams.json'
     # Through JSON and back, to compare like with like.
     flags = json.loads(json.dumps(flags))
     if path.exists():
       try:
-        written = json.loads(path.read_text())['flags']
+        hparams = json.loads(path.read_text())
+        written = hparams['flags']
+        written_data = hparams.get('data')
       except (ValueError, KeyError, TypeError) as error:
         raise OutputError(
           f'{path} is not what an experiment writes; choose another'
@@ -140,6 +147,11 @@ class ExperimentFolder:
             f' --{name}={written.get(name)} and not {flags.get(name)}; choose'
             ' another --output_dir, or repeat its flags to resume it'
           )
+      if data != written_data:
+        raise OutputError(
+          f'{self.path} holds an experiment on other data ({written_data}) than'
+          f' these ({data}); choose another --output_dir'
+        )
       return
     if any(path.name != _LOCK_NAME for path in self.path.iterdir()):
       raise OutputError(
@@ -148,7 +160,10 @@ class ExperimentFolder:
       )
     temporary = path.with_suffix('.temporary')
     temporary.write_text(
-      json.dumps({'flags': flags, 'versions': _versions()}, indent=2) + '\n'
+      json.dumps(
+        {'flags': flags, 'data': data, 'versions': _versions()}, indent=2
+      )
+      + '\n'
     )
     temporary.rename(path)
 

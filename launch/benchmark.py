@@ -1,0 +1,58 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measures how fast this machine does what training consists of.
+
+  python -m launch.benchmark
+
+It prints a table for each measurement, and writes all numbers as JSON.
+"""
+
+import dataclasses
+import json
+import pathlib
+
+from absl import flags
+
+from launch import program
+from launch.benchmarks import augmentation
+from launch.benchmarks import machine
+
+_REPETITIONS = flags.DEFINE_integer(
+  'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
+)
+_BENCHMARK_FILE = flags.DEFINE_string(
+  'benchmark_file',
+  'results/benchmark.json',
+  'Where to write all that was measured, as JSON.',
+)
+
+# Each takes the number of repetitions and returns a `Measurement`.
+_BENCHMARKS = (augmentation.measure,)
+
+
+def main() -> None:
+  """Runs the program, after flags were parsed."""
+  path = pathlib.Path(_BENCHMARK_FILE.value)
+  # Nothing is measured before it is known that it can be written.
+  with program.blame(_BENCHMARK_FILE, OSError):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+  here = machine.describe()
+  print(f'{here}\n')
+  measurements = []
+  for measure in _BENCHMARKS:
+    measured = measure(_REPETITIONS.value)
+    measurements.append(dataclasses.asdict(measured))
+    print(f'{measured.description}\n\n{measured.table()}\n')
+  path.write_text(
+    json.dumps(
+      {'machine': here._asdict(), 'measurements': measurements}, indent=2
+    )
+    + '\n'
+  )
+  print(f'all numbers: {path}')
+
+
+if __name__ == '__main__':
+  program.run(main)

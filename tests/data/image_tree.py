@@ -1,0 +1,65 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Small folders of images, as a user has them."""
+
+from collections.abc import Mapping
+import pathlib
+
+import PIL.Image
+
+# Two classes, one greyscale file, a client without images, both formats. The
+# server's levels have a mean of 102, 0.4 of 255, and a deviation of 51, 0.2.
+LEVELS = {
+  'server/cat/a.png': 51,
+  'server/cat/b.jpg': 51,
+  'server/dog/a.png': 153,
+  'server/dog/b.png': 153,
+  'clients/east/a.jpg': 20,
+  'clients/east/b.png': 30,
+  'clients/north/a.png': 40,
+  'test/cat/a.png': 60,
+  'test/dog/a.png': 140,
+  'test/dog/b.png': 150,
+}
+GREYSCALE_FILE = 'clients/north/a.png'
+EMPTY_CLIENT = 'clients/south'
+
+
+def write_image(
+  file: pathlib.Path,
+  level: int,
+  *,
+  size: tuple[int, int] = (16, 16),
+  mode: str = 'RGB',
+) -> None:
+  """Writes an image of one grey level, with the folders that it takes.
+
+  Args:
+    file: The file; its name says which format.
+    level: Of all pixels and channels.
+    size: Height and width.
+    mode: Pillow's: 'RGB', or 'L' for one channel.
+  """
+  file.parent.mkdir(parents=True, exist_ok=True)
+  image = PIL.Image.new('L', (size[1], size[0]), level)
+  image.convert(mode).save(file)
+
+
+def write_tree(
+  root: pathlib.Path, levels: Mapping[str, int] = LEVELS
+) -> pathlib.Path:
+  """Writes images of 16x16 pixels, and a client that has none.
+
+  Args:
+    root: The folder to write to.
+    levels: Grey level of each file.
+
+  Returns:
+    The folder.
+  """
+  for name, level in levels.items():
+    mode = 'L' if name == GREYSCALE_FILE else 'RGB'
+    write_image(root / name, level, mode=mode)
+  (root / EMPTY_CLIENT).mkdir(parents=True)
+  return root

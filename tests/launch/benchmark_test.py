@@ -1,0 +1,141 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that benchmarks measure what they say; how fast it is, is no test."""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+import numpy as np
+import tensorflow as tf
+
+from launch import benchmark
+from launch import policies
+from launch import program
+from launch.benchmarks import augmentation
+from launch.benchmarks import measurement
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+class MeasurementTest(absltest.TestCase):
+  def test_alternatives_take_turns_after_a_call_to_warm_up(self):
+    now, calls = 0.0, []
+
+    def call(name, *seconds):
+      remaining = iter(seconds)
+
+      def run():
+        nonlocal now
+        now += next(remaining)
+        calls.append(name)
+
+      return run
+
+    seconds = measurement.time_in_turns(
+      {'a': call('a', 100, 1, 2), 'b': call('b', 200, 3, 4)},
+      num_repetitions=2,
+      clock=lambda: now,
+    )
+    self.assertEqual(calls, ['a', 'b', 'a', 'b', 'a', 'b'])
+    self.assertEqual(seconds, {'a': [1, 2], 'b': [3, 4]})
+
+  def test_table(self):
+    measured = measurement.Measurement(
+      name='x', description='X', values={'a': [3, 12345.6, 1], 'b': [4, 6]}
+    )
+    self.assertEqual(
+      measured.table().splitlines()[2:],
+      ['| a | 3 | 1 | 12,346 |', '| b | 5 | 4 | 6 |'],
+    )
+
+
+class AugmentationTest(absltest.TestCase):
+  def test_each_epoch_makes_a_strong_view_of_a_weak_view_of_each_image(self):
+    seen = []
+
+    def policy(images, seed):
+      tf.numpy_function(
+        lambda *values: seen.append([np.copy(value) for value in values]),
+        [images, seed],
+        [],
+      )
+      return images
+
+    with mock.patch.dict(
+      policies.BUILDERS, {'watched': lambda: policy}, clear=True
+    ):
+      measured = augmentation.measure(2, num_images=6, num_epochs=3)
+    self.assertLen(measured.values['watched'], 2)
+    # Two repetitions, and one before them.
+    self.assertLen(seen, 3 * 3)
+    for images, _ in seen:
+      self.assertEqual(images.shape, (6, 32, 32, 3))
+    # Each epoch of a repetition has views of its own.
+    self.assertLen({images.tobytes() for images, _ in seen}, 3)
+    self.assertLen({seed.tobytes() for _, seed in seen}, 3)
+
+  def test_rate_is_views_by_seconds(self):
+    with mock.patch.object(
+      measurement, 'time_in_turns', return_value={'a': [0.5, 2.0]}
+    ):
+      measured = augmentation.measure(2, num_images=6, num_epochs=3)
+    # 18 views in half a second, and in two.
+    self.assertEqual(measured.values, {'a': [36.0, 9.0]})
+    self.assertIn('6 images of 32x32x3', measured.description)
+
+
+class BenchmarkTest(absltest.TestCase):
+  def test_file_that_cannot_be_written(self):
+    with flagsaver.flagsaver(benchmark_file='/proc/nothing/benchmark.json'):
+      with self.assertRaisesRegex(
+        program.FlagError, '--benchmark_file=/proc/nothing/benchmark.json: '
+      ):
+        benchmark.main()
+
+  def test_the_real_program(self):
+    path = pathlib.Path(self.create_tempdir().full_path, 'new', 'all.json')
+    completed = subprocess.run(
+      [
+        sys.executable,
+        '-m',
+        'launch.benchmark',
+        '--repetitions=2',
+        f'--benchmark_file={path}',
+      ],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=200,
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    written = json.loads(path.read_text())
+    self.assertEqual(written['machine']['tensorflow'], tf.__version__)
+    self.assertEqual(
+      written['machine']['num_cores'], len(os.sched_getaffinity(0))
+    )
+    (measured,) = written['measurements']
+    self.assertEqual(
+      list(measured['values']), ['fixmatch', 'keras_cv', 'semifl']
+    )
+    first_line, *lines = completed.stdout.splitlines()
+    self.assertStartsWith(first_line, written['machine']['processor'])
+    for name, values in measured['values'].items():
+      self.assertLen(values, 2)
+      self.assertGreater(min(values), 0)
+      self.assertIn(
+        f'| {name} | {statistics.median(values):,.0f} | {min(values):,.0f} |'
+        f' {max(values):,.0f} |',
+        lines,
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,162 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what is said of folders of images that cannot be used."""
+
+import pathlib
+import shutil
+
+from absl import flags
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import numpy as np
+
+from launch import chosen_task
+from launch import experiment as experiment_lib
+from launch import program
+from launch import settings as settings_lib
+from launch import systems
+from tests.data import image_tree
+
+
+class ImageFolderInputTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self._images = image_tree.write_tree(folder / 'photos')
+
+  def _flags(self, **values):
+    """Sets flags as if they had been typed; leaves out those that are None."""
+    values = {'task': 'image_folder', 'image_dir': self._images} | values
+    return flagsaver.as_parsed(
+      **{k: str(v) for k, v in values.items() if v is not None}
+    )
+
+  def _assert_refused(self, message, **values):
+    with self._flags(**values):
+      with self.assertRaisesRegex(program.FlagError, message) as raised:
+        settings_lib.resolve(systems.SEMIFL)
+    self.assertNotIn('\n', str(raised.exception))
+
+  @parameterized.parameters(
+    ('data_dir', '/data', 'has its images in --image_dir'),
+    ('num_labeled', 4, 'has as many as are in its folder server'),
+    # Even with the value that they have by default.
+    ('partition', 'iid', 'has a client for each folder in its folder clients'),
+    ('num_clients', 100, 'has a client for each folder in its folder clients'),
+    ('classes_per_client', 2, 'has a client for each folder'),
+    ('dirichlet_concentration', 0.3, 'has a client for each folder'),
+  )
+  def test_flag_of_other_tasks(self, name, value, reason):
+    self._assert_refused(
+      f'^flag --{name}={value}: --task=image_folder {reason}.*; leave it out$',
+      **{name: value},
+    )
+
+  @parameterized.parameters(
+    ('image_dir', '/photos'),
+    ('image_size', '16'),
+    ('on_odd_size', 'refuse'),
+    ('grey', 'False'),
+    ('flip', 'True'),
+    ('test_fraction', '0.2'),
+  )
+  def test_flag_without_use_for_another_task(self, name, value):
+    self._assert_refused(
+      f'^flag --{name}={value}: --task=digits has no use for it, only'
+      ' --task=image_folder has; leave it out$',
+      **{'task': 'digits', 'image_dir': None, name: value},
+    )
+
+  @parameterized.parameters(
+    ('image_size', '0', 'must be like 64 or 48x64'),
+    ('image_size', '48x', 'must be like 64 or 48x64'),
+    ('test_fraction', '1', 'must be between 0 and 1'),
+    ('test_fraction', '0', 'must be between 0 and 1'),
+    ('test_fraction', 'nan', 'must be between 0 and 1'),
+    ('on_odd_size', 'crop', '<refuse|resize>'),
+  )
+  def test_value_out_of_range(self, name, value, message):
+    with self.assertRaisesRegex(
+      flags.IllegalFlagValueError, f'--{name}={value}.*{message}'
+    ):
+      with self._flags(**{name: value}):
+        pass
+
+  def test_no_folder(self):
+    self._assert_refused(
+      '^flag --image_dir=None: --task=image_folder needs the folder of its',
+      image_dir=None,
+    )
+    self._assert_refused(
+      '^flag --image_dir=/no/such: /no/such is missing or is no folder$',
+      image_dir='/no/such',
+    )
+
+  @parameterized.named_parameters(
+    ('server', 'server', 'server is missing or is no folder'),
+    ('one_class', 'server/dog', 'server has one class only'),
+    ('empty_class', 'server/dog/*', 'server/dog is empty'),
+  )
+  def test_missing(self, pattern, message):
+    for path in list(self._images.glob(pattern)):
+      shutil.rmtree(path) if path.is_dir() else path.unlink()
+    self._assert_refused(
+      f'^flag --image_dir={self._images}: in {self._images}: {message}'
+    )
+
+  def test_what_is_no_image(self):
+    (self._images / 'clients/east/notes.txt').write_text('no image')
+    whole = (self._images / 'server/cat/b.jpg').read_bytes()
+    (self._images / 'server/cat/b.jpg').write_bytes(whole[: len(whole) // 2])
+    for on_odd_size in ('refuse', 'resize'):
+      self._assert_refused(
+        f'^flag --image_dir={self._images}: in {self._images}: server/cat/b.jpg'
+        ' cannot be read .*; clients/east/notes.txt is no image that can be',
+        on_odd_size=on_odd_size,
+      )
+
+  def test_odd_size(self):
+    image_tree.write_image(
+      self._images / 'clients/north/b.png', 7, size=(20, 30)
+    )
+    self._assert_refused(
+      f'^flag --on_odd_size=refuse: in {self._images}: clients/north/b.png is'
+      ' 20x30, not 16x16; resize would scale and crop them$'
+    )
+    with self._flags(on_odd_size='resize'):
+      images = chosen_task.create_task().load(None).unlabelled.images
+    self.assertEqual(images.shape, (4, 16, 16, 3))
+    np.testing.assert_array_equal(images[3], np.full([16, 16, 3], 7))
+
+  def test_photos_as_a_camera_takes_them(self):
+    image_tree.write_image(
+      self._images / 'server/cat/a.png', 7, size=(300, 400)
+    )
+    self._assert_refused(
+      f'^flag --image_size=None: in {self._images}: server/cat/a.png is'
+      ' 300x400; what is larger than 128 is trained on only if'
+    )
+    with self._flags(on_odd_size='resize', image_size='12x16'):
+      self.assertEqual(chosen_task.create_task().image_shape, (12, 16, 3))
+
+  def test_what_to_test_on(self):
+    self._assert_refused(
+      '^flag --test_fraction=0.2: .*/test has images to test on; leave it out$',
+      test_fraction=0.2,
+    )
+    shutil.rmtree(self._images / 'test')
+    self._assert_refused('^flag --test_fraction=None: there is no folder .*add')
+
+  def test_more_clients_in_a_round_than_there_are(self):
+    with self._flags():
+      settings = settings_lib.resolve(systems.SEMIFL)
+      with self.assertRaisesRegex(
+        program.FlagError, '--clients_per_round=10: .*among 3 clients'
+      ):
+        experiment_lib.create_experiment(systems.SEMIFL, settings)
+
+
+if __name__ == '__main__':
+  absltest.main()

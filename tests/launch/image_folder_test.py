@@ -1,0 +1,239 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of programs with a user's own images."""
+
+import contextlib
+import csv
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+import numpy as np
+import tensorflow as tf
+
+from launch import chosen_task
+from launch import experiment as experiment_lib
+from launch import federated_data
+from launch import plan
+from launch import program
+from launch import settings as settings_lib
+from launch import show_augmentations
+from launch import show_partition
+from launch import systems
+from tests.data import image_tree
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+class ImageFolderTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self._images = image_tree.write_tree(self._folder / 'photos')
+
+  def _flags(self, **values):
+    """Sets flags as if they had been typed."""
+    values = {'task': 'image_folder', 'image_dir': self._images} | values
+    return flagsaver.as_parsed(**{k: str(v) for k, v in values.items()})
+
+  def _run(self, images):
+    completed = subprocess.run(
+      [
+        sys.executable,
+        '-m',
+        'launch.train_semifl',
+        '--task=image_folder',
+        f'--image_dir={images}',
+        '--clients_per_round=3',
+        '--client_epochs=1',
+        '--server_epochs=1',
+        # No probability of the likelier of two is less.
+        '--confidence_threshold=0.5',
+        '--total_rounds=2',
+        '--model_depth=7',
+        '--model_width=1',
+        f'--output_dir={self._folder}',
+      ],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=300,
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    return completed
+
+  def test_the_real_program(self):
+    first = self._run(self._images)
+    # The system, the task, four labels, and the name of the folder.
+    experiment = self._folder / 'semifl_image_folder_4_photos_seed0'
+    with (experiment / 'metrics.csv').open() as file:
+      rows = list(csv.DictReader(file))
+    self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
+    for row in rows:
+      # Of three test images.
+      self.assertAlmostEqual(
+        float(row['test/accuracy']) * 3,
+        round(float(row['test/accuracy']) * 3),
+        delta=1e-5,
+      )
+      self.assertTrue(np.isfinite(float(row['test/loss'])))
+      # The classes of clients' images are not known.
+      self.assertEqual(float(row['client/pseudo_accuracy']), 0)
+    for row in rows[1:]:
+      # The third has no image.
+      self.assertEqual(float(row['client/num_participating']), 2)
+      self.assertEqual(float(row['client/label_ratio']), 1)
+
+    served = tf.saved_model.load(str(experiment / 'export'))
+    outputs = served.signatures['serving_default'](
+      images=tf.zeros([3, 16, 16, 3], tf.uint8)
+    )
+    # The more probable one, in the order of the folders' names.
+    expected = np.array([b'cat', b'dog'])[
+      outputs['probabilities'].numpy().argmax(axis=1)
+    ]
+    np.testing.assert_array_equal(outputs['class_name'], expected)
+    hparams = json.loads((experiment / 'hparams.json').read_text())
+    self.assertStartsWith(hparams['data'], '4 labelled images, 3 of 3 clients')
+    flags = hparams['flags']
+    self.assertEqual(flags['num_labeled'], 4)
+    self.assertEqual(flags['num_clients'], 3)
+    self.assertIsNone(flags['partition'])
+    self.assertEqual(flags['image_size'], '16x16')
+    self.assertEqual(flags['on_odd_size'], 'refuse')
+    self.assertIs(flags['flip'], True)
+
+    # The same images, at another place.
+    moved = self._folder / 'moved' / 'photos'
+    moved.parent.mkdir()
+    shutil.move(self._images, moved)
+    second = self._run(moved)
+    self.assertIn('was complete after round 2', second.stderr)
+    self.assertEqual(second.stdout, first.stdout)
+
+  def _open(self, **values):
+    values = {'experiment_name': 'mine', 'output_dir': self._folder} | values
+    with self._flags(**values):
+      settings = settings_lib.resolve(systems.SEMIFL)
+      return experiment_lib.open_folder(systems.SEMIFL, settings)
+
+  def test_resumes_with_the_same_images_wherever_they_are(self):
+    self._open()
+    moved = self._folder / 'moved'
+    shutil.move(self._images, moved)
+    self._open(image_dir=moved)
+    changed = self._folder / 'changed'
+    shutil.move(moved, changed)
+    image_tree.write_image(changed / 'clients/south/new.png', 1)
+    image_tree.write_image(changed / 'server/dog/new.png', 1)
+    with self.assertRaisesRegex(
+      program.FlagError,
+      r'^flag --output_dir=.*/mine holds an experiment on other data'
+      r' \(4 labelled images, 3 of .*\) than these \(5 labelled images, 4 of',
+    ):
+      self._open(image_dir=changed)
+
+  def test_does_not_resume_with_other_flags(self):
+    self._open()
+    for name, values in (
+      ('flip', {'flip': 'false'}),
+      ('grey', {'grey': 'true'}),
+      ('image_size', {'image_size': '12', 'on_odd_size': 'resize'}),
+      ('on_odd_size', {'on_odd_size': 'resize'}),
+    ):
+      with self.assertRaisesRegex(
+        program.FlagError, rf'/mine holds another experiment, with --{name}='
+      ):
+        self._open(**values)
+
+  def test_plan(self):
+    shutil.rmtree(self._images / 'test')
+    with self._flags(
+      clients_per_round=2, test_fraction=0.5, model_depth=7, model_width=1
+    ):
+      settings = settings_lib.resolve(systems.SEMIFL)
+      described = plan.describe(
+        experiment_lib.create_experiment(systems.SEMIFL, settings)
+      )
+    self.assertIn("2 of the server's for testing", described['data'])
+    self.assertEqual(described['labelled_images'], 2)
+    self.assertEqual(
+      described['labelled_images_per_class'], {'least': 1, 'most': 1}
+    )
+    self.assertEqual(described['test_images'], 2)
+    self.assertEqual(described['unlabelled_images_at_clients'], 3)
+    self.assertEqual(described['images_per_client'], {'least': 0, 'most': 2})
+    self.assertEqual(described['image_shape'], (16, 16, 3))
+    self.assertEqual(described['flags']['test_fraction'], 0.5)
+    # It can be printed.
+    json.dumps(described)
+
+  def test_server_has_all_its_images_in_random_order(self):
+    for index in range(20):
+      image_tree.write_image(
+        self._images / f'server/cat/{index}.png', 2 * index
+      )
+    with self._flags():
+      task = chosen_task.create_task()
+      found = [
+        federated_data.create_federated_data(
+          task,
+          federated_data.resolve_partition(),
+          num_labeled=task.num_labeled,
+          seed=seed,
+        )
+        for seed in (0, 0, 1)
+      ]
+    levels = [data.labelled.images[:, 0, 0, 0].tolist() for data in found]
+    for each in levels:
+      self.assertEqual(
+        sorted(each), sorted([*range(0, 40, 2), 51, 51, 153, 153])
+      )
+      self.assertNotEqual(each, sorted(each))
+    self.assertEqual(levels[0], levels[1])
+    self.assertNotEqual(levels[0], levels[2])
+    # Labels went with their images.
+    np.testing.assert_array_equal(
+      found[0].labelled.labels, np.array(levels[0]) == 153
+    )
+
+  def test_pictures(self):
+    output = io.StringIO()
+    partition_file = self._folder / 'partition.png'
+    augmentations_file = self._folder / 'augmentations.png'
+    with (
+      self._flags(
+        partition_file=partition_file,
+        augmentations_file=augmentations_file,
+        num_images=1,
+        strong_augmentation='fixmatch',
+      ),
+      contextlib.redirect_stdout(output),
+    ):
+      show_partition.main()
+      show_augmentations.main()
+    self.assertEqual(
+      output.getvalue().splitlines(),
+      [
+        f'image_folder, as in {self._images}, 3 clients, seed 0',
+        'images with labels: 4',
+        'images without: 3, of which 0 with no client',
+        'images per client: 0 at least, 1 in the median, 2 at most',
+        'R, from 0 for one mix of classes to 1 for none in common: unknown, as'
+        ' the class of 3 images is',
+        f'picture: {partition_file}',
+        f'picture: {augmentations_file}',
+      ],
+    )
+    self.assertTrue(partition_file.exists())
+    self.assertTrue(augmentations_file.exists())
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,213 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what flags can vary: systems, statistics, momentum, models."""
+
+import contextlib
+import csv
+import io
+import json
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import numpy as np
+
+from launch import experiment as experiment_lib
+from launch import program
+from launch import settings
+from launch import systems
+from launch import train
+
+_SMALL = {
+  'task': 'digits',
+  'num_clients': 10,
+  'clients_per_round': 2,
+  'client_epochs': 1.0,
+  'server_epochs': 1.0,
+  # The untrained model is sure enough, so that clients train.
+  'confidence_threshold': 0.12,
+  'total_rounds': 2,
+  'model_width': 1,
+  'experiment_name': 'small',
+}
+
+
+class VariantsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = self.create_tempdir().full_path
+
+  def _train(self, system, **flag_values):
+    """Runs the program's main; returns what it printed."""
+    with (
+      flagsaver.flagsaver(**(_SMALL | {'output_dir': self.folder})),
+      flagsaver.flagsaver(**flag_values),
+      contextlib.redirect_stdout(io.StringIO()) as printed,
+    ):
+      train.train(system)
+    return printed.getvalue()
+
+  def _rows(self, folder=None):
+    path = pathlib.Path(folder or self.folder, 'small', 'metrics.csv')
+    with path.open() as file:
+      return list(csv.DictReader(file))
+
+  @parameterized.named_parameters(
+    ('batch_labels', systems.BATCH_LABEL_SEMIFL, {}),
+    (
+      'federated_statistics',
+      systems.SEMIFL,
+      {'batch_norm_statistics': 'federated'},
+    ),
+    (
+      'tables',
+      systems.SEMIFL,
+      {'batch_norm_statistics': 'pooled', 'keep_client_momentum': True},
+    ),
+    ('group_norm', systems.SEMIFL, {'normalization': 'group'}),
+    (
+      'as_in_the_formulas',
+      systems.SEMIFL,
+      {
+        'soft_pseudo_labels': True,
+        'mix_once_per_round': True,
+        'mix_before_augmentation': True,
+        'keep_server_momentum': False,
+      },
+    ),
+  )
+  def test_trains_with_clients(self, system, flag_values):
+    printed = self._train(system, **flag_values)
+    rows = self._rows()
+    self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
+    self.assertEqual(rows[-1]['client/num_participating'], '2.0')
+    self.assertGreater(float(rows[-1]['client/loss']), 0)
+    self.assertIn(
+      f'round 2: {float(rows[-1]["test/accuracy"]):.1%}, best'
+      f' {float(rows[-1]["test/best_accuracy"]):.1%}',
+      printed,
+    )
+
+  def test_momentum_of_clients_is_resumed(self):
+    flag_values = {'keep_client_momentum': True, 'total_rounds': 3}
+    self._train(systems.SEMIFL, **flag_values)
+    expected = self._rows()
+    # As after a kill in the last round but one: its state was not yet saved.
+    states = pathlib.Path(self.folder, 'small', 'checkpoints')
+    for round_num in (2, 3):
+      path = states / f'program_state_{round_num}'
+      for file in sorted(path.rglob('*'), reverse=True):
+        file.rmdir() if file.is_dir() else file.unlink()
+      path.rmdir()
+    self._train(systems.SEMIFL, **flag_values)
+    self.assertEqual(
+      [row | {'seconds': None} for row in self._rows()],
+      [row | {'seconds': None} for row in expected],
+    )
+
+  @parameterized.named_parameters(
+    # The counts of B.2, for three channels and ten classes, less what the
+    # first convolution has for two of the channels: 2 * 9 * 64.
+    ('resnet9', {'model': 'resnet'}, 4901450 - 1152),
+    ('resnet18', {'model': 'resnet', 'model_depth': 18}, 11172170 - 1152),
+  )
+  def test_dry_run_has_the_model_asked_for(self, flag_values, num_parameters):
+    printed = self._train(
+      systems.SEMIFL, dry_run=True, model_width=None, **flag_values
+    )
+    plan = json.loads(printed)
+    self.assertEqual(plan['trainable_parameters'], num_parameters)
+    self.assertIsNone(plan['flags']['model_width'])
+
+  def test_dry_run_counts_steps_of_shares_of_an_epoch(self):
+    """A.10: 138 images make 14 batches of ten, and 50 labels make five."""
+    for num_epochs, client_steps, server_steps in (
+      (0.001, 1, 1),
+      (0.5, 7, 3),
+      (1.5, 28, 10),
+    ):
+      plan = json.loads(
+        self._train(
+          systems.SEMIFL,
+          dry_run=True,
+          client_epochs=num_epochs,
+          server_epochs=num_epochs,
+        )
+      )
+      self.assertEqual(
+        plan['steps_of_a_client_per_round_at_most'], client_steps
+      )
+      self.assertEqual(plan['server_steps_per_round'], server_steps)
+
+  @parameterized.named_parameters(
+    (
+      'width_of_a_resnet',
+      {'model': 'resnet', 'model_width': 2},
+      '--model_width=2: a ResNet has no width; leave it out',
+    ),
+    (
+      'depth_of_a_resnet',
+      {'model': 'resnet', 'model_width': None, 'model_depth': 10},
+      '--model_depth=10: .*possible are 9 and 18',
+    ),
+    (
+      'statistics_of_group_norm',
+      {'normalization': 'group', 'batch_norm_statistics': 'server'},
+      '--batch_norm_statistics=server: --normalization=group has no stat',
+    ),
+    (
+      'clients_that_keep_and_workers',
+      {'keep_client_momentum': True, 'runtime': 'native'},
+      '--keep_client_momentum=True: .* use --runtime=in_process',
+    ),
+  )
+  def test_flags_that_do_not_go_together(self, flag_values, message):
+    with self.assertRaisesRegex(program.FlagError, message):
+      self._train(systems.SEMIFL, **flag_values)
+    self.assertFalse(pathlib.Path(self.folder, 'small').exists())
+
+  def test_systems_have_names_and_flags_of_their_own(self):
+    with flagsaver.flagsaver(task='digits', dirichlet_concentration=None):
+      names = [
+        settings.resolve(system).experiment_name
+        for system in (systems.SEMIFL, systems.BATCH_LABEL_SEMIFL)
+      ]
+    self.assertEqual(
+      names,
+      [
+        'semifl_digits_50_iid_seed0',
+        'batch_label_semifl_digits_50_iid_seed0',
+      ],
+    )
+    self.assertContainsSubset(
+      systems.BATCH_LABEL_SEMIFL.flag_values(), systems.SEMIFL.flag_values()
+    )
+    self.assertNotIn(
+      'mix_loss_weight', systems.BATCH_LABEL_SEMIFL.flag_values()
+    )
+
+  def test_pooled_statistics_are_of_the_labelled_class_by_class(self):
+    """D10: then all other images, whether a client has them or not."""
+    with flagsaver.flagsaver(
+      **(_SMALL | {'batch_norm_statistics': 'pooled', 'num_clients': 7})
+    ):
+      experiment = experiment_lib.create_experiment(
+        systems.SEMIFL, settings.resolve(systems.SEMIFL)
+      )
+    data = experiment.data
+    chunks = experiment.training_program.statistics.data
+    labelled, others = chunks.as_numpy_iterator()
+    np.testing.assert_array_equal(others, data.unlabelled.images)
+    # 1,387 unlabelled images do not go into seven.
+    self.assertGreater(len(others), sum(map(len, data.shares)))
+    for label in range(10):
+      np.testing.assert_array_equal(
+        labelled[5 * label : 5 * label + 5],
+        data.labelled.images[data.labelled.labels == label],
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,200 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the task made of a user's own images."""
+
+import pathlib
+import shutil
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tasks import image_folder
+from tests.data import image_tree
+from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
+from tff_semifl.data import sources
+
+_SEEDS = [tf.constant([1, index]) for index in range(40)]
+
+
+def _levels(data):
+  """Returns the grey level of each image, all of one level."""
+  return data.images[:, 0, 0, 0].tolist()
+
+
+class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._root = pathlib.Path(self.create_tempdir().full_path, 'images')
+    image_tree.write_tree(self._root)
+
+  def _create(self, **kwargs):
+    return image_folder.create_task(str(self._root), **kwargs)
+
+  def test_who_has_what(self):
+    task = self._create()
+    data = task.load(None)
+    self.assertEqual(task.class_names, ('cat', 'dog'))
+    self.assertEqual(task.image_shape, (16, 16, 3))
+    self.assertEqual(task.num_labeled, 4)
+    self.assertEqual(_levels(data.train), [51, 51, 153, 153])
+    self.assertAllEqual(data.train.labels, [0, 0, 1, 1])
+    self.assertEqual(_levels(data.unlabelled), [20, 30, 40])
+    self.assertAllEqual(data.unlabelled.labels, [sources.UNKNOWN_LABEL] * 3)
+    self.assertEqual([list(each) for each in data.shares], [[0, 1], [2], []])
+    self.assertEqual(_levels(data.test), [60, 140, 150])
+    self.assertAllEqual(data.test.labels, [0, 1, 1])
+
+  def test_pixel_statistics_are_those_of_the_server(self):
+    task = self._create()
+    self.assertAllClose(task.pixel_mean, [0.4] * 3)
+    self.assertAllClose(task.pixel_standard_deviation, [0.2] * 3)
+
+  def test_shades_of_grey(self):
+    task = self._create(num_channels=1)
+    self.assertEqual(task.image_shape, (16, 16, 1))
+    self.assertAllClose(task.pixel_mean, [0.4])
+
+  @parameterized.parameters(
+    # Four blocks in each group; groups leave 8 pixels of the shorter side, or
+    # a few more.
+    ((8, 8), 10),
+    ((16, 16), 19),
+    ((32, 32), 28),
+    ((40, 96), 28),
+    ((96, 96), 37),
+  )
+  def test_depth_suits_the_size(self, size, depth):
+    task = self._create(
+      image_size=size, on_odd_size=image_files.OnOddSize.RESIZE
+    )
+    self.assertEqual(task.image_shape, (*size, 3))
+    self.assertEqual(task.model_depth, depth)
+    # Not of the wrong depth, which would be an error.
+    model = task.create_wide_resnet(task.model_depth, 1, seed=0)
+    self.assertEqual(model.output_shape, (None, 2))
+
+  @parameterized.parameters(True, False)
+  def test_weak_views_are_shifted_by_an_eighth_and_flipped_if_asked(self, flip):
+    task = self._create(flip=flip)
+    # Each pixel says where it is from.
+    rows, columns = np.indices([16, 16], np.uint8)
+    image = tf.constant(np.stack([rows, columns, 0 * rows], axis=-1))[None]
+    views = [task.weak_augmentation(image, seed)[0].numpy() for seed in _SEEDS]
+    # Two pixels of 16, in both directions; in the middle nothing is reflected.
+    shifts = {int(view[8, 8, 0]) - 8 for view in views}
+    self.assertEqual(shifts, {-2, -1, 0, 1, 2})
+    steps = {int(view[8, 9, 1]) - int(view[8, 8, 1]) for view in views}
+    self.assertEqual(steps, {1, -1} if flip else {1})
+
+  def test_strong_views_of_images_that_are_no_squares(self):
+    task = self._create(
+      image_size=(12, 20), on_odd_size=image_files.OnOddSize.RESIZE
+    )
+    images = np.random.default_rng(0).integers(
+      256, size=[20, 12, 20, 3], dtype=np.uint8
+    )
+    views = task.strong_augmentation(images, _SEEDS[0])
+    self.assertEqual(views.shape, images.shape)
+    self.assertEqual(views.dtype, tf.uint8)
+    self.assertNotAllEqual(
+      views, task.weak_augmentation(tf.constant(images), _SEEDS[0])
+    )
+
+  def test_share_of_each_class_to_test_on_is_spread_evenly(self):
+    root = self._root.with_name('without_test')
+    levels = {f'server/cat/{k}.png': 10 * k for k in range(10)}
+    levels |= {f'server/dog/{k}.png': 100 + 10 * k for k in range(3)}
+    image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
+    task = image_folder.create_task(str(root), test_fraction=0.3)
+    data = task.load(None)
+    # Three of the ten, the middles of three equal parts: (k + 1/2) * 10 / 3 is
+    # 1.7, 5 and 8.3. One of the three, 0.9 rounded, the middle one.
+    self.assertEqual(_levels(data.test), [10, 50, 80, 110])
+    self.assertAllEqual(data.test.labels, [0, 0, 0, 1])
+    self.assertEqual(_levels(data.train), [0, 20, 30, 40, 60, 70, 90, 100, 120])
+    self.assertAllEqual(data.train.labels, [0] * 7 + [1] * 2)
+    self.assertEqual(task.num_labeled, 9)
+    # What is tested on is not in the statistics either.
+    mean = (20 + 30 + 40 + 60 + 70 + 90 + 100 + 120) / 9 / 255
+    self.assertAllClose(task.pixel_mean, [mean] * 3)
+    self.assertIn("4 of the server's for testing", task.data_description)
+
+  def test_a_small_share_is_one_image_of_each_class(self):
+    shutil.rmtree(self._root / 'test')
+    data = self._create(test_fraction=0.01).load(None)
+    self.assertAllEqual(data.test.labels, [0, 1])
+    self.assertAllEqual(data.train.labels, [0, 1])
+
+  def test_what_to_test_on_must_be_clear(self):
+    with self.assertRaisesRegex(
+      image_folder.TestImagesError, 'images/test has images to test on; leave'
+    ):
+      self._create(test_fraction=0.2)
+    shutil.rmtree(self._root / 'test')
+    with self.assertRaisesRegex(
+      image_folder.TestImagesError,
+      'no folder .*images/test; add it, or say which share .* such as 0.2$',
+    ):
+      self._create()
+    (self._root / 'server/dog/b.png').unlink()
+    with self.assertRaisesRegex(
+      image_folder.TestImagesError,
+      'class dog has too few labelled images, 1, to test on 1 and train on',
+    ):
+      self._create(test_fraction=0.5)
+
+  def test_folder_of_something_else_is_not_said_to_lack_a_test(self):
+    shutil.rmtree(self._root / 'server')
+    shutil.rmtree(self._root / 'test')
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError, 'server is missing'
+    ):
+      self._create()
+
+  def test_photos_are_taken_as_large_as_they_are_only_if_asked_for(self):
+    image_tree.write_image(self._root / 'server/cat/a.png', 1, size=(90, 129))
+    with self.assertRaisesRegex(
+      image_folders.LargeImageError, 'cat/a.png is 90x129; .* larger than 128 '
+    ):
+      self._create()
+    task = self._create(
+      image_size=(90, 129), on_odd_size=image_files.OnOddSize.RESIZE
+    )
+    self.assertEqual(task.image_shape, (90, 129, 3))
+
+  def test_description_tells_data_apart(self):
+    first = self._create().data_description
+    self.assertRegex(
+      first,
+      '^4 labelled images, 3 of 3 clients, 3 of the test folder for testing,'
+      ' SHA-256 [0-9a-f]{16}$',
+    )
+    copy = self._root.with_name('copy')
+    shutil.copytree(self._root, copy)
+
+    def describe_copy():
+      return image_folder.create_task(str(copy)).data_description
+
+    self.assertEqual(describe_copy(), first)
+    found = [first]
+    # Another image.
+    image_tree.write_image(copy / 'clients/east/b.png', 31)
+    found.append(describe_copy())
+    # The same images in the same order, but one is another client's.
+    shutil.move(copy / 'clients/east/b.png', copy / 'clients/north/0.png')
+    found.append(describe_copy())
+    # Another class, and then another name of it.
+    shutil.move(copy / 'test/dog/a.png', copy / 'test/cat/b.png')
+    found.append(describe_copy())
+    shutil.move(copy / 'server/cat', copy / 'server/car')
+    shutil.move(copy / 'test/cat', copy / 'test/car')
+    found.append(describe_copy())
+    self.assertLen(set(found), 5)
+
+
+if __name__ == '__main__':
+  absltest.main()
