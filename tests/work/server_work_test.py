@@ -14,17 +14,24 @@ from tff_semifl import random_seeds
 from tff_semifl import runtime
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
+from tff_semifl.work import supervised_training
 
 _LEARNING_RATE = 0.25
 
 
 def _build(num_epochs=2, batch_size=2, weak=linear_reference.unchanged):
-  return server_work.build_supervised_server_work(
-    linear_reference.create_classifier(),
-    weak_augmentation=weak,
-    optimizer=optimizers.build_nesterov_sgd(),
-    num_epochs=num_epochs,
-    batch_size=batch_size,
+  classifier = linear_reference.create_classifier()
+  optimizer = optimizers.build_nesterov_sgd()
+  return server_work.build_server_work(
+    classifier,
+    supervised_training.build_supervised_training(
+      classifier,
+      weak_augmentation=weak,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+    ),
+    optimizer=optimizer,
   )
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's parts around any client work: server work, mean and momentum."""
+"""SemiFL's parts around what clients do: server work, mean and momentum."""
 
 import functools
 
@@ -14,22 +14,20 @@ from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
+from tff_semifl.work import client_work
 from tff_semifl.work import server_work
-from tff_semifl.work import stateful_client_work
+from tff_semifl.work import supervised_training
 
 
 def build_alternate_training(
   classifier: functional.ImageClassifier,
-  client_work: (
-    tff.learning.templates.ClientWorkProcess
-    | stateful_client_work.StatefulClientWorkProcess
-  ),
+  local_training_fn: client_work.LocalTrainingFn,
   hyperparameters: hyperparameters_lib.Hyperparameters,
   *,
   weak_augmentation: augmentation.Augmentation,
   aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
 ) -> tff.templates.IterativeProcess:
-  """Builds alternate training with the given client work.
+  """Builds alternate training with what the clients do.
 
   In each round the cohort receives the model (distributor) and trains it
   (client work); the server takes the mean of what comes back (aggregator),
@@ -40,7 +38,7 @@ def build_alternate_training(
 
   Args:
     classifier: The model.
-    client_work: What a client does.
+    local_training_fn: What a client does in a round.
     hyperparameters: The numbers.
     weak_augmentation: For the server's images.
     aggregator: By default the uniform mean of the clients that count (A.12).
@@ -62,7 +60,12 @@ def build_alternate_training(
       total_rounds=hyperparameters.total_rounds,
     ),
     distributor=tff.learning.templates.build_broadcast_process(weights_type),
-    client_work=client_work,
+    client_work=client_work.build_client_work(
+      classifier,
+      local_training_fn,
+      optimizer=hyperparameters.optimizer,
+      keep_optimizer_state=hyperparameters.keep_client_momentum,
+    ),
     aggregator=aggregator.create(
       weights_type.trainable, tff.TensorType(np.float32)
     ),
@@ -73,12 +76,16 @@ def build_alternate_training(
       ),
       weights_type,
     ),
-    server_work=server_work.build_supervised_server_work(
+    server_work=server_work.build_server_work(
       classifier,
-      weak_augmentation=weak_augmentation,
+      supervised_training.build_supervised_training(
+        classifier,
+        weak_augmentation=weak_augmentation,
+        optimizer=hyperparameters.optimizer,
+        num_epochs=hyperparameters.server_epochs,
+        batch_size=hyperparameters.server_batch_size,
+      ),
       optimizer=hyperparameters.optimizer,
-      num_epochs=hyperparameters.server_epochs,
-      batch_size=hyperparameters.server_batch_size,
       keep_optimizer_state=hyperparameters.keep_server_momentum,
     ),
     batch_norm_statistics=statistics,

@@ -13,7 +13,7 @@ from tff_semifl.algorithms import alternate_training
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
-from tff_semifl.work import batch_label_client_work
+from tff_semifl.work import batch_label_training
 
 
 def build_batch_label_semifl(
@@ -27,7 +27,7 @@ def build_batch_label_semifl(
   """Builds it; arguments are those of `build_semifl`, there is no mixup."""
   return alternate_training.build_alternate_training(
     classifier,
-    batch_label_client_work.build_batch_label_client_work(
+    batch_label_training.build_batch_label_training(
       classifier,
       weak_augmentation=weak_augmentation,
       strong_augmentation=strong_augmentation,
@@ -35,7 +35,6 @@ def build_batch_label_semifl(
       num_epochs=hyperparameters.client_epochs,
       batch_size=hyperparameters.client_batch_size,
       confidence_threshold=hyperparameters.confidence_threshold,
-      keep_optimizer_state=hyperparameters.keep_client_momentum,
     ),
     hyperparameters,
     weak_augmentation=weak_augmentation,

@@ -13,7 +13,7 @@ from tff_semifl.algorithms import alternate_training
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
-from tff_semifl.work import fix_mix_client_work
+from tff_semifl.work import fix_mix_training
 
 
 def build_semifl(
@@ -50,7 +50,7 @@ def build_semifl(
   """
   return alternate_training.build_alternate_training(
     classifier,
-    fix_mix_client_work.build_fix_mix_client_work(
+    fix_mix_training.build_fix_mix_training(
       classifier,
       weak_augmentation=weak_augmentation,
       strong_augmentation=strong_augmentation,
@@ -63,7 +63,6 @@ def build_semifl(
       soft_labels=soft_labels,
       mix_once_per_round=mix_once_per_round,
       mix_before_augmentation=mix_before_augmentation,
-      keep_optimizer_state=hyperparameters.keep_client_momentum,
     ),
     hyperparameters,
     weak_augmentation=weak_augmentation,

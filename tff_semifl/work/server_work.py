@@ -1,22 +1,31 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the server does between aggregations: train on its labels (A.3)."""
+"""What the server does between aggregations, as a process (A.3)."""
 
 import collections
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import losses
 from tff_semifl import optimizers
-from tff_semifl import random_seeds
-from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
+
+# (weights, round context, {'image', 'label'}, optimizer state) -> training.
+SupervisedTrainingFn = Callable[
+  [
+    functional.ModelWeights,
+    round_context.RoundContext,
+    Mapping[str, tf.Tensor],
+    Any,
+  ],
+  training_loop.TrainingResult,
+]
 
 
 class ServerWorkProcess(tff.templates.MeasuredProcess):
@@ -64,27 +73,19 @@ class ServerWorkProcess(tff.templates.MeasuredProcess):
       )
 
 
-def build_supervised_server_work(
+def build_server_work(
   classifier: functional.ImageClassifier,
+  training_fn: SupervisedTrainingFn,
   *,
-  weak_augmentation: augmentation.Augmentation,
   optimizer: tff.learning.optimizers.Optimizer,
-  num_epochs: float,
-  batch_size: int,
   keep_optimizer_state: bool = True,
 ) -> ServerWorkProcess:
-  """Builds training on labelled images, weakly augmented (SemiFL A.3).
-
-  Cross-entropy, a new order and new views in each epoch, the last batch of an
-  epoch kept even if it is smaller. `num_epochs=0` leaves the weights as they
-  are.
+  """Builds server work that is training on labelled images.
 
   Args:
     classifier: The model.
-    weak_augmentation: Makes the views that are trained on.
-    optimizer: Its learning rate is set by the round context.
-    num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
-    batch_size: Images in a step.
+    training_fn: Trains on the server's images.
+    optimizer: The learning rate is set to the round's.
     keep_optimizer_state: Whether the optimizer goes on with its state of the
       last round, or starts afresh in each (D5).
 
@@ -112,46 +113,13 @@ def build_supervised_server_work(
     context: round_context.RoundContext,
     dataset: tf.data.Dataset,
   ):
-    data = pipelines.concatenate_chunks(dataset)
-    num_images = tf.shape(data['label'])[0]
-
-    def epoch_data(epoch: tf.Tensor):
-      def seed(purpose: random_seeds.Purpose) -> tf.Tensor:
-        return random_seeds.stateless_seed(
-          context.seed, purpose, context.round_num, epoch
-        )
-
-      order = tf.random.experimental.stateless_shuffle(
-        tf.range(num_images), seed(random_seeds.Purpose.SERVER_ORDER)
-      )
-      views = weak_augmentation(
-        tf.gather(data['image'], order),
-        seed(random_seeds.Purpose.SERVER_AUGMENTATION),
-      )
-      return views, tf.gather(data['label'], order)
-
-    def loss(trainable, batch, epoch, batch_num):
-      del epoch, batch_num  # Unused.
-      images, labels = batch
-      logits = classifier.train_logits(
-        functional.ModelWeights(trainable, weights.non_trainable),
-        tf.cast(images, tf.float32),
-      )
-      return training_loop.BatchOutput(
-        losses.cross_entropy(logits, labels),
-        training_loop.count_correct(logits, labels),
-      )
-
-    result = training_loop.train(
-      weights.trainable,
+    result = training_fn(
+      weights,
+      context,
+      pipelines.concatenate_chunks(dataset),
       optimizer.set_hparams(
         state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
       ),
-      optimizer=optimizer,
-      num_epochs=num_epochs,
-      batch_size=batch_size,
-      epoch_data_fn=epoch_data,
-      loss_fn=loss,
     )
     metrics = collections.OrderedDict(
       loss=tf.math.divide_no_nan(result.sums.loss, result.sums.num_examples),

@@ -24,7 +24,7 @@ from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
 
-def build_batch_label_client_work(
+def build_batch_label_training(
   classifier: functional.ImageClassifier,
   *,
   weak_augmentation: augmentation.Augmentation,
@@ -33,9 +33,8 @@ def build_batch_label_client_work(
   num_epochs: float,
   batch_size: int,
   confidence_threshold: float,
-  keep_optimizer_state: bool = False,
-) -> tff.learning.templates.ClientWorkProcess:
-  """Builds the client work, of the type of `build_client_work`.
+) -> client_work.LocalTrainingFn:
+  """Builds what a client does, plain TensorFlow.
 
   All images are visited in each epoch. Of each batch those are trained on, by
   a strong view, whose weak view the current model is sure of; the loss is a
@@ -54,7 +53,6 @@ def build_batch_label_client_work(
     num_epochs: Epochs in each round; see `training_loop.train`.
     batch_size: Images in a batch, before those without label are left out.
     confidence_threshold: In (0, 1]; inclusive.
-    keep_optimizer_state: As in `build_client_work` (D5).
   """
 
   def train(
@@ -127,9 +125,4 @@ def build_batch_label_client_work(
       participates=num_images > 0,
     )
 
-  return client_work.build_client_work(
-    classifier,
-    train,
-    optimizer=optimizer,
-    keep_optimizer_state=keep_optimizer_state,
-  )
+  return train

@@ -14,7 +14,8 @@ from tff_semifl import optimizers
 from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
-from tff_semifl.work import batch_label_client_work
+from tff_semifl.work import batch_label_training
+from tff_semifl.work import client_work
 from tff_semifl.work import round_context
 
 _SEED = 7
@@ -28,14 +29,20 @@ def _build(
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
 ):
-  return batch_label_client_work.build_batch_label_client_work(
+  optimizer = optimizers.build_nesterov_sgd()
+  return client_work.build_client_work(
     classifier,
-    weak_augmentation=weak,
-    strong_augmentation=strong,
-    optimizer=optimizers.build_nesterov_sgd(),
-    num_epochs=2,
-    batch_size=2,
-    confidence_threshold=threshold,
+    batch_label_training.build_batch_label_training(
+      classifier,
+      weak_augmentation=weak,
+      strong_augmentation=strong,
+      optimizer=optimizer,
+      num_epochs=2,
+      batch_size=2,
+      confidence_threshold=threshold,
+    ),
+    optimizer=optimizer,
+    keep_optimizer_state=False,
   )
 
 

@@ -13,7 +13,8 @@ from tests import linear_reference
 from tff_semifl import optimizers
 from tff_semifl import runtime
 from tff_semifl.models import functional
-from tff_semifl.work import fix_mix_client_work
+from tff_semifl.work import client_work
+from tff_semifl.work import fix_mix_training
 from tff_semifl.work import round_context
 
 _LEARNING_RATE = 0.25
@@ -28,19 +29,27 @@ def _build(
   batch_size=2,
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
+  keep_optimizer_state=False,
   **options,
 ):
-  return fix_mix_client_work.build_fix_mix_client_work(
-    linear_reference.create_classifier(),
-    weak_augmentation=weak,
-    strong_augmentation=strong,
-    optimizer=optimizers.build_nesterov_sgd(),
-    num_epochs=num_epochs,
-    batch_size=batch_size,
-    confidence_threshold=threshold,
-    mixup_concentration=0.75,
-    mix_loss_weight=mix_loss_weight,
-    **options,
+  classifier = linear_reference.create_classifier()
+  optimizer = optimizers.build_nesterov_sgd()
+  return client_work.build_client_work(
+    classifier,
+    fix_mix_training.build_fix_mix_training(
+      classifier,
+      weak_augmentation=weak,
+      strong_augmentation=strong,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      confidence_threshold=threshold,
+      mixup_concentration=0.75,
+      mix_loss_weight=mix_loss_weight,
+      **options,
+    ),
+    optimizer=optimizer,
+    keep_optimizer_state=keep_optimizer_state,
   )
 
 

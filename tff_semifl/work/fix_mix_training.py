@@ -27,7 +27,7 @@ from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
 
-def build_fix_mix_client_work(
+def build_fix_mix_training(
   classifier: functional.ImageClassifier,
   *,
   weak_augmentation: augmentation.Augmentation,
@@ -41,9 +41,8 @@ def build_fix_mix_client_work(
   soft_labels: bool = False,
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
-  keep_optimizer_state: bool = False,
-) -> tff.learning.templates.ClientWorkProcess:
-  """Builds the client work of SemiFL, of the type of `build_client_work`.
+) -> client_work.LocalTrainingFn:
+  """Builds what a client of SemiFL does, plain TensorFlow.
 
   A client that has no confident image has no update to report (A.11).
 
@@ -65,7 +64,6 @@ def build_fix_mix_client_work(
       paper, instead of each with a new draw (D13).
     mix_before_augmentation: Whether raw images are mixed and the mixture
       augmented, as in the paper, instead of two weak views mixed (D14).
-    keep_optimizer_state: As in `build_client_work` (D5).
   """
 
   def train(
@@ -175,9 +173,4 @@ def build_fix_mix_client_work(
       participates=num_confident > 0,
     )
 
-  return client_work.build_client_work(
-    classifier,
-    train,
-    optimizer=optimizer,
-    keep_optimizer_state=keep_optimizer_state,
-  )
+  return train

@@ -1,0 +1,88 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Training on labelled images, weakly augmented (SemiFL A.3)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import losses
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+from tff_semifl.work import round_context
+from tff_semifl.work import server_work
+from tff_semifl.work import training_loop
+
+
+def build_supervised_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+) -> server_work.SupervisedTrainingFn:
+  """Builds what the server does with its labels, plain TensorFlow.
+
+  Cross-entropy, a new order and new views in each epoch, the last batch of an
+  epoch kept even if it is smaller. `num_epochs=0` leaves the weights as they
+  are.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views that are trained on.
+    optimizer: Takes a step a batch, with the round's learning rate.
+    num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
+    batch_size: Images in a step.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> training_loop.TrainingResult:
+    num_images = tf.shape(data['label'])[0]
+
+    def epoch_data(epoch: tf.Tensor):
+      def seed(purpose: random_seeds.Purpose) -> tf.Tensor:
+        return random_seeds.stateless_seed(
+          context.seed, purpose, context.round_num, epoch
+        )
+
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(num_images), seed(random_seeds.Purpose.SERVER_ORDER)
+      )
+      views = weak_augmentation(
+        tf.gather(data['image'], order),
+        seed(random_seeds.Purpose.SERVER_AUGMENTATION),
+      )
+      return views, tf.gather(data['label'], order)
+
+    def loss(trainable, batch, epoch, batch_num):
+      del epoch, batch_num  # Unused.
+      images, labels = batch
+      logits = classifier.train_logits(
+        functional.ModelWeights(trainable, weights.non_trainable),
+        tf.cast(images, tf.float32),
+      )
+      return training_loop.BatchOutput(
+        losses.cross_entropy(logits, labels),
+        training_loop.count_correct(logits, labels),
+      )
+
+    return training_loop.train(
+      weights.trainable,
+      optimizer_state,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=epoch_data,
+      loss_fn=loss,
+    )
+
+  return train
