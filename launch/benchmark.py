@@ -15,9 +15,29 @@ import pathlib
 from absl import flags
 
 from launch import program
+from launch.benchmarks import aggregation
 from launch.benchmarks import augmentation
+from launch.benchmarks import concurrency
 from launch.benchmarks import machine
+from launch.benchmarks import rounds
+from launch.benchmarks import server_data
 
+# Each takes the number of repetitions and returns a `Measurement`.
+_BENCHMARKS = {
+  'augmentation': augmentation.measure,
+  'round': rounds.measure,
+  'round_profile': rounds.profile,
+  'aggregation': aggregation.measure,
+  'server_data': server_data.measure,
+  'concurrency': concurrency.measure,
+}
+
+_BENCHMARKS_TO_RUN = flags.DEFINE_multi_enum(
+  'benchmark',
+  None,
+  list(_BENCHMARKS),
+  'What to measure; may be given several times. By default everything.',
+)
 _REPETITIONS = flags.DEFINE_integer(
   'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
 )
@@ -26,9 +46,6 @@ _BENCHMARK_FILE = flags.DEFINE_string(
   'results/benchmark.json',
   'Where to write all that was measured, as JSON.',
 )
-
-# Each takes the number of repetitions and returns a `Measurement`.
-_BENCHMARKS = (augmentation.measure,)
 
 
 def main() -> None:
@@ -41,10 +58,13 @@ def main() -> None:
   here = machine.describe()
   print(f'{here}\n')
   measurements = []
-  for measure in _BENCHMARKS:
-    measured = measure(_REPETITIONS.value)
+  for name in _BENCHMARKS_TO_RUN.value or _BENCHMARKS:
+    measured = _BENCHMARKS[name](_REPETITIONS.value)
     measurements.append(dataclasses.asdict(measured))
-    print(f'{measured.description}\n\n{measured.table()}\n')
+    target = f' Target: {measured.target}.' if measured.target else ''
+    print(
+      f'{measured.description}.{target}\n\n{measured.table()}\n', flush=True
+    )
   path.write_text(
     json.dumps(
       {'machine': here._asdict(), 'measurements': measurements}, indent=2

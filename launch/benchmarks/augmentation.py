@@ -52,6 +52,8 @@ def measure(
   size = 'x'.join(map(str, task.image_shape))
   return measurement.Measurement(
     name='augmentation',
+    unit='views/s',
+    target='at least 5,000 views a second on two cores',
     description=(
       f'Strong views a second, weak views before them included, of a client'
       f' with {num_images} images of {size}: {num_repetitions} repetitions of'

@@ -15,21 +15,43 @@ class Measurement:
 
   Attributes:
     name: What it is called in the file.
-    description: What is measured, and its unit.
+    description: What is measured.
+    unit: Of the values.
     values: For each alternative one number for each repetition.
+    compared_with: The alternative that the others are divided by, repetition
+      by repetition; None if that would say nothing.
+    target: What the numbers should be, in words; empty if there is no target.
   """
 
   name: str
   description: str
+  unit: str
   values: Mapping[str, list[float]]
+  compared_with: str | None = None
+  target: str = ''
+
+  def ratios(self, alternative: str) -> list[float]:
+    """Returns the values of one by those that it is compared with."""
+    base = self.values[self.compared_with]
+    return [
+      value / other
+      for value, other in zip(self.values[alternative], base, strict=True)
+    ]
 
   def table(self) -> str:
     """Returns medians and extremes as a Markdown table."""
-    lines = ['| | median | least | most |', '| --- | --- | --- | --- |']
+    heading = ['', f'median ({self.unit})', 'least', 'most']
+    if self.compared_with is not None:
+      heading.append(f'by {self.compared_with}')
+    lines = [_row(heading), _row(['---'] * len(heading))]
     for alternative, values in self.values.items():
-      numbers = (statistics.median(values), min(values), max(values))
-      shown = ' | '.join(f'{number:,.0f}' for number in numbers)
-      lines.append(f'| {alternative} | {shown} |')
+      row = [
+        alternative,
+        *map(_show, (statistics.median(values), min(values), max(values))),
+      ]
+      if self.compared_with is not None:
+        row.append(f'{statistics.median(self.ratios(alternative)):.2f}')
+      lines.append(_row(row))
     return '\n'.join(lines)
 
 
@@ -56,3 +78,14 @@ def time_in_turns(
       call()
       seconds[name].append(clock() - start)
   return seconds
+
+
+def _row(cells: list[str]) -> str:
+  return f'| {" | ".join(cells)} |'.replace('|  |', '| |')
+
+
+def _show(number: float) -> str:
+  """Returns a number with about three digits that count."""
+  if number >= 1000:
+    return f'{number:,.0f}'
+  return f'{number:.3g}'

@@ -6,7 +6,6 @@
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 from unittest import mock
@@ -49,11 +48,34 @@ class MeasurementTest(absltest.TestCase):
 
   def test_table(self):
     measured = measurement.Measurement(
-      name='x', description='X', values={'a': [3, 12345.6, 1], 'b': [4, 6]}
+      name='x',
+      description='X',
+      unit='s',
+      values={'a': [3, 12345.6, 1], 'b': [4, 6.25]},
     )
     self.assertEqual(
+      measured.table().splitlines(),
+      [
+        '| | median (s) | least | most |',
+        '| --- | --- | --- | --- |',
+        '| a | 3 | 1 | 12,346 |',
+        '| b | 5.12 | 4 | 6.25 |',
+      ],
+    )
+
+  def test_ratios_are_of_repetitions(self):
+    measured = measurement.Measurement(
+      name='x',
+      description='X',
+      unit='s',
+      values={'a': [1, 10, 2], 'b': [2, 30, 8]},
+      compared_with='a',
+    )
+    self.assertEqual(measured.ratios('b'), [2, 3, 4])
+    # Not 8 / 2, the ratio of the medians.
+    self.assertEqual(
       measured.table().splitlines()[2:],
-      ['| a | 3 | 1 | 12,346 |', '| b | 5 | 4 | 6 |'],
+      ['| a | 2 | 1 | 10 | 1.00 |', '| b | 8 | 2 | 30 | 3.00 |'],
     )
 
 
@@ -108,6 +130,7 @@ class BenchmarkTest(absltest.TestCase):
         '-m',
         'launch.benchmark',
         '--repetitions=2',
+        '--benchmark=augmentation',
         f'--benchmark_file={path}',
       ],
       cwd=_ROOT,
@@ -131,8 +154,11 @@ class BenchmarkTest(absltest.TestCase):
       self.assertLen(values, 2)
       self.assertGreater(min(values), 0)
       self.assertIn(
-        f'| {name} | {statistics.median(values):,.0f} | {min(values):,.0f} |'
-        f' {max(values):,.0f} |',
+        measurement.Measurement(
+          name='', description='', unit='', values={name: values}
+        )
+        .table()
+        .splitlines()[-1],
         lines,
       )
 

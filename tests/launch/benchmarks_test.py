@@ -1,0 +1,97 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that benchmarks compare the same arithmetic, on federations as small.
+
+How fast it is, is no test.
+"""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from launch.benchmarks import aggregation
+from launch.benchmarks import concurrency
+from launch.benchmarks import federation as federation_lib
+from launch.benchmarks import rounds
+from launch.benchmarks import server_data
+from tff_semifl import runtime
+
+_SIZE = federation_lib.Size(
+  model_depth=10,
+  model_width=1,
+  num_clients=2,
+  images_per_client=12,
+  num_labeled=20,
+)
+
+
+class FederationTest(absltest.TestCase):
+  def test_plain_round_is_the_round_of_the_process(self):
+    federation = federation_lib.Federation(_SIZE)
+    with runtime.simulation_context('in_process'):
+      state = federation.process.next(
+        federation.initial_state(),
+        federation.server_data(),
+        federation.client_data(),
+      ).state
+    weights, velocity, server_state = federation.build_plain_round()(
+      federation.plain_state()
+    )
+    for found, expected in zip(
+      tf.nest.flatten((weights, velocity, server_state['accumulator'])),
+      tf.nest.flatten(
+        (
+          state.global_model_weights,
+          state.finalizer['accumulator'],
+          state.server_work['accumulator'],
+        )
+      ),
+      strict=True,
+    ):
+      np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+    # The clients moved it, or it would show little.
+    self.assertGreater(max(np.abs(v).max() for v in velocity), 1e-3)
+
+
+class MeasurementsTest(absltest.TestCase):
+  def _check(self, measured, names, num_repetitions=2):
+    self.assertEqual(list(measured.values), names)
+    for values in measured.values.values():
+      self.assertLen(values, num_repetitions)
+      self.assertGreaterEqual(min(values), 0)
+    self.assertIn(names[0], measured.table())
+
+  def test_round(self):
+    self._check(rounds.measure(2, _SIZE), ['plain TensorFlow', 'in process'])
+
+  def test_profile_adds_up(self):
+    measured = rounds.profile(2, _SIZE)
+    self._check(
+      measured, ['TensorFlow', 'arguments in', 'results out', 'all else']
+    )
+    self.assertGreater(
+      min(measured.values['TensorFlow']), max(measured.values['arguments in'])
+    )
+
+  def test_aggregation(self):
+    self._check(
+      aggregation.measure(2, num_parameters=100, num_arrays=3, num_clients=2),
+      ['plain TensorFlow', 'in process', 'native'],
+    )
+
+  def test_server_data(self):
+    self._check(
+      server_data.measure(2, num_images=10),
+      ['a dataset that is kept', 'a dataset made for the call'],
+    )
+
+  def test_concurrency(self):
+    self._check(
+      concurrency.measure(2, _SIZE, numbers=(1, 2)),
+      ['1 at a time', '2 at a time'],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
