@@ -19,8 +19,11 @@ from launch.benchmarks import aggregation
 from launch.benchmarks import augmentation
 from launch.benchmarks import concurrency
 from launch.benchmarks import machine
+from launch.benchmarks import memory
 from launch.benchmarks import rounds
+from launch.benchmarks import scaling
 from launch.benchmarks import server_data
+from launch.benchmarks import startup
 
 # Each takes the number of repetitions and returns a `Measurement`.
 _BENCHMARKS = {
@@ -30,6 +33,10 @@ _BENCHMARKS = {
   'aggregation': aggregation.measure,
   'server_data': server_data.measure,
   'concurrency': concurrency.measure,
+  'startup': startup.measure,
+  'memory': memory.measure,
+  'scaling': scaling.measure_rounds,
+  'population': scaling.measure_population,
 }
 
 _BENCHMARKS_TO_RUN = flags.DEFINE_multi_enum(

@@ -13,8 +13,11 @@ import tensorflow as tf
 from launch.benchmarks import aggregation
 from launch.benchmarks import concurrency
 from launch.benchmarks import federation as federation_lib
+from launch.benchmarks import memory
 from launch.benchmarks import rounds
+from launch.benchmarks import scaling
 from launch.benchmarks import server_data
+from launch.benchmarks import startup
 from tff_semifl import runtime
 
 _SIZE = federation_lib.Size(
@@ -91,6 +94,51 @@ class MeasurementsTest(absltest.TestCase):
       concurrency.measure(2, _SIZE, numbers=(1, 2)),
       ['1 at a time', '2 at a time'],
     )
+
+  def test_startup(self):
+    self._check(
+      startup.measure(1, model_depth=10, model_width=1),
+      ['start to first round'],
+      num_repetitions=1,
+    )
+
+  def test_memory(self):
+    measured = memory.measure(1, _SIZE, checkpoints=(2, 4))
+    self._check(
+      measured,
+      [
+        'as many clients in each round, after 2',
+        'as many clients in each round, after 4',
+        'another number in each round, after 2',
+        'another number in each round, after 4',
+      ],
+      num_repetitions=1,
+    )
+    # TensorFlow alone takes more than 100 MB.
+    for (megabytes,) in measured.values.values():
+      self.assertBetween(megabytes, 100, 100_000)
+
+  def test_scaling(self):
+    self._check(
+      scaling.measure_rounds(
+        1, _SIZE._replace(num_clients=1, images_per_client=2), factor=2
+      ),
+      [
+        'a small round',
+        '2 times the clients',
+        '2 times the images of a client',
+        '1 times the width',
+      ],
+      num_repetitions=1,
+    )
+
+  def test_population(self):
+    measured = scaling.measure_population(2, numbers=(20, 1000))
+    self._check(
+      measured,
+      [name for name in measured.values if 'clients' in name],
+    )
+    self.assertIn('indices 0.008 MB', list(measured.values)[1])
 
 
 if __name__ == '__main__':
