@@ -17,7 +17,7 @@ from launch import program
 from tff_semifl.programs import learning_curves
 
 _EXPERIMENTS = flags.DEFINE_list(
-  'experiments', None, 'Folders of experiments, with commas.', required=True
+  'experiments', None, 'Folders of experiments, with commas.'
 )
 _NAMES = flags.DEFINE_list(
   'names',
@@ -42,6 +42,11 @@ flags.register_validator(
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
+  # Not a required flag: those are required of every program and test that
+  # happens to import this one.
+  with program.blame(_EXPERIMENTS, ValueError):
+    if not _EXPERIMENTS.value:
+      raise ValueError('name the folder of at least one experiment')
   folders = [pathlib.Path(folder) for folder in _EXPERIMENTS.value]
   names = _NAMES.value or [folder.name for folder in folders]
   with program.blame(_NAMES, ValueError):

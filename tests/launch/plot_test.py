@@ -47,6 +47,7 @@ class PlotTest(parameterized.TestCase):
     self.assertIn('<!-- labels alone -->', picture)
 
   @parameterized.named_parameters(
+    ('none', {'experiments': None}, '--experiments=None: name the folder'),
     ('no_such_folder', {'experiments': ['nowhere']}, '--experiments=.*nowhere'),
     ('too_few_names', {'names': ['a']}, '--names=.*1 names for 2 exp'),
     ('same_names', {'names': ['a', 'a']}, '--names=.*must differ; found a, a'),
