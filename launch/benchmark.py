@@ -39,11 +39,10 @@ _BENCHMARKS = {
   'population': scaling.measure_population,
 }
 
-_BENCHMARKS_TO_RUN = flags.DEFINE_multi_enum(
-  'benchmark',
-  None,
+_BENCHMARKS_TO_RUN = flags.DEFINE_list(
+  'benchmarks',
   list(_BENCHMARKS),
-  'What to measure; may be given several times. By default everything.',
+  'What to measure, with commas. By default everything.',
 )
 _REPETITIONS = flags.DEFINE_integer(
   'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
@@ -57,6 +56,12 @@ _BENCHMARK_FILE = flags.DEFINE_string(
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
+  with program.blame(_BENCHMARKS_TO_RUN, ValueError):
+    for name in _BENCHMARKS_TO_RUN.value:
+      if name not in _BENCHMARKS:
+        raise ValueError(
+          f'there is no {name!r}; there are {", ".join(_BENCHMARKS)}'
+        )
   path = pathlib.Path(_BENCHMARK_FILE.value)
   # Nothing is measured before it is known that it can be written.
   with program.blame(_BENCHMARK_FILE, OSError):
@@ -65,7 +70,7 @@ def main() -> None:
   here = machine.describe()
   print(f'{here}\n')
   measurements = []
-  for name in _BENCHMARKS_TO_RUN.value or _BENCHMARKS:
+  for name in _BENCHMARKS_TO_RUN.value:
     measured = _BENCHMARKS[name](_REPETITIONS.value)
     measurements.append(dataclasses.asdict(measured))
     target = f' Target: {measured.target}.' if measured.target else ''

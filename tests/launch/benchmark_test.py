@@ -122,6 +122,13 @@ class BenchmarkTest(absltest.TestCase):
       ):
         benchmark.main()
 
+  def test_benchmark_that_there_is_not(self):
+    with flagsaver.flagsaver(benchmarks=['augmentation', 'magic']):
+      with self.assertRaisesRegex(
+        program.FlagError, "--benchmarks=.*: there is no 'magic'; there are aug"
+      ):
+        benchmark.main()
+
   def test_the_real_program(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'all.json')
     completed = subprocess.run(
@@ -130,7 +137,7 @@ class BenchmarkTest(absltest.TestCase):
         '-m',
         'launch.benchmark',
         '--repetitions=2',
-        '--benchmark=augmentation',
+        '--benchmarks=augmentation',
         f'--benchmark_file={path}',
       ],
       cwd=_ROOT,
