@@ -22,10 +22,10 @@ from launch import data_flags
 from launch import experiment as experiment_lib
 from launch import program
 from launch import run_flags
+from launch import runtimes
 from launch import settings as settings_lib
 from launch import systems
 from launch import training_flags
-from tff_semifl import runtime
 from tff_semifl.programs import outputs
 
 _SEEDS = flags.DEFINE_list(
@@ -50,12 +50,10 @@ def main() -> None:
   with program.blame(run_flags.EXPERIMENT_NAME, ValueError):
     if run_flags.EXPERIMENT_NAME.value is not None:
       raise ValueError('there is one experiment for each row; leave it out')
+  runtimes.check_flags()
   # Nothing is trained before it is known that everything can be written.
   pairs = [_create_pair(seed) for seed in seeds]
-  with runtime.simulation_context(
-    run_flags.RUNTIME.value,
-    max_concurrent_clients=run_flags.MAX_CONCURRENT_CLIENTS.value,
-  ):
+  with runtimes.simulation_context():
     rows = [
       (seed, _run(*labels_alone), _run(*with_clients))
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)

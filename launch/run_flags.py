@@ -8,18 +8,34 @@ None changes what is computed, so they may differ when a run is resumed.
 
 from absl import flags
 
+from launch import worker_flags
+
 RUNTIME = flags.DEFINE_enum(
   'runtime',
   'in_process',
-  ['in_process', 'native'],
+  ['in_process', 'native', 'remote'],
   'What runs the computations: in_process, the TensorFlow of this program;'
-  " native, a worker process of TFF's, on the CPU, a check on the former.",
+  " native, a worker process of TFF's, on the CPU, a check on the former;"
+  ' remote, the --workers.',
 )
-MAX_CONCURRENT_CLIENTS = flags.DEFINE_integer(
-  'max_concurrent_clients',
+WORKERS = flags.DEFINE_list(
+  'workers',
   None,
-  'Clients that work at the same time. By default one in process, no limit in'
-  ' a worker. Results do not depend on it.',
+  'Where the workers of --runtime=remote are, as host:port,host:port. Each is a'
+  " launch.worker or a worker of TFF's.",
+)
+WORKER_SILENCE_SECONDS = flags.DEFINE_float(
+  'worker_silence_seconds',
+  None,
+  'A remote worker that answers nothing for so long is lost: the others do its'
+  ' work. By default 60.',
+  lower_bound=1,
+)
+WORKER_CALL_SECONDS = flags.DEFINE_float(
+  'worker_call_seconds',
+  None,
+  'A remote worker that needs longer than this for its share of a round is'
+  ' lost, even if it answers. By default it may take as long as it likes.',
   lower_bound=1,
 )
 OUTPUT_DIR = flags.DEFINE_string(
@@ -43,7 +59,11 @@ MAY_CHANGE = frozenset(
   flag.name
   for flag in (
     RUNTIME,
-    MAX_CONCURRENT_CLIENTS,
+    WORKERS,
+    WORKER_SILENCE_SECONDS,
+    WORKER_CALL_SECONDS,
+    worker_flags.MAX_CONCURRENT_CLIENTS,
+    *worker_flags.TLS_FLAGS,
     OUTPUT_DIR,
     EXPERIMENT_NAME,
     DRY_RUN,

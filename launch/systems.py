@@ -17,6 +17,7 @@ from launch import model_flags
 from launch import run_flags
 from launch import semifl_flags
 from launch import training_flags
+from launch import worker_flags
 from tasks import image_task
 from tff_semifl.algorithms import batch_label_semifl
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
@@ -72,6 +73,7 @@ _COMMON_FLAGS = (
   model_flags,
   training_flags,
   run_flags,
+  worker_flags,
 )
 
 

@@ -8,9 +8,9 @@ import json
 from launch import experiment as experiment_lib
 from launch import plan
 from launch import run_flags
+from launch import runtimes
 from launch import settings as settings_lib
 from launch import systems
-from tff_semifl import runtime
 
 
 def train(system: systems.System) -> None:
@@ -19,16 +19,14 @@ def train(system: systems.System) -> None:
   Args:
     system: What to train.
   """
+  runtimes.check_flags()
   settings = settings_lib.resolve(system)
   experiment = experiment_lib.create_experiment(system, settings)
   if run_flags.DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
     return
   folder = experiment_lib.open_folder(system, settings)
-  with runtime.simulation_context(
-    run_flags.RUNTIME.value,
-    max_concurrent_clients=run_flags.MAX_CONCURRENT_CLIENTS.value,
-  ):
+  with runtimes.simulation_context():
     final = experiment_lib.run(experiment, folder)
   print(
     f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What runs the computations: this process, or a worker of TFF.
+"""What runs the computations: this process, or workers, here or elsewhere.
 
 The only room that may use TFF's private modules.
 """
@@ -12,6 +12,11 @@ from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.native import NativeContext
+from tff_semifl.runtime.remote import RemoteContext
+from tff_semifl.runtime.server import Server
+from tff_semifl.runtime.tls import Tls
+from tff_semifl.runtime.tls import read_authority
+from tff_semifl.runtime.tls import read_certificate
 from tff_semifl.runtime.worker import Worker
 
 __all__ = (
@@ -19,7 +24,12 @@ __all__ = (
   'ComputationError',
   'InProcessContext',
   'NativeContext',
+  'RemoteContext',
+  'Server',
+  'Tls',
   'Worker',
   'WorkerError',
+  'read_authority',
+  'read_certificate',
   'simulation_context',
 )

@@ -10,20 +10,22 @@ with runtime.simulation_context('in_process'):
 
 import asyncio
 import atexit
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import contextlib
 import gc
 import inspect
 import threading
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import native
+from tff_semifl.runtime import remote
+from tff_semifl.runtime import tls as tls_lib
 from tff_semifl.runtime import worker as worker_lib
 
-Kind = Literal['in_process', 'native']
+Kind = Literal['in_process', 'native', 'remote']
 
 # TFF's own worker ends in half a second, if it does.
 _COLLECT_SECONDS = 5
@@ -35,6 +37,10 @@ def simulation_context(
   *,
   default_num_clients: int = 0,
   max_concurrent_clients: int | None = None,
+  workers: Sequence[str] = (),
+  tls: tls_lib.Tls | None = None,
+  silence_seconds: float = 60,
+  call_seconds: float | None = None,
 ) -> Iterator[tff.framework.SyncContext]:
   """Runs the computations called in the `with` block.
 
@@ -43,25 +49,50 @@ def simulation_context(
 
   Args:
     kind: `in_process` runs computations with the TensorFlow of this process,
-      on its devices; `native` in a worker process of TFF, on the CPU.
+      on its devices; `native` in a worker process of TFF, on the CPU; `remote`
+      on workers that run already, here or on other machines.
     default_num_clients: The number of clients of a computation none of whose
       arguments tells it.
     max_concurrent_clients: How many clients may work at the same time. By
-      default one in process, no limit in the worker.
+      default one in process, no limit in the worker. Not for `remote`, whose
+      workers each have a number of their own.
+    workers: The remote workers, as host:port.
+    tls: Certificates, if the remote workers want them.
+    silence_seconds: A remote worker that answers nothing for so long is lost.
+    call_seconds: One that needs longer than this for one request is lost, even
+      if it answers others.
 
   Yields:
     The context.
 
   Raises:
-    ValueError: There is no such kind.
-    errors.WorkerError: The worker did not start.
+    ValueError: There is no such kind, or an argument is not for it.
+    errors.WorkerError: The worker did not start, or no remote one answers.
   """
-  if kind not in _CREATORS:
+  kinds = get_args(Kind)
+  if kind not in kinds:
     raise ValueError(
-      f'Expected `kind` to be one of {sorted(_CREATORS)}, found {kind!r}.'
+      f'Expected `kind` to be one of {sorted(kinds)}, found {kind!r}.'
     )
+  if kind == 'remote':
+    if max_concurrent_clients is not None:
+      raise ValueError('`max_concurrent_clients` is for each worker to know.')
+    creator = contextlib.closing(
+      remote.RemoteContext(
+        workers,
+        tls=tls,
+        silence_seconds=silence_seconds,
+        call_seconds=call_seconds,
+        default_num_clients=default_num_clients,
+      )
+    )
+  else:
+    if workers or tls is not None:
+      raise ValueError('`workers` and `tls` are for the kind `remote`.')
+    create = _in_process if kind == 'in_process' else _native
+    creator = create(default_num_clients, max_concurrent_clients)
   former = tff.framework.get_context_stack().current
-  with _CREATORS[kind](default_num_clients, max_concurrent_clients) as context:
+  with creator as context:
     tff.framework.set_default_context(context)
     try:
       yield context
@@ -86,9 +117,6 @@ def _native(default_num_clients, max_concurrent_clients):
   )
   with contextlib.closing(worker):
     yield native.NativeContext(worker, default_num_clients=default_num_clients)
-
-
-_CREATORS = {'in_process': _in_process, 'native': _native}
 
 
 class AsyncContext(tff.framework.AsyncContext):

@@ -120,13 +120,8 @@ class InProcessContext(tff.framework.SyncContext):
   def _num_clients(self, arg, parameter_type):
     if parameter_type is None:
       return self._default_num_clients
-    counts = values.count_clients(arg, parameter_type)
-    if len(counts) > 1:
-      raise ValueError(
-        'The arguments at the clients are for different numbers of clients: '
-        f'{sorted(counts)}. The type of the argument is {parameter_type}.'
-      )
-    return counts.pop() if counts else self._default_num_clients
+    count = values.num_clients(arg, parameter_type)
+    return self._default_num_clients if count is None else count
 
   def _embed_function(self, comp, cohort):
     """Returns the computation as a function between runtime values."""

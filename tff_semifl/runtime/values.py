@@ -62,6 +62,29 @@ def count_clients(value: Any, value_type: tff.Type) -> set[int]:
   return set()
 
 
+def num_clients(value: Any, value_type: tff.Type) -> int | None:
+  """Returns the number of clients that an argument speaks of.
+
+  Args:
+    value: The argument as the user gave it.
+    value_type: Its type.
+
+  Returns:
+    The number, `None` if nothing depends on it.
+
+  Raises:
+    TypeError: A value at the clients is not a list.
+    ValueError: Parts of the argument speak of different numbers.
+  """
+  counts = count_clients(value, value_type)
+  if len(counts) > 1:
+    raise ValueError(
+      'The arguments at the clients are for different numbers of clients: '
+      f'{sorted(counts)}. The type of the argument is {value_type}.'
+    )
+  return counts.pop() if counts else None
+
+
 def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
   """Converts a value of the user to one of the runtime.
 

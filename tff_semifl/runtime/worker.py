@@ -57,6 +57,7 @@ class Worker:
   that made it, whichever comes first.
 
   Attributes:
+    address: Where the worker is, as host:port.
     channel: The gRPC channel to the worker, ready for use.
     log_file: Where the worker writes.
   """
@@ -101,7 +102,8 @@ class Worker:
         start_new_session=True,
       )
     atexit.register(self.close)
-    self.channel = grpc.insecure_channel(f'127.0.0.1:{port}', _CHANNEL_OPTIONS)
+    self.address = f'127.0.0.1:{port}'
+    self.channel = grpc.insecure_channel(self.address, _CHANNEL_OPTIONS)
     try:
       self._wait_until_ready()
     except BaseException:

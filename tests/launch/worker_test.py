@@ -1,0 +1,201 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the worker program and of training with it, in real processes."""
+
+import csv
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import psutil
+
+from launch import program
+from launch import run_flags
+from launch import runtimes
+from launch import worker_flags
+from tests.runtime import worker_processes
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+class WorkerTest(absltest.TestCase):
+  def _start(self, *flags):
+    worker = worker_processes.WorkerProcess(*flags)
+    self.addCleanup(worker.stop)
+    return worker
+
+  def test_ends_when_asked_to(self):
+    statuses = {signal.SIGTERM: 0, signal.SIGINT: 130}
+    workers = {number: self._start('--port=0') for number in statuses}
+    for number, worker in workers.items():
+      # Not before it is ready.
+      self.assertStartsWith(worker.address, '127.0.0.1:')
+      worker.signal(number)
+    for number, worker in workers.items():
+      self.assertEqual(worker.process.wait(20), statuses[number], worker.log)
+      self.assertNotIn('Traceback', worker.log)
+
+  def test_flags_that_are_of_no_use(self):
+    with socket.create_server(('127.0.0.1', 0)) as taken:
+      port = taken.getsockname()[1]
+      expected = {
+        (): 'flag --port=None: say which',
+        (f'--port={port}',): f'flag --port={port}: cannot listen at',
+        ('--port=0', '--host=0.0.0.0'): 'flag --host=0.0.0.0: .* certificates',
+        ('--port=0', '--tls_key=k'): 'flag --tls_certificate=None: is missing',
+      }
+      workers = {flags: self._start(*flags) for flags in expected}
+      for flags, message in expected.items():
+        worker = workers[flags]
+        self.assertEqual(worker.process.wait(60), 1)
+        self.assertRegex(worker.log, message)
+        self.assertNotIn('Traceback', worker.log)
+
+
+class FlagsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (dict(workers=['a:1']), '--workers=.*for --runtime=remote'),
+    (dict(tls_key='k'), '--tls_key=k: is for --runtime=remote'),
+    (dict(worker_call_seconds=5), '--worker_call_seconds=.*for --runtime'),
+    (dict(runtime='remote'), '--workers=None: .*needs some'),
+    (dict(runtime='remote', workers=['a']), "'a' is not host:port"),
+    (dict(runtime='remote', workers=['a:b']), "'a:b' is not host:port"),
+    (dict(runtime='remote', workers=['a:70000']), 'is not host:port'),
+    (dict(runtime='remote', workers=['a:1', 'a:1']), 'one is there twice'),
+    (
+      dict(runtime='remote', workers=['a:1'], max_concurrent_clients=2),
+      '--max_concurrent_clients=2: is for each launch.worker',
+    ),
+    (
+      dict(runtime='remote', workers=['a:1'], tls_key='k'),
+      '--tls_certificate=None: is missing',
+    ),
+    (
+      dict(
+        runtime='remote',
+        workers=['a:1'],
+        tls_key='k',
+        tls_certificate='/nothing',
+        tls_certificate_authority='a',
+      ),
+      '--tls_certificate=/nothing: .*No such file',
+    ),
+  )
+  def test_are_checked_before_all_else(self, values, message):
+    with flagsaver.flagsaver(**values):
+      with self.assertRaisesRegex(program.FlagError, message):
+        runtimes.check_flags()
+
+  def test_that_go_together_are_let_through(self):
+    for values in (
+      dict(),
+      dict(max_concurrent_clients=2),
+      dict(runtime='remote', workers=['[::1]:1', 'b:2'], worker_call_seconds=9),
+    ):
+      with flagsaver.flagsaver(**values):
+        runtimes.check_flags()
+
+  def test_none_changes_what_is_computed(self):
+    self.assertContainsSubset(
+      {'workers', 'runtime', *(flag.name for flag in worker_flags.TLS_FLAGS)},
+      run_flags.MAY_CHANGE,
+    )
+
+
+class TrainingTest(absltest.TestCase):
+  def _start_training(self, folder, *flags):
+    return subprocess.Popen(
+      [
+        *(sys.executable, '-m', 'launch.train_semifl', '--task=digits'),
+        *('--num_clients=10', '--clients_per_round=3', '--client_epochs=1'),
+        *('--server_epochs=1', '--confidence_threshold=0.2'),
+        *('--total_rounds=4', '--model_width=1', '--experiment_name=small'),
+        *(f'--output_dir={folder}', *flags),
+      ],
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      text=True,
+      cwd=_ROOT,
+      env=worker_processes.environment(),
+      start_new_session=True,
+    )
+
+  def _finish(self, process, status):
+    output, _ = process.communicate(timeout=200)
+    self.assertEqual(process.returncode, status, output)
+    self.assertNotIn('Traceback', output)
+    return output
+
+  def _rows(self, folder):
+    with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
+      return [
+        {name: float(cell) for name, cell in row.items() if name != 'seconds'}
+        for row in csv.DictReader(file)
+      ]
+
+  def _start_workers(self):
+    workers = [worker_processes.WorkerProcess('--port=0') for _ in range(2)]
+    for worker in workers:
+      self.addCleanup(worker.stop)
+    return workers, '--workers=' + ','.join(each.address for each in workers)
+
+  def test_workers_are_lost_and_a_run_resumes_with_others(self):
+    alone, remote = (self.create_tempdir().full_path for _ in range(2))
+    in_process = self._start_training(alone)
+    workers, addresses = self._start_workers()
+    self._finish(in_process, 0)
+    training = self._start_training(remote, '--runtime=remote', addresses)
+    folder = pathlib.Path(remote, 'small', 'checkpoints')
+    worker_processes.wait_until((folder / 'program_state_1').exists, 150)
+    workers[0].signal(signal.SIGKILL)
+    worker_processes.wait_until((folder / 'program_state_2').exists, 150)
+    workers[1].signal(signal.SIGKILL)
+    output = self._finish(training, 1)
+    self.assertIn('done again by the 1 left', output)
+    self.assertRegex(
+      output,
+      r'flag --workers=127.*no worker is left.*the same command goes on from'
+      ' the last complete round',
+    )
+
+    _, addresses = self._start_workers()
+    training = self._start_training(remote, '--runtime=remote', addresses)
+    output = self._finish(training, 0)
+    self.assertNotIn('round 1/4', output)
+    expected, found = self._rows(alone), self._rows(remote)
+    self.assertLen(found, 5)
+    for ours, theirs in zip(found, expected, strict=True):
+      self.assertEqual(list(ours), list(theirs))
+      for name, value in ours.items():
+        self.assertAlmostEqual(value, theirs[name], places=3, msg=name)
+
+  def test_interrupt_ends_a_call_soon(self):
+    workers, addresses = self._start_workers()
+    remote = self.create_tempdir().full_path
+    training = self._start_training(
+      remote, '--runtime=remote', addresses, '--client_epochs=100000'
+    )
+    folder = pathlib.Path(remote, 'small', 'checkpoints')
+    worker_processes.wait_until((folder / 'program_state_0').exists, 150)
+    # Until a worker is busy with the clients of round 1, which it is for long.
+    cpu = psutil.Process(workers[0].process.pid).cpu_times
+    before = cpu().user
+    worker_processes.wait_until(lambda: cpu().user > before + 3, 60)
+    training.send_signal(signal.SIGINT)
+    output, _ = training.communicate(timeout=15)
+    self.assertEqual(training.returncode, 130, output)
+    self.assertIn('interrupted', output)
+    self.assertNotIn('Traceback', output)
+    for worker in workers:
+      worker.signal(signal.SIGTERM)
+      self.assertEqual(worker.process.wait(20), 0, worker.log)
+
+
+if __name__ == '__main__':
+  absltest.main()
