@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
+import signal
 import sys
 
 from absl import app
@@ -84,12 +85,16 @@ def run(main: Callable[[], None]) -> None:
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
+    is_interrupted = _note_interrupts()
     try:
       main()
     except FlagError as error:
       print(error, file=sys.stderr)
       sys.exit(1)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception):
+      # TensorFlow's C++ code makes other errors of an interrupt now and then.
+      if not is_interrupted():
+        raise
       print(
         '\ninterrupted; the same command goes on from the last complete'
         ' round',
@@ -98,3 +103,21 @@ def run(main: Callable[[], None]) -> None:
       sys.exit(130)
 
   app.run(guarded_main)
+
+
+def _note_interrupts() -> Callable[[], bool]:
+  """Lets Ctrl-C raise a KeyboardInterrupt as ever, and remembers that it did.
+
+  Returns:
+    Whether there was an interrupt since.
+  """
+  seen = []
+
+  def handle(number, frame):
+    seen.append(number)
+    signal.default_int_handler(number, frame)
+
+  # A background job of a shell ignores it, and goes on to.
+  if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, handle)
+  return lambda: bool(seen)
