@@ -9,6 +9,10 @@ import subprocess
 import sys
 
 from absl.testing import absltest
+from absl.testing import flagsaver
+
+from launch import demo
+from launch import program
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -52,9 +56,11 @@ class DemoTest(absltest.TestCase):
 
   def test_bad_seeds_are_refused(self):
     for seeds in ('0,0', '-1', '4000000000', 'one'):
-      completed = self._run(f'--seeds={seeds}')
-      self.assertEqual(completed.returncode, 1)
-      self.assertRegex(completed.stderr, r'^flag --seeds=')
+      with (
+        flagsaver.flagsaver(seeds=seeds.split(',')),
+        self.assertRaisesRegex(program.FlagError, '^flag --seeds='),
+      ):
+        demo.main()
 
 
 if __name__ == '__main__':

@@ -15,6 +15,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from launch import experiment as experiment_lib
+from launch import plan as plan_lib
 from launch import program
 from launch import settings
 from launch import systems
@@ -107,39 +108,29 @@ class VariantsTest(parameterized.TestCase):
       [row | {'seconds': None} for row in expected],
     )
 
-  @parameterized.named_parameters(
-    # The counts of B.2, for three channels and ten classes, less what the
-    # first convolution has for two of the channels: 2 * 9 * 64.
-    ('resnet9', {'model': 'resnet'}, 4901450 - 1152),
-    ('resnet18', {'model': 'resnet', 'model_depth': 18}, 11172170 - 1152),
-  )
-  def test_dry_run_has_the_model_asked_for(self, flag_values, num_parameters):
-    printed = self._train(
-      systems.SEMIFL, dry_run=True, model_width=None, **flag_values
+  def test_dry_run_has_the_model_and_the_steps_asked_for(self):
+    plan = json.loads(
+      self._train(
+        systems.SEMIFL,
+        dry_run=True,
+        model='resnet',
+        model_width=None,
+        client_epochs=0.5,
+        server_epochs=1.5,
+      )
     )
-    plan = json.loads(printed)
-    self.assertEqual(plan['trainable_parameters'], num_parameters)
+    # The count of B.2 for three channels and ten classes, less what the first
+    # convolution has for two of the channels.
+    self.assertEqual(plan['trainable_parameters'], 4901450 - 2 * 9 * 64)
     self.assertIsNone(plan['flags']['model_width'])
+    # 138 images make 14 batches of ten, and 50 labels make five.
+    self.assertEqual(plan['steps_of_a_client_per_round_at_most'], 7)
+    self.assertEqual(plan['server_steps_per_round'], 10)
 
-  def test_dry_run_counts_steps_of_shares_of_an_epoch(self):
-    """A.10: 138 images make 14 batches of ten, and 50 labels make five."""
-    for num_epochs, client_steps, server_steps in (
-      (0.001, 1, 1),
-      (0.5, 7, 3),
-      (1.5, 28, 10),
-    ):
-      plan = json.loads(
-        self._train(
-          systems.SEMIFL,
-          dry_run=True,
-          client_epochs=num_epochs,
-          server_epochs=num_epochs,
-        )
-      )
-      self.assertEqual(
-        plan['steps_of_a_client_per_round_at_most'], client_steps
-      )
-      self.assertEqual(plan['server_steps_per_round'], server_steps)
+  @parameterized.parameters((0.001, 1), (0.5, 7), (1, 14), (1.5, 28), (0, 0))
+  def test_steps_of_shares_of_an_epoch(self, num_epochs, num_steps):
+    """A.10: 138 images make 14 batches of ten."""
+    self.assertEqual(plan_lib.count_steps(138, 10, num_epochs), num_steps)
 
   @parameterized.named_parameters(
     (
