@@ -97,6 +97,12 @@ def softmax(values: np.ndarray) -> np.ndarray:
   return powers / powers.sum(axis=-1, keepdims=True)
 
 
+def assert_is_update(update, received, trained) -> None:
+  """Asserts that an update is what was received less what was trained."""
+  for found, before, after in zip(update, received, trained, strict=True):
+    np.testing.assert_allclose(found, before - after, rtol=1e-4, atol=1e-6)
+
+
 class NumpySGD:
   """Clip to norm 1, decay, Nesterov; one instance is one optimizer state."""
 

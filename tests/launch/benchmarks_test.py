@@ -134,11 +134,11 @@ class MeasurementsTest(absltest.TestCase):
 
   def test_population(self):
     measured = scaling.measure_population(2, numbers=(20, 1000))
-    self._check(
-      measured,
-      [name for name in measured.values if 'clients' in name],
-    )
-    self.assertIn('indices 0.008 MB', list(measured.values)[1])
+    few, many = measured.values
+    self._check(measured, [few, many])
+    # Eight bytes for each of 20 and of 1,000 images.
+    self.assertRegex(few, r'^20 clients \(.* MB, indices 0.00016 MB\)$')
+    self.assertRegex(many, r'^1,000 clients \(.* MB, indices 0.008 MB\)$')
 
 
 if __name__ == '__main__':

@@ -144,13 +144,9 @@ class ExecutionTest(parameterized.TestCase):
     # Some are sure, some are not, and the last batch is smaller.
     self.assertBetween(expected.num_confident, 3, 6)
     [result] = output.result
-    for received, trained, update in zip(
-      self.weights.trainable, expected.weights, result.update, strict=True
-    ):
-      # The update is a gradient of sorts: what was received less the result.
-      np.testing.assert_allclose(
-        update, received - trained, rtol=1e-4, atol=1e-6
-      )
+    linear_reference.assert_is_update(
+      result.update, self.weights.trainable, expected.weights
+    )
     self.assertEqual(result.update_weight, 1.0)
     metrics = output.measurements
     self.assertAlmostEqual(
@@ -202,12 +198,9 @@ class ExecutionTest(parameterized.TestCase):
       **options,
     )
     update = train(**options)
-    for received, trained, found in zip(
-      self.weights.trainable, expected.weights, update, strict=True
-    ):
-      np.testing.assert_allclose(
-        found, received - trained, rtol=1e-4, atol=1e-6
-      )
+    linear_reference.assert_is_update(
+      update, self.weights.trainable, expected.weights
+    )
     self.assertGreater(np.abs(update[0] - train()[0]).max(), 1e-4)
 
   def test_momentum_that_a_client_keeps_equals_numpy(self):
@@ -241,12 +234,9 @@ class ExecutionTest(parameterized.TestCase):
         client_state['accumulator'], accumulator, strict=True
       ):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-      for received, trained, update in zip(
-        weights.trainable, expected.weights, result.update, strict=True
-      ):
-        np.testing.assert_allclose(
-          update, received - trained, rtol=1e-4, atol=1e-6
-        )
+      linear_reference.assert_is_update(
+        result.update, weights.trainable, expected.weights
+      )
 
   def test_client_that_does_not_train_keeps_its_momentum(self):
     def overflow(images, seed):
