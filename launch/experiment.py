@@ -25,6 +25,7 @@ from tasks import image_task
 from tff_semifl import export
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import pipelines
+from tff_semifl.programs import by_reference
 from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
 from tff_semifl.programs import training
@@ -39,7 +40,7 @@ class Experiment:
     settings: Flags with all defaults filled in.
     task: What is learned.
     model: The Keras model, with initial weights.
-    data: Who has which images.
+    data: Who has which images, by reference with --runtime=native.
     clients: The clients.
     training_program: What to train.
   """
@@ -100,6 +101,10 @@ def create_experiment(
     num_labeled=settings.num_labeled,
     seed=settings.seed,
   )
+  images = None
+  # In process nothing is sent, and remote workers cannot map what is here.
+  if run_flags.RUNTIME.value == 'native':
+    data, images = federated_data.map_images(data)
   with program.blame(
     training_flags.CLIENTS_PER_ROUND,
     ValueError,
@@ -112,6 +117,11 @@ def create_experiment(
       seed=settings.seed,
     )
   model = models.create_model(task, settings)
+  training_program = training_programs.create_training_program(
+    system, settings, task, model, data, clients
+  )
+  if images is not None:
+    training_program = by_reference.take_indices(training_program, images)
   return Experiment(
     system=system,
     settings=settings,
@@ -119,9 +129,7 @@ def create_experiment(
     model=model,
     data=data,
     clients=clients,
-    training_program=training_programs.create_training_program(
-      system, settings, task, model, data, clients
-    ),
+    training_program=training_program,
   )
 
 

@@ -52,7 +52,9 @@ def measure(
       context = stack.enter_context(
         runtime.simulation_context(kind, default_num_clients=num_clients)
       )
-      alternatives[name] = _in_context(context, round_trip, model)
+      alternatives[name] = measurement.in_context(
+        context, lambda: round_trip(model)
+      )
     seconds = measurement.time_in_turns(alternatives, num_repetitions)
   return measurement.Measurement(
     name='aggregation',
@@ -81,16 +83,5 @@ def _plain(model, num_clients):
     tensors = [tf.constant(array) for array in model]
     for array in mean([work(tensors) for _ in range(num_clients)]):
       array.numpy()
-
-  return run
-
-
-def _in_context(context, computation, model):
-  def run() -> None:
-    with contextlib.ExitStack() as stack:
-      former = tff.framework.get_context_stack().current
-      stack.callback(tff.framework.set_default_context, former)
-      tff.framework.set_default_context(context)
-      computation(model)
 
   return run

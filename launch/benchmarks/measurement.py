@@ -4,9 +4,12 @@
 """What a benchmark has measured, and how alternatives are compared in time."""
 
 from collections.abc import Callable, Mapping
+import contextlib
 import dataclasses
 import statistics
 import time
+
+import tensorflow_federated as tff
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -53,6 +56,21 @@ class Measurement:
         row.append(f'{statistics.median(self.ratios(alternative)):.2f}')
       lines.append(_row(row))
     return '\n'.join(lines)
+
+
+def in_context(
+  context: tff.framework.SyncContext, call: Callable[[], object]
+) -> Callable[[], None]:
+  """Returns a call that is made while `context` is TFF's default context."""
+
+  def run() -> None:
+    with contextlib.ExitStack() as stack:
+      former = tff.framework.get_context_stack().current
+      stack.callback(tff.framework.set_default_context, former)
+      tff.framework.set_default_context(context)
+      call()
+
+  return run
 
 
 def time_in_turns(

@@ -29,15 +29,14 @@ def _build():
   )
 
 
-def _run(process, problem, first_round=0):
-  """Runs rounds up to 2; yields the round, its cohort and the output."""
-  state = process.initialize()._replace(round_num=first_round)
+def _run(process, problem):
+  """Runs rounds 0 to 2; yields the round, its cohort and the output."""
+  state = process.initialize()
   client_states = {
     client_id: process.initialize_client_state()
     for client_id, _ in problem.clients
   }
-  for round_num in range(first_round, len(_COHORTS)):
-    cohort = _COHORTS[round_num]
+  for round_num, cohort in enumerate(_COHORTS):
     output = process.next(
       state,
       problem.server_data,
@@ -113,8 +112,7 @@ class StatefulProcessTest(absltest.TestCase):
     results = []
     for kind in ('in_process', 'native'):
       with runtime.simulation_context(kind):
-        # TFF's worker has no way to return the states of no clients.
-        *_, (_, _, output) = _run(_build(), problem, first_round=1)
+        *_, (_, _, output) = _run(_build(), problem)
       results.append(output)
     for in_process, native in zip(
       results[0].client_states, results[1].client_states, strict=True

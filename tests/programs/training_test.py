@@ -5,7 +5,6 @@
 
 import asyncio
 import csv
-import dataclasses
 import pathlib
 
 from absl.testing import absltest
@@ -15,18 +14,11 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests.programs import linear_program
 from tff_semifl import runtime
-from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import semifl
 from tff_semifl.algorithms import stateful_process
-from tff_semifl.data import pipelines
-from tff_semifl.data import sources
-from tff_semifl.models import functional
-from tff_semifl.models import static_batch_norm
 from tff_semifl.programs import client_states
 from tff_semifl.programs import training
-from tff_semifl.work import federated_batch_norm_statistics
 
 _COLUMNS = [
   'round',
@@ -47,45 +39,6 @@ _COLUMNS = [
 ]
 
 
-def _create_program(total_rounds, classifier=None, **hyperparameters):
-  """Four clients with six images each, two of them in each round."""
-  classifier = classifier or linear_reference.create_classifier()
-  labels = (np.arange(30) % 3).astype(np.int32)
-  data = sources.LabelledImages(linear_reference.create_images(30), labels)
-  threshold = 0.37
-  return training.TrainingProgram(
-    process=semifl.build_semifl(
-      classifier,
-      hyperparameters_lib.Hyperparameters(
-        # The schedule is that of the whole run, however far it is taken.
-        total_rounds=4,
-        server_batch_size=2,
-        client_epochs=1,
-        server_epochs=1,
-        confidence_threshold=threshold,
-        **({'learning_rate': 0.3} | hyperparameters),
-      ),
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.unchanged,
-    ),
-    evaluation=evaluation.build_evaluation(classifier),
-    pseudo_label_evaluation=evaluation.build_pseudo_label_evaluation(
-      classifier,
-      weak_augmentation=linear_reference.unchanged,
-      confidence_threshold=threshold,
-    ),
-    server_dataset=pipelines.labelled_dataset(data.select(np.arange(6))),
-    clients=pipelines.ClientPopulation(
-      data.select(np.arange(6, 30)),
-      np.split(np.arange(24), 4),
-      clients_per_round=2,
-      seed=0,
-    ),
-    test_dataset=pipelines.batched_dataset(data, 10),
-    total_rounds=total_rounds,
-  )
-
-
 class TrainingTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -94,7 +47,7 @@ class TrainingTest(parameterized.TestCase):
   def _train(
     self, folder, total_rounds, on_round=lambda *_: None, program=None
   ):
-    program = program or _create_program(total_rounds)
+    program = program or linear_program.create_program(total_rounds)
     states = None
     if isinstance(program.process, stateful_process.StatefulProcess):
       states = client_states.ClientStates(
@@ -157,15 +110,17 @@ class TrainingTest(parameterized.TestCase):
   def test_resumed_run_equals_one_that_ran_through(self, hyperparameters):
     whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
     expected = self._train(
-      whole, 4, program=_create_program(4, **hyperparameters)
+      whole, 4, program=linear_program.create_program(4, **hyperparameters)
     )
-    self._train(cut, 2, program=_create_program(2, **hyperparameters))
+    self._train(
+      cut, 2, program=linear_program.create_program(2, **hyperparameters)
+    )
     rounds = []
     found = self._train(
       cut,
       4,
       on_round=lambda n, _: rounds.append(n),
-      program=_create_program(4, **hyperparameters),
+      program=linear_program.create_program(4, **hyperparameters),
     )
     self.assertEqual(rounds, [3, 4])
     for a, b in zip(
@@ -193,33 +148,14 @@ class TrainingTest(parameterized.TestCase):
       self._train(
         self.create_tempdir().full_path,
         4,
-        program=_create_program(4, keep_client_momentum=keeps),
+        program=linear_program.create_program(4, keep_client_momentum=keeps),
       ).state.global_model_weights.trainable[0]
       for keeps in (False, True)
     ]
     self.assertGreater(np.abs(results[0] - results[1]).max(), 1e-4)
 
   def test_statistics_are_computed_after_each_round(self):
-    classifier = functional.from_keras(
-      tf.keras.Sequential(
-        [
-          tf.keras.Input(linear_reference.IMAGE_SHAPE),
-          static_batch_norm.StaticBatchNormalization(),
-          tf.keras.layers.Flatten(),
-          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
-        ]
-      )
-    )
-    program = _create_program(1, classifier, server_statistics=False)
-    program = dataclasses.replace(
-      program,
-      statistics=training.StatisticsPass(
-        federated_batch_norm_statistics.build_federated_batch_norm_statistics(
-          classifier
-        ),
-        program.clients.all_datasets(),
-      ),
-    )
+    program = linear_program.create_program(1, has_federated_statistics=True)
     final = self._train(self.create_tempdir().full_path, 1, program=program)
     # Of all clients, whoever took part: images 6 to 29, all but the server's.
     pixels = linear_reference.create_images(30)[6:].astype(np.float64)
@@ -238,7 +174,7 @@ class TrainingTest(parameterized.TestCase):
 
   def test_divergence_is_reported_and_not_saved(self):
     folder = self.create_tempdir().full_path
-    program = _create_program(4, learning_rate=1e38)
+    program = linear_program.create_program(4, learning_rate=1e38)
     with self.assertRaisesRegex(
       training.TrainingDivergedError, 'no number after round 0'
     ):

@@ -3,6 +3,7 @@
 
 """Tests for the worker process and the context that uses it."""
 
+import collections
 import os
 import pathlib
 import signal
@@ -33,6 +34,19 @@ print(worker.pid, flush=True)
 @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
 def _sum(values):
   return tff.federated_sum(values)
+
+
+@tff.tensorflow.computation(np.int32)
+def _add_one(value):
+  return value + 1
+
+
+@tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
+def _add_one_and_sum(values):
+  added = tff.federated_map(_add_one, values)
+  return added, collections.OrderedDict(
+    parts=added, sum=tff.federated_sum(added)
+  )
 
 
 def _exists(pid):
@@ -125,6 +139,15 @@ class NativeContextTest(tf.test.TestCase):
     context = native.NativeContext(self._worker)
     for num_clients in (2, 0, 1, 5, 3, 4, 2):
       self.assertEqual(context.invoke(_sum, [1] * num_clients), num_clients)
+
+  def test_what_no_clients_have_is_an_empty_list(self):
+    context = native.NativeContext(self._worker)
+    for values in ([1, 2], [], [4], []):
+      added = [value + 1 for value in values]
+      self.assertEqual(
+        context.invoke(_add_one_and_sum, values),
+        (added, collections.OrderedDict(parts=added, sum=sum(added))),
+      )
 
   def test_executors_are_closed_when_others_take_their_place(self):
     with mock.patch.object(

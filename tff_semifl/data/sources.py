@@ -30,7 +30,8 @@ class LabelledImages(NamedTuple):
   """Images and their classes.
 
   Attributes:
-    images: uint8 [num_images, height, width, channels].
+    images: uint8 [num_images, height, width, channels]; by reference (see
+      `mapped_images`) int64 [num_images].
     labels: int32 [num_images], in 0..classes-1, or `UNKNOWN_LABEL`.
   """
 

@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import stateful_process
+from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
 from tff_semifl.programs import client_states as client_states_lib
 from tff_semifl.work import round_context
@@ -126,6 +127,8 @@ class TrainingProgram:
     total_rounds: The last round to run. Round 0 comes before the first.
     statistics: What gives the model its batch normalisation statistics after
       each round, or None if the process itself does, or there are none.
+    mapped_images: What the computations read images from, as long as the
+      program has it, if the data are indices (see `by_reference`); else None.
   """
 
   process: tff.templates.IterativeProcess
@@ -136,6 +139,7 @@ class TrainingProgram:
   test_dataset: tf.data.Dataset
   total_rounds: int
   statistics: StatisticsPass | None = None
+  mapped_images: mapped_images_lib.MappedImages | None = None
 
 
 async def train(

@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import no_clients
 from tff_semifl.runtime import worker as worker_lib
 
 # An executor of the worker keeps sessions for one number of clients, for a
@@ -84,8 +85,13 @@ class _ExecutorFactory(tff.framework.ExecutorFactory):
     if executor is None:
       while len(self._executors) >= _MAX_EXECUTORS:
         self._executors.popitem(last=False)[1].close()
+      executor_class = (
+        tff.framework.RemoteExecutor
+        if num_clients
+        else no_clients.NoClientsExecutor
+      )
       # The batch is of values that the worker may forget: do not keep some.
-      executor = tff.framework.RemoteExecutor(self._stub, dispose_batch_size=1)
+      executor = executor_class(self._stub, dispose_batch_size=1)
       executor.set_cardinalities({tff.CLIENTS: num_clients})
     self._executors[num_clients] = executor
     return executor

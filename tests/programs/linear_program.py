@@ -1,0 +1,111 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A training program that is over in a moment."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl.algorithms import evaluation
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import semifl
+from tff_semifl.data import mapped_images
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+from tff_semifl.programs import by_reference
+from tff_semifl.programs import training
+from tff_semifl.work import federated_batch_norm_statistics
+
+_THRESHOLD = 0.37
+
+
+def create_program(
+  total_rounds: int,
+  *,
+  has_federated_statistics: bool = False,
+  is_by_reference: bool = False,
+  **hyperparameters: Any,
+) -> training.TrainingProgram:
+  """Creates a program: four clients of six images, two of them in a round.
+
+  Of 30 images the server has the first six. All are tested on.
+
+  Args:
+    total_rounds: The last round.
+    has_federated_statistics: Whether the model normalises what it sees, by
+      statistics of all clients.
+    is_by_reference: Whether images are passed by reference.
+    **hyperparameters: Other than usual here.
+  """
+  labels = (np.arange(30) % 3).astype(np.int32)
+  data = sources.LabelledImages(linear_reference.create_images(30), labels)
+  images = mapped_images.MappedImages([data])
+  if is_by_reference:
+    [data] = images.references
+  clients = pipelines.ClientPopulation(
+    data.select(np.arange(6, 30)),
+    np.split(np.arange(24), 4),
+    clients_per_round=2,
+    seed=0,
+  )
+  classifier, statistics = linear_reference.create_classifier(), None
+  if has_federated_statistics:
+    classifier = _create_normalizing_classifier()
+    statistics = training.StatisticsPass(
+      federated_batch_norm_statistics.build_federated_batch_norm_statistics(
+        classifier
+      ),
+      clients.all_datasets(),
+    )
+  program = training.TrainingProgram(
+    process=semifl.build_semifl(
+      classifier,
+      hyperparameters_lib.Hyperparameters(
+        # The schedule is that of the whole run, however far it is taken.
+        total_rounds=4,
+        server_batch_size=2,
+        client_epochs=1,
+        server_epochs=1,
+        confidence_threshold=_THRESHOLD,
+        server_statistics=False,
+        **({'learning_rate': 0.3} | hyperparameters),
+      ),
+      weak_augmentation=linear_reference.unchanged,
+      strong_augmentation=linear_reference.unchanged,
+    ),
+    evaluation=evaluation.build_evaluation(classifier),
+    pseudo_label_evaluation=evaluation.build_pseudo_label_evaluation(
+      classifier,
+      weak_augmentation=linear_reference.unchanged,
+      confidence_threshold=_THRESHOLD,
+    ),
+    server_dataset=pipelines.labelled_dataset(data.select(np.arange(6))),
+    clients=clients,
+    test_dataset=pipelines.batched_dataset(data, 10),
+    total_rounds=total_rounds,
+    statistics=statistics,
+  )
+  if is_by_reference:
+    return by_reference.take_indices(program, images)
+  return program
+
+
+def _create_normalizing_classifier() -> functional.ImageClassifier:
+  return functional.from_keras(
+    tf.keras.Sequential(
+      [
+        tf.keras.Input(linear_reference.IMAGE_SHAPE),
+        static_batch_norm.StaticBatchNormalization(),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(
+          linear_reference.NUM_CLASSES,
+          kernel_initializer=tf.keras.initializers.RandomNormal(seed=0),
+        ),
+      ]
+    )
+  )

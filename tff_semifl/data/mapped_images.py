@@ -1,0 +1,166 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images by reference: what is passed are their indices in mapped memory.
+
+A worker process would be sent all of a round's images in each round, and TFF
+sends no dataset beyond 100 MiB. If it can map the memory that they are in, it
+takes indices, and reads the images where they are used.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+import os
+import weakref
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.data import sources
+
+_INDICES_TYPE = tff.TensorType(np.int64, (None,))
+
+
+class MappedImages:
+  """Images in memory that other processes of this user can map.
+
+  The memory is a file without a name: nothing is left of it when this process
+  ends, however it does. It also goes when this object does: keep the object as
+  long as computations are to read from it.
+
+  Attributes:
+    references: The data that the object was made of, in the same order, with
+      indices in the place of images: int64 [num_images].
+  """
+
+  def __init__(self, data: Sequence[sources.LabelledImages]):
+    """Copies images into memory.
+
+    Args:
+      data: Images of one shape, at least one in all.
+
+    Raises:
+      ValueError: If they are not.
+    """
+    shapes = {part.images.shape[1:] for part in data}
+    num_images = sum(len(part.images) for part in data)
+    are_bytes = all(part.images.dtype == np.uint8 for part in data)
+    if len(shapes) != 1 or not num_images or not are_bytes:
+      found = [f'{part.images.dtype}{part.images.shape}' for part in data]
+      raise ValueError(
+        'Expected uint8 images of one shape, at least one; found'
+        f' [{", ".join(found)}].'
+      )
+    self._shape = (num_images, *shapes.pop())
+    file = os.fdopen(os.memfd_create('images'), 'wb')
+    weakref.finalize(self, file.close)
+    self._path = f'/proc/{os.getpid()}/fd/{file.fileno()}'
+    self.references = []
+    start = 0
+    for part in data:
+      part.images.tofile(file)
+      indices = np.arange(start, start + len(part.images))
+      self.references.append(sources.LabelledImages(indices, part.labels))
+      start += len(part.images)
+    file.flush()
+
+  def read(self, indices: tf.Tensor) -> tf.Tensor:
+    """Returns images, uint8 [number, height, width, channels].
+
+    Args:
+      indices: int64 [number].
+    """
+    images = tf.raw_ops.ImmutableConst(
+      dtype=tf.uint8, shape=self._shape, memory_region_name=self._path
+    )
+    return tf.gather(images, indices)
+
+  def read_dataset(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
+    """Returns a dataset with images for one with their indices.
+
+    Args:
+      dataset: Chunks of one of the types of `pipelines`, or of bare images,
+        with indices in the place of images.
+    """
+
+    # In here, so that a dataset on its way from one TensorFlow graph to the
+    # next has indices with it, and an image is read where it is used.
+    def read_chunk(chunk):
+      if isinstance(chunk, Mapping):
+        return collections.OrderedDict(chunk, image=self.read(chunk['image']))
+      return self.read(chunk)
+
+    return dataset.map(read_chunk)
+
+
+def take_indices(
+  computation: tff.Computation, images: MappedImages
+) -> tff.Computation:
+  """Makes a computation of images one of their indices.
+
+  Its datasets have `image=int64[?]` for `image=uint8[?,H,W,C]`, and `int64[?]*`
+  for bare images. All else is as it was: who has a label, by type, has it.
+
+  Args:
+    computation: Of its parameters each dataset, wherever it is placed, is of
+      chunks of one of the types of `pipelines`, or of bare images.
+    images: What the indices are of.
+  """
+  parameter_type = computation.type_signature.parameter
+  has_many = isinstance(parameter_type, tff.StructType)
+  parts = (
+    tff.structure.to_elements(parameter_type)
+    if has_many
+    else [(None, parameter_type)]
+  )
+  readers = [_build_reader(part, images) for _, part in parts]
+  taken = [
+    (name, part if reader is None else _place_like(part, reader))
+    for (name, part), reader in zip(parts, readers, strict=True)
+  ]
+
+  @tff.federated_computation(tff.StructType(taken) if has_many else taken[0][1])
+  def by_reference(argument):
+    return computation(
+      *(
+        part if reader is None else tff.federated_map(reader, part)
+        for part, reader in zip(
+          argument if has_many else [argument], readers, strict=True
+        )
+      )
+    )
+
+  return by_reference
+
+
+def _build_reader(
+  parameter_type: tff.Type, images: MappedImages
+) -> tff.Computation | None:
+  """Returns what reads the images of a parameter, None if it has none."""
+  if not (
+    isinstance(parameter_type, tff.FederatedType)
+    and isinstance(parameter_type.member, tff.SequenceType)
+  ):
+    return None
+  chunk_type = parameter_type.member.element
+  if isinstance(chunk_type, tff.StructType):
+    indices_type = collections.OrderedDict(
+      tff.structure.to_elements(chunk_type), image=_INDICES_TYPE
+    )
+  else:
+    indices_type = _INDICES_TYPE
+  return tff.tensorflow.computation(
+    images.read_dataset, tff.SequenceType(indices_type)
+  )
+
+
+def _place_like(
+  federated_type: tff.FederatedType, reader: tff.Computation
+) -> tff.FederatedType:
+  """Returns the type of what a reader takes, where its result is to be."""
+  return tff.FederatedType(
+    reader.type_signature.parameter,
+    federated_type.placement,
+    federated_type.all_equal,
+  )

@@ -1,0 +1,58 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Training programs that pass images by reference."""
+
+import dataclasses
+
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import stateful_process
+from tff_semifl.data import mapped_images
+from tff_semifl.programs import training
+
+
+def take_indices(
+  program: training.TrainingProgram, images: mapped_images.MappedImages
+) -> training.TrainingProgram:
+  """Returns a program whose computations take indices of images.
+
+  It computes the same: the computations read the images, and then are what
+  they were.
+
+  Args:
+    program: What to train. Its data, made of `MappedImages.references`, have
+      indices in the place of images already.
+    images: What the indices are of.
+  """
+
+  def convert(computation: tff.Computation) -> tff.Computation:
+    return mapped_images.take_indices(computation, images)
+
+  process = program.process
+  if isinstance(process, stateful_process.StatefulProcess):
+    process = stateful_process.StatefulProcess(
+      process.initialize,
+      convert(process.next),
+      process.initialize_client_state,
+    )
+  else:
+    process = tff.templates.IterativeProcess(
+      process.initialize, convert(process.next)
+    )
+  return dataclasses.replace(
+    program,
+    process=process,
+    evaluation=convert(program.evaluation),
+    pseudo_label_evaluation=(
+      program.pseudo_label_evaluation
+      and convert(program.pseudo_label_evaluation)
+    ),
+    statistics=(
+      program.statistics
+      and program.statistics._replace(
+        computation=convert(program.statistics.computation)
+      )
+    ),
+    mapped_images=images,
+  )

@@ -1,0 +1,65 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A remote executor for no clients.
+
+A worker answers to what no clients have with a message that holds no value, and
+TFF cannot read a type from that. What they have is known without asking.
+"""
+
+from typing import Any
+
+import tensorflow_federated as tff
+from tensorflow_federated.python.core.impl.executors import executor_value_base
+
+from tff_semifl.runtime import shards
+
+
+class NoClientsExecutor(tff.framework.RemoteExecutor):
+  """Returns an empty list for what is placed at clients."""
+
+  async def create_call(
+    self,
+    comp: executor_value_base.ExecutorValue,
+    arg: executor_value_base.ExecutorValue | None = None,
+  ) -> executor_value_base.ExecutorValue:
+    """Calls a computation; see `tff.framework.RemoteExecutor`.
+
+    Args:
+      comp: The computation.
+      arg: Its argument.
+    """
+    return _Result(self, await super().create_call(comp, arg))
+
+
+class _Result(executor_value_base.ExecutorValue):
+  """A value in a worker, fetched without what is placed at clients."""
+
+  def __init__(self, executor, value):
+    self._executor = executor
+    self._value = value
+
+  @property
+  def type_signature(self):
+    return self._value.type_signature
+
+  @property
+  def reference(self):
+    return self._value.reference
+
+  async def compute(self):
+    return await self._compute(self._value)
+
+  async def _compute(self, value) -> Any:
+    value_type = value.type_signature
+    if not shards.has_clients(value_type):
+      return await value.compute()
+    if isinstance(value_type, tff.FederatedType):
+      # What all clients have in common would be there, but is not told: TFF's
+      # error stands.
+      return await value.compute() if value_type.all_equal else []
+    parts = []
+    for index, (name, _) in enumerate(tff.structure.to_elements(value_type)):
+      part = await self._executor.create_selection(value, index)
+      parts.append((name, await self._compute(part)))
+    return tff.structure.Struct(parts)
