@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # Makes .venv hold what requirements.txt says. The Makefile calls it; when .venv
 # is up to date it does nothing. It uses uv where that is on PATH, and Python's
-# own venv and pip where not. PYTHON=/path/to/python chooses the Python.
+# own venv and pip where not. PYTHON=/path/to/python chooses the Python. GPU=1
+# adds requirements-gpu.txt, which stays as long as the locks do.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 say() { echo "install: $*" >&2; }
 fail() { say "$@"; exit 1; }
 
-# .venv keeps a copy of the lock it was made from. The copy is written last, so
+locks=(requirements.txt)
+[ -z "${GPU:-}" ] || locks+=(requirements-gpu.txt)
+
+# .venv keeps a copy of the locks it was made from. The copy is written last, so
 # an interrupted install has none and is made anew.
 is_current() {
-  cmp -s requirements.txt .venv/requirements.txt &&
+  { cat "${locks[@]}" | cmp -s - .venv/requirements.txt ||
+    cat requirements.txt requirements-gpu.txt |
+    cmp -s - .venv/requirements.txt; } &&
     .venv/bin/python -c '' 2>/dev/null
 }
 
@@ -79,6 +85,8 @@ fi
 # What builds the others first, then all; each exactly as locked.
 grep -E '^(setuptools|wheel)==' requirements.txt >.venv/build_requirements.txt
 "${pip[@]}" "${options[@]}" -r .venv/build_requirements.txt
-"${pip[@]}" "${options[@]}" -r requirements.txt
-cp requirements.txt .venv/requirements.txt
+for lock in "${locks[@]}"; do
+  "${pip[@]}" "${options[@]}" -r "${lock}"
+done
+cat "${locks[@]}" >.venv/requirements.txt
 say 'done.'

@@ -32,3 +32,15 @@ NORMALIZATION = flags.DEFINE_enum(
   "The paper's static batch normalisation, or group normalisation, which needs"
   ' no statistics of batches.',
 )
+TRAIN_IN_BFLOAT16 = flags.DEFINE_bool(
+  'train_in_bfloat16',
+  False,
+  'Train in bfloat16, but for normalisations: half the memory, and faster on'
+  ' newer GPUs. Weights, pseudo-labels and evaluation stay float32.',
+)
+JIT_COMPILE = flags.DEFINE_bool(
+  'jit_compile',
+  False,
+  'Have XLA compile the training passes of the model, once for each size of a'
+  ' batch. Not for --runtime=native, whose worker has no XLA.',
+)

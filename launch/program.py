@@ -81,6 +81,9 @@ def run(main: Callable[[], None]) -> None:
         file=sys.stderr,
       )
       sys.exit(1)
+    # All memory of a GPU would be taken at once, and other programs have none.
+    for gpu in tf.config.list_physical_devices('GPU'):
+      tf.config.experimental.set_memory_growth(gpu, True)
     # Remarks about converted functions and written files tell a user nothing.
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:

@@ -62,13 +62,10 @@ def resolve(system: systems.System, *, seed: int | None = None) -> Settings:
   sharing = federated_data.resolve_partition()
   clients_per_round = training_flags.CLIENTS_PER_ROUND.value
   num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
-  with program.blame(training_flags.KEEP_CLIENT_MOMENTUM, ValueError):
-    if training_flags.KEEP_CLIENT_MOMENTUM.value and (
-      run_flags.RUNTIME.value == 'native'
-    ):
+  with program.blame(model_flags.JIT_COMPILE, ValueError):
+    if model_flags.JIT_COMPILE.value and run_flags.RUNTIME.value == 'native':
       raise ValueError(
-        "TFF's worker cannot return the states of the no clients of round 0;"
-        ' use --runtime=in_process'
+        "TFF's worker has no XLA; use --runtime=in_process or leave it out"
       )
   is_wide = model_flags.MODEL.value == 'wide_resnet'
   return Settings(

@@ -7,6 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from launch import federated_data
+from launch import model_flags
 from launch import settings as settings_lib
 from launch import systems
 from launch import training_flags
@@ -42,7 +43,11 @@ def create_training_program(
     data: Who has which images.
     clients: The clients.
   """
-  classifier = functional.from_keras(model)
+  classifier = functional.from_keras(
+    model,
+    train_in_bfloat16=model_flags.TRAIN_IN_BFLOAT16.value,
+    jit_compile=model_flags.JIT_COMPILE.value,
+  )
   pseudo_label_evaluation = None
   truth_is_known = np.all(data.unlabelled.labels != sources.UNKNOWN_LABEL)
   if system.measures_pseudo_labels() and truth_is_known:

@@ -56,7 +56,7 @@ def main() -> None:
       _PORT.value,
       host=_HOST.value,
       tls=tls,
-      max_concurrent_clients=worker_flags.MAX_CONCURRENT_CLIENTS.value or 1,
+      max_concurrent_clients=worker_flags.MAX_CONCURRENT_CLIENTS.value,
     )
   # Waits for SIGTERM, which ends it, and Ctrl-C, which does, too.
   ended = threading.Event()

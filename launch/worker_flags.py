@@ -11,8 +11,9 @@ from tff_semifl import runtime
 MAX_CONCURRENT_CLIENTS = flags.DEFINE_integer(
   'max_concurrent_clients',
   None,
-  'Clients that work at the same time. By default one in process and in'
-  ' launch.worker, no limit in a worker of TFF. Results do not depend on it.',
+  'Clients that work at the same time. By default one for each GPU, or one on'
+  ' the CPU, in process and in launch.worker; no limit in a worker of TFF.'
+  ' Results do not depend on it.',
   lower_bound=1,
 )
 TLS_CERTIFICATE = flags.DEFINE_string(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""requirements.txt is what `make lock` makes, and what is installed."""
+"""The locks are what `make lock` and TensorFlow say, and what is installed."""
 
 import hashlib
 from importlib import metadata
@@ -58,7 +58,12 @@ class LockTest(absltest.TestCase):
         self.assertRegex(line, r'^[a-z0-9._-]+==[0-9][a-z0-9.]*$')
 
   def test_says_nothing_about_where_packages_come_from(self):
-    for name in ('requirements.in', 'overrides.txt', 'requirements.txt'):
+    for name in (
+      'requirements.in',
+      'overrides.txt',
+      'requirements.txt',
+      'requirements-gpu.txt',
+    ):
       self.assertNotRegex(_read(name), r'://|--(extra-)?index|--find-links')
 
   def test_satisfies_what_we_choose(self):
@@ -85,6 +90,19 @@ class LockTest(absltest.TestCase):
           needed.specifier.contains(lock[needed_name], prereleases=True),
           f'{name} needs {needed}; locked is {lock[needed_name]}.',
         )
+
+  def test_gpu_support_is_what_tensorflow_asks_for(self):
+    asked_for = {}
+    for text in metadata.requires('tensorflow'):
+      needed = requirements.Requirement(text)
+      if needed.marker and 'and-cuda' in str(needed.marker):
+        asked_for[utils.canonicalize_name(needed.name)] = needed.specifier
+    del asked_for['tensorrt']  # The file says why.
+    self.assertNotEmpty(asked_for)
+    locked = _read_requirements('requirements-gpu.txt')
+    self.assertEqual(
+      {name: each.specifier for name, each in locked.items()}, asked_for
+    )
 
   def test_is_what_is_installed(self):
     # The first found is what gets imported: there may be further copies on the

@@ -326,11 +326,13 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.addCleanup(context.close)
     with self.assertRaisesRegex(
-      errors.ComputationError, '(?s)Client 1 .of 3.*two is too much'
+      errors.ComputationError,
+      "(?s)^In 'run': Client 1 .of 3.*two is too much",
     ) as raised:
       context.invoke(run, [1, 2, 3])
     self.assertIsInstance(
-      raised.exception.__cause__.__cause__, tf.errors.InvalidArgumentError
+      raised.exception.__cause__.__cause__.__cause__,
+      tf.errors.InvalidArgumentError,
     )
     # The context goes on working.
     self.assertEqual(context.invoke(run, [1, 3]), [1, 3])

@@ -3,6 +3,7 @@
 
 """Tests for the intrinsics of TFF, in this process."""
 
+import asyncio
 import collections
 
 from absl.testing import parameterized
@@ -305,6 +306,34 @@ class DataTest(tf.test.TestCase):
     )
     with self.assertRaisesRegex(NotImplementedError, 'external data'):
       _invoke(computation)
+
+  def test_descriptor_brings_its_clients_along(self):
+    @tff.federated_computation(_INT_AT_CLIENTS)
+    def increment_all(x):
+      return tff.federated_map(_increment, x)
+
+    add = tff.federated_computation(tff.federated_sum, _INT_AT_CLIENTS)
+    data = tff.framework.DataDescriptor(
+      increment_all, [1, 2], _INT_AT_CLIENTS, 2
+    )
+
+    async def invoke_in_event_loop():
+      return _invoke(add, data)
+
+    self.assertEqual(_invoke(add, data), 5)  # (1 + 1) + (2 + 1)
+    self.assertEqual(asyncio.run(invoke_in_event_loop()), 5)
+
+  def test_descriptor_that_miscounts_its_clients_is_refused(self):
+    add = tff.federated_computation(tff.federated_sum, _INT_AT_CLIENTS)
+    data = tff.framework.DataDescriptor(None, [1, 2, 3], _INT_AT_CLIENTS, 2)
+    with self.assertRaisesRegex(ValueError, r'\{2\} clients.*found \{3\}'):
+      _invoke(add, data)
+
+  def test_descriptor_of_another_type_is_refused(self):
+    add = tff.federated_computation(tff.federated_sum, _INT_AT_CLIENTS)
+    data = tff.framework.DataDescriptor(None, [1.5], _FLOAT_AT_CLIENTS, 1)
+    with self.assertRaisesRegex(TypeError, 'float32.*int32'):
+      _invoke(add, data)
 
 
 class CompilerTest(tf.test.TestCase):

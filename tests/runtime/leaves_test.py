@@ -180,6 +180,23 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
     # A table that outlived the call would grow.
     self.assertEqual([int(leaf(tf.constant(n))) for n in range(3)], [1] * 3)
 
+  @parameterized.parameters(None, 'shared')
+  def test_queues_are_fresh_at_each_call(self, shared_name):
+    @tff.tensorflow.computation(np.int32)
+    def enqueue_twice(x):
+      queue = tf.queue.FIFOQueue(
+        9, [tf.int32], shapes=[[]], shared_name=shared_name
+      )
+      with tf.control_dependencies([queue.enqueue(x), queue.enqueue(x)]):
+        return queue.size(), queue.dequeue()
+
+    leaf = _leaf(enqueue_twice)
+
+    found = [leaf(tf.constant(n)) for n in range(3)]
+    self.assertEqual([int(first) for _, first in found], [0, 1, 2])
+    # A queue that outlived the call would grow.
+    self.assertAllInRange([int(size) for size, _ in found], 1, 2)
+
   def test_unseeded_random_numbers_are_fresh_at_each_call(self):
     leaf = _leaf(
       tff.tensorflow.computation(
@@ -233,6 +250,17 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
       context.exception.__cause__, tf.errors.InvalidArgumentError
     )
 
+  def test_xla_compiles_what_asks_for_it(self):
+    # XLA knows no strings.
+    @tff.tensorflow.computation(np.int32)
+    def count_digits(x):
+      return tf.function(
+        lambda x: tf.strings.length(tf.strings.as_string(x)), jit_compile=True
+      )(x)
+
+    with self.assertRaisesRegex(errors.ComputationError, 'XLA'):
+      _leaf(count_digits)(tf.constant(12))
+
   def test_iterator_that_would_keep_its_position_is_refused(self):
     @tff.tensorflow.computation
     def first():
@@ -241,6 +269,19 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
 
     with self.assertRaisesRegex(NotImplementedError, r'iter\(dataset\)'):
       _leaf(first)(None)
+
+  def test_variable_that_would_keep_its_value_is_refused(self):
+    @tff.tensorflow.computation(np.int32)
+    def add(x):
+      variable = tf.compat.v1.get_variable(
+        'variable', initializer=3, use_resource=False
+      )
+      return tf.compat.v1.assign_add(variable, x)
+
+    with self.assertRaisesRegex(
+      NotImplementedError, r'VariableV2.*tf\.Variable'
+    ):
+      _leaf(add)(tf.constant(1))
 
 
 class LeafCacheTest(tf.test.TestCase):

@@ -37,20 +37,22 @@ def build_evaluation(
   """
   data_type = pipelines.labelled_type(classifier.image_shape)
 
-  @tff.tensorflow.computation(classifier.weights_type, data_type)
-  def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    def add_chunk(sums, chunk):
-      num_correct, loss, count = sums
+  # An iterator: functions of `tf.data`, that of `reduce` too, run on the CPU.
+  @tf.function
+  def add_up(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    num_correct, loss, count = 0.0, 0.0, 0.0
+    for chunk in iter(dataset):
       logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
       size = tf.cast(tf.shape(logits)[0], tf.float32)
       mean_loss = losses.cross_entropy(logits, chunk['label'])
-      return (
-        num_correct + training_loop.count_correct(logits, chunk['label']),
-        loss + tf.math.multiply_no_nan(mean_loss, size),
-        count + size,
-      )
+      num_correct += training_loop.count_correct(logits, chunk['label'])
+      loss += tf.math.multiply_no_nan(mean_loss, size)
+      count += size
+    return num_correct, loss, count
 
-    num_correct, loss, count = dataset.reduce((0.0, 0.0, 0.0), add_chunk)
+  @tff.tensorflow.computation(classifier.weights_type, data_type)
+  def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    num_correct, loss, count = add_up(weights, dataset)
     return collections.OrderedDict(
       accuracy=tf.math.divide_no_nan(num_correct, count),
       loss=tf.math.divide_no_nan(loss, count),

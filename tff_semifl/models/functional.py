@@ -20,6 +20,13 @@ from tff_semifl.models import static_batch_norm
 
 ModelWeights = tff.learning.models.ModelWeights
 
+# Pixels, means and variances need more than the eight bits of bfloat16.
+_FLOAT32_LAYERS = (
+  static_batch_norm.StaticBatchNormalization,
+  tf.keras.layers.GroupNormalization,
+  tf.keras.layers.Rescaling,
+)
+
 
 class ImageClassifier(NamedTuple):
   """An image classifier as pure functions of its weights.
@@ -32,7 +39,8 @@ class ImageClassifier(NamedTuple):
   Attributes:
     initial_weights: The arrays to start from.
     train_logits: (weights, images) -> float32 [batch, classes], in training
-      mode: batch normalisation by the statistics of the batch.
+      mode: batch normalisation by the statistics of the batch. May compute in
+      another precision than the others.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each batch normalisation layer the
       `BatchMoments` of its input in training mode, float32 [3, channels]. None
@@ -61,13 +69,22 @@ class ImageClassifier(NamedTuple):
     )
 
 
-def from_keras(model: tf.keras.Model) -> ImageClassifier:
+def from_keras(
+  model: tf.keras.Model,
+  *,
+  train_in_bfloat16: bool = False,
+  jit_compile: bool = False,
+) -> ImageClassifier:
   """Makes pure functions of a Keras model.
 
   Args:
     model: A functional Keras model from images to logits. Calling a layer
       must not change its weights: `StaticBatchNormalization` will do, Keras'
       `BatchNormalization` will not.
+    train_in_bfloat16: Whether `train_logits` computes in bfloat16, but for
+      normalisations. Weights and their gradients are float32 all the same.
+    jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
+      each size of a batch. TFF's own worker has no XLA, and leaves it out.
 
   Raises:
     ValueError: If a layer is a model itself, draws random numbers, has
@@ -96,7 +113,12 @@ def from_keras(model: tf.keras.Model) -> ImageClassifier:
       tuple(w.numpy() for w in model.trainable_weights),
       tuple(w.numpy() for w in model.non_trainable_weights),
     ),
-    train_logits=_pure_function(model, creation_order, training=True),
+    train_logits=_pure_function(
+      _clone_in_bfloat16(model) if train_in_bfloat16 else model,
+      creation_order,
+      training=True,
+      jit_compile=jit_compile,
+    ),
     logits=_pure_function(model, creation_order, training=False),
     batch_moments=batch_moments,
     image_shape=tuple(model.input_shape[1:]),
@@ -123,25 +145,34 @@ def _check_is_pure(layer: tf.keras.layers.Layer) -> None:
 
 
 def _pure_function(
-  model: tf.keras.Model, creation_order: Sequence[int], *, training: bool
+  model: tf.keras.Model,
+  creation_order: Sequence[int],
+  *,
+  training: bool,
+  jit_compile: bool = False,
 ) -> Callable[[ModelWeights, tf.Tensor], tf.Tensor | list[tf.Tensor]]:
   """Returns `model` as a function of (weights, images)."""
   weights = [*model.trainable_weights, *model.non_trainable_weights]
 
   @tf.function(
     input_signature=[
-      [tf.TensorSpec(w.shape, w.dtype) for w in weights],
+      [tf.TensorSpec(w.shape, tf.float32) for w in weights],
       tf.TensorSpec(model.input_shape, tf.float32),
     ],
     autograph=False,
+    jit_compile=jit_compile or None,
   )
   def call(values: Sequence[tf.Tensor], images: tf.Tensor) -> tf.Tensor:
     # Keras asks for variables while it builds the clone and is handed the
     # tensors in their place, so that there are no variables at all.
+    values = [tf.cast(v, w.dtype) for v, w in zip(values, weights, strict=True)]
     in_order = iter([values[index] for index in creation_order])
     with tf.variable_creator_scope(lambda _, **kwargs: next(in_order)):
       clone = tf.keras.models.clone_model(model)
-    return clone(images, training=training)
+    return tf.nest.map_structure(
+      lambda output: tf.cast(output, tf.float32),
+      clone(images, training=training),
+    )
 
   concrete_function = call.get_concrete_function()
 
@@ -153,6 +184,19 @@ def _pure_function(
     )
 
   return pure_function
+
+
+def _clone_in_bfloat16(model: tf.keras.Model) -> tf.keras.Model:
+  """Returns a clone that computes in bfloat16, unless that loses too much."""
+
+  # Layers cast what they are given to their own type.
+  def clone_layer(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
+    config = layer.get_config()
+    if not isinstance(layer, _FLOAT32_LAYERS):
+      config['dtype'] = 'bfloat16'
+    return type(layer).from_config(config)
+
+  return tf.keras.models.clone_model(model, clone_function=clone_layer)
 
 
 def _creation_order(model: tf.keras.Model) -> list[int]:

@@ -4,30 +4,29 @@
 """The clients of one call, and how work is shared out among them."""
 
 from collections.abc import Callable
-from concurrent import futures
 from typing import Any
 
+from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import values
 
 
 class Cohort:
-  """A number of clients and the threads that do their work.
+  """A number of clients and the pool that they work in.
 
   Attributes:
     size: The number of clients.
   """
 
-  def __init__(self, size: int, threads: futures.Executor | None = None):
+  def __init__(self, size: int, pool: client_pool.ClientPool):
     """Initializes the cohort.
 
     Args:
       size: The number of clients.
-      threads: Where the clients run; `None` runs one after the other in the
-        calling thread.
+      pool: Where they work.
     """
     self.size = size
-    self._threads = threads
+    self._pool = pool
 
   def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
     """Applies a function to what each client has.
@@ -45,12 +44,10 @@ class Cohort:
     """
 
     def run(client, member):
-      return self.run_for(client, fn, member)
+      with self._pool.at_client(client):
+        return self.run_for(client, fn, member)
 
-    members = self.members(value)
-    # The results of both come in order, whatever the order of the work.
-    map_fn = map if self._threads is None else self._threads.map
-    return tuple(map_fn(run, range(self.size), members))
+    return tuple(self._pool.map(run, range(self.size), self.members(value)))
 
   def members(self, value: Any) -> tuple[Any, ...]:
     """Returns what each client has, one by one."""

@@ -37,6 +37,7 @@ def simulation_context(
   *,
   default_num_clients: int = 0,
   max_concurrent_clients: int | None = None,
+  devices: Sequence[str] | None = None,
   workers: Sequence[str] = (),
   tls: tls_lib.Tls | None = None,
   silence_seconds: float = 60,
@@ -54,8 +55,9 @@ def simulation_context(
     default_num_clients: The number of clients of a computation none of whose
       arguments tells it.
     max_concurrent_clients: How many clients may work at the same time. By
-      default one in process, no limit in the worker. Not for `remote`, whose
-      workers each have a number of their own.
+      default one for each device in process, no limit in the worker. Not for
+      `remote`, whose workers each have a number of their own.
+    devices: For `in_process`, see `InProcessContext`.
     workers: The remote workers, as host:port.
     tls: Certificates, if the remote workers want them.
     silence_seconds: A remote worker that answers nothing for so long is lost.
@@ -74,9 +76,23 @@ def simulation_context(
     raise ValueError(
       f'Expected `kind` to be one of {sorted(kinds)}, found {kind!r}.'
     )
-  if kind == 'remote':
-    if max_concurrent_clients is not None:
-      raise ValueError('`max_concurrent_clients` is for each worker to know.')
+  if kind != 'remote' and (workers or tls is not None):
+    raise ValueError('`workers` and `tls` are for the kind `remote`.')
+  if kind == 'remote' and max_concurrent_clients is not None:
+    raise ValueError('`max_concurrent_clients` is for each worker to know.')
+  if kind != 'in_process' and devices is not None:
+    raise ValueError('`devices` is for the kind `in_process`.')
+  if kind == 'in_process':
+    creator = contextlib.closing(
+      in_process.InProcessContext(
+        default_num_clients=default_num_clients,
+        max_concurrent_clients=max_concurrent_clients,
+        devices=devices,
+      )
+    )
+  elif kind == 'native':
+    creator = _native(default_num_clients, max_concurrent_clients)
+  else:
     creator = contextlib.closing(
       remote.RemoteContext(
         workers,
@@ -86,11 +102,6 @@ def simulation_context(
         default_num_clients=default_num_clients,
       )
     )
-  else:
-    if workers or tls is not None:
-      raise ValueError('`workers` and `tls` are for the kind `remote`.')
-    create = _in_process if kind == 'in_process' else _native
-    creator = create(default_num_clients, max_concurrent_clients)
   former = tff.framework.get_context_stack().current
   with creator as context:
     tff.framework.set_default_context(context)
@@ -98,16 +109,6 @@ def simulation_context(
       yield context
     finally:
       tff.framework.set_default_context(former)
-
-
-@contextlib.contextmanager
-def _in_process(default_num_clients, max_concurrent_clients):
-  context = in_process.InProcessContext(
-    default_num_clients=default_num_clients,
-    max_concurrent_clients=max_concurrent_clients or 1,
-  )
-  with contextlib.closing(context):
-    yield context
 
 
 @contextlib.contextmanager

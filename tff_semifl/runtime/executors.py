@@ -9,7 +9,6 @@ was asked of it for long.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent import futures
 import contextlib
 import itertools
 import threading
@@ -20,6 +19,7 @@ import uuid
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import executor_pb2
 
+from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 
 
@@ -34,8 +34,8 @@ class _Cohort(cohorts.Cohort):
     is_wanted: Whether there is still a driver.
   """
 
-  def __init__(self, size: int, threads: futures.Executor | None):
-    super().__init__(size, threads)
+  def __init__(self, size: int, pool: client_pool.ClientPool):
+    super().__init__(size, pool)
     self.is_wanted = True
 
   def run_for(self, client: int, fn: Callable[[Any], Any], value: Any) -> Any:
@@ -91,19 +91,19 @@ class Executors:
     with self._lock:
       return sum(len(each.values) for each in self._executors.values())
 
-  def add(self, num_clients: int, threads: futures.Executor | None) -> str:
+  def add(self, num_clients: int, pool: client_pool.ClientPool) -> str:
     """Makes an executor.
 
     Args:
       num_clients: The number of clients.
-      threads: Where these work; `None` is the thread of the request.
+      pool: Where these work.
 
     Returns:
       Its key.
     """
     key = uuid.uuid4().hex
     with self._lock:
-      self._executors[key] = Executor(_Cohort(num_clients, threads))
+      self._executors[key] = Executor(_Cohort(num_clients, pool))
     return key
 
   @contextlib.contextmanager

@@ -11,7 +11,7 @@ of this process and its devices, and copies nothing:
     --leaves--> TensorFlow functions, called with eager tensors
 """
 
-from concurrent import futures
+from collections.abc import Sequence
 import threading
 from typing import Any
 import weakref
@@ -19,8 +19,10 @@ import weakref
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
+from tff_semifl.runtime import errors
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
@@ -33,12 +35,16 @@ class InProcessContext(tff.framework.SyncContext):
   number of clients, find everything ready for as long as the computation
   lives. The context may be used by several threads at once.
 
-  Results do not depend on `max_concurrent_clients`: they come in the order of
-  the clients and are aggregated in that order.
+  Results do not depend on the number of threads or devices: they come in the
+  order of the clients and are aggregated in that order.
   """
 
   def __init__(
-    self, *, default_num_clients: int = 0, max_concurrent_clients: int = 1
+    self,
+    *,
+    default_num_clients: int = 0,
+    max_concurrent_clients: int | None = None,
+    devices: Sequence[str] | None = None,
   ):
     """Initializes the context.
 
@@ -46,27 +52,21 @@ class InProcessContext(tff.framework.SyncContext):
       default_num_clients: The number of clients of a computation none of whose
         arguments tells it.
       max_concurrent_clients: The number of clients that may work at the same
-        time, in as many threads. One client uses all cores where TensorFlow's
-        operations do.
+        time, in as many threads. By default one for each device. One client
+        uses all cores where TensorFlow's operations do.
+      devices: What clients work on in turn, the server on the first one: names
+        as in `tf.config.list_logical_devices()`. By default all GPUs, or the
+        CPU if there is none.
 
     Raises:
-      ValueError: A number is out of range.
+      ValueError: A number is out of range, or there is no such device.
     """
     if default_num_clients < 0:
       raise ValueError(
         f'Expected `default_num_clients` >= 0, found {default_num_clients}.'
       )
-    if max_concurrent_clients < 1:
-      raise ValueError(
-        'Expected `max_concurrent_clients` >= 1, found '
-        f'{max_concurrent_clients}.'
-      )
     self._default_num_clients = default_num_clients
-    self._threads = (
-      futures.ThreadPoolExecutor(max_concurrent_clients, 'client')
-      if max_concurrent_clients > 1
-      else None
-    )
+    self._pool = client_pool.ClientPool(max_concurrent_clients, devices)
     self._leaves = leaves.LeafCache()
     # By identity: to hash a computation is to serialize it, weights and all.
     self._compiled: dict[int, interpreter.Evaluate] = {}
@@ -74,8 +74,7 @@ class InProcessContext(tff.framework.SyncContext):
 
   def close(self) -> None:
     """Ends the threads of the context."""
-    if self._threads is not None:
-      self._threads.shutdown()
+    self._pool.close()
 
   def invoke(self, comp: tff.framework.ConcreteComputation, arg: Any) -> Any:
     """Runs a computation.
@@ -91,7 +90,8 @@ class InProcessContext(tff.framework.SyncContext):
     Raises:
       TypeError: The argument is not of the type of the parameter.
       ValueError: Parts of the argument speak of different numbers of clients.
-      errors.ComputationError: TensorFlow reported an error.
+      errors.ComputationError: TensorFlow reported an error. The message says in
+        which computation, and for which client.
       RuntimeError: The call is in a graph of TensorFlow 1.
     """
     # Whoever calls may be tracing a function; here everything is eager.
@@ -102,19 +102,21 @@ class InProcessContext(tff.framework.SyncContext):
         )
       parameter_type = comp.type_signature.parameter
       cohort = cohorts.Cohort(
-        self._num_clients(arg, parameter_type), self._threads
+        self._num_clients(arg, parameter_type), self._pool
       )
       function = self._embed_function(comp, cohort)
-      if parameter_type is None:
-        result = function(None)
-      else:
-        result = function(
-          values.embed(
-            arg,
-            parameter_type,
-            lambda inner: self._embed_function(inner, cohort),
-          )
+      argument = None
+      if parameter_type is not None:
+        argument = values.embed(
+          arg,
+          parameter_type,
+          lambda inner: self._embed_function(inner, cohort),
         )
+      try:
+        with self._pool.at_server():
+          result = function(argument)
+      except errors.ComputationError as error:
+        raise errors.ComputationError(f'{_name(comp)}{error}') from error
       return values.extract(result, comp.type_signature.result)
 
   def _num_clients(self, arg, parameter_type):
@@ -135,3 +137,12 @@ class InProcessContext(tff.framework.SyncContext):
         # Ids are used again.
         weakref.finalize(comp, self._compiled.pop, id(comp), None)
     return evaluate(interpreter.Scope(cohort, {}))
+
+
+def _name(comp: tff.framework.ConcreteComputation) -> str:
+  """Returns the name of the function that was decorated, if it is known."""
+  block = comp.to_building_block()
+  if not isinstance(block, tff.framework.Lambda):
+    return ''
+  # TFF names the parameter after the function.
+  return f'In {block.parameter_name.removesuffix("_arg")!r}: '

@@ -13,6 +13,7 @@ import threading
 import grpc
 from tensorflow_federated.proto.v0 import executor_pb2_grpc
 
+from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import service as service_lib
 from tff_semifl.runtime import tls as tls_lib
 
@@ -48,7 +49,7 @@ class Server:
     *,
     host: str = '127.0.0.1',
     tls: tls_lib.Tls | None = None,
-    max_concurrent_clients: int = 1,
+    max_concurrent_clients: int | None = None,
     idle_seconds: float = _IDLE_SECONDS,
   ):
     """Starts to serve.
@@ -58,7 +59,7 @@ class Server:
       host: The address of this machine to listen at; '0.0.0.0' for all.
       tls: Certificates. Drivers then need some, too.
       max_concurrent_clients: The number of clients that may work at the same
-        time.
+        time. By default as many as `client_pool.ClientPool` says.
       idle_seconds: How long values are kept for a driver that does not ask for
         anything.
 
@@ -72,7 +73,7 @@ class Server:
         ' any code here: that needs certificates'
       )
     self.service = service_lib.ExecutorService(
-      max_concurrent_clients=max_concurrent_clients
+      client_pool.ClientPool(max_concurrent_clients)
     )
     self._server = grpc.server(
       futures.ThreadPoolExecutor(_MAX_REQUESTS, 'request'), options=_OPTIONS

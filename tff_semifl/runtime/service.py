@@ -11,7 +11,6 @@ on the devices of this process. See `executor.proto` of TFF for the protocol.
 """
 
 import collections
-from concurrent import futures
 import hashlib
 import threading
 
@@ -21,6 +20,7 @@ import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import executor_pb2
 from tensorflow_federated.proto.v0 import executor_pb2_grpc
 
+from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import executors
 from tff_semifl.runtime import interpreter
@@ -43,27 +43,14 @@ class ExecutorService(executor_pb2_grpc.ExecutorGroupServicer):
     executors: What is kept for drivers.
   """
 
-  def __init__(self, *, max_concurrent_clients: int = 1):
+  def __init__(self, pool: client_pool.ClientPool):
     """Initializes the service.
 
     Args:
-      max_concurrent_clients: The number of clients that may work at the same
-        time, in as many threads.
-
-    Raises:
-      ValueError: The number is not positive.
+      pool: Where clients work.
     """
-    if max_concurrent_clients < 1:
-      raise ValueError(
-        'Expected `max_concurrent_clients` >= 1, found '
-        f'{max_concurrent_clients}.'
-      )
     self.executors = executors.Executors()
-    self._threads = (
-      futures.ThreadPoolExecutor(max_concurrent_clients, 'client')
-      if max_concurrent_clients > 1
-      else None
-    )
+    self._pool = pool
     self._leaves = leaves.LeafCache()
     self._computations = collections.OrderedDict()
     self._lock = threading.RLock()
@@ -71,8 +58,7 @@ class ExecutorService(executor_pb2_grpc.ExecutorGroupServicer):
   def close(self) -> None:
     """Drops all values; calls end as soon as the client at work is done."""
     self.executors.drop_all()
-    if self._threads is not None:
-      self._threads.shutdown(wait=False, cancel_futures=True)
+    self._pool.close(wait=False)
 
   def GetExecutor(
     self,
@@ -85,7 +71,7 @@ class ExecutorService(executor_pb2_grpc.ExecutorGroupServicer):
     for cardinality in request.cardinalities:
       if cardinality.placement.uri == tff.CLIENTS.uri:
         num_clients = cardinality.cardinality
-    key = self.executors.add(num_clients, self._threads)
+    key = self.executors.add(num_clients, self._pool)
     return executor_pb2.GetExecutorResponse(
       executor=executor_pb2.ExecutorId(id=key)
     )
@@ -124,7 +110,9 @@ class ExecutorService(executor_pb2_grpc.ExecutorGroupServicer):
       if request.HasField('argument_ref'):
         argument, argument_type = executor.get(request.argument_ref)
         function_type.parameter.check_assignable_from(argument_type)
-      return executor.add(function(argument), function_type.result)
+      with self._pool.at_server():
+        result = function(argument)
+      return executor.add(result, function_type.result)
 
     return executor_pb2.CreateCallResponse(
       value_ref=self._answer(request, context, run)

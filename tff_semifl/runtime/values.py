@@ -9,6 +9,8 @@ at the server its member, and a value at the clients either a tuple with one
 member per client or an `AllEqual`.
 """
 
+import asyncio
+from concurrent import futures
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +48,8 @@ def count_clients(value: Any, value_type: tff.Type) -> set[int]:
   Raises:
     TypeError: A value at the clients is not a list.
   """
+  if isinstance(value, tff.framework.CardinalityCarrying):
+    return {n for p, n in value.cardinality.items() if p is tff.CLIENTS}
   if isinstance(value_type, tff.FederatedType):
     if value_type.all_equal:
       return set()
@@ -90,7 +94,8 @@ def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
 
   Args:
     value: The value: arrays, tensors, numbers, strings, datasets or lists of
-      elements, Python containers of these, lists for values at clients.
+      elements, Python containers of these, lists for values at clients, or a
+      descriptor of data in place of any of them.
     value_type: Its type.
     embed_function: How to convert a computation that is itself an argument.
 
@@ -99,7 +104,10 @@ def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
 
   Raises:
     TypeError: The value is not of the type.
+    ValueError: A descriptor has not as many clients as it says.
   """
+  if isinstance(value, tff.framework.Ingestable):
+    return _embed_ingestable(value, value_type, embed_function)
   if isinstance(value_type, tff.TensorType):
     return _embed_tensor(value, value_type)
   if isinstance(value_type, tff.SequenceType):
@@ -191,6 +199,37 @@ def _struct_items(value: Any, value_type: tff.StructType):
       )
     items.append((part, part_type))
   return items
+
+
+class _Ingestion:
+  """What a descriptor of data takes for an executor of TFF."""
+
+  def __init__(self, num_clients: set[int], embed_function: Any):
+    self._num_clients = num_clients
+    self._embed_function = embed_function
+
+  async def create_value(self, value: Any, value_type: tff.Type) -> Any:
+    found = count_clients(value, value_type)
+    if not found <= self._num_clients:
+      raise ValueError(
+        f'Expected values for {self._num_clients} clients in a descriptor of '
+        f'data, found {found}.'
+      )
+    return embed(value, value_type, self._embed_function)
+
+  async def create_call(self, function: Any, argument: Any) -> Any:
+    return function(argument)
+
+
+def _embed_ingestable(
+  value: Any, value_type: tff.Type, embed_function: Any
+) -> Any:
+  """Returns what a `tff.framework.DataDescriptor` stands for."""
+  value_type.check_assignable_from(value.type_signature)
+  ingestion = _Ingestion(count_clients(value, value_type), embed_function)
+  # In a thread of its own, since this one may be in an event loop already.
+  with futures.ThreadPoolExecutor(1, 'ingest') as thread:
+    return thread.submit(asyncio.run, value.ingest(ingestion)).result()
 
 
 def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:

@@ -1,0 +1,130 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of training passes in bfloat16, and compiled by XLA."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import functional
+from tff_semifl.models import residual
+from tff_semifl.models import wide_resnet
+
+_IMAGES = np.random.default_rng(0).uniform(0, 255, (6, 8, 8, 3))
+_IMAGES = _IMAGES.astype(np.float32)
+
+
+def _create_model(create_normalization=residual.create_static_batch_norm):
+  return wide_resnet.create_wide_resnet(
+    _IMAGES.shape[1:],
+    5,
+    depth=10,
+    width=1,
+    pixel_mean=(0.4, 0.5, 0.6),
+    pixel_standard_deviation=(0.2, 0.3, 0.4),
+    create_normalization=create_normalization,
+  )
+
+
+def _run(classifier):
+  """Returns logits, and gradients of the mean of their squares."""
+  weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+
+  @tf.function
+  def run(weights):
+    with tf.GradientTape() as tape:
+      tape.watch(weights.trainable)
+      logits = classifier.train_logits(weights, _IMAGES)
+      loss = tf.reduce_mean(tf.square(logits))
+    return logits, tape.gradient(loss, weights.trainable)
+
+  return run(weights)
+
+
+def _operations(classifier):
+  """Returns name, type and attributes of what a training pass consists of."""
+  weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+  function = tf.function(classifier.train_logits).get_concrete_function(
+    weights, tf.constant(_IMAGES)
+  )
+  graph_def = function.graph.as_graph_def()
+  nodes = [*graph_def.node]
+  for inner in graph_def.library.function:
+    nodes.extend(inner.node_def)
+  return [(node.op, node.attr['T'].type, node.attr) for node in nodes]
+
+
+class BFloat16Test(tf.test.TestCase):
+  def test_convolutions_are_bfloat16_and_normalisations_float32(self):
+    for create_normalization, normalization in (
+      (residual.create_static_batch_norm, 'FusedBatchNormV3'),
+      # Group normalisation divides by the root of the variance.
+      (residual.create_group_norm, 'Rsqrt'),
+    ):
+      classifier = functional.from_keras(
+        _create_model(create_normalization), train_in_bfloat16=True
+      )
+      types = {}
+      for op, dtype, _ in _operations(classifier):
+        types.setdefault(op, set()).add(dtype)
+      self.assertEqual(types['Conv2D'], {tf.bfloat16.as_datatype_enum})
+      self.assertEqual(types['MatMul'], {tf.bfloat16.as_datatype_enum})
+      self.assertEqual(types[normalization], {tf.float32.as_datatype_enum})
+
+  def test_logits_are_those_of_float32_to_the_precision_of_bfloat16(self):
+    expected, expected_gradients = _run(functional.from_keras(_create_model()))
+    found, gradients = _run(
+      functional.from_keras(_create_model(), train_in_bfloat16=True)
+    )
+    # Eight bits, and some ten layers that each round.
+    scale = np.abs(expected).max()
+    self.assertAllClose(found, expected, rtol=0, atol=10 * 2**-8 * scale)
+    self.assertNotAllClose(found, expected, rtol=0, atol=1e-5 * scale)
+    for gradient, other in zip(gradients, expected_gradients, strict=True):
+      self.assertEqual(gradient.dtype, tf.float32)
+      # Where they point to; a rectifier's sign may change by rounding.
+      gradient, other = np.ravel(gradient), np.ravel(other)
+      cosine = gradient @ other / np.sqrt(gradient @ gradient * other @ other)
+      self.assertGreater(cosine, 0.9)
+
+  def test_weights_and_inference_are_float32(self):
+    model = _create_model()
+    plain = functional.from_keras(model)
+    classifier = functional.from_keras(model, train_in_bfloat16=True)
+    self.assertEqual(classifier.weights_type, plain.weights_type)
+    weights = classifier.initial_weights
+    self.assertAllEqual(
+      classifier.logits(weights, _IMAGES), plain.logits(weights, _IMAGES)
+    )
+    self.assertAllEqual(
+      classifier.batch_moments(weights, _IMAGES)[0],
+      plain.batch_moments(weights, _IMAGES)[0],
+    )
+
+
+class JitCompileTest(tf.test.TestCase):
+  def test_compiles_and_computes_the_same(self):
+    model = _create_model()
+    plain = functional.from_keras(model)
+    compiled = functional.from_keras(model, jit_compile=True)
+
+    def has_compiled(classifier):
+      return any(
+        attributes['_XlaMustCompile'].b
+        for _, _, attributes in _operations(classifier)
+      )
+
+    self.assertTrue(has_compiled(compiled))
+    self.assertFalse(has_compiled(plain))
+    expected, expected_gradients = _run(plain)
+    found, gradients = _run(compiled)
+    self.assertAllClose(found, expected, rtol=1e-4, atol=1e-5)
+    for gradient, other in zip(gradients, expected_gradients, strict=True):
+      self.assertAllClose(
+        gradient, other, rtol=1e-3, atol=1e-4 * np.abs(other).max()
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

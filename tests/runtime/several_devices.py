@@ -1,0 +1,104 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Says, as JSON, what is done where in a process with three CPUs.
+
+TensorFlow learns how many devices there are before it does anything else, so
+this is a program of its own, which `client_pool_test` runs.
+"""
+
+import json
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import runtime
+from tff_semifl.runtime import client_pool
+from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import compiler
+from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import leaves
+from tff_semifl.runtime import values
+
+_SEQUENCE = tff.SequenceType(tff.TensorType(np.float32, [2, 2]))
+
+
+def _build_computations():
+  """Returns a map at clients and the mean of its results."""
+
+  @tff.tensorflow.computation(_SEQUENCE)
+  def work(dataset):
+    """Multiplies matrices in a loop, and adds numbers up inside `tf.data`."""
+
+    @tf.function
+    def multiply(dataset):
+      product = tf.eye(2)
+      for matrix in iter(dataset):
+        product = tf.matmul(product, matrix)
+      return product
+
+    return (
+      multiply(dataset.map(lambda matrix: matrix / 3)),
+      dataset.reduce(0.0, lambda total, matrix: total + tf.reduce_sum(matrix)),
+    )
+
+  @tff.federated_computation(tff.FederatedType(_SEQUENCE, tff.CLIENTS))
+  def work_at_clients(datasets):
+    return tff.federated_map(work, datasets)
+
+  @tff.federated_computation(tff.FederatedType(_SEQUENCE, tff.CLIENTS))
+  def mean(datasets):
+    return tff.federated_mean(tff.federated_map(work, datasets))
+
+  return work_at_clients, mean
+
+
+def main() -> None:
+  """Prints what is done where, and what comes out."""
+  tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices('CPU')[0],
+    [tf.config.LogicalDeviceConfiguration()] * 3,
+  )
+  # TensorFlow is at work as soon as there is a computation.
+  work_at_clients, mean = _build_computations()
+  names = [device.name for device in tf.config.list_logical_devices()]
+  generator = np.random.default_rng(0)
+  datasets = [
+    list(generator.normal(size=(4, 2, 2)).astype(np.float32)) for _ in range(5)
+  ]
+
+  # A result of a context has no device any more: look inside.
+  pool = client_pool.ClientPool(devices=names[1:])
+  evaluate = interpreter.build_evaluate(
+    compiler.compile_computation(work_at_clients).to_building_block(),
+    leaves.LeafCache(),
+  )
+  scope = interpreter.Scope(cohorts.Cohort(len(datasets), pool), {})
+  found = evaluate(scope)(
+    values.embed(datasets, work_at_clients.type_signature.parameter)
+  )
+  means = []
+  for devices, max_concurrent_clients in (
+    (None, None),
+    (names[1:], 1),
+    (names[:2], 4),
+    (names, None),
+  ):
+    with runtime.simulation_context(
+      devices=devices, max_concurrent_clients=max_concurrent_clients
+    ):
+      means.append([array.tolist() for array in mean(datasets)])
+  print(
+    json.dumps(
+      {
+        'default': client_pool.ClientPool().devices,
+        'computed': [[t.backing_device[-5:] for t in each] for each in found],
+        'means': means,
+      }
+    )
+  )
+
+
+if __name__ == '__main__':
+  main()
