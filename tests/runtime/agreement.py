@@ -1,0 +1,160 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs computations on both runtimes and compares all that they return.
+
+The C++ runtime is TFF's own: what it computes is what a computation means.
+"""
+
+from collections.abc import Mapping, Sequence
+import contextlib
+from typing import Any
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import runtime
+
+
+def to_leaves(value: Any, path: str = '') -> dict[str, Any]:
+  """Returns the parts of a result by their paths.
+
+  Args:
+    value: What a computation has returned.
+    path: Where it is itself.
+
+  Returns:
+    Arrays and the like; for each container and each dataset also its type, so
+    that two results differ if only these do.
+  """
+  container = type(value)
+  if isinstance(value, tf.data.Dataset):
+    container = value.element_spec
+    parts = list(enumerate(value.as_numpy_iterator()))
+  elif isinstance(value, tff.structure.Struct):
+    parts = tff.structure.to_elements(value)
+  elif isinstance(value, Mapping):
+    parts = list(value.items())
+  elif hasattr(value, '_asdict'):
+    parts = list(value._asdict().items())
+  elif hasattr(value, '__attrs_attrs__'):
+    parts = [(a.name, getattr(value, a.name)) for a in value.__attrs_attrs__]
+  elif isinstance(value, (list, tuple)):
+    parts = list(enumerate(value))
+  else:
+    return {path: value}
+  leaves = {path: (container, [name for name, _ in parts])}
+  for index, (name, part) in enumerate(parts):
+    leaves |= to_leaves(part, f'{path}/{index if name is None else name}')
+  return leaves
+
+
+class AgreementTestCase(parameterized.TestCase, tf.test.TestCase):
+  """A test that runs computations on both runtimes.
+
+  Attributes:
+    in_process: The context that is tested.
+    native: TFF's own; one worker serves all tests of the class.
+  """
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    worker = runtime.Worker()
+    cls.addClassCleanup(worker.close)
+    cls.in_process = runtime.InProcessContext()
+    cls.addClassCleanup(cls.in_process.close)
+    cls.native = runtime.NativeContext(worker)
+
+  @contextlib.contextmanager
+  def use(self, context: tff.framework.SyncContext):
+    """Runs what is called in the `with` block on the context."""
+    former = tff.framework.get_context_stack().current
+    tff.framework.set_default_context(context)
+    try:
+      yield
+    finally:
+      tff.framework.set_default_context(former)
+
+  def assert_same(
+    self, ours: Any, theirs: Any, rtol: float = 1e-5, atol: float = 1e-6
+  ) -> None:
+    """Asserts that two results have the same containers, types and values."""
+    ours, theirs = to_leaves(ours), to_leaves(theirs)
+    self.assertEqual(list(ours), list(theirs))
+    for path, our in ours.items():
+      their = theirs[path]
+      self.assertIs(type(our), type(their), path)
+      if not isinstance(our, (np.ndarray, np.generic)):
+        self.assertEqual(our, their, path)
+        continue
+      self.assertEqual((our.dtype, our.shape), (their.dtype, their.shape), path)
+      if our.dtype.kind in 'fc':
+        np.testing.assert_allclose(our, their, rtol, atol, err_msg=path)
+      else:
+        np.testing.assert_array_equal(our, their, err_msg=path)
+
+  def assert_agree(
+    self, computation: tff.Computation, *args: Any, **tolerance: float
+  ) -> Any:
+    """Calls a computation on both runtimes and asserts the same result.
+
+    Args:
+      computation: The computation.
+      *args: Its arguments.
+      **tolerance: Of `assert_same`.
+
+    Returns:
+      The result.
+    """
+    with self.use(self.in_process):
+      ours = computation(*args)
+    with self.use(self.native):
+      theirs = computation(*args)
+    self.assert_same(ours, theirs, **tolerance)
+    return ours
+
+  def assert_agree_in_rounds(
+    self,
+    process: tff.templates.IterativeProcess,
+    rounds: Sequence[Any],
+    random_start: bool = False,
+    **tolerance: float,
+  ) -> list[Any]:
+    """Runs a process on both runtimes and asserts the same in each round.
+
+    Each round starts from the state that the same runtime has returned.
+
+    Args:
+      process: What has `initialize`, and `next` whose result has a `state`.
+      rounds: The arguments after the state, for each round another tuple.
+      random_start: Whether `initialize` draws random numbers: both runtimes
+        then get the same state to start from.
+      **tolerance: Of `assert_same`.
+
+    Returns:
+      The state to start from, and the output of each round.
+    """
+    outputs = []
+    for context in (self.in_process, self.native):
+      with self.use(context):
+        if random_start and outputs:
+          results = outputs[0][:1]
+        else:
+          results = [process.initialize()]
+        state = results[0]
+        for arguments in rounds:
+          output = process.next(state, *arguments)
+          results.append(output)
+          # A computation that was rewritten returns a dictionary.
+          is_dict = isinstance(output, Mapping)
+          state = output['state'] if is_dict else output.state
+        outputs.append(results)
+    for ours, theirs in zip(*outputs, strict=True):
+      self.assert_same(ours, theirs, **tolerance)
+    # What does not depend on its arguments agrees too easily.
+    found = {repr(to_leaves(output)) for output in outputs[0]}
+    self.assertEqual(len(found), len(rounds) + 1, 'Two rounds are the same.')
+    return outputs[0]

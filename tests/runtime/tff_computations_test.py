@@ -1,0 +1,254 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What TFF's language offers gives the same on both runtimes."""
+
+import collections
+from typing import Any, NamedTuple
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests.runtime import agreement
+from tests.runtime import linear_regression
+
+_INTS = tff.SequenceType(np.int32)
+_INT_AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
+_INT_AT_SERVER = tff.FederatedType(np.int32, tff.SERVER)
+
+
+class _Pair(NamedTuple):
+  first: Any
+  second: Any
+
+
+@tff.tensorflow.computation(np.int32)
+def _increment(x):
+  return x + 1
+
+
+@tff.tensorflow.computation(np.int32)
+def _to_float(x):
+  return tf.cast(x, tf.float32)
+
+
+@tff.tensorflow.computation
+def _five():
+  return 5
+
+
+@tff.tensorflow.computation(_INTS)
+def _sum_dataset(dataset):
+  return dataset.reduce(0, lambda total, x: total + x)
+
+
+@tff.federated_computation(_INT_AT_CLIENTS, _INT_AT_SERVER)
+def _round_trip(at_clients, at_server):
+  """Everything between server and clients, with a struct of results."""
+  shared = tff.federated_broadcast(at_server)
+  zipped = tff.federated_zip(
+    collections.OrderedDict(x=at_clients, y=(shared, at_clients))
+  )
+  incremented = tff.federated_map(_increment, at_clients)
+  return collections.OrderedDict(
+    zipped=zipped,
+    total=tff.federated_sum(zipped),
+    mean=tff.federated_mean(
+      tff.federated_map(_to_float, incremented), at_clients
+    ),
+    pair=_Pair(tff.federated_map(_increment, at_server), (at_server,)),
+    constant=tff.federated_value(7, tff.SERVER),
+    evaluated=tff.federated_eval(_five, tff.CLIENTS),
+  )
+
+
+def _build_sequence_reduction():
+  @tff.tensorflow.computation(np.int32, np.int32)
+  def append_digit(number, digit):
+    return 10 * number + digit
+
+  @tff.federated_computation(_INTS)
+  def reduce(dataset):
+    return tff.sequence_reduce(
+      tff.sequence_map(_increment, dataset), 0, append_digit
+    )
+
+  return tff.federated_computation(
+    lambda datasets: tff.federated_map(reduce, datasets),
+    tff.FederatedType(_INTS, tff.CLIENTS),
+  )
+
+
+def _build_mapped_datasets():
+  @tff.tensorflow.computation(_INTS)
+  def enumerate_and_sum(dataset):
+    pairs = dataset.map(lambda x: collections.OrderedDict(z=2 * x, a=(x, 0.5)))
+    return pairs.batch(2), _sum_dataset(dataset)
+
+  return tff.federated_computation(
+    lambda datasets: tff.federated_map(enumerate_and_sum, datasets),
+    tff.FederatedType(_INTS, tff.CLIENTS),
+  )
+
+
+class TffComputationsTest(agreement.AgreementTestCase):
+  @parameterized.named_parameters(
+    ('value', {'x': np.float32(1.001)}),
+    ('dtype', {'x': np.float64(1)}),
+    ('shape', {'x': np.array([1], np.float32)}),
+    ('name', {'y': np.float32(1)}),
+    ('container', collections.OrderedDict(x=np.float32(1))),
+    ('python_type', {'x': 1.0}),
+    ('number_of_parts', {'x': np.float32(1), 'y': np.float32(1)}),
+  )
+  def test_difference_would_be_found(self, other):
+    value = {'x': np.float32(1)}
+    self.assert_same(value, {'x': np.float32(1 + 1e-7)})
+    with self.assertRaises(AssertionError):
+      self.assert_same(value, other)
+
+  @parameterized.parameters(1, 3)
+  def test_round_trip(self, num_clients):
+    result = self.assert_agree(_round_trip, [1, 2, 5][:num_clients], 10)
+    self.assertEqual(result['total']['y'][0], 10 * num_clients)
+    self.assertEqual(result['pair'], _Pair(11, (10,)))
+
+  def test_sum_over_no_client(self):
+    add = tff.federated_computation(tff.federated_sum, _INT_AT_CLIENTS)
+    self.assertEqual(self.assert_agree(add, []), 0)
+
+  def test_datasets_as_results(self):
+    result = self.assert_agree(_build_mapped_datasets(), [[1, 2, 3], [], [4]])
+    self.assertEqual([total for _, total in result], [6, 0, 4])
+    [batch] = result[2][0]
+    self.assertAllEqual(batch['z'], [8])
+
+  def test_sequences(self):
+    result = self.assert_agree(_build_sequence_reduction(), [[1, 2], [], [8]])
+    self.assertEqual(result, [23, 0, 9])
+
+  def test_select(self):
+    # Names in alphabetical order: of others, TFF's worker loses the order.
+    @tff.tensorflow.computation(tff.TensorType(np.float32, [3, 2]), np.int32)
+    def take_row(table, key):
+      return collections.OrderedDict(key=key, row=table[key])
+
+    @tff.federated_computation(
+      tff.FederatedType(tff.TensorType(np.int32, [2]), tff.CLIENTS),
+      _INT_AT_SERVER,
+      tff.FederatedType(take_row.type_signature.parameter[0], tff.SERVER),
+    )
+    def select(keys, max_key, table):
+      return tff.federated_select(keys, max_key, table, take_row)
+
+    table = np.arange(6, dtype=np.float32).reshape(3, 2)
+    result = self.assert_agree(select, [[0, 2], [1, 1]], 3, table)
+    self.assertAllEqual(
+      [row['row'] for row in result[0].as_numpy_iterator()], [[0, 1], [4, 5]]
+    )
+
+  @parameterized.parameters(0, 1, 3)
+  def test_minimum_and_maximum(self, num_clients):
+    value_type = collections.OrderedDict(
+      x=tff.TensorType(np.float32, [2]), n=np.int32
+    )
+
+    @tff.federated_computation(tff.FederatedType(value_type, tff.CLIENTS))
+    def extremes(value):
+      return tff.federated_min(value), tff.federated_max(value)
+
+    values = [
+      collections.OrderedDict(x=[2.0, 5.0], n=1),
+      collections.OrderedDict(x=[1.0, 7.0], n=3),
+      collections.OrderedDict(x=[3.0, 6.0], n=-1),
+    ]
+    smallest, largest = self.assert_agree(extremes, values[:num_clients])
+    if num_clients == 3:
+      self.assertAllEqual(smallest['x'], [1, 5])
+      self.assertEqual(largest['n'], 3)
+
+  def test_samples_are_of_different_clients(self):
+    @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
+    def sample(value):
+      return tff.aggregators.federated_sample(value, 2)
+
+    for context in (self.in_process, self.native):
+      with self.use(context):
+        drawn = {tuple(sorted(sample([1, 2, 3]))) for _ in range(20)}
+      self.assertContainsSubset(drawn, {(1, 2), (1, 3), (2, 3)})
+      # That all are the same happens once in 3^19 times.
+      self.assertGreater(len(drawn), 1)
+
+  def test_computation_as_argument(self):
+    @tff.federated_computation(
+      tff.FunctionType(np.int32, np.int32), _INT_AT_CLIENTS
+    )
+    def apply_twice(fn, x):
+      return tff.federated_map(fn, tff.federated_map(fn, x))
+
+    self.assertEqual(self.assert_agree(apply_twice, _increment, [1, 5]), [3, 7])
+
+  def test_descriptor_of_data_as_argument(self):
+    make_dataset = tff.tensorflow.computation(
+      lambda n: tf.data.Dataset.range(tf.cast(n, tf.int64)).map(
+        lambda x: tf.cast(x, tf.int32)
+      ),
+      np.int32,
+    )
+    make_datasets = tff.federated_computation(
+      lambda sizes: tff.federated_map(make_dataset, sizes), _INT_AT_CLIENTS
+    )
+
+    @tff.federated_computation(
+      tff.FederatedType(_INTS, tff.CLIENTS), _INT_AT_SERVER
+    )
+    def sum_all(datasets, at_server):
+      sums = tff.federated_map(_sum_dataset, datasets)
+      return sums, tff.federated_sum(sums), at_server
+
+    result = self.assert_agree(
+      sum_all,
+      tff.framework.DataDescriptor(make_datasets, [3, 4], _INT_AT_CLIENTS, 2),
+      tff.framework.CardinalityFreeDataDescriptor(None, 5, _INT_AT_SERVER),
+    )
+    # 0 + 1 + 2 and 0 + 1 + 2 + 3.
+    self.assertEqual(result, ([3, 6], 9, 5))
+
+  @parameterized.parameters('map_reduce', 'distribute_aggregate')
+  def test_forms_of_other_platforms(self, form):
+    mapreduce = tff.backends.mapreduce
+    process = tff.learning.algorithms.build_weighted_fed_avg(
+      linear_regression.create_functional_model(),
+      tff.learning.optimizers.build_sgdm(0.02),
+    )
+    if form == 'map_reduce':
+      rewritten = mapreduce.get_computation_for_map_reduce_form(
+        mapreduce.get_map_reduce_form_for_computation(process.next)
+      )
+    else:
+      rewritten = mapreduce.get_computation_for_distribute_aggregate_form(
+        mapreduce.get_distribute_aggregate_form_for_computation(process.next)
+      )
+    datasets = linear_regression.create_client_datasets([3, 2], 0)
+    with self.use(self.in_process):
+      state = process.initialize()
+      direct = process.next(state, datasets)
+    state, metrics = self.assert_agree(
+      # There are secure sums in the form, of nothing.
+      tff.backends.test.replace_secure_intrinsics_with_bodies(rewritten),
+      state,
+      datasets,
+    )
+    self.assertAllClose(
+      state['global_model_weights']['trainable'],
+      direct.state.global_model_weights.trainable,
+    )
+    self.assertAllClose(
+      metrics['client_work']['train'], direct.metrics['client_work']['train']
+    )
+
+
+if __name__ == '__main__':
+  tf.test.main()
