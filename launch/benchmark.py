@@ -17,21 +17,24 @@ from absl import flags
 from launch import program
 from launch.benchmarks import aggregation
 from launch.benchmarks import augmentation
+from launch.benchmarks import client_step
 from launch.benchmarks import concurrency
+from launch.benchmarks import image_data
 from launch.benchmarks import machine
 from launch.benchmarks import memory
 from launch.benchmarks import rounds
 from launch.benchmarks import scaling
-from launch.benchmarks import server_data
 from launch.benchmarks import startup
 
 # Each takes the number of repetitions and returns a `Measurement`.
 _BENCHMARKS = {
   'augmentation': augmentation.measure,
+  'client_step': client_step.measure,
   'round': rounds.measure,
   'round_profile': rounds.profile,
   'aggregation': aggregation.measure,
-  'server_data': server_data.measure,
+  'server_data': image_data.measure_server,
+  'client_data': image_data.measure_clients,
   'concurrency': concurrency.measure,
   'startup': startup.measure,
   'memory': memory.measure,

@@ -8,6 +8,7 @@ import pstats
 
 from launch.benchmarks import federation as federation_lib
 from launch.benchmarks import measurement
+from launch.benchmarks import plain_round
 from tff_semifl import runtime
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
@@ -23,13 +24,13 @@ def measure(
     size: Of the federation.
   """
   federation = federation_lib.Federation(size or federation_lib.Size())
-  plain_round = federation.build_plain_round()
-  plain_state = federation.plain_state()
+  run_plain_round = plain_round.build_round(federation)
+  plain_state = plain_round.initial_state(federation)
   with runtime.simulation_context('in_process'):
     state = federation.initial_state()
 
     def run_plain() -> None:
-      weights, *_ = plain_round(plain_state)
+      weights, *_ = run_plain_round(plain_state)
       weights.trainable[0].numpy()
 
     def run_process() -> None:

@@ -11,12 +11,14 @@ import numpy as np
 import tensorflow as tf
 
 from launch.benchmarks import aggregation
+from launch.benchmarks import client_step
 from launch.benchmarks import concurrency
 from launch.benchmarks import federation as federation_lib
+from launch.benchmarks import image_data
 from launch.benchmarks import memory
+from launch.benchmarks import plain_round
 from launch.benchmarks import rounds
 from launch.benchmarks import scaling
-from launch.benchmarks import server_data
 from launch.benchmarks import startup
 from tff_semifl import runtime
 
@@ -38,8 +40,8 @@ class FederationTest(absltest.TestCase):
         federation.server_data(),
         federation.client_data(),
       ).state
-    weights, velocity, server_state = federation.build_plain_round()(
-      federation.plain_state()
+    weights, velocity, server_state = plain_round.build_round(federation)(
+      plain_round.initial_state(federation)
     )
     for found, expected in zip(
       tf.nest.flatten((weights, velocity, server_state['accumulator'])),
@@ -65,6 +67,12 @@ class MeasurementsTest(absltest.TestCase):
       self.assertGreaterEqual(min(values), 0)
     self.assertIn(names[0], measured.table())
 
+  def test_client_step(self):
+    measured = client_step.measure(2, _SIZE, with_xla=False)
+    self._check(measured, ['float32', 'bfloat16'])
+    # 12 images, ten in a step.
+    self.assertIn('of 2: WideResNet', measured.description)
+
   def test_round(self):
     self._check(rounds.measure(2, _SIZE), ['plain TensorFlow', 'in process'])
 
@@ -85,8 +93,18 @@ class MeasurementsTest(absltest.TestCase):
 
   def test_server_data(self):
     self._check(
-      server_data.measure(2, num_images=10),
-      ['a dataset that is kept', 'a dataset made for the call'],
+      image_data.measure_server(2, num_images=10),
+      [
+        'a dataset that is kept',
+        'a dataset made for the call',
+        'native, by reference',
+      ],
+    )
+
+  def test_client_data(self):
+    self._check(
+      image_data.measure_clients(2, num_clients=2, images_per_client=3),
+      ['in process', 'native, by value', 'native, by reference'],
     )
 
   def test_concurrency(self):
