@@ -1,11 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-# Flags for the demonstration, and which tests to run:
+# Flags for the demonstration, which tests to run, and how many files of them at
+# a time:
 #   make demo FLAGS='--total_rounds=3'
-#   make test TESTS=tests/augment
+#   make test TESTS=tests/augment JOBS=1
 FLAGS ?=
 TESTS ?= tests
+JOBS ?= 2
 
 # TensorFlow's remarks about the machine hide what a run says.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
@@ -27,7 +29,7 @@ demo: venv ## Train on a small task, from start to exported model.
 
 .PHONY: test
 test: venv ## Run the tests.
-	.venv/bin/python -m pytest $(TESTS)
+	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile $(TESTS)
 
 .PHONY: lint
 lint: venv ## Check format and style.
@@ -40,7 +42,7 @@ format: venv ## Format the code, and mend what can be mended.
 	.venv/bin/python -m ruff format .
 
 .PHONY: venv
-venv: ## Make .venv as requirements.txt says; the others do it themselves.
+venv: ## Make .venv as requirements.txt says, GPU=1 with CUDA; others do it, too.
 	@./install.sh
 
 # Uses uv, from an environment of its own where there is none on PATH.
