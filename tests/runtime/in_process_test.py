@@ -407,7 +407,7 @@ class CachingTest(tf.test.TestCase):
     context = in_process.InProcessContext()
     with (
       mock.patch.object(
-        compiler, 'compile_computation', wraps=compiler.compile_computation
+        compiler, 'compile_to_block', wraps=compiler.compile_to_block
       ) as compile_mock,
       mock.patch.object(
         tf.compat.v1, 'wrap_function', wraps=tf.compat.v1.wrap_function

@@ -20,10 +20,6 @@ import tensorflow as tf
 from tff_semifl import random_seeds
 from tff_semifl.augment import rand_augment
 
-# Importing it prints a remark to where programs print their results.
-with contextlib.redirect_stdout(io.StringIO()):
-  import keras_cv
-
 _VALUE_RANGE = (0, 255)
 # Without a seed, or with 0, the layers would ask for the global generator; they
 # are never made to draw.
@@ -80,6 +76,10 @@ def create_operations(
   magnitude: float, standard_deviation: float
 ) -> list[rand_augment.Operation]:
   """Returns the ten operations of `keras_cv.layers.RandAugment`."""
+  # Here, because it takes two seconds, for which only those should wait who
+  # want it. It prints a remark to where programs print their results.
+  with contextlib.redirect_stdout(io.StringIO()):
+    import keras_cv
   layers = keras_cv.layers
   seed = _UNUSED_SEED
   shear = layers.RandomShear(0.0, 0.0, seed=seed)

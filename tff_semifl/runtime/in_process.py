@@ -131,7 +131,7 @@ class InProcessContext(tff.framework.SyncContext):
       evaluate = self._compiled.get(id(comp))
       if evaluate is None:
         evaluate = interpreter.build_evaluate(
-          compiler.compile_computation(comp).to_building_block(), self._leaves
+          compiler.compile_to_block(comp), self._leaves
         )
         self._compiled[id(comp)] = evaluate
         # Ids are used again.
