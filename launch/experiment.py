@@ -26,6 +26,7 @@ from tff_semifl import export
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import pipelines
 from tff_semifl.programs import by_reference
+from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
 from tff_semifl.programs import training
@@ -146,7 +147,7 @@ def open_folder(
     program.FlagError: If it cannot be written to or holds another experiment.
   """
   path = pathlib.Path(run_flags.OUTPUT_DIR.value) / settings.experiment_name
-  with program.blame(run_flags.OUTPUT_DIR, outputs.OutputError):
+  with program.blame(run_flags.OUTPUT_DIR, durable_files.OutputError):
     return outputs.ExperimentFolder(
       path,
       settings_lib.all_flags(system, settings),
@@ -158,7 +159,35 @@ def open_folder(
 def run(
   experiment: Experiment, folder: outputs.ExperimentFolder
 ) -> training.ProgramState:
-  """Trains, resuming what the folder has, and exports the model."""
+  """Trains, resuming what the folder has, and exports the model.
+
+  Args:
+    experiment: What to train.
+    folder: Where results go, and where an earlier run may have left some.
+
+  Returns:
+    The state after the last round.
+
+  Raises:
+    program.FlagError: If training diverges, or the folder cannot be written to
+      any more or holds what is damaged.
+  """
+  with program.blame(run_flags.OUTPUT_DIR, durable_files.OutputError):
+    final = _train(experiment, folder)
+    with durable_files.naming(folder.export_path):
+      export.export_saved_model(
+        experiment.model,
+        final.state.global_model_weights,
+        experiment.task.class_names,
+        folder.export_path,
+      )
+  return final
+
+
+def _train(
+  experiment: Experiment, folder: outputs.ExperimentFolder
+) -> training.ProgramState:
+  """Trains, and says how far that is."""
   total_rounds = training_flags.TOTAL_ROUNDS.value
   label = experiment.settings.experiment_name
   process = experiment.training_program.process
@@ -188,10 +217,4 @@ def run(
       f'{label}: was complete after round {final.round_num}; nothing to train',
       file=sys.stderr,
     )
-  export.export_saved_model(
-    experiment.model,
-    final.state.global_model_weights,
-    experiment.task.class_names,
-    folder.export_path,
-  )
   return final

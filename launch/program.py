@@ -5,13 +5,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
+import os
 import signal
 import sys
+import threading
+from typing import NoReturn
 
 from absl import app
 from absl import flags
 from absl import logging
 import tensorflow as tf
+
+_INTERRUPTED = (
+  '\ninterrupted; the same command goes on from the last complete round'
+)
 
 
 class FlagError(Exception):
@@ -67,8 +74,9 @@ def resolve(
 def run(main: Callable[[], None]) -> None:
   """Parses flags, runs `main` and ends the process.
 
-  The exit code is 0; 1, as absl has it, for flags that cannot be used; 130 for
-  an interrupt, as a shell has it.
+  The exit code is 0; 1, as absl has it, for flags that cannot be used; as a
+  shell has it, 130 for Ctrl-C and 143 for SIGTERM. Both end the program in
+  order; a second of them ends it at once.
 
   Args:
     main: The program, after its flags were parsed.
@@ -88,39 +96,59 @@ def run(main: Callable[[], None]) -> None:
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
-    is_interrupted = _note_interrupts()
+    interrupts = _note_interrupts()
     try:
       main()
-    except FlagError as error:
+    except (KeyboardInterrupt, Exception) as error:
+      # TensorFlow's C++ code makes other errors of an interrupt now and then.
+      if interrupts:
+        print(_INTERRUPTED, file=sys.stderr)
+        sys.exit(128 + interrupts[0])
+      if not isinstance(error, FlagError):
+        raise
       print(error, file=sys.stderr)
       sys.exit(1)
-    except (KeyboardInterrupt, Exception):
-      # TensorFlow's C++ code makes other errors of an interrupt now and then.
-      if not is_interrupted():
-        raise
-      print(
-        '\ninterrupted; the same command goes on from the last complete'
-        ' round',
-        file=sys.stderr,
-      )
-      sys.exit(130)
 
   app.run(guarded_main)
 
 
-def _note_interrupts() -> Callable[[], bool]:
-  """Lets Ctrl-C raise a KeyboardInterrupt as ever, and remembers that it did.
+def _note_interrupts() -> Sequence[int]:
+  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and remembers them.
 
   Returns:
-    Whether there was an interrupt since.
+    The signals that came since.
   """
   seen = []
 
   def handle(number, frame):
     seen.append(number)
-    signal.default_int_handler(number, frame)
+    if len(seen) > 1:
+      _end_at_once(number)
+    raise KeyboardInterrupt
 
-  # A background job of a shell ignores it, and goes on to.
-  if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, handle)
-  return lambda: bool(seen)
+  for number in (signal.SIGINT, signal.SIGTERM):
+    # A background job of a shell ignores Ctrl-C, and goes on to.
+    if signal.getsignal(number) != signal.SIG_IGN:
+      signal.signal(number, handle)
+  # Python calls `handle` when the main thread is back from C++ code, which may
+  # be busy for a whole round; to a pipe it writes at once.
+  reader, writer = os.pipe()
+  os.set_blocking(writer, False)
+  signal.set_wakeup_fd(writer)
+  threading.Thread(target=_wait_for_second, args=[reader], daemon=True).start()
+  return seen
+
+
+def _wait_for_second(reader: int) -> None:
+  """Ends the process when a second signal of those two comes."""
+  count = 0
+  while count < 2:
+    number = os.read(reader, 1)[0]
+    count += number in (signal.SIGINT, signal.SIGTERM)
+  _end_at_once(number)
+
+
+def _end_at_once(number: int) -> NoReturn:
+  with contextlib.suppress(OSError):
+    os.write(sys.stderr.fileno(), f'{_INTERRUPTED}\n'.encode())
+  os._exit(128 + number)

@@ -4,6 +4,7 @@
 """Tests of what bad flags get: one line that names the flag and the remedy."""
 
 import pathlib
+import resource
 import subprocess
 import sys
 from unittest import mock
@@ -22,7 +23,7 @@ from launch import systems
 _ROOT = pathlib.Path(__file__).parents[2]
 
 
-def _run(*arguments):
+def _run(*arguments, **options):
   """Runs the real program."""
   return subprocess.run(
     [sys.executable, '-m', 'launch.train_semifl', *arguments],
@@ -30,6 +31,7 @@ def _run(*arguments):
     capture_output=True,
     text=True,
     timeout=100,
+    **options,
   )
 
 
@@ -138,6 +140,28 @@ class BadInputTest(parameterized.TestCase):
       completed.stderr.splitlines()[-1],
       r'^flag --learning_rate=1e\+30: the loss is no number after round 0',
     )
+
+  def test_disk_that_is_full_in_mid_run_is_named(self):
+    folder = self.create_tempdir().full_path
+    completed = _run(
+      '--num_clients=10',
+      '--clients_per_round=0',
+      '--server_epochs=1',
+      '--total_rounds=1',
+      '--experiment_name=mine',
+      f'--output_dir={folder}',
+      # Enough for flags and metrics, not for a model.
+      preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_FSIZE, (20_000, 20_000)
+      ),
+    )
+    self.assertEqual(completed.returncode, 1)
+    self.assertRegex(
+      completed.stderr.splitlines()[-1],
+      f'^flag --output_dir={folder}: cannot write {folder}/mine/checkpoints/'
+      'program_state_0: File too large; .* the same command goes on',
+    )
+    self.assertNotIn('Traceback', completed.stderr)
 
   def test_unknown_task_ends_the_program_with_one(self):
     completed = _run('--task=mnist')

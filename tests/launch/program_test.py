@@ -13,7 +13,7 @@ from absl.testing import parameterized
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _PROGRAM = """
-import os, signal
+import hashlib, os, signal
 from launch import program
 
 def main():
@@ -22,6 +22,16 @@ def main():
 program.run(main)
 """
 _INTERRUPT = 'os.kill(os.getpid(), signal.SIGINT)'
+_LAST_LINE = (
+  'interrupted; the same command goes on from the last complete round'
+)
+# Minutes in C code, from which Python's handlers wait to be called.
+_LONG_CALL = "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"
+
+
+def _obey_interrupts():
+  # Tests may run in a background job, which ignores the signal.
+  signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class ProgramTest(parameterized.TestCase):
@@ -32,14 +42,20 @@ class ProgramTest(parameterized.TestCase):
       capture_output=True,
       text=True,
       timeout=100,
-      # Tests may run in a background job, which ignores the signal.
-      preexec_fn=lambda: signal.signal(
-        signal.SIGINT, signal.default_int_handler
-      ),
+      preexec_fn=_obey_interrupts,
     )
 
   @parameterized.named_parameters(
     ('as_it_is', _INTERRUPT),
+    ('sigterm', _INTERRUPT.replace('INT', 'TERM'), 143),
+    (
+      'made_a_flag_error_of',
+      f"""
+  try:
+    {_INTERRUPT}
+  except KeyboardInterrupt:
+    raise program.FlagError('of a file half written') from None""",
+    ),
     (
       'made_another_error_of',
       f"""
@@ -49,13 +65,33 @@ class ProgramTest(parameterized.TestCase):
     raise TypeError('of C++ code') from None""",
     ),
   )
-  def test_interrupt(self, body):
+  def test_interrupt(self, body, status=130):
     completed = self._run(body)
-    self.assertEqual(completed.returncode, 130, completed.stderr)
-    self.assertEqual(
-      completed.stderr.strip(),
-      'interrupted; the same command goes on from the last complete round',
+    self.assertEqual(completed.returncode, status, completed.stderr)
+    self.assertEqual(completed.stderr.strip(), _LAST_LINE)
+
+  @parameterized.named_parameters(
+    ('sigint', signal.SIGINT, 130), ('sigterm', signal.SIGTERM, 143)
+  )
+  def test_second_interrupt_ends_even_a_long_call_at_once(self, number, status):
+    body = f"print('begun', flush=True); {_LONG_CALL}"
+    process = subprocess.Popen(
+      [sys.executable, '-c', _PROGRAM.format(body=body)],
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+      preexec_fn=_obey_interrupts,
     )
+    self.addCleanup(process.kill)
+    self.assertEqual(process.stdout.readline(), 'begun\n')
+    process.send_signal(number)
+    with self.assertRaises(subprocess.TimeoutExpired):
+      process.wait(1)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=10)
+    self.assertEqual(process.returncode, status)
+    self.assertEqual(errors.strip(), _LAST_LINE)
 
   def test_other_errors_are_shown(self):
     completed = self._run("raise TypeError('a mistake')")

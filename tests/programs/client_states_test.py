@@ -7,12 +7,15 @@ import collections
 import pathlib
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests.programs import full_disk
 from tff_semifl import runtime
 from tff_semifl.programs import client_states
+from tff_semifl.programs import durable_files
 
 
 @tff.tensorflow.computation
@@ -26,7 +29,7 @@ def _state(value):
   )
 
 
-class ClientStatesTest(absltest.TestCase):
+class ClientStatesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.enterContext(runtime.simulation_context())
@@ -80,6 +83,39 @@ class ClientStatesTest(absltest.TestCase):
     self.assertEqual(self._values([4], 3), [1])
     self._open().save([4], [_state(2)], 2)
     self.assertEqual(self._values([4], 3), [2])
+
+  @parameterized.named_parameters(
+    ('emptied', lambda content: b''),
+    ('cut', lambda content: content[: len(content) // 2]),
+    ('zeroed', lambda content: bytes(len(content))),
+    (
+      'changed_in_a_number',
+      lambda content: content.replace(
+        np.float32(1).tobytes(), np.float32(2).tobytes(), 1
+      ),
+    ),
+  )
+  def test_damaged_file_is_named(self, damage):
+    self._open().save([4], [_state(1)], 1)
+    path = self.folder / '4' / '1.npz'
+    content = path.read_bytes()
+    path.write_bytes(damage(content))
+    self.assertNotEqual(path.read_bytes(), content)
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'^{path} is damaged: '
+    ):
+      self._values([4], 2)
+
+  def test_full_disk_leaves_what_was_saved_before(self):
+    self._open().save([4], [_state(1)], 1)
+    with (
+      full_disk.full_disk(100),
+      self.assertRaisesRegex(
+        durable_files.OutputError, f'^cannot write {self.folder}/4/2.npz: File'
+      ),
+    ):
+      self._open().save([4], [_state(2)], 2)
+    self.assertEqual(self._values([4], 3), [1])
 
 
 if __name__ == '__main__':

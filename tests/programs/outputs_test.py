@@ -8,6 +8,7 @@ import pathlib
 
 from absl.testing import absltest
 
+from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 
 _FLAGS = {'task': 'digits', 'seed': 0, 'output_dir': 'here', 'data_dir': None}
@@ -37,38 +38,51 @@ class ExperimentFolderTest(absltest.TestCase):
   def test_other_experiment_is_refused_by_name_and_values(self):
     self._open()
     with self.assertRaisesRegex(
-      outputs.OutputError, r'another experiment, with --seed=0 and not 1'
+      durable_files.OutputError, r'another experiment, with --seed=0 and not 1'
     ):
       self._open(seed=1)
 
   def test_flag_of_a_later_version_is_a_difference_too(self):
     self._open()
-    with self.assertRaisesRegex(outputs.OutputError, '--momentum=None and not'):
+    with self.assertRaisesRegex(
+      durable_files.OutputError, '--momentum=None and not'
+    ):
       self._open(momentum=0.9)
 
   def test_folder_of_something_else_is_refused(self):
     self.path.mkdir()
     (self.path / 'thesis.txt').write_text('precious')
-    with self.assertRaisesRegex(outputs.OutputError, 'is not empty'):
+    with self.assertRaisesRegex(durable_files.OutputError, 'is not empty'):
       self._open()
     (self.path / 'hparams.json').write_text('no JSON')
-    with self.assertRaisesRegex(outputs.OutputError, 'not what an experiment'):
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'not what an experiment'
+    ):
       self._open()
     self.assertEqual((self.path / 'thesis.txt').read_text(), 'precious')
 
+  def test_what_a_kill_left_at_the_very_start_is_no_other_experiment(self):
+    self.path.mkdir()
+    (self.path / 'hparams.temporary').write_text('{"fla')
+    self._open()
+    self.assertTrue((self.path / 'hparams.json').exists())
+    self.assertFalse((self.path / 'hparams.temporary').exists())
+
   def test_folder_in_use_is_refused(self):
     folder = self._open()
-    with self.assertRaisesRegex(outputs.OutputError, 'in use by another run'):
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'in use by another run'
+    ):
       self._open()
     del folder
     self._open()
 
   def test_folder_that_cannot_be_made_is_refused(self):
     self.path.write_text('a file where a folder should be')
-    with self.assertRaisesRegex(outputs.OutputError, 'cannot write to'):
+    with self.assertRaisesRegex(durable_files.OutputError, 'cannot write to'):
       self._open()
     self.path = pathlib.Path('/proc/nothing/can/be/written')
-    with self.assertRaisesRegex(outputs.OutputError, 'cannot write to'):
+    with self.assertRaisesRegex(durable_files.OutputError, 'cannot write to'):
       self._open()
 
 

@@ -11,13 +11,14 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tests import linear_reference
 from tests.programs import linear_program
 from tff_semifl import runtime
 from tff_semifl.algorithms import stateful_process
+from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
+from tff_semifl.programs import metrics_file
 from tff_semifl.programs import training
 
 _COLUMNS = [
@@ -58,11 +59,11 @@ class TrainingTest(parameterized.TestCase):
     return asyncio.run(
       training.train(
         program,
-        state_manager=tff.program.FileProgramStateManager(f'{folder}/states'),
-        metrics_manager=tff.program.CSVFileReleaseManager(
-          f'{folder}/metrics.csv',
-          save_mode=tff.program.CSVSaveMode.WRITE,
-          key_fieldname='round',
+        state_manager=checkpoints.Checkpoints(
+          pathlib.Path(folder, 'states'), num_kept=3
+        ),
+        metrics_manager=metrics_file.MetricsFile(
+          pathlib.Path(folder, 'metrics.csv')
         ),
         client_states=states,
         on_start=lambda _: None,
@@ -142,6 +143,23 @@ class TrainingTest(parameterized.TestCase):
     self.assertEqual(
       [row['round'] for row in self._read_metrics(folder)], list('0123')
     )
+
+  def test_damaged_checkpoint_costs_the_rounds_after_the_one_before_it(self):
+    folder = self.create_tempdir().full_path
+    expected = self._train(folder, 4)
+    rows = self._read_metrics(folder)
+    for round_num in (3, 4):
+      path = pathlib.Path(folder, f'states/program_state_{round_num}')
+      (path / 'saved_model.pb').write_bytes(b'')
+    rounds = []
+    found = self._train(folder, 4, on_round=lambda n, _: rounds.append(n))
+    self.assertEqual(rounds, [3, 4])
+    for a, b in zip(
+      tf.nest.flatten(expected), tf.nest.flatten(found), strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+    for a, b in zip(rows, self._read_metrics(folder), strict=True):
+      self.assertEqual(a | {'seconds': None}, b | {'seconds': None})
 
   def test_momentum_that_clients_keep_makes_a_difference(self):
     results = [

@@ -9,13 +9,15 @@ changed. To resume from any checkpoint, a few versions of each are kept.
 """
 
 from collections.abc import Sequence
-import os
+import io
 import pathlib
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
+
+from tff_semifl.programs import durable_files
 
 
 class ClientStates:
@@ -37,7 +39,15 @@ class ClientStates:
     self._initial = None
 
   def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
-    """Returns the states that clients bring to a round."""
+    """Returns the states that clients bring to a round.
+
+    Args:
+      clients: Numbers of the clients.
+      round_num: The round.
+
+    Raises:
+      durable_files.OutputError: If a file is damaged.
+    """
     if self._initial is None:
       self._initial = self._initialize()
     return [self._load_one(client, round_num) for client in clients]
@@ -54,26 +64,37 @@ class ClientStates:
       clients: Numbers of the clients.
       states: Their states, in the same order.
       round_num: The round.
+
+    Raises:
+      durable_files.OutputError: If they cannot be written.
     """
     for client, state in zip(clients, states, strict=True):
       path = self._path(client, round_num)
-      path.parent.mkdir(parents=True, exist_ok=True)
-      temporary = path.with_suffix('.temporary')
-      with temporary.open('wb') as file:
-        np.savez(file, *map(np.asarray, tf.nest.flatten(state)))
-        file.flush()
-        os.fsync(file.fileno())
-      temporary.rename(path)
-      self._remove_old(client, round_num)
+      with durable_files.naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # `savez` leaves a file that it cannot finish in disorder.
+        content = io.BytesIO()
+        np.savez(content, *map(np.asarray, tf.nest.flatten(state)))
+        with durable_files.replacing(path) as file:
+          file.write(content.getbuffer())
+        self._remove_old(client, round_num)
 
   def _load_one(self, client: int, round_num: int) -> Any:
     earlier = [n for n in self._rounds(client) if n < round_num]
     if not earlier:
       return self._initial
-    with np.load(self._path(client, max(earlier))) as arrays:
-      # `savez` names its positional arrays so.
-      flat = [arrays[f'arr_{index}'] for index in range(len(arrays.files))]
-    return tf.nest.pack_sequence_as(self._initial, flat)
+    path = self._path(client, max(earlier))
+    try:
+      # A zip file has checksums. Nothing in it is code to be run.
+      with np.load(path, allow_pickle=False) as arrays:
+        # `savez` names its positional arrays so.
+        flat = [arrays[f'arr_{index}'] for index in range(len(arrays.files))]
+      return tf.nest.pack_sequence_as(self._initial, flat)
+    except Exception as error:  # Which one depends on the damaged byte.
+      raise durable_files.OutputError(
+        f'{path} is damaged: {error}; put a good copy in its place, or remove'
+        ' the whole experiment to train from the beginning'
+      ) from error
 
   def _remove_old(self, client: int, round_num: int) -> None:
     """Removes what no checkpoint that is kept can need any more."""

@@ -15,7 +15,10 @@ from typing import IO, Any
 
 import tensorflow_federated as tff
 
+from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import metrics_file
 
 _PACKAGES = (
   'tensorflow',
@@ -28,10 +31,6 @@ _PACKAGES = (
 
 _LOCK_NAME = '.lock'
 _NUM_CHECKPOINTS = 3
-
-
-class OutputError(Exception):
-  """A folder cannot be written to, or belongs to another experiment."""
 
 
 class ExperimentFolder:
@@ -58,8 +57,8 @@ class ExperimentFolder:
       data: Describes the data, where they may change under the same flags.
 
     Raises:
-      OutputError: If the folder cannot be written to, or was written by an
-        experiment with other flags or data.
+      durable_files.OutputError: If the folder cannot be written to, or was
+        written by an experiment with other flags or data.
     """
     self.path = path
     try:
@@ -69,7 +68,7 @@ class ExperimentFolder:
       self._lock_file = self._lock()
       self._check_or_write_hparams(flags, may_change, data)
     except OSError as error:
-      raise OutputError(
+      raise durable_files.OutputError(
         f'cannot write to {path}: {error.strerror}; choose another --output_dir'
       ) from error
 
@@ -83,12 +82,10 @@ class ExperimentFolder:
     """The table of metrics, one row a round."""
     return self.path / 'metrics.csv'
 
-  def state_manager(self) -> tff.program.FileProgramStateManager:
+  def state_manager(self) -> checkpoints.Checkpoints:
     """Returns the manager of the checkpoints."""
-    return tff.program.FileProgramStateManager(
-      str(self.path / 'checkpoints'),
-      keep_total=_NUM_CHECKPOINTS,
-      keep_first=False,
+    return checkpoints.Checkpoints(
+      self.path / 'checkpoints', num_kept=_NUM_CHECKPOINTS
     )
 
   def client_states(
@@ -103,14 +100,9 @@ class ExperimentFolder:
       self.path / 'client_states', initialize, num_kept=_NUM_CHECKPOINTS
     )
 
-  def metrics_manager(self) -> tff.program.CSVFileReleaseManager:
+  def metrics_manager(self) -> metrics_file.MetricsFile:
     """Returns the manager of `metrics.csv`."""
-    return tff.program.CSVFileReleaseManager(
-      str(self.metrics_path),
-      # Writes a new file and renames it, so that no row is ever half there.
-      save_mode=tff.program.CSVSaveMode.WRITE,
-      key_fieldname='round',
-    )
+    return metrics_file.MetricsFile(self.metrics_path)
 
   def _lock(self) -> IO[str]:
     """Keeps others out for as long as the file is open."""
@@ -118,7 +110,9 @@ class ExperimentFolder:
     try:
       fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-      raise OutputError(f'{self.path} is in use by another run') from error
+      raise durable_files.OutputError(
+        f'{self.path} is in use by another run'
+      ) from error
     return file
 
   def _check_or_write_hparams(
@@ -136,36 +130,33 @@ class ExperimentFolder:
         written = hparams['flags']
         written_data = hparams.get('data')
       except (ValueError, KeyError, TypeError) as error:
-        raise OutputError(
+        raise durable_files.OutputError(
           f'{path} is not what an experiment writes; choose another'
           ' --output_dir'
         ) from error
       for name in sorted({*flags, *written}.difference(may_change)):
         if flags.get(name) != written.get(name):
-          raise OutputError(
+          raise durable_files.OutputError(
             f'{self.path} holds another experiment, with'
             f' --{name}={written.get(name)} and not {flags.get(name)}; choose'
             ' another --output_dir, or repeat its flags to resume it'
           )
       if data != written_data:
-        raise OutputError(
+        raise durable_files.OutputError(
           f'{self.path} holds an experiment on other data ({written_data}) than'
           f' these ({data}); choose another --output_dir'
         )
       return
-    if any(path.name != _LOCK_NAME for path in self.path.iterdir()):
-      raise OutputError(
+    # A kill may have left half of what is written below.
+    ours = (_LOCK_NAME, path.with_suffix('.temporary').name)
+    if any(path.name not in ours for path in self.path.iterdir()):
+      raise durable_files.OutputError(
         f'{self.path} is not empty and holds no experiment; choose another'
         ' --output_dir'
       )
-    temporary = path.with_suffix('.temporary')
-    temporary.write_text(
-      json.dumps(
-        {'flags': flags, 'data': data, 'versions': _versions()}, indent=2
-      )
-      + '\n'
-    )
-    temporary.rename(path)
+    hparams = {'flags': flags, 'data': data, 'versions': _versions()}
+    with durable_files.replacing(path) as file:
+      file.write(f'{json.dumps(hparams, indent=2)}\n'.encode())
 
 
 def _versions() -> dict[str, str | None]:

@@ -1,0 +1,228 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of checkpoints, damaged ones and failing disks included."""
+
+import asyncio
+import collections
+import os
+import pathlib
+import shutil
+import subprocess
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow_federated as tff
+
+from tests.programs import full_disk
+from tff_semifl.programs import checkpoints
+from tff_semifl.programs import durable_files
+
+_SIZE = 10_000
+
+
+def _state(value):
+  return collections.OrderedDict(
+    a=np.full([_SIZE], value, np.float32), b=[np.int32(value)]
+  )
+
+
+def _flip_a_bit(path):
+  content = bytearray(path.read_bytes())
+  content[len(content) // 2] ^= 1
+  path.write_bytes(content)
+
+
+def _cut(path):
+  path.write_bytes(path.read_bytes()[:-1])
+
+
+def _empty(path):
+  path.write_bytes(b'')
+
+
+class CheckpointsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path, 'checkpoints')
+
+  def _open(self):
+    return checkpoints.Checkpoints(self.folder, num_kept=3)
+
+  def _save(self, *versions):
+    manager = self._open()
+    for version in versions:
+      asyncio.run(manager.save(_state(version), version))
+
+  def _load_latest(self):
+    """Returns what the newest state holds, and its version."""
+    state, version = asyncio.run(self._open().load_latest(_state(0)))
+    if state is None:
+      return None, version
+    np.testing.assert_array_equal(state['a'], np.full([_SIZE], state['b'][0]))
+    return int(state['b'][0]), version
+
+  def _path(self, version):
+    return self.folder / f'program_state_{version}'
+
+  def test_newest_is_loaded_and_three_are_kept(self):
+    self.assertEqual(self._load_latest(), (None, 0))
+    self._save(0, 1, 2, 3, 4)
+    self.assertEqual(self._load_latest(), (4, 4))
+    self.assertEqual(asyncio.run(self._open().get_versions()), [2, 3, 4])
+    self.assertSameElements(
+      [path.name for path in self.folder.iterdir()],
+      [self._path(version).name for version in (2, 3, 4)],
+    )
+
+  def test_intact_version_is_not_replaced(self):
+    self._save(1)
+    with self.assertRaises(tff.program.ProgramStateExistsError):
+      self._save(1)
+
+  def test_checksums_are_in_a_format_that_a_common_program_reads(self):
+    self._save(1)
+    command = ['sha256sum', '--check', '--strict', 'SHA256SUMS']
+    output = subprocess.check_output(command, cwd=self._path(1), text=True)
+    self.assertIn('saved_model.pb: OK', output)
+    self.assertIn('variables/variables.data-00000-of-00001: OK', output)
+
+  def test_everything_is_on_the_disk_before_it_takes_its_place(self):
+    self._save(1)
+    fsync, rename, events = os.fsync, pathlib.Path.rename, []
+
+    def note_fsync(descriptor):
+      fsync(descriptor)
+      events.append(pathlib.Path(os.readlink(f'/proc/self/fd/{descriptor}')))
+
+    def note_rename(source, target):
+      rename(source, target)
+      events.append((source.name, target.name))
+
+    with (
+      mock.patch.object(os, 'fsync', note_fsync),
+      mock.patch.object(pathlib.Path, 'rename', note_rename),
+    ):
+      self._save(2)
+    name = self._path(2).name
+    moved = events.index((name, name))
+    written = self.folder.resolve() / 'unfinished' / name
+    contents = {
+      written / path.relative_to(self._path(2))
+      for path in self._path(2).rglob('*')
+    }
+    # The checksums have another name until they are there.
+    contents.remove(written / 'SHA256SUMS')
+    last = [written / 'SHA256SUMS.temporary', written]
+    self.assertContainsSubset(contents, events[: moved - 3])
+    self.assertEqual(
+      events[moved - 3 : moved],
+      [last[0], ('SHA256SUMS.temporary', 'SHA256SUMS'), last[1]],
+    )
+    self.assertEqual(events[moved + 1], self.folder.resolve())
+
+  @parameterized.named_parameters(
+    (f'{damage.__name__}_{name.split("/")[-1]}', damage, name, message)
+    for name, (damage, message) in [
+      (name, kind)
+      for name in (
+        'saved_model.pb',
+        'variables/variables.index',
+        'variables/variables.data-00000-of-00001',
+      )
+      for kind in (
+        (_flip_a_bit, f'{name} is not as it was saved'),
+        (_cut, f'{name} is not as it was saved'),
+        (pathlib.Path.unlink, f'{name} is missing'),
+      )
+    ]
+    + [
+      ('SHA256SUMS', (pathlib.Path.unlink, 'No such file')),
+      ('SHA256SUMS', (_empty, 'is not as it was saved')),
+    ]
+  )
+  def test_damaged_version_is_left_out_by_name(self, damage, name, message):
+    self._save(1, 2, 3)
+    damage(self._path(3) / name)
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(self._load_latest(), (2, 2))
+    [line] = logs.output
+    self.assertIn(f'{self._path(3)} is damaged: ', line)
+    self.assertIn(message, line)
+    # The round is run again, and can be saved.
+    self._save(3)
+    with self.assertNoLogs(level='WARNING'):
+      self.assertEqual(self._load_latest(), (3, 3))
+
+  def test_damaged_versions_after_the_newest_do_not_crowd_it_out(self):
+    self._save(1, 2, 3)
+    for version in (2, 3):
+      _cut(self._path(version) / 'saved_model.pb')
+    self._save(2)
+    self.assertEqual(self._load_latest(), (2, 2))
+    self._save(3)
+    self.assertEqual(self._load_latest(), (3, 3))
+
+  def test_no_intact_version_is_an_error_and_nothing_is_removed(self):
+    self._save(1, 2)
+    for version in (1, 2):
+      _cut(self._path(version) / 'saved_model.pb')
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      f'no checkpoint in {self.folder} is intact .*saved_model.pb.* remove',
+    ):
+      self._load_latest()
+    self.assertTrue(self._path(1).exists())
+    shutil.rmtree(self.folder)
+    self.assertEqual(self._load_latest(), (None, 0))
+
+  def test_what_a_kill_left_is_removed_and_not_read(self):
+    self._save(1)
+    leftover = self.folder / 'unfinished' / 'program_state_2'
+    shutil.copytree(self._path(1), leftover)
+    shutil.copytree(self._path(1), f'{leftover}_temp1234')
+    self.assertEqual(self._load_latest(), (1, 1))
+    self.assertFalse(leftover.parent.exists())
+
+  def test_full_disk_leaves_what_was_saved_before(self):
+    self._save(1)
+    with (
+      # Four bytes a number do not fit.
+      full_disk.full_disk(2 * _SIZE),
+      self.assertRaisesRegex(
+        durable_files.OutputError, f'cannot write {self._path(2)}: File too'
+      ),
+    ):
+      self._save(2)
+    self.assertFalse((self.folder / 'unfinished').exists())
+    self.assertEqual(self._load_latest(), (1, 1))
+    self._save(2)
+    self.assertEqual(self._load_latest(), (2, 2))
+
+  def test_folder_that_is_not_one_any_more(self):
+    manager = self._open()
+    shutil.rmtree(self.folder)
+    self.folder.write_text('a file')
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      f'cannot write {self._path(1)}: .* not a directory',
+    ):
+      asyncio.run(manager.save(_state(1), 1))
+
+  def test_folder_that_may_not_be_written_to(self):
+    if os.geteuid() == 0:
+      self.skipTest('nothing is forbidden to root')
+    self._save(1)
+    self.folder.chmod(0o500)
+    self.addCleanup(self.folder.chmod, 0o700)
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'cannot write {self._path(2)}: Permission'
+    ):
+      self._save(2)
+    self.assertEqual(self._load_latest(), (1, 1))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,109 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that a run is the same, however often it is killed on the way."""
+
+import multiprocessing
+import pathlib
+import random
+import signal
+import time
+
+from absl.testing import absltest
+
+from tests.programs import killable_program
+from tests.programs import saved_run
+
+_KILLS = 20
+_TOTAL_ROUNDS = 16
+# Resuming uses some ten files, a round some forty.
+_MOST_FILES = 60
+
+
+class KillTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    # Its processes are forked off one that has imported everything, and has
+    # computed nothing.
+    self._context = multiprocessing.get_context('forkserver')
+    self._context.set_forkserver_preload([killable_program.__name__])
+
+  def _start(self, folder, kill_at=None):
+    receiver, sender = self._context.Pipe(duplex=False)
+    process = self._context.Process(
+      target=killable_program.train,
+      args=(str(folder), _TOTAL_ROUNDS, kill_at, sender),
+    )
+    process.start()
+    self.addCleanup(process.kill)
+    sender.close()
+    return process, receiver
+
+  def _finish(self, folder):
+    """Returns the seconds that training took, without what goes before."""
+    process, receiver = self._start(folder)
+    self.assertEqual(receiver.recv(), 'start')
+    start = time.monotonic()
+    process.join(60)
+    self.assertEqual(process.exitcode, 0)
+    return time.monotonic() - start
+
+  def _kill_at_a_file(self, folder, number):
+    """Returns the name of the file, or None if there were fewer."""
+    process, receiver = self._start(folder, number)
+    process.join(60)
+    said = []
+    while receiver.poll():
+      try:
+        said.append(receiver.recv())
+      except EOFError:
+        break
+    if process.exitcode == 0:
+      return None
+    self.assertEqual(process.exitcode, -signal.SIGKILL)
+    return pathlib.Path(said[-1]).relative_to(folder)
+
+  def _kill_after(self, folder, seconds):
+    """Returns whether it was still training."""
+    process, receiver = self._start(folder)
+    self.assertEqual(receiver.recv(), 'start')
+    time.sleep(seconds)
+    process.kill()
+    process.join(60)
+    return process.exitcode == -signal.SIGKILL
+
+  def test_killed_over_and_over_again_it_ends_with_the_same_bits(self):
+    whole, killed = (
+      pathlib.Path(self.create_tempdir(name).full_path, 'experiment')
+      for name in ('whole', 'killed')
+    )
+    seconds = self._finish(whole)
+    expected = saved_run.read(whole)
+    self.assertLen(expected.rows, _TOTAL_ROUNDS + 1)
+    generator = random.Random(0)
+    files = []
+    for kill in range(_KILLS):
+      if kill % 4:
+        file = self._kill_at_a_file(killed, generator.randint(1, _MOST_FILES))
+        self.assertIsNotNone(file, f'complete after {kill} kills')
+        files.append(file)
+      else:
+        # Anywhere, C++ code included.
+        after = generator.uniform(0, 2 * seconds / _TOTAL_ROUNDS)
+        self.assertTrue(
+          self._kill_after(killed, after), f'complete after {kill} kills'
+        )
+    # Many were in the middle of saving a round.
+    self.assertGreater(sum('checkpoints' in file.parts for file in files), 5)
+    self._finish(killed)
+    found = saved_run.read(killed)
+    self.assertEqual(found.rows, expected.rows)
+    self.assertEqual(found.arrays, expected.arrays)
+    self.assertSameElements(
+      [path.name for path in (killed / 'checkpoints').iterdir()],
+      [path.name for path in (whole / 'checkpoints').iterdir()],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

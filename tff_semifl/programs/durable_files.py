@@ -1,0 +1,73 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Files that are there as a whole or not at all, after a power cut too."""
+
+from collections.abc import Iterator
+import contextlib
+import os
+import pathlib
+from typing import BinaryIO
+
+import tensorflow as tf
+
+
+class OutputError(Exception):
+  """A folder cannot be written to, or does not hold what it should."""
+
+
+@contextlib.contextmanager
+def naming(path: pathlib.Path) -> Iterator[None]:
+  """Turns errors of writing in the `with` block into one that names a path.
+
+  Args:
+    path: What is being written.
+
+  Raises:
+    OutputError: If the disk is full, the folder is gone or may not be written
+      to, or whatever else Python or TensorFlow say of files.
+  """
+  try:
+    yield
+  except (OSError, tf.errors.OpError) as error:
+    raise OutputError(
+      f'cannot write {path}: {_reason(error)}; with this mended, the same'
+      ' command goes on from the last complete round'
+    ) from error
+
+
+@contextlib.contextmanager
+def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
+  """Writes a file that takes its place when the `with` block ends well.
+
+  Args:
+    path: Where it is to be; what is there stays until then.
+
+  Yields:
+    The file, to be written.
+  """
+  temporary = path.with_suffix('.temporary')
+  with temporary.open('wb') as file:
+    yield file
+    file.flush()
+    os.fsync(file.fileno())
+  temporary.rename(path)
+  sync(path.parent)
+
+
+def sync(path: pathlib.Path) -> None:
+  """Waits until a file, or the list of a folder's files, is on the disk."""
+  descriptor = os.open(path, os.O_RDONLY)
+  try:
+    os.fsync(descriptor)
+  finally:
+    os.close(descriptor)
+
+
+def _reason(error: OSError | tf.errors.OpError) -> str:
+  if isinstance(error, OSError):
+    return error.strerror or str(error)
+  # TensorFlow puts the path before what the system said, and after it the name
+  # of an operation and a stack.
+  said = error.message.splitlines()[0].rpartition('; ')[2]
+  return said.partition(' [Op:')[0]

@@ -1,0 +1,68 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table of metrics, which is whole at any moment."""
+
+import csv
+import pathlib
+
+import tensorflow_federated as tff
+
+from tff_semifl.programs import durable_files
+
+
+class MetricsFile(tff.program.ReleaseManager):
+  """A CSV file with a row for each round.
+
+  TFF's manager writes it: a new file, renamed, so that no row is ever half
+  there; a row replaces those of its round and of later ones. What is added
+  here: each row is on the disk before the round's state is saved, and bad files
+  get an error that names them.
+  """
+
+  def __init__(self, path: pathlib.Path):
+    """Reads the table, if there is one, and removes what a kill left.
+
+    Args:
+      path: The file, in a folder that is there.
+
+    Raises:
+      durable_files.OutputError: If it is damaged or cannot be written.
+    """
+    self._path = path
+    with durable_files.naming(path):
+      for leftover in path.parent.glob(f'{path.name}_temp*'):
+        leftover.unlink()
+      try:
+        self._table = tff.program.CSVFileReleaseManager(
+          str(path),
+          save_mode=tff.program.CSVSaveMode.WRITE,
+          key_fieldname='round',
+        )
+      except (
+        tff.program.CSVKeyFieldnameNotFoundError,
+        csv.Error,
+        TypeError,
+        ValueError,
+      ) as error:
+        raise durable_files.OutputError(
+          f'{path} is damaged: {error}; put a good copy in its place, or remove'
+          ' it, and the table begins with the next round'
+        ) from error
+
+  async def release(
+    self, value: tff.program.ReleasableStructure, key: int
+  ) -> None:
+    """Writes a row; when this returns it is on the disk.
+
+    Args:
+      value: Its values, in any structure.
+      key: Its round. Rows of this and of later rounds go.
+
+    Raises:
+      durable_files.OutputError: If it cannot be written.
+    """
+    with durable_files.naming(self._path):
+      await self._table.release(value, key)
+      durable_files.sync(self._path)
+      durable_files.sync(self._path.parent)
