@@ -24,6 +24,7 @@ from launch import training_programs
 from tasks import image_task
 from tff_semifl import export
 from tff_semifl.algorithms import stateful_process
+from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import durable_files
@@ -105,7 +106,7 @@ def create_experiment(
   images = None
   # In process nothing is sent, and remote workers cannot map what is here.
   if run_flags.RUNTIME.value == 'native':
-    data, images = federated_data.map_images(data)
+    data, images = _map_images(data)
   with program.blame(
     training_flags.CLIENTS_PER_ROUND,
     ValueError,
@@ -131,6 +132,20 @@ def create_experiment(
     data=data,
     clients=clients,
     training_program=training_program,
+  )
+
+
+def _map_images(
+  data: federated_data.FederatedData,
+) -> tuple[federated_data.FederatedData, mapped_images.MappedImages]:
+  """Returns the data with indices for images, and what these are of."""
+  images = mapped_images.MappedImages(
+    [data.labelled, data.unlabelled, data.test]
+  )
+  labelled, unlabelled, test = images.references
+  return (
+    data._replace(labelled=labelled, unlabelled=unlabelled, test=test),
+    images,
   )
 
 

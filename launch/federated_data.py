@@ -11,7 +11,6 @@ import numpy as np
 from launch import data_flags
 from launch import program
 from tasks import image_task
-from tff_semifl.data import mapped_images
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
 from tff_semifl.data import sources
@@ -49,20 +48,6 @@ class FederatedData(NamedTuple):
   unlabelled: sources.LabelledImages
   shares: list[np.ndarray]
   test: sources.LabelledImages
-
-
-def map_images(
-  data: FederatedData,
-) -> tuple[FederatedData, mapped_images.MappedImages]:
-  """Returns the data with indices for images, and what these are of."""
-  images = mapped_images.MappedImages(
-    [data.labelled, data.unlabelled, data.test]
-  )
-  labelled, unlabelled, test = images.references
-  return (
-    data._replace(labelled=labelled, unlabelled=unlabelled, test=test),
-    images,
-  )
 
 
 def resolve_partition() -> PartitionSettings:

@@ -113,10 +113,12 @@ _NOT_THE_CELLS = {
   'data_dir',
   'dry_run',
   'experiment_name',
+  'jit_compile',
   'max_concurrent_clients',
   'measure_pseudo_labels',
   'runtime',
   'seed',
+  'train_in_bfloat16',
 }
 
 _CLASS_SIZES = {
