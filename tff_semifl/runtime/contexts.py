@@ -153,6 +153,13 @@ class AsyncContext(tff.framework.AsyncContext):
     return await asyncio.to_thread(self._context.invoke, comp, arg)
 
 
+class _EndedContext(tff.framework.SyncContext):
+  """The last context of a process, in which nothing is run any more."""
+
+  def invoke(self, comp: Any, arg: Any) -> Any:
+    raise RuntimeError('The interpreter is ending; nothing is run any more.')
+
+
 @atexit.register
 def _discard_default_context() -> None:
   """Drops the default context while the interpreter is whole.
@@ -162,7 +169,8 @@ def _discard_default_context() -> None:
   a traceback, and the worker stays.
   """
   held = [tff.framework.get_context_stack().current]
-  tff.framework.set_default_context(in_process.InProcessContext())
+  # Not one of ours, which would look for GPUs only now.
+  tff.framework.set_default_context(_EndedContext())
 
   def collect():
     held.clear()
