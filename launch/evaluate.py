@@ -1,0 +1,159 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measures how right an exported model is, on a task's or on other images.
+
+  python -m launch.evaluate --exported_model=results/mine/export --task=digits
+  python -m launch.evaluate --exported_model=mine.tflite --images=photos/test
+
+It takes SavedModels and TFLite models, and needs no experiment. --images has a
+folder for each class; tasks have test images.
+"""
+
+from collections.abc import Iterator
+import json
+import pathlib
+
+from absl import flags
+import numpy as np
+
+from launch import chosen_task
+from launch import data_flags
+from launch import exported_model_flags
+from launch import image_folder_flags
+from launch import program
+from tff_semifl.data import image_batches
+from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
+from tff_semifl.data import sources
+from tff_semifl.export import exported_model
+from tff_semifl.export import scores as scores_lib
+from tff_semifl.programs import durable_files
+
+_BATCH_SIZE = 250
+
+_JSON_FILE = flags.DEFINE_string(
+  'json_file',
+  None,
+  'File to write the results to as well, with the confusion matrix.',
+)
+
+flags.adopt_module_key_flags(exported_model_flags)
+flags.adopt_module_key_flags(image_folder_flags)
+for _flag in (data_flags.TASK, data_flags.DATA_DIR):
+  flags.declare_key_flag(_flag.name)
+
+_Batches = Iterator[tuple[np.ndarray, np.ndarray]]
+
+
+def main() -> None:
+  """Runs the program, after flags were parsed."""
+  images = exported_model_flags.IMAGES
+  with program.blame(images, ValueError):
+    if (images.value is None) != data_flags.TASK.present:
+      raise ValueError('give either this or --task, to say what to test on')
+    if images.value is not None and len(images.value) != 1:
+      raise ValueError('name one folder')
+  model = exported_model_flags.load_model()
+  if images.value is None:
+    batches = _batches_of_task(model)
+  else:
+    batches = _batches_of_folder(model, images.value[0])
+  scores = scores_lib.score(model, batches)
+  print(f'accuracy: {scores.accuracy:.1%} of {scores.num_images} images')
+  print(f'loss: {scores.loss:.4f}')
+  rows = zip(
+    model.class_names, scores.class_sizes, scores.class_accuracies, strict=True
+  )
+  for name, size, accuracy in rows:
+    print(f'{name}: {_percent(accuracy)} of {size}')
+  if _JSON_FILE.value is not None:
+    _write_json(model, scores, pathlib.Path(_JSON_FILE.value))
+
+
+def _batches_of_task(model: exported_model.ExportedModel) -> _Batches:
+  """Returns the test images of the task that the flags choose."""
+  task = chosen_task.create_task()
+  with program.blame(data_flags.TASK, ValueError):
+    if task.class_names != model.class_names:
+      raise ValueError(
+        f'its classes are {_list(task.class_names)}; those of the model are'
+        f' {_list(model.class_names)}'
+      )
+    if task.image_shape[-1] != model.num_channels:
+      raise ValueError(
+        f'its images have {task.image_shape[-1]} channels, those of the model'
+        f' {model.num_channels}'
+      )
+  with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
+    test = task.load_test_images(data_flags.DATA_DIR.value)
+  return test.batches(_BATCH_SIZE)
+
+
+def _batches_of_folder(
+  model: exported_model.ExportedModel, folder: str
+) -> _Batches:
+  """Returns the images of a folder of class folders, after a look at all."""
+  with program.blame(
+    exported_model_flags.IMAGES,
+    image_folders.ImageFolderError,
+    image_files.ImageFileError,
+    ValueError,
+    value=folder,
+  ):
+    classes = image_folders.list_classes(folder)
+    unknown = [name for name in classes if name not in model.class_names]
+    if unknown:
+      raise ValueError(
+        f'the model has no class {", ".join(unknown)}; its classes are'
+        f' {_list(model.class_names)}'
+      )
+    files = [
+      (model.class_names.index(name), file)
+      for name, files in classes.items()
+      for file in files
+    ]
+    image_batches.check_files((file for _, file in files), model.num_channels)
+  return (
+    (batch.images, np.array(batch.keys))
+    for batch in image_batches.read_batches(files, model.num_channels)
+  )
+
+
+def _write_json(
+  model: exported_model.ExportedModel,
+  scores: scores_lib.Scores,
+  path: pathlib.Path,
+) -> None:
+  results = {
+    'accuracy': scores.accuracy,
+    'loss': scores.loss,
+    'num_images': scores.num_images,
+    'classes': {
+      name: {'num_images': int(size), 'accuracy': accuracy}
+      for name, size, accuracy in zip(
+        model.class_names,
+        scores.class_sizes,
+        scores.class_accuracies,
+        strict=True,
+      )
+    },
+    'confusion': scores.confusion.tolist(),
+  }
+  with program.blame(_JSON_FILE, OSError):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with durable_files.replacing(path) as file:
+      file.write(f'{json.dumps(results, indent=2)}\n'.encode())
+
+
+def _percent(share: float | None) -> str:
+  return 'unknown' if share is None else f'{share:.1%}'
+
+
+def _list(names: tuple[str, ...]) -> str:
+  shown = ', '.join(names[:10])
+  return f'{shown} and {len(names) - 10} more' if len(names) > 10 else shown
+
+
+if __name__ == '__main__':
+  program.run(main)

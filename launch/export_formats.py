@@ -1,0 +1,117 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The formats that a trained model can be exported in."""
+
+from collections.abc import Sequence
+import fnmatch
+import math
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+import tqdm
+
+from launch import model_card
+from tff_semifl.data import sources
+from tff_semifl.export import exported_model
+from tff_semifl.export import saved_model
+from tff_semifl.export import scores as scores_lib
+from tff_semifl.export import tflite
+
+SAVED_MODEL = 'saved_model'
+TFLITE_INT8 = 'tflite_int8'
+_TFLITE = {f'tflite_{each.value}': each for each in tflite.Precision}
+NAMES = (SAVED_MODEL, *_TFLITE)
+# Stands for all of TFLite's.
+ALL_TFLITE = 'tflite'
+
+# All that there can be in the folder of an export.
+_FILES = (
+  'saved_model.pb',
+  'fingerprint.pb',
+  'variables',
+  'assets',
+  'model_*.tflite',
+  exported_model.LABELS_FILE,
+  model_card.CARD,
+  model_card.PICTURE,
+)
+
+_BATCH_SIZE = 250
+
+
+def find_foreign_file(path: pathlib.Path) -> str | None:
+  """Returns something in a folder that no export has, None if there is none.
+
+  Args:
+    path: The folder, which need not be there.
+  """
+  if not path.exists():
+    return None
+  for inner in sorted(path.iterdir()):
+    if not any(fnmatch.fnmatch(inner.name, pattern) for pattern in _FILES):
+      return inner.name
+  return None
+
+
+def resolve(chosen: Sequence[str]) -> list[str]:
+  """Returns the formats that are meant, each once, in order.
+
+  Args:
+    chosen: Some of `NAMES`, or `ALL_TFLITE`.
+  """
+  is_meant = set(chosen) | (set(_TFLITE) if ALL_TFLITE in chosen else set())
+  return [name for name in NAMES if name in is_meant]
+
+
+def export(
+  name: str,
+  path: pathlib.Path,
+  model: tf.keras.Model,
+  class_names: Sequence[str],
+  *,
+  calibration_images: np.ndarray | None,
+  test: sources.LabelledImages | None,
+) -> model_card.ExportedFile:
+  """Exports a model in one format, and tests what was written.
+
+  Args:
+    name: One of `NAMES`; the SavedModel must be the first.
+    path: The folder to export to.
+    model: The model.
+    class_names: A name for each class.
+    calibration_images: For `TFLITE_INT8`, as `tflite.convert` takes them.
+    test: To test on, or None.
+
+  Raises:
+    saved_model.ExportError: If it cannot be exported.
+  """
+  if name == SAVED_MODEL:
+    file = path
+    saved_model.export_saved_model(model, class_names, path)
+    num_bytes = sum(
+      inner.stat().st_size for inner in path.rglob('*') if inner.is_file()
+    )
+  else:
+    precision = _TFLITE[name]
+    file = path / f'model_{precision.value}.tflite'
+    content = tflite.convert(model, class_names, precision, calibration_images)
+    file.write_bytes(content)
+    num_bytes = len(content)
+    (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))
+  scores = None
+  if test is not None:
+    batches = tqdm.tqdm(
+      test.batches(_BATCH_SIZE),
+      f'testing {name}',
+      total=math.ceil(len(test.labels) / _BATCH_SIZE),
+      disable=None,
+    )
+    scores = scores_lib.score(exported_model.load(file), batches)
+  return model_card.ExportedFile(
+    format=name,
+    file=file.relative_to(path).as_posix(),
+    num_bytes=num_bytes,
+    scores=scores,
+  )

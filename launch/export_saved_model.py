@@ -1,0 +1,210 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Exports what an experiment has trained, as SavedModel or for phones.
+
+  python -m launch.export_saved_model --experiment=results/mine
+  python -m launch.export_saved_model --experiment=results/mine \
+    --format=saved_model,tflite
+
+The newest intact checkpoint is exported, with a model card, README.md, that
+says what the model is and how right. Flags are those that the experiment was
+run with; where images have been moved since, --data_dir or --image_dir says.
+"""
+
+import math
+import pathlib
+from typing import NamedTuple
+
+from absl import flags
+import numpy as np
+
+from launch import chosen_task
+from launch import data_flags
+from launch import export_formats
+from launch import image_folder_flags
+from launch import model_card
+from launch import model_flags
+from launch import models
+from launch import program
+from launch import recorded_flags
+from tasks import image_task
+from tff_semifl.data import partition
+from tff_semifl.data import sources
+from tff_semifl.export import saved_model
+from tff_semifl.export import tflite
+from tff_semifl.models import functional
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import saved_experiment
+
+# More take longer, and tell hardly more of which values there are.
+_MAX_CALIBRATION_IMAGES = 500
+
+_EXPERIMENT = flags.DEFINE_string(
+  'experiment', None, 'Folder of the experiment, <output_dir>/<name>.'
+)
+_FORMAT = flags.DEFINE_list(
+  'format',
+  [export_formats.SAVED_MODEL],
+  f'What to export, with commas: {", ".join(export_formats.NAMES)}, or tflite'
+  " for all of TFLite's. Its int8, which computes with integers, is calibrated"
+  " with the server's labelled images.",
+)
+_EXPORT_DIR = flags.DEFINE_string(
+  'export_dir',
+  None,
+  'Folder to export to. An earlier export in it is replaced as a whole. By'
+  ' default the folder export of the experiment.',
+)
+_EVALUATE = flags.DEFINE_bool(
+  'evaluate',
+  True,
+  'Whether to test what was exported on the test images of the task, if they'
+  ' are there; none are downloaded.',
+)
+
+flags.register_validator(
+  _FORMAT.name,
+  lambda names: names
+  and {*names} <= {*export_formats.NAMES, export_formats.ALL_TFLITE},
+  message='must be some of '
+  + ', '.join([*export_formats.NAMES, export_formats.ALL_TFLITE]),
+)
+for _flag in (data_flags.DATA_DIR, image_folder_flags.IMAGE_DIR):
+  flags.declare_key_flag(_flag.name)
+
+
+def main() -> None:
+  """Runs the program, after flags were parsed."""
+  formats = export_formats.resolve(_FORMAT.value)
+  with program.blame(
+    _EXPERIMENT,
+    ValueError,
+    saved_experiment.SavedExperimentError,
+    durable_files.OutputError,
+  ):
+    if not _EXPERIMENT.value:
+      raise ValueError('name the folder of an experiment')
+    folder = pathlib.Path(_EXPERIMENT.value).absolute()
+    hparams = saved_experiment.read_hparams(folder)
+    recorded_flags.adopt(
+      hparams.flags,
+      may_be_given=[data_flags.DATA_DIR, image_folder_flags.IMAGE_DIR],
+    )
+    trained = saved_experiment.read_trained_model(folder)
+  export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
+  _check_is_replaceable(export_path)
+  task = chosen_task.create_task()
+  with program.blame(_EXPERIMENT, ValueError):
+    if task.data_description != hparams.data:
+      raise ValueError(
+        f'was trained on other data ({hparams.data}) than there are now'
+        f' ({task.data_description})'
+      )
+    model = models.create_model(
+      task,
+      _ModelSettings(
+        data_flags.SEED.value,
+        model_flags.MODEL_DEPTH.value,
+        model_flags.MODEL_WIDTH.value,
+      ),
+    )
+    functional.assign_weights(model, trained.weights)
+  calibration_images = None
+  if export_formats.TFLITE_INT8 in formats:
+    with program.blame(_FORMAT, ValueError, value=','.join(_FORMAT.value)):
+      tflite.check_is_for_integers(model)
+    calibration_images = _load_calibration_images(task)
+  test, why_not_tested = _load_test_images(task)
+  with (
+    program.blame(
+      _EXPORT_DIR,
+      durable_files.OutputError,
+      saved_model.ExportError,
+      value=export_path,
+    ),
+    durable_files.naming(export_path, 'what was there stays as it was'),
+    durable_files.replacing_folder(export_path) as path,
+  ):
+    files = [
+      export_formats.export(
+        name,
+        path,
+        model,
+        task.class_names,
+        calibration_images=calibration_images,
+        test=test,
+      )
+      for name in formats
+    ]
+    model_card.write(
+      path,
+      name=folder.name,
+      model=model,
+      class_names=task.class_names,
+      hparams=hparams,
+      trained=trained,
+      files=files,
+      why_not_tested=why_not_tested,
+    )
+  print(model_card.format_table(files))
+  if why_not_tested is not None:
+    print(f'not tested: {why_not_tested}')
+  print(f'model of round {trained.round_num}, with its card: {export_path}')
+
+
+class _ModelSettings(NamedTuple):
+  """As `models.ModelSettings`."""
+
+  seed: int
+  model_depth: int
+  model_width: int | None
+
+
+def _check_is_replaceable(path: pathlib.Path) -> None:
+  """Checks that nothing is in a folder but what an earlier export left."""
+  with program.blame(_EXPORT_DIR, ValueError, OSError, value=path):
+    foreign = export_formats.find_foreign_file(path)
+    if foreign is not None:
+      raise ValueError(
+        f'has {foreign} in it, which is of no export and would be lost; name'
+        ' another folder'
+      )
+
+
+def _load_calibration_images(task: image_task.ImageTask) -> np.ndarray:
+  """Returns images that the server has labels of, some of each class."""
+  with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
+    labelled = task.load(data_flags.DATA_DIR.value).train
+  num_labeled = data_flags.NUM_LABELED.value
+  # Otherwise they are all the server's, or nobody's in particular.
+  if num_labeled is not None and num_labeled < len(labelled.labels):
+    split = partition.split_labels(
+      labelled.labels, num_labeled, task.num_classes, data_flags.SEED.value
+    )
+    labelled = labelled.select(split.labelled)
+  by_class = labelled.images[np.argsort(labelled.labels, kind='stable')]
+  return by_class[:: math.ceil(len(by_class) / _MAX_CALIBRATION_IMAGES)]
+
+
+def _load_test_images(
+  task: image_task.ImageTask,
+) -> tuple[sources.LabelledImages | None, str | None]:
+  """Returns the test images, or None and why there are none."""
+  if not _EVALUATE.value:
+    return None, f'it was not asked for, by --no{_EVALUATE.name}'
+  try:
+    test = task.load_test_images(data_flags.DATA_DIR.value, may_download=False)
+  except sources.DataNotFoundError as error:
+    if data_flags.DATA_DIR.present:
+      raise program.FlagError(
+        f'flag --data_dir={data_flags.DATA_DIR.value}: {error}'
+      ) from error
+    return None, f'{error}; --data_dir names another folder'
+  if not len(test.labels):
+    return None, 'the task has no test images'
+  return test, None
+
+
+if __name__ == '__main__':
+  program.run(main)

@@ -1,0 +1,38 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The flags of programs that use an exported model."""
+
+import pathlib
+
+from absl import flags
+
+from launch import program
+from tff_semifl.export import exported_model
+
+EXPORTED_MODEL = flags.DEFINE_string(
+  'exported_model',
+  None,
+  'Folder of a SavedModel, such as results/<experiment>/export, or a TFLite'
+  ' file.',
+)
+IMAGES = flags.DEFINE_list(
+  'images',
+  None,
+  'For launch.predict, files and folders of images, with commas. For'
+  ' launch.evaluate, a folder with a folder of images for each class.',
+)
+
+
+def load_model() -> exported_model.ExportedModel:
+  """Loads the model that the flag names.
+
+  Raises:
+    program.FlagError: If there is none.
+  """
+  with program.blame(
+    EXPORTED_MODEL, ValueError, exported_model.ExportedModelError
+  ):
+    if not EXPORTED_MODEL.value:
+      raise ValueError('name the folder or the file of a model')
+    return exported_model.load(pathlib.Path(EXPORTED_MODEL.value))

@@ -1,0 +1,317 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What whoever is given a model should know of it, as Markdown."""
+
+from collections.abc import Iterator, Sequence
+import dataclasses
+import math
+import pathlib
+
+import numpy as np
+import tensorflow as tf
+
+from launch import markdown
+from launch import run_flags
+from tff_semifl.export import scores as scores_lib
+from tff_semifl.programs import confusion_picture
+from tff_semifl.programs import picture_files
+from tff_semifl.programs import saved_experiment
+
+CARD = 'README.md'
+PICTURE = 'confusion_matrix.png'
+# With that many an accuracy has a standard error of up to ten points.
+_FEW_IMAGES = 25
+# What a class has more images than another for a mean over images to hide it.
+_UNBALANCED = 1.5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExportedFile:
+  """A model in one of its formats.
+
+  Attributes:
+    format: Its name.
+    file: Relative to the card.
+    num_bytes: In all.
+    scores: On the test images, None if it was not tested.
+  """
+
+  format: str
+  file: str
+  num_bytes: int
+  scores: scores_lib.Scores | None
+
+
+def format_table(files: Sequence[ExportedFile]) -> str:
+  """Returns a table of formats, sizes and accuracies."""
+  return markdown.table(
+    ['format', 'file', 'MB', 'test accuracy'],
+    (
+      [
+        each.format,
+        each.file,
+        f'{each.num_bytes / 1e6:.2f}',
+        f'{each.scores.accuracy:.1%}' if each.scores else 'not tested',
+      ]
+      for each in files
+    ),
+  )
+
+
+def write(
+  folder: pathlib.Path,
+  *,
+  name: str,
+  model: tf.keras.Model,
+  class_names: Sequence[str],
+  hparams: saved_experiment.Hparams,
+  trained: saved_experiment.TrainedModel,
+  files: Sequence[ExportedFile],
+  why_not_tested: str | None,
+) -> None:
+  """Writes the card, and a picture of the confusion matrix if there is one.
+
+  Args:
+    folder: Where to.
+    name: What to call the model.
+    model: The model.
+    class_names: A name for each class.
+    hparams: What the experiment was run with.
+    trained: How far it is.
+    files: What was exported; classes are reported of the first.
+    why_not_tested: The reason, or None if the files were tested.
+  """
+  lines = [
+    *_summary(name, model, class_names, files),
+    *_training(hparams, trained),
+    *_accuracy(class_names, files[0], why_not_tested),
+    *_limits(class_names, hparams, trained, files[0].scores),
+    *_record(hparams),
+  ]
+  (folder / CARD).write_text('\n'.join(lines))
+  scores = files[0].scores
+  if scores is not None:
+    picture = confusion_picture.create_figure(
+      scores.confusion,
+      class_names,
+      f'{name}: {scores.accuracy:.1%} of {scores.num_images} test images',
+    )
+    picture_files.save(picture, [folder / PICTURE])
+
+
+def _summary(
+  name: str,
+  model: tf.keras.Model,
+  class_names: Sequence[str],
+  files: Sequence[ExportedFile],
+) -> Iterator[str]:
+  _, height, width, num_channels = model.input_shape
+  num_parameters = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
+  colours = 'grey' if num_channels == 1 else 'in colour'
+  yield f'# {name}'
+  yield ''
+  yield (
+    f'An image classifier, `{model.name}` with {num_parameters:,} trained'
+    ' parameters, from a simulation of federated learning (tff_semifl). It'
+    f' takes uint8 images of {height}x{width} pixels, {colours}'
+    f' ({num_channels} channel{"s" if num_channels > 1 else ""}), and gives the'
+    f' probabilities of {len(class_names)} classes:'
+    f' {", ".join(map(_escape, class_names))}.'
+  )
+  yield ''
+  yield format_table(files)
+  yield ''
+  yield (
+    'A SavedModel takes images of any size, which it scales and crops itself;'
+    ' its signature `serving_default` returns `probabilities` and `class_name`.'
+    ' A TFLite model takes one image of that size; names of the classes, in'
+    ' order, are in `labels.txt`, which `unzip` finds in the model too.'
+  )
+  yield ''
+
+
+def _training(
+  hparams: saved_experiment.Hparams, trained: saved_experiment.TrainedModel
+) -> Iterator[str]:
+  values = hparams.flags
+  partition = values.get('partition')
+  for parameter in ('classes_per_client', 'dirichlet_concentration', 'skew'):
+    if values.get(parameter) is not None:
+      partition = f'{partition} ({parameter} {values[parameter]})'
+  facts = {
+    'system': hparams.system,
+    'task': values.get('task'),
+    'labelled images': values.get('num_labeled'),
+    'clients': values.get('num_clients'),
+    'clients in a round': values.get('clients_per_round'),
+    'partition among clients': partition,
+    'data': hparams.data,
+    'rounds': f'{trained.round_num} of {values.get("total_rounds")}',
+    'seed': values.get('seed'),
+    'test accuracy in training': f'{trained.accuracy:.1%} after that round,'
+    f' {trained.best_accuracy:.1%} at best',
+  }
+  yield '## Data and training'
+  yield ''
+  yield markdown.table(
+    ['what', ''],
+    (
+      [what, _escape(str(value))]
+      for what, value in facts.items()
+      if value is not None
+    ),
+  )
+  yield ''
+
+
+def _accuracy(
+  class_names: Sequence[str], file: ExportedFile, why_not_tested: str | None
+) -> Iterator[str]:
+  yield '## Accuracy'
+  yield ''
+  if why_not_tested is not None:
+    yield f'It was not tested when it was exported: {_escape(why_not_tested)}.'
+    yield ''
+    return
+  scores = file.scores
+  error = math.sqrt(scores.accuracy * (1 - scores.accuracy) / scores.num_images)
+  yield (
+    f'{scores.accuracy:.1%} of {scores.num_images} test images, with a'
+    f' standard error of {100 * error:.1f} points; loss {scores.loss:.3f}'
+    f' ({file.format}).'
+  )
+  yield ''
+  yield markdown.table(
+    ['class', 'test images', 'accuracy', 'most often mistaken for'],
+    (
+      [
+        _escape(name),
+        str(size),
+        'unknown' if accuracy is None else f'{accuracy:.1%}',
+        _escape(_worst_mistake(class_names, row, label)),
+      ]
+      for label, (name, size, accuracy, row) in enumerate(
+        zip(
+          class_names,
+          scores.class_sizes,
+          scores.class_accuracies,
+          scores.confusion,
+          strict=True,
+        )
+      )
+    ),
+  )
+  yield ''
+  yield f'![Which classes it takes for which]({PICTURE})'
+  yield ''
+
+
+def _worst_mistake(
+  class_names: Sequence[str], row: np.ndarray, label: int
+) -> str:
+  mistakes = row.copy()
+  mistakes[label] = 0
+  worst = int(mistakes.argmax())
+  return f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else ''
+
+
+def _limits(
+  class_names: Sequence[str],
+  hparams: saved_experiment.Hparams,
+  trained: saved_experiment.TrainedModel,
+  scores: scores_lib.Scores | None,
+) -> Iterator[str]:
+  yield '## What it must not be taken for'
+  yield ''
+  total_rounds = hparams.flags.get('total_rounds')
+  if total_rounds is not None and trained.round_num < total_rounds:
+    yield (
+      f'- It is not fully trained: round {trained.round_num} of {total_rounds}.'
+    )
+  if scores is None:
+    yield '- Nobody knows how right it is: it has not been tested.'
+  else:
+    yield from _limits_of_test(class_names, scores)
+  yield (
+    '- It knows these classes and no other. It gives one of their names to'
+    ' whatever it is shown, often with a high probability.'
+  )
+  yield (
+    '- Its probabilities have not been compared with how often it is right; it'
+    ' may be too sure of itself.'
+  )
+  yield (
+    '- It has not been tested on images from elsewhere: other cameras, places,'
+    ' people or years than those of the task.'
+  )
+  yield (
+    '- What its weights tell of the images that it was trained on has not been'
+    ' tested.'
+  )
+  yield ''
+
+
+def _limits_of_test(
+  class_names: Sequence[str], scores: scores_lib.Scores
+) -> Iterator[str]:
+  sizes = scores.class_sizes
+  few = [
+    f'{_escape(name)} ({size})'
+    for name, size in zip(class_names, sizes, strict=True)
+    if size < _FEW_IMAGES
+  ]
+  if few:
+    yield (
+      f'- Little is known of classes with fewer than {_FEW_IMAGES} test images:'
+      f' {", ".join(few)}.'
+    )
+  if sizes.max() > _UNBALANCED * sizes.min():
+    yield (
+      f'- Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
+      ' class. The accuracy over all is above all that of large classes; the'
+      f' mean over classes is {_mean_of_classes(scores):.1%}.'
+    )
+  accuracies = [
+    (accuracy, name)
+    for name, accuracy in zip(class_names, scores.class_accuracies, strict=True)
+    if accuracy is not None
+  ]
+  worst, best = min(accuracies), max(accuracies)
+  yield (
+    f'- It is not equally right everywhere: {worst[0]:.1%} for class'
+    f' {_escape(worst[1])}, {best[0]:.1%} for {_escape(best[1])}.'
+  )
+
+
+def _mean_of_classes(scores: scores_lib.Scores) -> float:
+  known = [each for each in scores.class_accuracies if each is not None]
+  return sum(known) / len(known)
+
+
+def _record(hparams: saved_experiment.Hparams) -> Iterator[str]:
+  yield '## Flags and versions'
+  yield ''
+  yield markdown.table(
+    ['flag', 'value'],
+    (
+      [f'`--{name}`', _escape(str(value))]
+      for name, value in sorted(hparams.flags.items())
+      # How it was run, which changes nothing.
+      if value is not None and name not in run_flags.MAY_CHANGE
+    ),
+  )
+  yield ''
+  yield markdown.table(
+    ['what', 'version'],
+    (
+      [name, _escape(str(version))]
+      for name, version in sorted(hparams.versions.items())
+    ),
+  )
+  yield ''
+
+
+def _escape(text: str) -> str:
+  """Returns text that is the same in a cell of a table."""
+  return text.replace('|', r'\|').replace('\n', ' ')

@@ -1,0 +1,130 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Says of images what an exported model takes them for.
+
+  python -m launch.predict --exported_model=results/mine/export \
+    --images=photos,another.jpg --predictions_file=predictions.csv
+
+Images of any size will do, and any number of them: few are in memory at a time.
+The table has a row for each, with the most probable class.
+"""
+
+import contextlib
+import csv
+import io
+import pathlib
+from typing import BinaryIO
+
+from absl import flags
+from absl import logging
+import tqdm
+
+from launch import exported_model_flags
+from launch import program
+from tff_semifl.data import image_batches
+from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
+from tff_semifl.export import exported_model
+from tff_semifl.programs import durable_files
+
+_PREDICTIONS_FILE = flags.DEFINE_string(
+  'predictions_file',
+  'predictions.csv',
+  'Table to write, with the columns path, class_name and probability.',
+)
+_ALL_PROBABILITIES = flags.DEFINE_bool(
+  'all_probabilities',
+  False,
+  'Whether to write the probability of each class, in columns named'
+  ' probability/<class>.',
+)
+_SKIP_UNREADABLE = flags.DEFINE_bool(
+  'skip_unreadable',
+  False,
+  'Whether to leave out files that cannot be read. By default they are named,'
+  ' before anything is predicted.',
+)
+
+flags.adopt_module_key_flags(exported_model_flags)
+
+
+def main() -> None:
+  """Runs the program, after flags were parsed."""
+  images = exported_model_flags.IMAGES
+  with program.blame(
+    images,
+    ValueError,
+    image_folders.ImageFolderError,
+    value=','.join(images.value or ()),
+  ):
+    if not images.value:
+      raise ValueError('name files or folders of images')
+    files = image_folders.list_files(images.value)
+  model = exported_model_flags.load_model()
+  path = pathlib.Path(_PREDICTIONS_FILE.value)
+  with program.blame(_PREDICTIONS_FILE, OSError):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with durable_files.replacing(path) as file:
+      num_written = _predict(model, files, file)
+  print(f'images: {num_written}')
+  if _SKIP_UNREADABLE.value:
+    print(f'left out, as they cannot be read: {len(files) - num_written}')
+  print(f'predictions: {path}')
+
+
+def _predict(
+  model: exported_model.ExportedModel,
+  files: list[pathlib.Path],
+  output: BinaryIO,
+) -> int:
+  """Writes the table, and returns how many images are in it."""
+  if not _SKIP_UNREADABLE.value:
+    with _blame_images():
+      image_batches.check_files(
+        tqdm.tqdm(files, 'reading', disable=None), model.num_channels
+      )
+  # Names of files need not be text: what is not is written as it is.
+  text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
+  table = csv.writer(text, lineterminator='\n')
+  columns = ['path', 'class_name', 'probability']
+  if _ALL_PROBABILITIES.value:
+    columns.extend(f'probability/{name}' for name in model.class_names)
+  table.writerow(columns)
+  num_written = 0
+  batches = image_batches.read_batches(
+    ((file, file) for file in tqdm.tqdm(files, 'predicting', disable=None)),
+    model.num_channels,
+    on_error=_leave_out if _SKIP_UNREADABLE.value else None,
+  )
+  with _blame_images():
+    for batch in batches:
+      for file, probabilities in zip(
+        batch.keys, model.predict(batch.images), strict=True
+      ):
+        label = probabilities.argmax()
+        row = [file, model.class_names[label], probabilities[label]]
+        if _ALL_PROBABILITIES.value:
+          row.extend(probabilities)
+        table.writerow(row)
+      num_written += len(batch.keys)
+  text.flush()
+  # Whoever opened the file closes it.
+  text.detach()
+  return num_written
+
+
+def _leave_out(message: str) -> None:
+  logging.warning('%s; it is left out', message)
+
+
+def _blame_images() -> contextlib.AbstractContextManager[None]:
+  return program.blame(
+    exported_model_flags.IMAGES,
+    image_files.ImageFileError,
+    value=','.join(exported_model_flags.IMAGES.value),
+  )
+
+
+if __name__ == '__main__':
+  program.run(main)

@@ -1,0 +1,80 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of reading image files in batches."""
+
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+
+from tests.data import image_tree
+from tff_semifl.data import image_batches
+from tff_semifl.data import image_files
+
+
+class ImageBatchesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, sizes):
+    """Writes images, of grey level 0, 1, ..., and returns them by number."""
+    files = [self._folder / f'{number}.png' for number in range(len(sizes))]
+    for level, (file, size) in enumerate(zip(files, sizes, strict=True)):
+      image_tree.write_image(file, level, size=size)
+    return list(enumerate(files))
+
+  def _read(self, files, **kwargs):
+    batches = list(image_batches.read_batches(files, 1, **kwargs))
+    for batch in batches:
+      self.assertEqual(batch.images.dtype, np.uint8)
+      np.testing.assert_array_equal(batch.images[:, 0, 0, 0], batch.keys)
+    return [(batch.keys, batch.images.shape) for batch in batches]
+
+  def test_batches_are_of_one_size_and_in_order(self):
+    files = self._write([(2, 3), (2, 3), (4, 3), (2, 3)])
+    self.assertEqual(
+      self._read(files),
+      [([0, 1], (2, 2, 3, 1)), ([2], (1, 4, 3, 1)), ([3], (1, 2, 3, 1))],
+    )
+
+  def test_batches_have_at_most_64_images(self):
+    files = self._write([(1, 1)] * 130)
+    self.assertEqual([len(keys) for keys, _ in self._read(files)], [64, 64, 2])
+
+  def test_large_images_are_few_at_a_time(self):
+    # 2048 * 3072 bytes are 6 MiB, of which two fit into 16.
+    files = self._write([(2048, 3072)] * 3)
+    self.assertEqual([keys for keys, _ in self._read(files)], [[0, 1], [2]])
+
+  def test_files_that_cannot_be_read(self):
+    files = self._write([(2, 3)] * 4)
+    for number, content in ((1, b'no image'), (3, b'')):
+      files[number][1].write_bytes(content)
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, '/1.png is no image that can be read$'
+    ):
+      self._read(files)
+    left_out = []
+    self.assertEqual(
+      self._read(files, on_error=left_out.append), [([0, 2], (2, 2, 3, 1))]
+    )
+    reason = 'is no image that can be read'
+    self.assertEqual(
+      left_out, [f'{self._folder}/{number}.png {reason}' for number in (1, 3)]
+    )
+    with self.assertRaises(image_files.ImageFileError) as raised:
+      image_batches.check_files((file for _, file in files), 1)
+    self.assertEqual(str(raised.exception), '; '.join(left_out))
+
+  def test_files_that_can_be_read_pass_the_check(self):
+    files = self._write([(2, 3), (3, 2)])
+    image_batches.check_files((file for _, file in files), 3)
+
+  def test_nothing_to_read(self):
+    self.assertEmpty(self._read([]))
+
+
+if __name__ == '__main__':
+  absltest.main()

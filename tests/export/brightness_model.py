@@ -1,0 +1,49 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A classifier whose answers can be told in advance: dark, or bright."""
+
+import math
+import pathlib
+
+import tensorflow as tf
+
+from tff_semifl.export import saved_model
+from tff_semifl.export import tflite
+
+CLASS_NAMES = ('cat', 'dog')
+THRESHOLD = 145
+_STEEPNESS = 0.05
+
+
+def probability_of_dog(level: float) -> float:
+  """Returns the probability that an image is bright, by its grey level."""
+  return 1 / (1 + math.exp(-_STEEPNESS * (level - THRESHOLD)))
+
+
+def create(num_channels: int = 3) -> tf.keras.Model:
+  """Creates the classifier, of 16x16 pixels."""
+  inputs = tf.keras.Input([16, 16, num_channels])
+  outputs = tf.keras.layers.Dense(2)
+  model = tf.keras.Model(
+    inputs, outputs(tf.keras.layers.GlobalAveragePooling2D()(inputs))
+  )
+  outputs.kernel.assign([[0, _STEEPNESS / num_channels]] * num_channels)
+  outputs.bias.assign([0, -_STEEPNESS * THRESHOLD])
+  return model
+
+
+def export(folder: pathlib.Path) -> dict[str, str]:
+  """Exports the classifier.
+
+  Args:
+    folder: Where to.
+
+  Returns:
+    The paths of models by their formats, 'saved_model' and 'tflite'.
+  """
+  model = create()
+  saved_model.export_saved_model(model, CLASS_NAMES, folder / 'export')
+  file = folder / 'model.tflite'
+  file.write_bytes(tflite.convert(model, CLASS_NAMES, tflite.Precision.FLOAT32))
+  return {'saved_model': str(folder / 'export'), 'tflite': str(file)}

@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that images are made to fit as they are for training."""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import PIL.Image
+import tensorflow as tf
+
+from tff_semifl.data import image_files
+from tff_semifl.export import resizing
+
+
+def _smooth_image(height, width):
+  """Returns an image in colours, with no two rows or columns alike."""
+  generator = np.random.default_rng(height * width)
+  small = generator.integers(256, size=(4, 5, 3), dtype=np.uint8)
+  return np.asarray(PIL.Image.fromarray(small).resize((width, height)))
+
+
+class FitToSizeTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (50, 80), (80, 50), (5, 9), (9, 5), (12, 30), (33, 16), (200, 131), (12, 15)
+  )
+  def test_same_as_in_training(self, height, width):
+    image = _smooth_image(height, width)
+    file = pathlib.Path(self.create_tempdir().full_path) / 'image.png'
+    PIL.Image.fromarray(image).save(file)
+    expected = image_files.read_image(
+      file, (12, 16, 3), image_files.OnOddSize.RESIZE
+    )
+    found = resizing.fit_to_size(tf.constant(image[np.newaxis]), 12, 16)
+    self.assertEqual(found.shape, (1, 12, 16, 3))
+    # Pillow rounds twice, after each direction.
+    np.testing.assert_allclose(found[0], expected, atol=1.01)
+
+  def test_stripes_are_averaged_and_what_is_beyond_is_cut_off(self):
+    # Eight columns, of which the middle four cover the size: black and white
+    # in turn, two become one. The outer ones are grey.
+    row = [100, 100, 0, 255, 0, 255, 100, 100]
+    images = tf.constant(np.tile(row, [1, 4, 1]), tf.uint8)[..., tf.newaxis]
+    found = resizing.fit_to_size(images, 2, 2)[0, :, :, 0]
+    # A triangle over four pixels has the weights 1/8, 3/8, 3/8, 1/8.
+    left = (100 + 3 * 0 + 3 * 255 + 0) / 8
+    right = (255 + 3 * 0 + 3 * 255 + 100) / 8
+    np.testing.assert_allclose(found, [[left, right]] * 2, rtol=1e-5)
+
+  @parameterized.parameters(1, 3)
+  def test_what_has_the_size_stays_as_it_is(self, num_channels):
+    generator = np.random.default_rng(0)
+    images = generator.integers(
+      256, size=(3, 12, 16, num_channels), dtype=np.uint8
+    )
+    function = tf.function(
+      lambda images: resizing.fit_to_size(images, 12, 16),
+      input_signature=[
+        tf.TensorSpec([None, None, None, num_channels], tf.uint8)
+      ],
+    )
+    found = function(tf.constant(images))
+    self.assertEqual(found.dtype, tf.float32)
+    np.testing.assert_array_equal(found, images)
+    # Of other sizes all the same.
+    self.assertEqual(
+      function(tf.zeros([2, 5, 7, num_channels], tf.uint8)).shape,
+      (2, 12, 16, num_channels),
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

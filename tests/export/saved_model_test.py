@@ -1,0 +1,164 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the exported SavedModel."""
+
+import json
+import pathlib
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.export import small_model
+from tff_semifl.export import exported_model
+from tff_semifl.export import resizing
+from tff_semifl.export import saved_model
+from tff_semifl.models import residual
+
+_NAMES = small_model.CLASS_NAMES
+# Loads a model where there is TensorFlow, but neither TFF nor this project.
+_LOAD = """
+import json, sys
+for name in ('tensorflow_federated', 'tff_semifl', 'keras_cv'):
+  sys.modules[name] = None
+import numpy as np
+import tensorflow as tf
+serve = tf.saved_model.load(sys.argv[1]).signatures['serving_default']
+outputs = serve(images=tf.constant(np.load(sys.argv[2])))
+json.dump(
+  [
+    outputs['probabilities'].numpy().tolist(),
+    [name.decode() for name in outputs['class_name'].numpy()],
+  ],
+  sys.stdout,
+)
+"""
+
+
+class SavedModelTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path) / 'export'
+
+  def _export(self, model):
+    saved_model.export_saved_model(model, _NAMES, self.path)
+    return tf.saved_model.load(str(self.path)).signatures['serving_default']
+
+  @parameterized.named_parameters(
+    ('grey', (8, 8, 1), residual.create_static_batch_norm),
+    ('colour', (8, 12, 3), residual.create_static_batch_norm),
+    ('group_normalisation', (8, 8, 3), residual.create_group_norm),
+  )
+  def test_gives_probabilities_and_names_for_any_batch(self, shape, create):
+    model = small_model.create(shape, create)
+    serve = self._export(model)
+    for batch in (1, 50):
+      images = small_model.random_images(batch, shape)
+      outputs = serve(images=tf.constant(images))
+      expected = small_model.probabilities(model, images)
+      np.testing.assert_allclose(outputs['probabilities'], expected, atol=1e-5)
+      self.assertEqual(
+        [name.decode() for name in outputs['class_name'].numpy()],
+        [_NAMES[index] for index in expected.argmax(axis=1)],
+      )
+    # The names of the test above were not all the same.
+    self.assertLen(set(expected.argmax(axis=1)), 3)
+
+  def test_same_numbers_as_if_it_took_no_other_sizes(self):
+    model = small_model.create()
+    module = tf.Module()
+    module.model = model
+    of_one_size = tf.function(
+      lambda images: {
+        'probabilities': tf.nn.softmax(
+          model(tf.cast(images, tf.float32), training=False)
+        )
+      },
+      input_signature=[tf.TensorSpec([None, 8, 8, 1], tf.uint8, 'images')],
+    )
+    path = str(self.path.with_name('of_one_size'))
+    tf.saved_model.save(module, path, signatures=of_one_size)
+    expected = tf.saved_model.load(path).signatures['serving_default']
+    found = self._export(model)
+    images = tf.constant(small_model.random_images(50, (8, 8, 1)))
+    np.testing.assert_array_equal(
+      found(images=images)['probabilities'],
+      expected(images=images)['probabilities'],
+    )
+
+  def test_images_of_other_sizes_are_made_to_fit(self):
+    model = small_model.create()
+    serve = self._export(model)
+    for height, width in ((20, 9), (5, 40)):
+      images = small_model.random_images(3, (height, width, 1))
+      fitted = resizing.fit_to_size(tf.constant(images), 8, 8).numpy()
+      np.testing.assert_allclose(
+        serve(images=tf.constant(images))['probabilities'],
+        small_model.probabilities(model, fitted),
+        atol=1e-5,
+      )
+
+  def test_a_process_without_tff_can_load_it(self):
+    model = small_model.create()
+    self._export(model)
+    images = small_model.random_images(2, (8, 8, 1))
+    file = self.path.with_name('images.npy')
+    np.save(file, images)
+    probabilities, names = json.loads(
+      subprocess.check_output(
+        [sys.executable, '-c', _LOAD, self.path, file], timeout=100
+      )
+    )
+    expected = small_model.probabilities(model, images)
+    np.testing.assert_allclose(probabilities, expected, atol=1e-5)
+    self.assertEqual(names, [_NAMES[i] for i in expected.argmax(axis=1)])
+
+  def test_tensorflows_program_shows_its_signature(self):
+    self._export(small_model.create((8, 8, 3)))
+    shown = subprocess.check_output(
+      [
+        sys.executable,
+        '-m',
+        'tensorflow.python.tools.saved_model_cli',
+        'show',
+        '--tag_set=serve',
+        '--signature_def=serving_default',
+        f'--dir={self.path}',
+      ],
+      text=True,
+      timeout=100,
+    )
+    # Without its indentation.
+    lines = [line.strip() for line in shown.splitlines()]
+    for name, dtype, shape in (
+      ("inputs['images']", 'DT_UINT8', '(-1, -1, -1, 3)'),
+      ("outputs['class_name']", 'DT_STRING', '(-1)'),
+      ("outputs['probabilities']", 'DT_FLOAT', '(-1, 3)'),
+    ):
+      start = lines.index(f'{name} tensor_info:')
+      self.assertIn(f'dtype: {dtype}', lines[start : start + 4])
+      self.assertIn(f'shape: {shape}', lines[start : start + 4])
+
+  def test_model_that_was_saved_wrongly_is_an_error(self):
+    with (
+      mock.patch.object(
+        exported_model,
+        'load',
+        return_value=mock.Mock(
+          predict=lambda images: np.full([len(images), 3], 1 / 3)
+        ),
+      ),
+      self.assertRaisesRegex(
+        saved_model.ExportError, 'other probabilities than the trained one'
+      ),
+    ):
+      self._export(small_model.create())
+
+
+if __name__ == '__main__':
+  absltest.main()

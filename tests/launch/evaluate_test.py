@@ -1,0 +1,175 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of measuring an exported model on images."""
+
+import contextlib
+import io
+import json
+import math
+import pathlib
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+
+from launch import evaluate
+from launch import program
+from tests.data import image_tree
+from tests.export import brightness_model
+
+
+class EvaluateTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._models = brightness_model.export(
+      pathlib.Path(tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()))
+    )
+
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _evaluate(self, model='saved_model', **values):
+    """Returns what the program prints."""
+    values = {'exported_model': self._models.get(model, model)} | values
+    output = io.StringIO()
+    with (
+      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
+      contextlib.redirect_stdout(output),
+    ):
+      evaluate.main()
+    return output.getvalue().splitlines()
+
+  @parameterized.parameters('saved_model', 'tflite')
+  def test_folder_of_class_folders(self, model):
+    images = self._folder / 'images'
+    for name, level, size in (
+      ('cat/a.png', 45, (16, 16)),
+      ('cat/b.png', 165, (16, 16)),
+      # One level, whatever the size.
+      ('cat/c.png', 105, (40, 9)),
+      ('dog/a.jpg', 185, (16, 16)),
+    ):
+      image_tree.write_image(images / name, level, size=size)
+    json_file = self._folder / 'new' / 'results.json'
+    printed = self._evaluate(model, images=images, json_file=json_file)
+    probability = brightness_model.probability_of_dog
+    loss = -math.log(
+      (1 - probability(45))
+      * (1 - probability(165))
+      * (1 - probability(105))
+      * probability(185)
+    )
+    self.assertEqual(
+      printed,
+      [
+        'accuracy: 75.0% of 4 images',
+        f'loss: {loss / 4:.4f}',
+        'cat: 66.7% of 3',
+        'dog: 100.0% of 1',
+      ],
+    )
+    results = json.loads(json_file.read_text())
+    self.assertAlmostEqual(results.pop('loss'), loss / 4, places=5)
+    self.assertEqual(
+      results,
+      {
+        'accuracy': 0.75,
+        'num_images': 4,
+        'classes': {
+          'cat': {'num_images': 3, 'accuracy': 2 / 3},
+          'dog': {'num_images': 1, 'accuracy': 1.0},
+        },
+        'confusion': [[2, 1], [0, 1]],
+      },
+    )
+
+  def test_class_without_images(self):
+    images = self._folder / 'images'
+    image_tree.write_image(images / 'dog/a.png', 200)
+    json_file = self._folder / 'results.json'
+    printed = self._evaluate(images=images, json_file=json_file)
+    self.assertEqual(printed[2:], ['cat: unknown of 0', 'dog: 100.0% of 1'])
+    classes = json.loads(json_file.read_text())['classes']
+    self.assertIsNone(classes['cat']['accuracy'])
+
+  def test_test_images_of_a_task(self):
+    # Of levels 60, a cat, 140 and 150, dogs; and the others are not used.
+    tree = image_tree.write_tree(self._folder / 'photos')
+    self.assertEqual(
+      self._evaluate(task='image_folder', image_dir=tree)[0],
+      'accuracy: 66.7% of 3 images',
+    )
+
+  @parameterized.named_parameters(
+    (
+      'no_model',
+      {'exported_model': '', 'task': 'digits'},
+      '--exported_model=: name the folder',
+    ),
+    (
+      'model_that_is_not_there',
+      {'exported_model': 'nowhere', 'task': 'digits'},
+      '--exported_model=nowhere: nowhere is missing',
+    ),
+    ('nothing_to_test_on', {}, '--images=None: give either this or --task'),
+    (
+      'two_things_to_test_on',
+      {'task': 'digits', 'images': 'photos'},
+      '--images=.*: give either this or --task',
+    ),
+    ('two_folders', {'images': 'a,b'}, '--images=.*: name one folder'),
+    (
+      'folder_that_is_not_there',
+      {'images': 'nowhere'},
+      '--images=nowhere: in nowhere: . is missing or is no folder',
+    ),
+    (
+      'task_of_other_classes',
+      {'task': 'cifar10'},
+      '--task=cifar10: its classes are airplane, .*; those of the model are c',
+    ),
+    (
+      'file_that_cannot_be_written',
+      {'images': '{photos}', 'json_file': '/proc/nothing/a.json'},
+      '--json_file=/proc/nothing/a.json: ',
+    ),
+  )
+  def test_bad_flags_are_named(self, values, message):
+    image_tree.write_image(self._folder / 'photos/cat/a.png', 100)
+    photos = str(self._folder / 'photos')
+    values = {k: v.replace('{photos}', photos) for k, v in values.items()}
+    with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
+      self._evaluate(**values)
+
+  def test_images_that_cannot_be_used_are_named(self):
+    for name in ('cat/a.png', 'newt/a.png'):
+      image_tree.write_image(self._folder / name, 100)
+    with self.assertRaisesRegex(
+      program.FlagError, 'the model has no class newt; its classes are cat, dog'
+    ):
+      self._evaluate(images=self._folder)
+    (self._folder / 'newt').rename(self._folder / 'dog')
+    for name in ('cat/b.png', 'dog/c.png'):
+      (self._folder / name).write_text('no image')
+    with self.assertRaisesRegex(
+      program.FlagError,
+      f'^flag --images={self._folder}: .*/cat/b.png is no image that can be'
+      ' read; .*/dog/c.png is no image',
+    ):
+      self._evaluate(images=self._folder)
+
+  def test_task_of_other_channels(self):
+    tree = image_tree.write_tree(self._folder / 'photos')
+    with self.assertRaisesRegex(
+      program.FlagError,
+      '--task=image_folder: its images have 1 channels, those of the model 3',
+    ):
+      self._evaluate(task='image_folder', image_dir=tree, grey='true')
+
+
+if __name__ == '__main__':
+  absltest.main()

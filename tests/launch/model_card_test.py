@@ -1,0 +1,125 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what a model card says."""
+
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+import PIL.Image
+
+from launch import model_card
+from tests.export import small_model
+from tff_semifl.export import scores as scores_lib
+from tff_semifl.programs import saved_experiment
+
+_NAMES = ('cat', 'dog|wolf', 'owl')
+_HPARAMS = saved_experiment.Hparams(
+  flags={
+    'task': 'image_folder',
+    'num_labeled': 40,
+    'num_clients': 9,
+    'clients_per_round': 3,
+    'partition': 'dirichlet',
+    'dirichlet_concentration': 0.3,
+    'classes_per_client': None,
+    'seed': 5,
+    'total_rounds': 10,
+    'learning_rate': 0.125,
+    # How it was run.
+    'output_dir': '/home/someone/results',
+  },
+  data='40 labelled images, and others',
+  versions={'git_commit': 'c0ffee', 'tensorflow': '2.14.1'},
+  system='semifl',
+)
+
+
+class ModelCardTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, confusion=None, *, round_num=10, why_not_tested=None):
+    scores = None
+    if confusion is not None:
+      scores = scores_lib.Scores(np.array(confusion), 0.75)
+    model_card.write(
+      self._folder,
+      name='mine',
+      model=small_model.create((8, 12, 3)),
+      class_names=_NAMES,
+      hparams=_HPARAMS,
+      trained=saved_experiment.TrainedModel(None, round_num, 0.5, 0.625),
+      files=[
+        model_card.ExportedFile(
+          format='saved_model', file='.', num_bytes=1_234_567, scores=scores
+        )
+      ],
+      why_not_tested=why_not_tested,
+    )
+    return (self._folder / 'README.md').read_text()
+
+  def test_says_what_the_model_is_and_how_it_came_about(self):
+    card = self._write([[30, 0, 0], [0, 30, 0], [0, 0, 30]])
+    self.assertStartsWith(card, '# mine\n')
+    for text in (
+      'of 8x12 pixels, in colour (3 channels)',
+      '3 classes: cat, dog\\|wolf, owl.',
+      '| saved_model | . | 1.23 | 100.0% |',
+      '| task | image_folder |',
+      '| labelled images | 40 |',
+      '| clients | 9 |',
+      '| clients in a round | 3 |',
+      '| partition among clients | dirichlet (dirichlet_concentration 0.3) |',
+      '| data | 40 labelled images, and others |',
+      '| rounds | 10 of 10 |',
+      '| seed | 5 |',
+      '50.0% after that round, 62.5% at best',
+      '| `--learning_rate` | 0.125 |',
+      '| git_commit | c0ffee |',
+      '| tensorflow | 2.14.1 |',
+    ):
+      self.assertIn(text, card)
+    self.assertNotIn('/home/someone', card)
+    self.assertNotIn('None', card)
+    # Nothing to object to in the training and in these numbers.
+    for text in ('not fully trained', 'not balanced', 'Little is known'):
+      self.assertNotIn(text, card)
+
+  def test_says_how_right_the_model_is(self):
+    card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
+    # 29 of 50; the square root of 0.58 * 0.42 / 50 is 0.0698.
+    for text in (
+      '58.0% of 50 test images, with a standard error of 7.0 points; loss'
+      ' 0.750',
+      '| cat | 10 | 90.0% | owl (1) |',
+      '| dog\\|wolf | 40 | 50.0% | cat (10) |',
+      '| owl | 0 | unknown | |',
+      '![Which classes it takes for which](confusion_matrix.png)',
+      'fewer than 25 test images: cat (10), owl (0).',
+      # Of two classes, 90% and 50%.
+      'not balanced: 0 to 40 of a class. The accuracy over all is above all'
+      ' that of large classes; the mean over classes is 70.0%.',
+      '50.0% for class dog\\|wolf, 90.0% for cat.',
+    ):
+      self.assertIn(text, card)
+    with PIL.Image.open(self._folder / 'confusion_matrix.png') as picture:
+      self.assertGreater(min(picture.size), 300)
+
+  def test_says_that_it_was_not_tested_and_why(self):
+    card = self._write(why_not_tested='there are no images', round_num=4)
+    for text in (
+      '| saved_model | . | 1.23 | not tested |',
+      'It was not tested when it was exported: there are no images.',
+      '- Nobody knows how right it is',
+      '- It is not fully trained: round 4 of 10.',
+    ):
+      self.assertIn(text, card)
+    self.assertFalse((self._folder / 'confusion_matrix.png').exists())
+    self.assertNotIn('confusion_matrix', card)
+
+
+if __name__ == '__main__':
+  absltest.main()

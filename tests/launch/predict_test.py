@@ -1,0 +1,151 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of predicting the classes of images."""
+
+import contextlib
+import csv
+import io
+import pathlib
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+
+from launch import predict
+from launch import program
+from tests.data import image_tree
+from tests.export import brightness_model
+
+
+class PredictTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._models = brightness_model.export(
+      pathlib.Path(tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()))
+    )
+
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self._photos = folder / 'photos'
+    self._output = folder / 'new' / 'predictions.csv'
+    self._levels = {'a.png': 45, 'b/c.jpg': 185, 'b/d.png': 105}
+    for name, level in self._levels.items():
+      size = (40, 9) if name == 'b/d.png' else (16, 16)
+      image_tree.write_image(self._photos / name, level, size=size)
+
+  def _predict(self, model='saved_model', **values):
+    """Returns what the program prints."""
+    values = {
+      'exported_model': self._models.get(model, model),
+      'images': self._photos,
+      'predictions_file': self._output,
+    } | values
+    printed = io.StringIO()
+    with (
+      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
+      contextlib.redirect_stdout(printed),
+    ):
+      predict.main()
+    return printed.getvalue().splitlines()
+
+  def _rows(self):
+    with self._output.open(newline='') as file:
+      return list(csv.DictReader(file))
+
+  @parameterized.parameters('saved_model', 'tflite')
+  def test_folder(self, model):
+    printed = self._predict(model)
+    self.assertEqual(printed, ['images: 3', f'predictions: {self._output}'])
+    rows = self._rows()
+    self.assertLen(rows, 3)
+    for row, (name, level) in zip(rows, self._levels.items(), strict=True):
+      self.assertEqual(list(row), ['path', 'class_name', 'probability'])
+      self.assertEqual(row['path'], str(self._photos / name))
+      dog = brightness_model.probability_of_dog(level)
+      self.assertEqual(row['class_name'], 'dog' if dog > 0.5 else 'cat')
+      self.assertAlmostEqual(
+        float(row['probability']), max(dog, 1 - dog), delta=1e-4
+      )
+
+  def test_files_and_probabilities_of_all_classes(self):
+    files = [self._photos / 'b/c.jpg', self._photos / 'a.png']
+    self._predict(images=','.join(map(str, files)), all_probabilities='true')
+    rows = self._rows()
+    self.assertEqual([row['path'] for row in rows], [str(f) for f in files])
+    for row, level in zip(rows, (185, 45), strict=True):
+      dog = brightness_model.probability_of_dog(level)
+      self.assertEqual(list(row)[3:], ['probability/cat', 'probability/dog'])
+      self.assertAlmostEqual(float(row['probability/dog']), dog, delta=1e-4)
+      self.assertAlmostEqual(float(row['probability/cat']), 1 - dog, delta=1e-4)
+
+  def test_unreadable_files_are_all_named_and_nothing_is_written(self):
+    self._output.parent.mkdir()
+    self._output.write_text('old')
+    for name in ('b/e.png', 'notes.txt'):
+      (self._photos / name).write_text('no image')
+    with self.assertRaisesRegex(
+      program.FlagError,
+      f'^flag --images={self._photos}: {self._photos}/b/e.png is no image that'
+      f' can be read; {self._photos}/notes.txt is no image that can be read$',
+    ):
+      self._predict()
+    self.assertEqual(self._output.read_text(), 'old')
+    self.assertEqual(list(self._output.parent.iterdir()), [self._output])
+
+  def test_unreadable_files_can_be_left_out(self):
+    for name in ('b/e.png', 'notes.txt'):
+      (self._photos / name).write_text('no image')
+    with self.assertLogs(level='WARNING') as logs:
+      printed = self._predict(skip_unreadable='true')
+    self.assertEqual(
+      printed,
+      [
+        'images: 3',
+        'left out, as they cannot be read: 2',
+        f'predictions: {self._output}',
+      ],
+    )
+    self.assertLen(self._rows(), 3)
+    self.assertLen(logs.output, 2)
+    self.assertIn('b/e.png is no image that can be read', logs.output[0])
+
+  def test_names_that_are_no_text(self):
+    name = self._photos / b'\xff,"x.png'.decode(errors='surrogateescape')
+    image_tree.write_image(name, 45)
+    self._predict()
+    with self._output.open(
+      newline='', encoding='utf-8', errors='surrogateescape'
+    ) as file:
+      self.assertIn(str(name), [row['path'] for row in csv.DictReader(file)])
+
+  @parameterized.named_parameters(
+    ('no_model', {'exported_model': ''}, '--exported_model=: name the folder'),
+    ('no_images', {'images': ''}, '--images=: name files or folders'),
+    ('missing', {'images': 'nowhere'}, '--images=nowhere: nowhere is missing'),
+    (
+      'table_that_cannot_be_written',
+      {'predictions_file': '/proc/nothing/a.csv'},
+      '--predictions_file=/proc/nothing/a.csv: ',
+    ),
+  )
+  def test_bad_flags_are_named(self, values, message):
+    with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
+      self._predict(**values)
+
+  def test_thousands_of_files(self):
+    folder = self._photos.with_name('many')
+    folder.mkdir()
+    image_tree.write_image(folder / '0000.png', 45)
+    for number in range(1, 2000):
+      (folder / f'{number:04}.png').hardlink_to(folder / '0000.png')
+    self.assertEqual(self._predict(images=folder)[0], 'images: 2000')
+    paths = [row['path'] for row in self._rows()]
+    self.assertEqual(paths, [f'{folder}/{n:04}.png' for n in range(2000)])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,93 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Image files in batches: any number of them, and few at a time in memory."""
+
+from collections.abc import Callable, Iterable, Iterator
+import pathlib
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from tff_semifl.data import image_files
+
+_MAX_BATCH_SIZE = 64
+# Of photos as a camera takes them, which have as much each, one is a batch.
+_MAX_BATCH_BYTES = 2**24
+
+_Key = TypeVar('_Key')
+
+
+class ImageBatch(NamedTuple, Generic[_Key]):
+  """Some images of one size.
+
+  Attributes:
+    keys: What the caller calls them, in order.
+    images: uint8 [batch, height, width, channels].
+  """
+
+  keys: list[_Key]
+  images: np.ndarray
+
+
+def read_batches(
+  files: Iterable[tuple[_Key, pathlib.Path]],
+  num_channels: int,
+  *,
+  on_error: Callable[[str], None] | None = None,
+) -> Iterator[ImageBatch[_Key]]:
+  """Reads images in the sizes that they have.
+
+  Args:
+    files: The files, each with what to call it.
+    num_channels: 3 for colours, 1 for grey.
+    on_error: Called for a file that cannot be read, which is then left out,
+      with its name and the reason. By default that is an error.
+
+  Yields:
+    Batches, in the order of the files; a new one where the size changes.
+
+  Raises:
+    image_files.ImageFileError: If one cannot be read and `on_error` is None.
+  """
+  keys, images = [], []
+  for key, file in files:
+    try:
+      image = image_files.read_image_of_any_size(file, num_channels)
+    except image_files.ImageFileError as error:
+      message = f'{file} {error}'
+      if on_error is None:
+        raise image_files.ImageFileError(message) from error
+      on_error(message)
+      continue
+    if images and (
+      image.shape != images[0].shape
+      or len(images) == _MAX_BATCH_SIZE
+      or (len(images) + 1) * image.nbytes > _MAX_BATCH_BYTES
+    ):
+      yield ImageBatch(keys, np.stack(images))
+      keys, images = [], []
+    keys.append(key)
+    images.append(image)
+  if images:
+    yield ImageBatch(keys, np.stack(images))
+
+
+def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
+  """Reads all files, one at a time, to know beforehand whether they can be.
+
+  Args:
+    files: The files.
+    num_channels: As in `read_batches`.
+
+  Raises:
+    image_files.ImageFileError: If some cannot be read. The message names all.
+  """
+  problems = []
+  for file in files:
+    try:
+      image_files.read_image_of_any_size(file, num_channels)
+    except image_files.ImageFileError as error:
+      problems.append(f'{file} {error}')
+  if problems:
+    raise image_files.ImageFileError('; '.join(problems))

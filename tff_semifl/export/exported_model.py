@@ -1,0 +1,129 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Models that were exported, as whoever uses them has them."""
+
+import abc
+import os
+import pathlib
+import zipfile
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.export import resizing
+
+# Signatures of a SavedModel; the second takes nothing.
+SERVING = 'serving_default'
+CLASS_NAMES = 'class_names'
+# In a TFLite model: a name a line.
+LABELS_FILE = 'labels.txt'
+
+
+class ExportedModelError(Exception):
+  """There is no such model. The message, one line, says what there is."""
+
+
+class ExportedModel(abc.ABC):
+  """An image classifier in a file or a folder.
+
+  Attributes:
+    class_names: A name for each class.
+    num_channels: Of the images that it takes: 3 for colours, 1 for grey.
+  """
+
+  class_names: tuple[str, ...]
+  num_channels: int
+
+  @abc.abstractmethod
+  def predict(self, images: np.ndarray) -> np.ndarray:
+    """Returns the probability of each class.
+
+    Args:
+      images: uint8 [batch, height, width, num_channels], of any size.
+
+    Returns:
+      float32 [batch, num_classes].
+    """
+
+
+def load(path: pathlib.Path) -> ExportedModel:
+  """Loads a model.
+
+  Args:
+    path: The folder of a SavedModel, or a TFLite file.
+
+  Raises:
+    ExportedModelError: If it is none, or was not exported by this project.
+  """
+  if not path.exists():
+    raise ExportedModelError(f'{path} is missing')
+  return _TFLiteModel(path) if path.is_file() else _SavedModel(path)
+
+
+class _SavedModel(ExportedModel):
+  """A SavedModel, which makes images fit by itself."""
+
+  def __init__(self, path: pathlib.Path):
+    try:
+      # Kept, as its signatures have no more than weak references to it.
+      self._module = tf.saved_model.load(str(path))
+    # TensorFlow's errors are of many types, OSError among them.
+    except Exception as error:
+      raise ExportedModelError(
+        f'{path} has no SavedModel that can be loaded'
+        f' ({str(error).splitlines()[0]})'
+      ) from error
+    signatures = self._module.signatures
+    if not {SERVING, CLASS_NAMES} <= set(signatures):
+      raise ExportedModelError(
+        f'{path} is another SavedModel, or an old one, without the names of its'
+        ' classes; export it again'
+      )
+    self._serve = signatures[SERVING]
+    names = signatures[CLASS_NAMES]()[CLASS_NAMES].numpy()
+    self.class_names = tuple(name.decode() for name in names)
+    (specification,) = self._serve.structured_input_signature[1].values()
+    self.num_channels = specification.shape[-1]
+
+  def predict(self, images: np.ndarray) -> np.ndarray:
+    return self._serve(images=tf.constant(images))['probabilities'].numpy()
+
+
+class _TFLiteModel(ExportedModel):
+  """A TFLite model; images are made to fit here."""
+
+  def __init__(self, path: pathlib.Path):
+    # Before TFLite looks at it, whom half a file brings down with the process.
+    try:
+      with zipfile.ZipFile(path) as archive:
+        names = archive.read(LABELS_FILE).decode()
+    except (OSError, zipfile.BadZipFile, KeyError) as error:
+      raise ExportedModelError(
+        f'{path} is no TFLite model of this project, with the names of its'
+        ' classes at its end, or not all of it'
+      ) from error
+    try:
+      self._interpreter = tf.lite.Interpreter(
+        str(path), num_threads=os.cpu_count()
+      )
+      self._interpreter.allocate_tensors()
+    except (RuntimeError, ValueError) as error:
+      raise ExportedModelError(
+        f'{path} is no TFLite model ({str(error).splitlines()[0]})'
+      ) from error
+    self.class_names = tuple(names.split('\n'))
+    (self._input,) = self._interpreter.get_input_details()
+    (self._output,) = self._interpreter.get_output_details()
+    self.num_channels = int(self._input['shape'][-1])
+
+  def predict(self, images: np.ndarray) -> np.ndarray:
+    _, height, width, _ = self._input['shape']
+    fitted = resizing.fit_to_size(tf.constant(images), height, width)
+    outputs = []
+    for image in np.rint(fitted.numpy()).astype(np.uint8):
+      self._interpreter.set_tensor(self._input['index'], image[np.newaxis])
+      self._interpreter.invoke()
+      # A copy of what the next image will be written over.
+      outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
+    return np.array(outputs)

@@ -1,0 +1,46 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images of any size made those that a model takes."""
+
+import tensorflow as tf
+
+
+def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
+  """Scales images until they cover a size and cuts off what is beyond.
+
+  The same on both sides, bilinearly, with antialiasing where they get smaller:
+  what `image_files.OnOddSize.RESIZE` did to the images of training. Those that
+  have the size stay as they are.
+
+  Args:
+    images: uint8 [batch, any height, any width, channels].
+    height: The size.
+    width: Likewise.
+
+  Returns:
+    float32 [batch, height, width, channels] in 0..255.
+  """
+  found = tf.shape(images)[1:3]
+  wanted = tf.constant([height, width])
+
+  def scale_and_crop() -> tf.Tensor:
+    ratios = tf.cast(wanted, tf.float32) / tf.cast(found, tf.float32)
+    scale = tf.reduce_max(ratios)
+    covered = tf.cast(found, tf.float32) * scale
+    # What `tf.image.resize` calls too, which cannot crop at the same time.
+    return tf.raw_ops.ScaleAndTranslate(
+      images=images,
+      size=wanted,
+      scale=[scale, scale],
+      translation=(tf.cast(wanted, tf.float32) - covered) / 2,
+      kernel_type='triangle',
+      antialias=True,
+    )
+
+  fitted = tf.cond(
+    tf.reduce_all(found == wanted),
+    lambda: tf.cast(images, tf.float32),
+    scale_and_crop,
+  )
+  return tf.ensure_shape(fitted, [None, height, width, images.shape[-1]])

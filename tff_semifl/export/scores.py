@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""How right an exported model is, in all and class by class."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl.export import exported_model
+
+# A probability below it counts as it, as in Keras: TFLite's integers know no
+# smaller one than 1/256 but 0, of which the loss would be infinite.
+_MIN_PROBABILITY = 1e-7
+
+
+class Scores(NamedTuple):
+  """What a model made of labelled images.
+
+  Attributes:
+    confusion: int64 [classes, classes], the number of images of each class
+      (row) that were taken for each class (column).
+    loss: Mean cross-entropy over all images.
+  """
+
+  confusion: np.ndarray
+  loss: float
+
+  @property
+  def num_images(self) -> int:
+    """Number of images."""
+    return int(self.confusion.sum())
+
+  @property
+  def accuracy(self) -> float:
+    """Share of right predictions."""
+    return float(np.trace(self.confusion) / self.num_images)
+
+  @property
+  def class_sizes(self) -> np.ndarray:
+    """Number of images of each class, int64 [classes]."""
+    return self.confusion.sum(axis=1)
+
+  @property
+  def class_accuracies(self) -> list[float | None]:
+    """Share of right predictions of each class, None for one without images."""
+    return [
+      float(right / size) if size else None
+      for right, size in zip(
+        np.diag(self.confusion), self.class_sizes, strict=True
+      )
+    ]
+
+
+def score(
+  model: exported_model.ExportedModel,
+  batches: Iterable[tuple[np.ndarray, np.ndarray]],
+) -> Scores:
+  """Compares what a model says of images with what they are.
+
+  Args:
+    model: The model.
+    batches: Images, uint8 [batch, height, width, channels], and their labels,
+      int [batch], in 0..classes-1. At least one image in all.
+  """
+  num_classes = len(model.class_names)
+  confusion = np.zeros([num_classes, num_classes], np.int64)
+  loss = 0.0
+  for images, labels in batches:
+    probabilities = model.predict(images)
+    np.add.at(confusion, (labels, probabilities.argmax(axis=1)), 1)
+    of_truth = probabilities[np.arange(len(labels)), labels].astype(np.float64)
+    loss -= np.log(np.maximum(of_truth, _MIN_PROBABILITY)).sum()
+  return Scores(confusion, float(loss / confusion.sum()))

@@ -1,0 +1,126 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A trained model as TFLite models, for phones.
+
+They take one image at a time, uint8 [1, height, width, channels] of the model's
+size, and return the probabilities of its classes, float32 [1, classes]. All
+operations are TFLite's own. The names of the classes are packed into the file,
+as TFLite metadata has it: `unzip model.tflite` gives `labels.txt`.
+"""
+
+from collections.abc import Iterator, Sequence
+import enum
+import io
+import zipfile
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.export import exported_model
+
+
+class Precision(enum.Enum):
+  """What the weights are, and what is computed with them.
+
+  Attributes:
+    FLOAT32: Both as in training.
+    FLOAT16: Weights of half the size, computed with in float32, or in float16
+      where a phone does so.
+    INT8: Weights and what is computed, in integers alone.
+  """
+
+  FLOAT32 = 'float32'
+  FLOAT16 = 'float16'
+  INT8 = 'int8'
+
+
+def check_is_for_integers(model: tf.keras.Model) -> None:
+  """Checks that eight bits are enough for all that a model computes.
+
+  Raises:
+    ValueError: If they are not.
+  """
+  # It divides by the deviation within an image, of which they leave so little
+  # that the answers are others.
+  if any(
+    isinstance(layer, tf.keras.layers.GroupNormalization)
+    for layer in model.layers
+  ):
+    raise ValueError(
+      'group normalisation needs more than the 8 bits of int8; float16 will do'
+    )
+
+
+def convert(
+  model: tf.keras.Model,
+  class_names: Sequence[str],
+  precision: Precision,
+  calibration_images: np.ndarray | None = None,
+) -> bytes:
+  """Converts a trained model.
+
+  Args:
+    model: The model, from float32 [batch, height, width, channels] in 0..255 to
+      logits.
+    class_names: A name for each class.
+    precision: How exactly to compute.
+    calibration_images: For integers, images that show which values there are to
+      be represented: uint8 [num_images, height, width, channels], at least one.
+      Without use otherwise.
+
+  Returns:
+    The content of the file.
+
+  Raises:
+    ValueError: If the model cannot be computed with those integers.
+  """
+  is_int8 = precision is Precision.INT8
+  if is_int8:
+    check_is_for_integers(model)
+
+  @tf.function(
+    input_signature=[
+      tf.TensorSpec(
+        [1, *model.input_shape[1:]],
+        # The converter makes uint8 of it, without a step in between.
+        tf.float32 if is_int8 else tf.uint8,
+        'images',
+      )
+    ]
+  )
+  def serve(images: tf.Tensor) -> dict[str, tf.Tensor]:
+    logits = model(tf.cast(images, tf.float32), training=False)
+    return {'probabilities': tf.nn.softmax(logits)}
+
+  converter = tf.lite.TFLiteConverter.from_concrete_functions(
+    [serve.get_concrete_function()], model
+  )
+  if precision is not Precision.FLOAT32:
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+  if precision is Precision.FLOAT16:
+    converter.target_spec.supported_types = [tf.float16]
+  if is_int8:
+    converter.representative_dataset = lambda: _calibration(calibration_images)
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = tf.uint8
+  return _pack(converter.convert(), class_names)
+
+
+def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
+  """Yields images as the model takes them, from black to white."""
+  images = images.astype(np.float32)
+  # A step of the input's integers is then one grey level, neither more nor
+  # less, whatever these images are of: 0..255 are the pixels themselves.
+  images[0, 0, 0] = 0
+  images[0, -1, -1] = 255
+  for image in images:
+    yield [image[np.newaxis]]
+
+
+def _pack(content: bytes, class_names: Sequence[str]) -> bytes:
+  """Returns a model with the names of its classes behind it, as a ZIP file."""
+  file = io.BytesIO(content)
+  with zipfile.ZipFile(file, 'a') as archive:
+    archive.writestr(exported_model.LABELS_FILE, '\n'.join(class_names))
+  return file.getvalue()

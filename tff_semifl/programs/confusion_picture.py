@@ -1,0 +1,70 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A picture of which classes a model takes for which."""
+
+from collections.abc import Sequence
+
+from matplotlib import colors
+from matplotlib import figure
+from matplotlib import ticker
+import numpy as np
+
+# With more classes, numbers would be too small to be read.
+_MAX_CLASSES_WITH_NUMBERS = 30
+
+
+def create_figure(
+  confusion: np.ndarray, class_names: Sequence[str], title: str
+) -> figure.Figure:
+  """Creates the picture: a row for each class, a column for each answer.
+
+  White is never, and the darker the larger the share of the row's images:
+  lightness alone says it, and a class with few images is seen as well as one
+  with many. It goes by the square root, as most mistakes are rare. For up to 30
+  classes the numbers of images are written in, but for 0.
+
+  Args:
+    confusion: int [num_classes, num_classes], images of each class (row) that
+      were taken for each class (column).
+    class_names: A name for each class.
+    title: What is to be seen.
+  """
+  num_classes = len(class_names)
+  sizes = confusion.sum(axis=1, keepdims=True)
+  shares = confusion / np.maximum(sizes, 1)
+  # Inches: enough for a line of text for each class.
+  side = float(np.clip(2.5 + 0.38 * num_classes, 5, 16))
+  font_size = float(np.clip(40 * side / num_classes, 5.5, 9))
+  picture = figure.Figure((side, 0.88 * side), layout='constrained')
+  axes = picture.add_subplot()
+  mesh = axes.imshow(
+    shares,
+    cmap='Blues',
+    norm=colors.PowerNorm(0.5, vmin=0, vmax=1),
+    interpolation='nearest',
+  )
+  axes.set_title(title)
+  axes.set_xlabel('taken for')
+  axes.set_ylabel('class')
+  ticks = range(num_classes)
+  axes.set_xticks(ticks, class_names, fontsize=font_size, rotation=90)
+  axes.set_yticks(ticks, class_names, fontsize=font_size)
+  if num_classes <= _MAX_CLASSES_WITH_NUMBERS:
+    for row, column in np.argwhere(confusion):
+      axes.text(
+        column,
+        row,
+        str(confusion[row, column]),
+        color='white' if shares[row, column] > 0.3 else 'black',
+        fontsize=font_size,
+        horizontalalignment='center',
+        verticalalignment='center',
+      )
+  picture.colorbar(
+    mesh,
+    label="share of the class's images",
+    format=ticker.PercentFormatter(1),
+    fraction=0.04,
+  )
+  return picture
