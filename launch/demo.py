@@ -12,38 +12,30 @@ of `launch.train_semifl` but for --experiment_name.
 """
 
 from collections.abc import Sequence
-import csv
 import statistics
 from typing import NamedTuple
 
 from absl import flags
 
-from launch import data_flags
 from launch import experiment as experiment_lib
+from launch import markdown
 from launch import program
 from launch import run_flags
 from launch import runtimes
+from launch import seed_flags
 from launch import settings as settings_lib
 from launch import systems
 from launch import training_flags
 from tff_semifl.programs import outputs
-
-_SEEDS = flags.DEFINE_list(
-  'seeds', None, 'Seeds to train with, with commas. By default that of --seed.'
-)
-
+from tff_semifl.programs import results
 
 systems.SEMIFL.adopt_flags()
+flags.adopt_module_key_flags(seed_flags)
 
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  with program.blame(_SEEDS, ValueError):
-    seeds = [int(seed) for seed in _SEEDS.value or [data_flags.SEED.value]]
-    if len(set(seeds)) < len(seeds):
-      raise ValueError('each seed is trained with once')
-    if not all(0 <= seed < 2**31 for seed in seeds):
-      raise ValueError('seeds are from 0 to 2147483647')
+  seeds = seed_flags.resolve()
   with program.blame(training_flags.CLIENTS_PER_ROUND, ValueError):
     if training_flags.CLIENTS_PER_ROUND.value == 0:
       raise ValueError('there must be clients to compare with none')
@@ -92,35 +84,40 @@ def _run(
 ) -> _Result:
   final = experiment_lib.run(experiment, folder)
   # All rounds, those before an interruption too.
-  with folder.metrics_path.open() as file:
-    seconds = sum(float(row['seconds']) for row in csv.DictReader(file))
-  return _Result(final.accuracy, seconds / 60)
+  minutes = results.read_results(folder.metrics_path).minutes
+  return _Result(final.accuracy, minutes)
 
 
 def _table(rows: Sequence[tuple[int, _Result, _Result]]) -> str:
   """Returns accuracies and minutes as a Markdown table."""
-  lines = [
-    '| seed | labels alone | SemiFL | difference | minutes |',
-    '| --- | --- | --- | --- | --- |',
-  ]
-  for seed, alone, semifl in rows:
-    lines.append(
-      f'| {seed} | {alone.accuracy:.1%} | {semifl.accuracy:.1%} |'
-      f' {100 * (semifl.accuracy - alone.accuracy):+.1f} points |'
-      f' {alone.minutes:.1f} + {semifl.minutes:.1f} |'
+  table_rows = [
+    (
+      str(seed),
+      f'{alone.accuracy:.1%}',
+      f'{semifl.accuracy:.1%}',
+      f'{100 * (semifl.accuracy - alone.accuracy):+.1f} points',
+      f'{alone.minutes:.1f} + {semifl.minutes:.1f}',
     )
+    for seed, alone, semifl in rows
+  ]
   if len(rows) > 1:
     alone, semifl = (
       [result.accuracy for result in column]
       for column in list(zip(*rows, strict=True))[1:]
     )
     differences = [b - a for a, b in zip(alone, semifl, strict=True)]
-    lines.append(
-      f'| mean (standard deviation) | {_mean_and_deviation(alone)} |'
-      f' {_mean_and_deviation(semifl)} |'
-      f' {100 * statistics.mean(differences):+.1f} points | |'
+    table_rows.append(
+      (
+        'mean (standard deviation)',
+        _mean_and_deviation(alone),
+        _mean_and_deviation(semifl),
+        f'{100 * statistics.mean(differences):+.1f} points',
+        '',
+      )
     )
-  return '\n'.join(lines)
+  return markdown.table(
+    ('seed', 'labels alone', 'SemiFL', 'difference', 'minutes'), table_rows
+  )
 
 
 def _mean_and_deviation(values: Sequence[float]) -> str:

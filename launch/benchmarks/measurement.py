@@ -11,6 +11,8 @@ import time
 
 import tensorflow_federated as tff
 
+from launch import markdown
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Measurement:
@@ -46,7 +48,7 @@ class Measurement:
     heading = ['', f'median ({self.unit})', 'least', 'most']
     if self.compared_with is not None:
       heading.append(f'by {self.compared_with}')
-    lines = [_row(heading), _row(['---'] * len(heading))]
+    rows = []
     for alternative, values in self.values.items():
       row = [
         alternative,
@@ -54,8 +56,8 @@ class Measurement:
       ]
       if self.compared_with is not None:
         row.append(f'{statistics.median(self.ratios(alternative)):.2f}')
-      lines.append(_row(row))
-    return '\n'.join(lines)
+      rows.append(row)
+    return markdown.table(heading, rows)
 
 
 def in_context(
@@ -96,10 +98,6 @@ def time_in_turns(
       call()
       seconds[name].append(clock() - start)
   return seconds
-
-
-def _row(cells: list[str]) -> str:
-  return f'| {" | ".join(cells)} |'.replace('|  |', '| |')
 
 
 def _show(number: float) -> str:

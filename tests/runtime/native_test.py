@@ -19,6 +19,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import native
+from tff_semifl.runtime import tied_process
 from tff_semifl.runtime import worker as worker_lib
 
 # Does not close the worker.
@@ -106,7 +107,7 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_start_that_fails_is_an_error(self):
     with mock.patch.object(
-      worker_lib, '_LAUNCHER', 'import sys; sys.exit("no luck")'
+      tied_process, '_LAUNCHER', 'import sys; sys.exit("no luck")'
     ):
       with self.assertRaisesRegex(
         errors.WorkerError, '(?s)did not start.*status 1.*worker.log.*no luck'

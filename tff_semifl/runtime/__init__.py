@@ -14,6 +14,7 @@ from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.native import NativeContext
 from tff_semifl.runtime.remote import RemoteContext
 from tff_semifl.runtime.server import Server
+from tff_semifl.runtime.tied_process import tied_command
 from tff_semifl.runtime.tls import Tls
 from tff_semifl.runtime.tls import read_authority
 from tff_semifl.runtime.tls import read_certificate
@@ -32,4 +33,5 @@ __all__ = (
   'read_authority',
   'read_certificate',
   'simulation_context',
+  'tied_command',
 )

@@ -18,7 +18,6 @@ import pathlib
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -26,17 +25,7 @@ import grpc
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
-
-# Runs before the worker, in its process: asks the kernel for SIGKILL (9) when
-# the parent ends (PR_SET_PDEATHSIG, 1), leaves if that was already so, and
-# takes back an ignored SIGINT, as a background job of a shell inherits it.
-_LAUNCHER = """
-import ctypes, os, signal, sys
-ctypes.CDLL(None).prctl(1, 9)
-if os.getppid() != int(sys.argv[1]): sys.exit(1)
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv(sys.argv[2], sys.argv[2:])
-"""
+from tff_semifl.runtime import tied_process
 
 _START_SECONDS = 60
 _STOP_SECONDS = 5
@@ -89,13 +78,14 @@ class Worker:
     )
     with open(self.log_file, 'ab') as log:
       self._process = subprocess.Popen(
-        [
-          *(sys.executable, '-I', '-S', '-c', _LAUNCHER, str(os.getpid())),
-          binary,
-          f'--port={port}',
-          '--max_concurrent_computation_calls='
-          f'{max_concurrent_computation_calls}',
-        ],
+        tied_process.tied_command(
+          [
+            binary,
+            f'--port={port}',
+            '--max_concurrent_computation_calls='
+            f'{max_concurrent_computation_calls}',
+          ]
+        ),
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,

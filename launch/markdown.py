@@ -1,0 +1,23 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tables as Markdown has them."""
+
+from collections.abc import Iterable, Sequence
+
+
+def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+  """Returns a table, without a line break at its end.
+
+  Args:
+    heading: The names of the columns.
+    rows: For each row a cell for each column.
+  """
+  lines = [_row(heading), _row(['---'] * len(heading))]
+  lines.extend(_row(row) for row in rows)
+  return '\n'.join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+  # An empty cell is one space wide.
+  return '|' + ''.join(f' {cell} |' if cell else ' |' for cell in cells)

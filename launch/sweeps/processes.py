@@ -1,0 +1,144 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs programs in processes of their own, some at a time.
+
+None outlives this process: an interrupt is passed on to them, and the kernel
+kills them when this process is killed.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+import contextlib
+import dataclasses
+import pathlib
+import shlex
+import subprocess
+import time
+from typing import Protocol
+
+from tff_semifl import runtime
+
+_POLL_SECONDS = 0.2
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Job:
+  """A program to be run.
+
+  Attributes:
+    name: What to call it.
+    command: The path of the program, and its arguments.
+    log_path: Where its output goes, after what is there.
+  """
+
+  name: str
+  command: tuple[str, ...]
+  log_path: pathlib.Path
+
+
+class Watcher(Protocol):
+  """What is told how jobs go, in the thread that runs them."""
+
+  def start(self, job: Job) -> None:
+    """Takes a job that was started."""
+
+  def poll(self, jobs: Collection[Job]) -> None:
+    """Takes the jobs under way, several times a second."""
+
+  def end(self, job: Job, exit_code: int) -> None:
+    """Takes a job that ended by itself.
+
+    Args:
+      job: The job.
+      exit_code: Of its process; minus the number of the signal that killed it,
+        if one did.
+    """
+
+  def interrupt(self, jobs: Collection[Job]) -> None:
+    """Takes the jobs under way, which were told to end."""
+
+
+def run(
+  jobs: Sequence[Job],
+  *,
+  num_parallel: int,
+  stop_on_failure: bool,
+  watcher: Watcher,
+) -> list[Job]:
+  """Runs jobs, in their order.
+
+  Any exception, be it an interrupt or one of the watcher, is passed on when
+  the jobs under way have ended, which are sent SIGTERM.
+
+  Args:
+    jobs: What to run.
+    num_parallel: How many run at a time.
+    stop_on_failure: Whether no job is started any more when one has failed;
+      those under way go on to their end.
+    watcher: What is told how it goes.
+
+  Returns:
+    The jobs that failed, in the order of their ends.
+
+  Raises:
+    OSError: If a log cannot be written.
+  """
+  waiting = list(reversed(jobs))
+  failed = []
+  running: dict[Job, subprocess.Popen] = {}
+  with _ending(running, watcher):
+    while True:
+      while (
+        waiting
+        and len(running) < num_parallel
+        and not (failed and stop_on_failure)
+      ):
+        job = waiting.pop()
+        running[job] = _start(job)
+        watcher.start(job)
+      if not running:
+        return failed
+      time.sleep(_POLL_SECONDS)
+      watcher.poll(running.keys())
+      for job, process in list(running.items()):
+        exit_code = process.poll()
+        if exit_code is not None:
+          del running[job]
+          if exit_code != 0:
+            failed.append(job)
+          watcher.end(job, exit_code)
+
+
+def _start(job: Job) -> subprocess.Popen:
+  with job.log_path.open('ab') as log:
+    # Which output is of which start.
+    log.write(f'$ {shlex.join(job.command)}\n'.encode())
+    log.flush()
+    return subprocess.Popen(
+      # Tied to this thread, which stays until all have ended.
+      runtime.tied_command(job.command),
+      stdin=subprocess.DEVNULL,
+      stdout=log,
+      stderr=log,
+      # A Ctrl-C of the terminal does not reach it: it would be the first of
+      # two, with the one that is passed on, and the second ends it at once.
+      start_new_session=True,
+    )
+
+
+@contextlib.contextmanager
+def _ending(
+  running: dict[Job, subprocess.Popen], watcher: Watcher
+) -> Iterator[None]:
+  """Ends what is running after an exception in the `with` block."""
+  try:
+    yield
+  except BaseException:
+    for process in running.values():
+      process.terminate()
+    if running:
+      watcher.interrupt(running.keys())
+    # `wait` would swallow a second interrupt for a moment.
+    while any(process.poll() is None for process in running.values()):
+      time.sleep(_POLL_SECONDS)
+    raise

@@ -1,0 +1,153 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a sweep has reached, as a table with a row for each flagfile."""
+
+from collections.abc import Sequence
+import csv
+import io
+import pathlib
+import statistics
+from typing import NamedTuple
+
+from launch import markdown
+from launch.sweeps import flagfiles as flagfiles_lib
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import results as results_lib
+
+_CAPTION = """\
+Test accuracy after the last round, and the best of all rounds: mean of complete
+runs (population standard deviation, ddof=0). The paper's is the best (D16).
+Minutes are those of a run's rounds, on average."""
+
+
+class Row(NamedTuple):
+  """A flagfile with all its seeds.
+
+  Attributes:
+    flagfile: The flagfile.
+    num_seeds: With how many seeds it is to be trained.
+    complete: The results of the runs that are complete.
+  """
+
+  flagfile: flagfiles_lib.Flagfile
+  num_seeds: int
+  complete: Sequence[results_lib.Results]
+
+
+def to_markdown(rows: Sequence[Row]) -> str:
+  """Returns the table with a line on what its numbers are.
+
+  Args:
+    rows: The rows.
+  """
+  return '\n\n'.join(
+    [
+      markdown.table(
+        (
+          'experiment',
+          'seeds',
+          'last accuracy',
+          'best accuracy',
+          'paper',
+          'minutes',
+        ),
+        [_markdown_row(row) for row in rows],
+      ),
+      _CAPTION,
+    ]
+  )
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+  """Returns the table as CSV: fractions of one, minutes, counts.
+
+  Args:
+    rows: The rows.
+  """
+  text = io.StringIO()
+  cells = [_csv_row(row) for row in rows]
+  writer = csv.DictWriter(text, cells[0].keys(), lineterminator='\n')
+  writer.writeheader()
+  writer.writerows(cells)
+  return text.getvalue()
+
+
+def write(rows: Sequence[Row], path: pathlib.Path) -> None:
+  """Writes the table, in place of what is there.
+
+  Args:
+    rows: The rows.
+    path: Where to; the end of the name says whether as .csv or as .md.
+
+  Raises:
+    durable_files.OutputError: If it cannot be written.
+  """
+  if path.suffix == '.csv':
+    text = to_csv(rows)
+  else:
+    text = f'{to_markdown(rows)}\n'
+  with durable_files.naming(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with durable_files.replacing(path) as file:
+      file.write(text.encode())
+
+
+def _markdown_row(row: Row) -> tuple[str, ...]:
+  seeds = str(row.num_seeds)
+  if len(row.complete) < row.num_seeds:
+    seeds = f'{len(row.complete)} of {seeds}'
+  paper = row.flagfile.paper
+  return (
+    row.flagfile.name,
+    seeds,
+    _show(*_mean_and_deviation([run.accuracy for run in row.complete])),
+    _show(*_mean_and_deviation([run.best_accuracy for run in row.complete])),
+    paper.text if paper else '',
+    f'{_mean_minutes(row):.1f}' if row.complete else '',
+  )
+
+
+def _csv_row(row: Row) -> dict[str, object]:
+  accuracy = _mean_and_deviation([run.accuracy for run in row.complete])
+  best = _mean_and_deviation([run.best_accuracy for run in row.complete])
+  paper = row.flagfile.paper
+  return {
+    'name': row.flagfile.name,
+    'program': row.flagfile.program,
+    'flagfile': row.flagfile.path,
+    'seeds': row.num_seeds,
+    'complete': len(row.complete),
+    'accuracy_mean': accuracy[0],
+    'accuracy_deviation': accuracy[1],
+    'best_accuracy_mean': best[0],
+    'best_accuracy_deviation': best[1],
+    'paper_accuracy_mean': paper.mean if paper else None,
+    'paper_accuracy_deviation': paper.deviation if paper else None,
+    'minutes_mean': _mean_minutes(row),
+  }
+
+
+def _mean_minutes(row: Row) -> float | None:
+  if not row.complete:
+    return None
+  return statistics.fmean(run.minutes for run in row.complete)
+
+
+def _mean_and_deviation(
+  values: Sequence[float],
+) -> tuple[float | None, float | None]:
+  """Returns both, None where there are too few to say."""
+  if not values:
+    return None, None
+  # As the authors' code, numpy.std, has it.
+  deviation = statistics.pstdev(values) if len(values) > 1 else None
+  return statistics.fmean(values), deviation
+
+
+def _show(mean: float | None, deviation: float | None) -> str:
+  if mean is None:
+    return ''
+  if deviation is None:
+    return f'{mean:.1%}'
+  return f'{mean:.1%} ({100 * deviation:.1f})'

@@ -1,0 +1,141 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that a sweep finds mistakes before it trains anything."""
+
+import json
+import pathlib
+
+from absl import flags
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+
+from launch import program
+from launch import sweep
+
+_FLAGS = '--task=digits\n--num_clients=10\n--total_rounds=3\n'
+
+
+class SweepInputTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.output_dir = self.folder / 'results'
+    self._write('good.flags', _FLAGS)
+
+  def _write(self, name, text):
+    (self.folder / name).write_text(text)
+
+  def _sweep(self, *arguments, flagfiles='good.flags'):
+    paths = [str(self.folder / name) for name in flagfiles.split(',') if name]
+    with flagsaver.flagsaver():
+      flags.FLAGS(
+        [
+          'sweep',
+          '--program=train_semifl',
+          f'--flagfiles={",".join(paths)}',
+          f'--output_dir={self.output_dir}',
+          *arguments,
+        ]
+      )
+      sweep.main()
+
+  def _assert_refused(self, message, *arguments, **options):
+    with self.assertRaisesRegex(program.FlagError, message):
+      self._sweep(*arguments, **options)
+    # Nothing was begun.
+    self.assertEmpty(list(self.output_dir.glob('*')))
+
+  @parameterized.named_parameters(
+    ('no_seed', ['--seeds='], '--seeds=: name at least one'),
+    ('same_seed', ['--seeds=1,1'], '--seeds=1,1: each seed .* once'),
+    ('word_as_seed', ['--seeds=a'], '--seeds=a: .*whole numbers'),
+    ('name', ['--experiment_name=a'], '--experiment_name: a sweep has none'),
+    ('dry_run', ['--dry_run'], '--dry_run: a sweep has none; leave it out'),
+    (
+      'no_use',
+      ['--classes_per_client=2'],
+      '--flagfiles=.*good.flags: flag --classes_per_client=2: .*leave it out',
+    ),
+    (
+      'no_use_for_the_runtime',
+      ['--workers=localhost:1'],
+      'good.flags: flag --workers=.*: is for --runtime=remote',
+    ),
+    (
+      'flag_of_another_program',
+      ['--mix_loss_weight=0', '--program=train_batch_label_semifl'],
+      'good.flags: launch.train_batch_label_semifl has no use for'
+      ' --mix_loss_weight',
+    ),
+    (
+      'table_nowhere',
+      ['--table_files=/proc/no/table.md'],
+      '--table_files=.*cannot write /proc/no/table.md',
+    ),
+  )
+  def test_bad_flags(self, arguments, message):
+    self._assert_refused(message, *arguments)
+
+  @parameterized.named_parameters(
+    ('unknown', '--totalrounds=3', "Unknown command line flag 'totalrounds'"),
+    ('out_of_range', '--total_rounds=0', 'total_rounds'),
+    ('no_number', '--num_clients=ten', 'num_clients'),
+    ('no_flag', 'total_rounds=3', "unexpected argument 'total_rounds=3'"),
+    ('no_file', '--flagfile=/nowhere', '/nowhere'),
+    ('seed', '--seed=1', '--seed is not for a flagfile of a sweep; leave'),
+    ('name', '--experiment_name=a', '--experiment_name is not for a flagfile'),
+    ('dry_run', '--dry_run', '--dry_run is not for a flagfile'),
+    ('of_the_sweep', '--parallel=2', 'train_semifl has no use for --parallel'),
+    ('seeds', '--seeds=2', 'train_semifl has no use for --seeds'),
+    ('no_use', '--partition=iid\n--dirichlet_concentration=1', 'leave it out'),
+  )
+  def test_bad_line_in_the_last_flagfile(self, line, message):
+    self._write('bad.flags', f'{_FLAGS}{line}\n')
+    self._assert_refused(
+      f'^flag --flagfiles=.*bad.flags: .*{message}',
+      '--seeds=0,1',
+      flagfiles='good.flags,bad.flags',
+    )
+
+  def test_bad_line_in_an_included_flagfile(self):
+    self._write('included', '--seed=1\n')
+    self._write('bad.flags', f'{_FLAGS}--flagfile={self.folder}/included\n')
+    self._assert_refused('--seed is not for', flagfiles='bad.flags')
+
+  def test_bad_flagfiles(self):
+    self._assert_refused('--flagfiles=: name at least one', flagfiles='')
+    self._assert_refused('cannot read .*none.flags', flagfiles='none.flags')
+    self._assert_refused('both be', flagfiles='good.flags,good.flags')
+
+  @parameterized.parameters('--table_files=a.txt', '--table_files=')
+  def test_table_of_no_known_kind(self, flag):
+    with self.assertRaisesRegex(
+      flags.IllegalFlagValueError, 'must each end in .md or .csv'
+    ):
+      self._sweep(flag)
+
+  def test_folder_that_cannot_be_made(self):
+    with self.assertRaisesRegex(
+      program.FlagError, '^flag --output_dir=/proc/no: '
+    ):
+      self._sweep('--output_dir=/proc/no')
+
+  def _make_experiment(self, name, **hparams):
+    folder = self.output_dir / name
+    folder.mkdir(parents=True)
+    (folder / 'hparams.json').write_text(json.dumps({'flags': hparams}))
+    return folder
+
+  def test_folder_of_another_experiment(self):
+    self._make_experiment('semifl_good_seed1', task='cifar10')
+    with self.assertRaisesRegex(
+      program.FlagError, 'good.flags: .*semifl_good_seed1 holds another exp'
+    ):
+      self._sweep('--seeds=0,1')
+    self.assertLen(list(self.output_dir.iterdir()), 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,267 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of running programs side by side, and of how they end."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from launch.sweeps import processes
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+# Goes on for a minute, and ends in order, which takes it a moment.
+_LONG = """
+import os, signal, sys, time
+def end(*_):
+  print('asked', flush=True)
+  time.sleep({seconds})
+  print('in order', flush=True)
+  sys.exit(143)
+signal.signal(signal.SIGTERM, end)
+print('ready', os.getpid(), flush=True)
+time.sleep(60)
+"""
+_PROGRAM = """
+import pathlib, sys
+from launch import program
+from launch.sweeps import processes
+
+class Watcher:
+  start = poll = lambda *_: None
+  def end(self, *_):
+    raise AssertionError('none ends by itself')
+  def interrupt(self, jobs):
+    print('ending', *sorted(job.name for job in jobs), flush=True)
+
+def main():
+  jobs = [
+    processes.Job(
+      name=name,
+      command=(sys.executable, '-c', {code!r}),
+      log_path=pathlib.Path({folder!r}, name),
+    )
+    for name in 'abc'
+  ]
+  processes.run(
+    jobs, num_parallel=2, stop_on_failure=True, watcher=Watcher()
+  )
+
+program.run(main)
+"""
+
+
+class _Watcher:
+  """Notes what it is told."""
+
+  def __init__(self):
+    self.told = []
+    self.most = 0
+
+  def start(self, job):
+    self.told.append(('start', job.name))
+
+  def poll(self, jobs):
+    self.most = max(self.most, len(jobs))
+
+  def end(self, job, exit_code):
+    self.told.append(('end', job.name, exit_code))
+
+  def interrupt(self, jobs):
+    self.told.append(('interrupt', *(job.name for job in jobs)))
+
+
+def _exists(pid):
+  try:
+    os.kill(pid, 0)
+  except ProcessLookupError:
+    return False
+  return True
+
+
+def _wait_until(condition, seconds=60):
+  deadline = time.monotonic() + seconds
+  while not condition():
+    if time.monotonic() > deadline:
+      raise AssertionError(f'Did not come true in {seconds} seconds.')
+    time.sleep(0.02)
+
+
+class ProcessesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.watcher = _Watcher()
+
+  def _job(self, name, code):
+    return processes.Job(
+      name=name,
+      command=(sys.executable, '-c', code),
+      log_path=self.folder / name,
+    )
+
+  def _run(self, jobs, num_parallel=1, stop_on_failure=True):
+    failed = processes.run(
+      jobs,
+      num_parallel=num_parallel,
+      stop_on_failure=stop_on_failure,
+      watcher=self.watcher,
+    )
+    return [job.name for job in failed]
+
+  def _log(self, name):
+    path = self.folder / name
+    return path.read_text() if path.exists() else ''
+
+  def _pid(self, name):
+    """Returns the process of a long job, None before it is on."""
+    found = re.search(r'^ready (\d+)$', self._log(name), re.M)
+    return found and int(found[1])
+
+  def test_one_after_the_other(self):
+    jobs = [self._job(name, f'print({name!r})') for name in 'abc']
+    self.assertEmpty(self._run(jobs))
+    self.assertEqual(
+      self.watcher.told,
+      [step for n in 'abc' for step in (('start', n), ('end', n, 0))],
+    )
+    self.assertEqual(self.watcher.most, 1)
+
+  def test_log_has_command_and_output_of_each_start(self):
+    code = 'import os; os.write(1, b"out "); os.write(2, b"err\\n")'
+    job = self._job('job', code)
+    self._run([job])
+    self._run([job])
+    once = f"$ {sys.executable} -c '{code}'\nout err\n"
+    self.assertEqual(self._log('job'), 2 * once)
+
+  def test_some_at_a_time(self):
+    # Each ends when another is there too, and not without.
+    code = f"""
+import os, pathlib, sys, time
+folder = pathlib.Path({str(self.folder)!r})
+me = str(os.getpid())
+(folder / f'here_{{me}}').touch()
+while len(list(folder.glob('here_*'))) < 2: time.sleep(0.01)
+"""
+    jobs = [self._job(name, code) for name in 'abcd']
+    self.assertEmpty(self._run(jobs, num_parallel=2))
+    self.assertEqual(self.watcher.most, 2)
+    self.assertLen(self.watcher.told, 8)
+
+  @parameterized.named_parameters(
+    ('stop', True, ['start', 'end', 'start', 'end']),
+    ('go_on', False, ['start', 'end'] * 4),
+  )
+  def test_failure(self, stop, told):
+    jobs = [
+      self._job('good', ''),
+      self._job('bad', 'raise SystemExit(3)'),
+      self._job('killed', 'import os; os.kill(os.getpid(), 9)'),
+      self._job('better', ''),
+    ]
+    failed = self._run(jobs, stop_on_failure=stop)
+    self.assertEqual(failed, ['bad'] if stop else ['bad', 'killed'])
+    self.assertEqual([step[0] for step in self.watcher.told], told)
+    self.assertIn(('end', 'bad', 3), self.watcher.told)
+    self.assertEqual(('end', 'killed', -9) in self.watcher.told, not stop)
+
+  def test_after_a_failure_others_go_on_to_their_end(self):
+    wait = f"""
+import pathlib, time
+while 'Traceback' not in pathlib.Path({str(self.folder / 'bad')!r}).read_text():
+  time.sleep(0.01)
+time.sleep(1)
+"""
+    jobs = [
+      self._job('bad', 'raise ValueError'),
+      self._job('long', wait),
+      self._job('never', ''),
+    ]
+    self.assertEqual(self._run(jobs, num_parallel=2), ['bad'])
+    self.assertEqual(
+      self.watcher.told[2:], [('end', 'bad', 1), ('end', 'long', 0)]
+    )
+
+  def test_an_error_meanwhile_ends_all_in_order(self):
+    def poll(jobs):
+      if all(self._pid(job.name) for job in jobs):
+        raise ValueError('a mistake')
+
+    self.watcher.poll = poll
+    jobs = [self._job(name, _LONG.format(seconds=0.1)) for name in 'ab']
+    with self.assertRaisesRegex(ValueError, 'a mistake'):
+      self._run(jobs, num_parallel=2)
+    self.assertEqual(self.watcher.told[-1], ('interrupt', 'a', 'b'))
+    for name in 'ab':
+      self.assertEndsWith(self._log(name), 'asked\nin order\n')
+
+  def test_log_that_cannot_be_written(self):
+    job = processes.Job(
+      name='job',
+      command=(sys.executable, '-c', ''),
+      log_path=self.folder / 'no' / 'log',
+    )
+    with self.assertRaises(FileNotFoundError):
+      self._run([job])
+
+  def _start(self, seconds):
+    """Starts a program that runs two of three jobs; waits until they are on."""
+    process = subprocess.Popen(
+      [
+        sys.executable,
+        '-c',
+        _PROGRAM.format(
+          code=_LONG.format(seconds=seconds), folder=str(self.folder)
+        ),
+      ],
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+      # Tests may run in a background job, which ignores the signal.
+      preexec_fn=lambda: signal.signal(
+        signal.SIGINT, signal.default_int_handler
+      ),
+    )
+    self.addCleanup(process.kill)
+    _wait_until(lambda: all(self._pid(name) for name in 'ab'))
+    pids = [self._pid(name) for name in 'ab']
+    self.assertTrue(all(map(_exists, pids)))
+    return process, pids
+
+  def test_sigterm_is_passed_on(self):
+    process, pids = self._start(seconds=1)
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=30)
+    self.assertEqual(process.returncode, 143, errors)
+    self.assertEqual(output, 'ending a b\n')
+    self.assertIn('the same command goes on', errors)
+    self.assertFalse(any(map(_exists, pids)))
+    for name in 'ab':
+      self.assertEndsWith(self._log(name), 'asked\nin order\n')
+    self.assertEmpty(self._log('c'))
+
+  def test_second_interrupt_kills(self):
+    process, pids = self._start(seconds=60)
+    process.send_signal(signal.SIGINT)
+    _wait_until(lambda: all('\nasked\n' in self._log(name) for name in 'ab'))
+    self.assertIsNone(process.poll())
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    self.assertEqual(process.returncode, 130, errors)
+    _wait_until(lambda: not any(map(_exists, pids)))
+    for name in 'ab':
+      self.assertEndsWith(self._log(name), 'asked\n')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,96 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the table of a sweep; its numbers are worked out by hand."""
+
+import csv
+import io
+import pathlib
+
+from absl.testing import absltest
+
+from launch.sweeps import flagfiles
+from launch.sweeps import table
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import results
+
+_CELL = flagfiles.Flagfile(
+  'train_semifl',
+  pathlib.Path('flags/cell.flags'),
+  flagfiles.PaperAccuracy('88.2% (0.3)', 0.882, 0.003),
+)
+_OTHER = flagfiles.Flagfile('train_semifl', pathlib.Path('other.flags'), None)
+_ROWS = [
+  table.Row(
+    _CELL,
+    3,
+    [
+      results.Results(9, 0.80, 0.90, 1.0),
+      results.Results(9, 0.84, 0.90, 2.0),
+      results.Results(9, 0.85, 0.93, 6.0),
+    ],
+  ),
+  table.Row(_OTHER, 2, [results.Results(9, 0.5, 0.625, 0.25)]),
+  table.Row(_CELL._replace(program='train_batch_label_semifl'), 2, []),
+]
+
+
+class TableTest(absltest.TestCase):
+  def test_markdown(self):
+    # Last: mean 83%, off by -3, 1 and 2 points: the root of 14/3 is 2.16; with
+    # ddof=1 it would be 2.65. Best: mean 91%, off by -1, -1 and 2: the root of
+    # 6/3 is 1.41. One run says nothing of a deviation.
+    self.assertEqual(
+      table.to_markdown(_ROWS).split('\n\n')[0].splitlines(),
+      [
+        '| experiment | seeds | last accuracy | best accuracy | paper |'
+        ' minutes |',
+        '| --- | --- | --- | --- | --- | --- |',
+        '| semifl_cell | 3 | 83.0% (2.2) | 91.0% (1.4) | 88.2% (0.3) | 3.0 |',
+        '| semifl_other | 1 of 2 | 50.0% | 62.5% | | 0.2 |',
+        '| batch_label_semifl_cell | 0 of 2 | | | 88.2% (0.3) | |',
+      ],
+    )
+    self.assertIn('ddof=0', table.to_markdown(_ROWS))
+
+  def test_csv(self):
+    first, second, third = csv.DictReader(io.StringIO(table.to_csv(_ROWS)))
+    expected = {
+      'seeds': 3,
+      'complete': 3,
+      'accuracy_mean': 0.83,
+      'accuracy_deviation': (14 / 3) ** 0.5 / 100,
+      'best_accuracy_mean': 0.91,
+      'best_accuracy_deviation': 2**0.5 / 100,
+      'paper_accuracy_mean': 0.882,
+      'paper_accuracy_deviation': 0.003,
+      'minutes_mean': 3,
+    }
+    self.assertEqual(list(first), ['name', 'program', 'flagfile', *expected])
+    for column, value in expected.items():
+      self.assertAlmostEqual(float(first[column]), value, places=12)
+    self.assertEqual(first['name'], 'semifl_cell')
+    self.assertEqual(first['flagfile'], 'flags/cell.flags')
+    self.assertEqual(second['accuracy_mean'], '0.5')
+    self.assertEqual(second['accuracy_deviation'], '')
+    self.assertEqual(second['paper_accuracy_mean'], '')
+    self.assertEqual(third['program'], 'train_batch_label_semifl')
+    self.assertEqual(third['complete'], '0')
+    self.assertEqual(third['accuracy_mean'] + third['minutes_mean'], '')
+
+  def test_end_of_the_name_says_what_is_written(self):
+    folder = pathlib.Path(self.create_tempdir().full_path, 'new')
+    for name, text in (
+      ('table.md', f'{table.to_markdown(_ROWS)}\n'),
+      ('table.csv', table.to_csv(_ROWS)),
+    ):
+      table.write(_ROWS, folder / name)
+      table.write(_ROWS, folder / name)
+      self.assertEqual((folder / name).read_text(), text)
+    self.assertLen(list(folder.iterdir()), 2)
+    with self.assertRaisesRegex(durable_files.OutputError, '/proc/no/t.md'):
+      table.write(_ROWS, pathlib.Path('/proc/no/t.md'))
+
+
+if __name__ == '__main__':
+  absltest.main()
