@@ -1,20 +1,36 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draws the learning curves of one or more experiments.
+"""Draws how one or more experiments went.
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
     --plot_files=curves.png,curves.svg
 
-Test accuracy, and where clients made pseudo-labels, how many and how right.
+Test accuracy, and where clients made pseudo-labels, how many and how right. The
+quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's paper:
+
+  python -m launch.plot --experiments=results/semifl \
+    --pseudo_label_files=pseudo_labels.pdf
+
+Experiments of the same name, which differ in their seeds, are one curve, their
+mean, in a band of one standard deviation to both sides:
+
+  python -m launch.plot --experiments=results/seed0,results/seed1 \
+    --names=SemiFL,SemiFL
+
+`launch.show_partition` draws which client has what.
 """
 
+import collections
 import pathlib
 
 from absl import flags
 
+from launch import picture_flags
 from launch import program
 from tff_semifl.programs import learning_curves
+from tff_semifl.programs import metrics_table
+from tff_semifl.programs import picture_files
 
 _EXPERIMENTS = flags.DEFINE_list(
   'experiments', None, 'Folders of experiments, with commas.'
@@ -22,22 +38,25 @@ _EXPERIMENTS = flags.DEFINE_list(
 _NAMES = flags.DEFINE_list(
   'names',
   None,
-  'What to call them in the legend, with commas. By default as their folders.',
+  'What to call them in the legend, with commas. Those of the same name are'
+  ' drawn as one curve, mean and standard deviation. By default as their'
+  ' folders.',
 )
-_TITLE = flags.DEFINE_string('title', '', 'Title of the picture.')
+_TITLE = flags.DEFINE_string('title', '', 'Title of the pictures.')
 _PLOT_FILES = flags.DEFINE_list(
   'plot_files',
-  ['learning_curves.png'],
-  'Where to draw, with commas; each name says whether as PNG, PDF or SVG.',
+  None,
+  'Where to draw learning curves, with commas; each name says whether as PNG,'
+  ' PDF or SVG. By default learning_curves.png, if no other picture is wanted.',
 )
-flags.register_validator(
-  _PLOT_FILES.name,
-  lambda files: files
-  and all(
-    pathlib.Path(file).suffix in ('.png', '.pdf', '.svg') for file in files
-  ),
-  message='must each end in .png, .pdf or .svg',
+_PSEUDO_LABEL_FILES = flags.DEFINE_list(
+  'pseudo_label_files',
+  None,
+  'Where to draw the quality of pseudo-labels, likewise. By default nowhere.',
 )
+
+for _flag in (_PLOT_FILES, _PSEUDO_LABEL_FILES):
+  picture_flags.require_formats(_flag)
 
 
 def main() -> None:
@@ -47,24 +66,52 @@ def main() -> None:
   with program.blame(_EXPERIMENTS, ValueError):
     if not _EXPERIMENTS.value:
       raise ValueError('name the folder of at least one experiment')
+  experiments = _read_experiments()
+  plot_files = _PLOT_FILES.value
+  if plot_files is None and _PSEUDO_LABEL_FILES.value is None:
+    plot_files = ['learning_curves.png']
+  for flag, files, panels in (
+    (_PLOT_FILES, plot_files, learning_curves.LEARNING_CURVES),
+    (
+      _PSEUDO_LABEL_FILES,
+      _PSEUDO_LABEL_FILES.value,
+      learning_curves.PSEUDO_LABEL_QUALITY,
+    ),
+  ):
+    if files is None:
+      continue
+    with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
+      picture = learning_curves.create_figure(experiments, panels, _TITLE.value)
+    with program.blame(flag, OSError, value=','.join(files)):
+      picture_files.save(picture, files)
+    for file in files:
+      print(f'picture: {file}')
+
+
+def _read_experiments() -> learning_curves.Experiments:
+  """Reads the tables of the experiments, by their names."""
   folders = [pathlib.Path(folder) for folder in _EXPERIMENTS.value]
+  with program.blame(_EXPERIMENTS, ValueError):
+    if len(set(folders)) < len(folders):
+      raise ValueError('one is there twice')
   names = _NAMES.value or [folder.name for folder in folders]
   with program.blame(_NAMES, ValueError):
     if len(names) != len(folders):
       raise ValueError(f'{len(names)} names for {len(folders)} experiments')
-    if len(set(names)) < len(names):
-      raise ValueError(f'names must differ; found {", ".join(names)}')
-  with program.blame(_EXPERIMENTS, learning_curves.MetricsError):
-    experiments = {
-      name: learning_curves.read_metrics(folder / 'metrics.csv')
-      for name, folder in zip(names, folders, strict=True)
-    }
-  with program.blame(_PLOT_FILES, OSError):
-    learning_curves.draw_learning_curves(
-      experiments, _TITLE.value, _PLOT_FILES.value
-    )
-  for file in _PLOT_FILES.value:
-    print(f'picture: {file}')
+    if not _NAMES.value and len(set(names)) < len(names):
+      raise ValueError(
+        f'names of folders must differ, found {", ".join(names)}; give names,'
+        ' and those of the same name are one curve'
+      )
+  experiments = collections.defaultdict(list)
+  with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
+    for name, folder in zip(names, folders, strict=True):
+      file = folder / 'metrics.csv'
+      metrics = metrics_table.read_metrics(file)
+      if not len(metrics['round']):
+        raise metrics_table.MetricsError(f'{file} has no round yet')
+      experiments[name].append(metrics)
+  return experiments
 
 
 if __name__ == '__main__':

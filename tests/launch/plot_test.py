@@ -1,10 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the program that draws learning curves."""
+"""Tests of the program that draws how experiments went."""
 
+import contextlib
+import io
+import os
 import pathlib
 
+from absl import flags
 from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
@@ -13,53 +17,133 @@ from launch import plot
 from launch import program
 
 _METRICS = """\
-round,test/accuracy,client/label_ratio,client/micro_threshold_accuracy
-0,0.25,0.0,0.0
-1,0.5,0.125,1.0
+round,test/accuracy,client/label_ratio,client/pseudo_accuracy,mine
+0,0.25,0.0,0.0,7
+1,0.5,0.125,0.5,7
 """
+_OLD_METRICS = 'round,test/accuracy\n0,0.25\n1,0.5\n'
 
 
 class PlotTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
-    for name in ('semifl', 'alone'):
-      (self.folder / name).mkdir()
-      (self.folder / name / 'metrics.csv').write_text(_METRICS)
+    for name in ('semifl', 'alone', 'other/semifl'):
+      self._write(name, _METRICS)
+
+  def _write(self, name, metrics):
+    (self.folder / name).mkdir(parents=True)
+    (self.folder / name / 'metrics.csv').write_text(metrics)
+
+  def _folders(self, *names):
+    return [str(self.folder / name) for name in names]
 
   def _plot(self, **flag_values):
+    """Runs the program and returns the files that it says it has drawn."""
     values = {
-      'experiments': [str(self.folder / n) for n in ('semifl', 'alone')],
-      'plot_files': [str(self.folder / 'curves.svg')],
+      'experiments': self._folders('semifl', 'alone'),
+      'plot_files': self._folders('curves.svg'),
     }
-    with flagsaver.flagsaver(**(values | flag_values)):
+    output = io.StringIO()
+    with (
+      flagsaver.flagsaver(**(values | flag_values)),
+      contextlib.redirect_stdout(output),
+    ):
       plot.main()
-    return (self.folder / 'curves.svg').read_text()
+    return [
+      line.removeprefix('picture: ') for line in output.getvalue().splitlines()
+    ]
+
+  def _read(self, name):
+    return (self.folder / name).read_text()
 
   def test_draws_all_experiments(self):
-    picture = self._plot(title='A title')
+    self._plot(title='A title')
     # Matplotlib says in a comment what the shapes of letters spell.
-    for text in ('semifl', 'alone', 'A title', 'test accuracy'):
-      self.assertIn(f'<!-- {text}', picture)
+    for text in ('semifl', 'alone', 'A title', 'Test accuracy', 'Label ratio'):
+      self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
 
   def test_names_can_be_given(self):
-    picture = self._plot(names=['SemiFL', 'labels alone'])
-    self.assertIn('<!-- labels alone -->', picture)
+    self._plot(names=['SemiFL', 'labels alone'])
+    self.assertIn('<!-- labels alone -->', self._read('curves.svg'))
+
+  def test_experiments_of_one_name_are_one_curve(self):
+    self._plot(
+      experiments=self._folders('semifl', 'other/semifl', 'alone'),
+      names=['SemiFL', 'SemiFL', 'alone'],
+    )
+    for text in ('SemiFL (2 runs)', 'alone'):
+      self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
+
+  def test_quality_of_pseudo_labels_alone(self):
+    files = self._folders('new/quality.svg', 'new/quality.png')
+    self.assertEqual(
+      self._plot(plot_files=None, pseudo_label_files=files), files
+    )
+    for text in ('Accuracy of pseudo-labels', 'Label ratio', 'semifl'):
+      self.assertIn(f'<!-- {text} -->', self._read('new/quality.svg'))
+
+  def test_both_pictures(self):
+    self.assertEqual(
+      self._plot(pseudo_label_files=self._folders('quality.pdf')),
+      self._folders('curves.svg', 'quality.pdf'),
+    )
+
+  def test_no_picture_is_asked_for(self):
+    before = os.getcwd()
+    os.chdir(self.folder)
+    self.addCleanup(os.chdir, before)
+    self.assertEqual(self._plot(plot_files=None), ['learning_curves.png'])
+    self.assertTrue((self.folder / 'learning_curves.png').exists())
+
+  def test_tables_of_other_versions(self):
+    self._write('old', _OLD_METRICS)
+    self._plot(experiments=self._folders('old', 'semifl'))
+    for text in ('old', 'semifl', 'Label ratio'):
+      self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
+
+  def test_format_that_there_is_not(self):
+    for name in ('plot_files', 'pseudo_label_files'):
+      for files in (['a.doc'], []):
+        with self.assertRaisesRegex(
+          flags.IllegalFlagValueError, 'must each end in .png, .pdf or .svg'
+        ):
+          self._plot(**{name: files})
 
   @parameterized.named_parameters(
     ('none', {'experiments': None}, '--experiments=None: name the folder'),
     ('no_such_folder', {'experiments': ['nowhere']}, '--experiments=.*nowhere'),
     ('too_few_names', {'names': ['a']}, '--names=.*1 names for 2 exp'),
-    ('same_names', {'names': ['a', 'a']}, '--names=.*must differ; found a, a'),
+    ('twice', {'experiments': ['a', 'b', 'a']}, '--experiments=.*: one is the'),
+    (
+      'same_names_that_nobody_gave',
+      {'experiments': ['a/semifl', 'b/semifl']},
+      '--names=None: names of folders must differ, found semifl, semifl; give',
+    ),
     (
       'no_such_place',
       {'plot_files': ['/proc/nothing/a.png']},
-      '--plot_files=.*No such file',
+      '--plot_files=/proc/nothing/a.png: .*No such file',
     ),
   )
   def test_bad_flags_are_named(self, flag_values, message):
     with self.assertRaisesRegex(program.FlagError, message):
       self._plot(**flag_values)
+
+  def test_experiments_with_nothing_to_draw(self):
+    self._write('new', 'round,test/accuracy\n')
+    with self.assertRaisesRegex(
+      program.FlagError, '--experiments=.*new/metrics.csv has no round yet'
+    ):
+      self._plot(experiments=self._folders('new'))
+    self._write('old', _OLD_METRICS)
+    with self.assertRaisesRegex(
+      program.FlagError, '--experiments=.*nothing to draw: none of client/'
+    ):
+      self._plot(
+        experiments=self._folders('old'),
+        pseudo_label_files=self._folders('quality.png'),
+      )
 
 
 if __name__ == '__main__':

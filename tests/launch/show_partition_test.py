@@ -36,11 +36,12 @@ class ShowPartitionTest(parameterized.TestCase):
 
   def test_iid(self):
     # 1,437 digits for training, less 50: 1,387 = 10 * 138 + 7.
+    svg_file = self._output_file.with_suffix('.svg')
     completed = _run(
-      '--num_clients=10', f'--partition_file={self._output_file}'
+      '--num_clients=10', f'--partition_files={self._output_file},{svg_file}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
-    *lines, skew, picture = completed.stdout.splitlines()
+    *lines, skew, picture, svg = completed.stdout.splitlines()
     self.assertEqual(
       lines,
       [
@@ -55,6 +56,8 @@ class ShowPartitionTest(parameterized.TestCase):
     # on average, and R is half of ten of these.
     self.assertRegex(skew, r'^R, from 0 .* to 1 .*: 0\.1\d\d$')
     self.assertEqual(picture, f'picture: {self._output_file}')
+    self.assertEqual(svg, f'picture: {svg_file}')
+    self.assertIn('<svg', svg_file.read_text())
     with PIL.Image.open(self._output_file) as image:
       self.assertGreater(min(image.size), 300)
 
@@ -63,7 +66,7 @@ class ShowPartitionTest(parameterized.TestCase):
       '--partition=classes',
       '--classes_per_client=1',
       '--num_clients=10',
-      f'--partition_file={self._output_file}',
+      f'--partition_files={self._output_file}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('1 classes per client, 10 clients', completed.stdout)
@@ -90,7 +93,7 @@ class ShowPartitionTest(parameterized.TestCase):
       f'--data_dir={data_dir}',
       '--num_labeled=20',
       '--num_clients=5',
-      f'--partition_file={self._output_file}',
+      f'--partition_files={self._output_file}',
     )
     completed = _run(*flags)
     self.assertEqual(completed.returncode, 0, completed.stderr)
@@ -128,8 +131,8 @@ class ShowPartitionTest(parameterized.TestCase):
     ),
     (
       'file_that_cannot_be_written',
-      ['--partition_file=/proc/nothing/a.png', '--num_clients=10'],
-      'flag --partition_file=/proc/nothing/a.png: ',
+      ['--partition_files=/proc/nothing/a.png', '--num_clients=10'],
+      'flag --partition_files=/proc/nothing/a.png: ',
     ),
   )
   def test_one_line_for_what_cannot_be(self, arguments, message):
@@ -140,9 +143,9 @@ class ShowPartitionTest(parameterized.TestCase):
     self.assertEmpty(completed.stdout)
 
   def test_format_that_there_is_not(self):
-    completed = _run('--partition_file=a.doc')
+    completed = _run('--partition_files=a.doc')
     self.assertEqual(completed.returncode, 1)
-    self.assertIn('must end in .png, .pdf or .svg', completed.stderr)
+    self.assertIn('must each end in .png, .pdf or .svg', completed.stderr)
 
 
 if __name__ == '__main__':

@@ -3,100 +3,176 @@
 
 """Tests that learning curves show what is in the tables."""
 
-import pathlib
-
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
-import PIL.Image
 
 from tff_semifl.programs import learning_curves
+from tff_semifl.programs import metrics_table
 
-_HEADER = (
-  'round,test/accuracy,client/label_ratio,client/micro_threshold_accuracy\n'
-)
+_ROUNDS = np.arange(3.0)
 _SEMIFL = {
-  'round': np.arange(3.0),
+  'round': _ROUNDS,
   'test/accuracy': np.array([0.2, 0.4, 0.5]),
-  'client/label_ratio': np.array([0.0, 0.1, 0.3]),
-  'client/micro_threshold_accuracy': np.array([0.0, 0.9, 0.8]),
+  'client/label_ratio': np.array([0.0, 0.0, 0.3]),
+  'client/pseudo_accuracy': np.array([0.0, 0.4, 0.5]),
+  'client/threshold_accuracy': np.array([0.0, 0.0, 0.7]),
+  'client/micro_threshold_accuracy': np.array([0.0, 0.0, 0.8]),
 }
 _ALONE = {name: np.zeros(3) for name in _SEMIFL} | {
-  'round': np.arange(3.0),
+  'round': _ROUNDS,
   'test/accuracy': np.array([0.2, 0.3, 0.35]),
 }
+_CURVES = learning_curves.LEARNING_CURVES
+_QUALITY = learning_curves.PSEUDO_LABEL_QUALITY
 
 
-class LearningCurvesTest(absltest.TestCase):
-  def _write(self, text):
-    file = pathlib.Path(self.create_tempfile().full_path)
-    file.write_text(text)
-    return file
+def _legend(picture):
+  [legend] = picture.legends
+  return [text.get_text() for text in legend.get_texts()]
 
+
+def _band(axes):
+  """Returns the lower and the upper edge of the one band, by round."""
+  [band] = axes.collections
+  vertices = band.get_paths()[0].vertices
+  return {
+    round_num: (ys.min(), ys.max())
+    for round_num in np.unique(vertices[:, 0])
+    for ys in [vertices[vertices[:, 0] == round_num, 1]]
+  }
+
+
+class LearningCurvesTest(parameterized.TestCase):
   def test_curves_are_the_columns_in_percent(self):
     picture = learning_curves.create_figure(
-      {'SemiFL': _SEMIFL, 'labels alone': _ALONE}, 'Both'
+      {'SemiFL': [_SEMIFL], 'labels alone': [_ALONE]}, _CURVES, 'Both'
     )
     accuracy, ratio, right = picture.axes
     semifl, alone = accuracy.lines
     np.testing.assert_allclose(semifl.get_ydata(), [20, 40, 50])
     np.testing.assert_allclose(alone.get_ydata(), [20, 30, 35])
     np.testing.assert_array_equal(alone.get_xdata(), [0, 1, 2])
-    self.assertEqual(
-      [text.get_text() for text in accuracy.get_legend().get_texts()],
-      ['SemiFL', 'labels alone'],
-    )
-    # Who labels nothing has no curve of it; nor has a round without a label.
-    for axes, values in ((ratio, [10, 30]), (right, [90, 80])):
-      (line,) = axes.lines
+    self.assertEqual(_legend(picture), ['SemiFL', 'labels alone'])
+    # Who labels nothing has no curve of it. In round 0 nobody labels; in round
+    # 1 nobody was sure, which is a ratio of 0, and nothing to be right.
+    for axes, values in (
+      (ratio, [np.nan, 0, 30]),
+      (right, [np.nan] * 2 + [80]),
+    ):
+      [line] = axes.lines
       self.assertEqual(line.get_label(), 'SemiFL')
-      np.testing.assert_allclose(line.get_ydata()[1:], values)
-      self.assertTrue(np.isnan(line.get_ydata()[0]))
+      np.testing.assert_allclose(line.get_ydata(), values)
+
+  def test_quality_of_pseudo_labels_is_figure_6(self):
+    picture = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
+    self.assertEqual(
+      [axes.get_title() for axes in picture.axes],
+      ['Accuracy of pseudo-labels', 'Accuracy above threshold', 'Label ratio'],
+    )
+    for axes, values in zip(
+      picture.axes,
+      ([np.nan, 40, 50], [np.nan, np.nan, 70], [np.nan, 0, 30]),
+      strict=True,
+    ):
+      [line] = axes.lines
+      np.testing.assert_allclose(line.get_ydata(), values)
+
+  @parameterized.parameters([_CURVES], [_QUALITY])
+  def test_all_axes_say_what_they_are(self, panels):
+    picture = learning_curves.create_figure({'a': [_SEMIFL]}, panels, 'A title')
+    self.assertLen(picture.axes, 3)
     for axes in picture.axes:
+      self.assertNotEmpty(axes.get_title())
       self.assertEqual(axes.get_xlabel(), 'round')
       self.assertIn('%', axes.get_ylabel())
+    self.assertEqual(picture.get_suptitle(), 'A title')
+
+  def test_runs_of_one_name_are_their_mean_in_a_band(self):
+    runs = [
+      {'round': np.arange(len(values)), 'test/accuracy': np.array(values)}
+      # The last has come further than the others.
+      for values in ([0.2, 0.4], [0.3, 0.4], [0.7, 0.4, 0.9])
+    ]
+    picture = learning_curves.create_figure(
+      {'seeds': runs, 'one': runs[:1]}, _CURVES, ''
+    )
+    [axes] = picture.axes
+    seeds, one = axes.lines
+    np.testing.assert_array_equal(seeds.get_xdata(), [0, 1])
+    np.testing.assert_allclose(seeds.get_ydata(), [40, 40])
+    np.testing.assert_allclose(one.get_ydata(), [20, 40])
+    # Distances from the mean are 20, 10 and 30: of three numbers the variance
+    # is (400 + 100 + 900) / 2 = 700.
+    deviation = np.sqrt(700)
+    band = _band(axes)
+    np.testing.assert_allclose(band[0], (40 - deviation, 40 + deviation))
+    np.testing.assert_allclose(band[1], (40, 40))
+    self.assertEqual(_legend(picture), ['seeds (3 runs)', 'one'])
+    [legend] = picture.legends
+    self.assertIn('standard deviation', legend.get_title().get_text())
+
+  def test_columns_that_a_file_lacks_or_has_beyond_those_drawn(self):
+    old = {'round': _ROUNDS, 'test/accuracy': np.array([0.1, 0.2, 0.3])}
+    new = _SEMIFL | {'client/num_rejected': np.ones(3)}
+    picture = learning_curves.create_figure(
+      {'old': [old], 'new': [new], 'both': [old, new]}, _CURVES, ''
+    )
+    self.assertEqual([len(axes.lines) for axes in picture.axes], [3, 2, 2])
+    picture = learning_curves.create_figure({'old': [old]}, _CURVES, '')
+    self.assertLen(picture.axes, 1)
 
   def test_curves_differ_in_colour_and_in_line(self):
     picture = learning_curves.create_figure(
-      {str(n): _ALONE for n in range(4)}, ''
+      {str(n): [_ALONE] for n in range(4)}, _CURVES, ''
     )
     lines = picture.axes[0].lines
     for get in ('get_color', 'get_linestyle'):
       self.assertLen({getattr(line, get)() for line in lines}, 4)
 
+  def test_an_experiment_looks_the_same_in_all_panels(self):
+    picture = learning_curves.create_figure(
+      {'alone': [_ALONE], 'SemiFL': [_SEMIFL]}, _CURVES, ''
+    )
+    colours = {
+      line.get_color()
+      for axes in picture.axes
+      for line in axes.lines
+      if line.get_label() == 'SemiFL'
+    }
+    self.assertLen(colours, 1)
+
   def test_labels_alone_have_one_panel(self):
-    picture = learning_curves.create_figure({'labels alone': _ALONE}, '')
+    picture = learning_curves.create_figure({'alone': [_ALONE]}, _CURVES, '')
     self.assertLen(picture.axes, 1)
 
-  def test_table_is_read(self):
-    file = self._write(_HEADER + '0,0.25,0.0,0.0\n1,0.5,0.125,1.0\n')
-    metrics = learning_curves.read_metrics(file)
-    np.testing.assert_array_equal(metrics['round'], [0, 1])
-    np.testing.assert_array_equal(metrics['test/accuracy'], [0.25, 0.5])
-    np.testing.assert_array_equal(metrics['client/label_ratio'], [0, 0.125])
-
-  def test_what_is_no_table_is_refused(self):
-    for text, message in (
-      ('', 'no round yet'),
-      ('round,accuracy\n0,0.5\n', 'no table of metrics'),
-      (_HEADER + '0,high,0,0\n', 'no table of metrics'),
-      (_HEADER + '0,0.5\n', 'no table of metrics'),
-      (_HEADER, 'no round yet'),
-    ):
-      with self.assertRaisesRegex(learning_curves.MetricsError, message):
-        learning_curves.read_metrics(self._write(text))
+  def test_nothing_to_draw(self):
     with self.assertRaisesRegex(
-      learning_curves.MetricsError, 'No such file or directory'
+      metrics_table.MetricsError,
+      'nothing to draw: none of client/pseudo_accuracy, .* is above 0',
     ):
-      learning_curves.read_metrics(pathlib.Path('nothing', 'metrics.csv'))
+      learning_curves.create_figure({'alone': [_ALONE]}, _QUALITY, '')
 
-  def test_writes_what_the_names_of_the_files_say(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    files = [str(folder / 'new' / name) for name in ('a.png', 'a.svg')]
-    learning_curves.draw_learning_curves({'SemiFL': _SEMIFL}, 'One', files)
-    with PIL.Image.open(files[0]) as image:
-      self.assertEqual(image.format, 'PNG')
-      self.assertGreater(image.width, 1000)
-    self.assertIn('<svg', pathlib.Path(files[1]).read_text())
+  @parameterized.parameters(1, 3, 9)
+  def test_nothing_overlaps_or_is_cut_off(self, num_experiments):
+    names = [f'An experiment, number {n}' for n in range(num_experiments)]
+    picture = learning_curves.create_figure(
+      {name: [_SEMIFL] for name in names}, _CURVES, 'A title of some length'
+    )
+    picture.draw_without_rendering()
+    [legend] = picture.legends
+    boxes = [axes.get_tightbbox() for axes in picture.axes]
+    for box in (*boxes, legend.get_window_extent()):
+      self.assertGreaterEqual(min(box.x0, box.y0), 0)
+      self.assertLessEqual(box.x1, picture.bbox.x1)
+      self.assertLessEqual(box.y1, picture.bbox.y1)
+    for left, right in zip(boxes, boxes[1:], strict=False):
+      self.assertLess(left.x1, right.x0)
+    for box in boxes:
+      self.assertGreater(box.y0, legend.get_window_extent().y1)
+    # Most of the picture is for the curves.
+    for axes in picture.axes:
+      self.assertGreater(axes.bbox.height, 0.4 * picture.bbox.height)
 
 
 if __name__ == '__main__':

@@ -5,7 +5,6 @@
 
 import contextlib
 import io
-from unittest import mock
 
 from absl.testing import absltest
 
@@ -17,9 +16,12 @@ def _metrics(accuracy, label_ratio, seconds):
   return training.RoundMetrics(
     test=training.TestMetrics(accuracy, 0.0, accuracy),
     server=training.ServerMetrics(0.0, 0.0),
-    client=training.ClientMetrics(0.0, 0.0, label_ratio, 0.0, 0.0, 0.0, 0.0),
+    client=training.ClientMetrics(
+      **dict.fromkeys(training.ClientMetrics._fields, 0.0)
+    )._replace(label_ratio=label_ratio),
     learning_rate=0.0,
     seconds=seconds,
+    aggregator={},
   )
 
 
@@ -29,13 +31,16 @@ class _Terminal(io.StringIO):
 
 
 class ProgressTest(absltest.TestCase):
-  def _show(self, stream, *rounds):
+  def _start(self, stream, first_round, *rounds):
     with contextlib.redirect_stderr(stream):
       with progress.Progress('run', 10) as shown:
-        shown.start(rounds[0][0])
+        shown.start(first_round)
         for round_num, metrics in rounds:
           shown.show_round(round_num, metrics)
     return stream.getvalue()
+
+  def _show(self, stream, *rounds):
+    return self._start(stream, 0, *rounds)
 
   def test_a_line_a_round_where_there_is_no_terminal(self):
     text = self._show(
@@ -53,18 +58,47 @@ class ProgressTest(absltest.TestCase):
     )
 
   def test_resumed_run_says_so_once(self):
-    text = self._show(
-      io.StringIO(), (4, _metrics(0, 0, 1)), (5, _metrics(0, 0, 1))
+    text = self._start(
+      io.StringIO(), 4, (4, _metrics(0, 0, 1)), (5, _metrics(0, 0, 1))
     )
     self.assertEqual(text.count('run: resumed after round 3\n'), 1)
 
-  def test_a_bar_in_a_terminal(self):
-    with mock.patch.dict('os.environ', {'COLUMNS': '100'}):
-      text = self._show(
-        _Terminal(), (0, _metrics(0.25, 0, 3)), (1, _metrics(0.5, 0.125, 5))
-      )
-    self.assertIn('2/11', text)
-    self.assertIn('accuracy 50.0%, labelled 12.5%, 00:45 left', text)
+  def test_rows_of_several_rounds(self):
+    text = self._show(
+      io.StringIO(), (2, _metrics(0, 0, 9)), (5, _metrics(0, 0, 6))
+    )
+    # Three rounds in 9 seconds, then three in 6: eight are left, then five.
+    self.assertIn('round 2/10, accuracy 0.0%, labelled 0.0%, 00:24 left', text)
+    self.assertIn('round 5/10, accuracy 0.0%, labelled 0.0%, 00:10 left', text)
+
+  def test_run_that_was_complete_says_so(self):
+    self.assertEqual(
+      self._start(io.StringIO(), 11),
+      'run: was complete after round 10; nothing to train\n',
+    )
+
+  def test_one_line_that_changes_in_a_terminal(self):
+    text = self._show(
+      _Terminal(), (0, _metrics(0.25, 0, 3)), (1, _metrics(0.5, 0.125, 5))
+    )
+    # It ends when all does.
+    self.assertEqual(text.count('\n'), 1)
+    shown = [line.rstrip() for line in text.split('\r')[1:]]
+    self.assertStartsWith(shown[0], 'run: compiling and running round 0 |')
+    for line, expected in zip(
+      shown[1:],
+      (
+        'run: round 0/10, accuracy 25.0%, labelled 0.0%, 00:30 left |',
+        'run: round 1/10, accuracy 50.0%, labelled 12.5%, 00:45 left |',
+      ),
+      strict=False,
+    ):
+      self.assertStartsWith(line, expected)
+    # The bar is as long as what has been done: two of eleven rounds.
+    bar = shown[2].split('|')[1]
+    self.assertAlmostEqual(
+      len(bar.replace(' ', '')), 2 / 11 * len(bar), delta=1
+    )
 
 
 if __name__ == '__main__':

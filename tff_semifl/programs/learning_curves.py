@@ -1,120 +1,181 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of how experiments went: accuracy, and what clients labelled."""
+"""Pictures of how experiments went: accuracy, and what clients labelled."""
 
 from collections.abc import Mapping, Sequence
-import csv
-import pathlib
+import math
+from typing import NamedTuple
 
+import matplotlib
+from matplotlib import axes as axes_lib
 from matplotlib import figure
+from matplotlib import lines
 from matplotlib import ticker
 import numpy as np
 
+from tff_semifl.programs import metrics_table
+
+
+class Panel(NamedTuple):
+  """A part of a picture: a column of `metrics.csv` by round.
+
+  Attributes:
+    column: Its name; values are fractions.
+    title: What it is.
+    unit: Of what values are percentages.
+  """
+
+  column: str
+  title: str
+  unit: str
+
+
+_LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
+LEARNING_CURVES = (
+  Panel('test/accuracy', 'Test accuracy', '% of test images'),
+  _LABEL_RATIO,
+  Panel(
+    'client/micro_threshold_accuracy',
+    'Accuracy above threshold',
+    '% of labels',
+  ),
+)
+# Figure 6 of SemiFL's paper, from left to right.
+PSEUDO_LABEL_QUALITY = (
+  Panel('client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'),
+  # As averaged there (D17).
+  Panel(
+    'client/threshold_accuracy',
+    'Accuracy above threshold',
+    '% of labels',
+  ),
+  _LABEL_RATIO,
+)
+
+# Of labels that were trained on, if there were any.
+_OF_CONFIDENT_LABELS = (
+  'client/threshold_accuracy',
+  'client/micro_threshold_accuracy',
+)
 # The palette of Okabe and Ito, which any colour vision tells apart; with line
 # styles, so that a print in grey does too.
 _COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 _STYLES = ('-', '--', '-.', ':')
-_PANELS = {
-  'test/accuracy': 'test accuracy (%)',
-  'client/label_ratio': 'pseudo-labels trained on (% of images)',
-  'client/micro_threshold_accuracy': 'of these, right (%)',
-}
+# Inches and points: three panels are as wide as a page, with the letters of a
+# caption.
+_PANEL_SIZE = (2.4, 2.2)
+_LEGEND_LINE = 0.2
+_FONT_SIZE = 8
 
-Metrics = Mapping[str, np.ndarray]
-
-
-class MetricsError(Exception):
-  """A file is no table of metrics."""
-
-
-def read_metrics(file: pathlib.Path) -> Metrics:
-  """Reads a `metrics.csv`.
-
-  Args:
-    file: The file.
-
-  Returns:
-    For each column the float64 values of all rounds.
-
-  Raises:
-    MetricsError: If the file cannot be read, or is something else.
-  """
-  try:
-    with file.open(newline='') as lines:
-      rows = list(csv.DictReader(lines))
-    columns = {
-      name: np.array([float(row[name]) for row in rows])
-      for name in ('round', *_PANELS)
-    }
-  except OSError as error:
-    raise MetricsError(f'cannot read {file}: {error.strerror}') from error
-  except (KeyError, TypeError, ValueError) as error:
-    raise MetricsError(f'{file} is no table of metrics') from error
-  if not rows:
-    raise MetricsError(f'{file} has no round yet')
-  return columns
+# By name in the legend; runs of one name differ in their seeds only.
+Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
 def create_figure(
-  experiments: Mapping[str, Metrics], title: str
+  experiments: Experiments, panels: Sequence[Panel], title: str
 ) -> figure.Figure:
-  """Creates the picture: a panel each for three metrics, by round.
+  """Creates a picture: panels side by side, with a curve for each name.
 
-  Panels without any value above 0, such as those of labels that nobody made,
-  are left out; so are a curve's rounds without a pseudo-label where it shows
-  how many of them are right.
+  Several runs are one curve, their mean, in a band of one standard deviation to
+  both sides, over the rounds that all of them have. A curve is left out if it
+  is nowhere above 0, as that of labels that nobody made or knows the truth of;
+  so is a panel without curves. There is a gap in round 0, where no client takes
+  part, and where a curve would say how many of no labels are right.
 
   Args:
-    experiments: A name for the legend to the metrics of each experiment.
+    experiments: What to draw.
+    panels: What to draw of it, from left to right.
     title: What is to be seen.
+
+  Raises:
+    metrics_table.MetricsError: If no experiment has anything to be drawn.
   """
-  panels = [
-    column
-    for column in _PANELS
-    if any(np.any(metrics[column] > 0) for metrics in experiments.values())
-  ]
-  picture = figure.Figure(
-    (4.2 * max(len(panels), 1), 3.6), layout='constrained'
-  )
-  picture.suptitle(title)
-  for index, column in enumerate(panels):
-    axes = picture.add_subplot(1, len(panels), index + 1)
-    for number, (name, metrics) in enumerate(experiments.items()):
-      values = 100 * metrics[column]
-      if column != 'test/accuracy':
-        values = np.where(metrics['client/label_ratio'] > 0, values, np.nan)
-      if not np.any(np.isfinite(values) & (values > 0)):
-        continue
-      axes.plot(
-        metrics['round'],
-        values,
-        label=name,
-        color=_COLOURS[number % len(_COLOURS)],
-        linestyle=_STYLES[number % len(_STYLES)],
+  curves = {
+    panel: {
+      name: [
+        _by_round(run, panel.column) for run in runs if panel.column in run
+      ]
+      for name, runs in experiments.items()
+      if any(np.any(run.get(panel.column, 0) > 0) for run in runs)
+    }
+    for panel in panels
+  }
+  curves = {panel: drawn for panel, drawn in curves.items() if drawn}
+  if not curves:
+    columns = ', '.join(panel.column for panel in panels)
+    raise metrics_table.MetricsError(
+      f'there is nothing to draw: none of {columns} is above 0'
+    )
+  width, height = _PANEL_SIZE
+  height += _LEGEND_LINE * math.ceil(len(experiments) / len(curves))
+  with matplotlib.rc_context({'font.size': _FONT_SIZE}):
+    picture = figure.Figure((width * len(curves), height), layout='constrained')
+    picture.get_layout_engine().set(w_pad=0.08)
+    picture.suptitle(title)
+    [all_axes] = picture.subplots(ncols=len(curves), sharex=True, squeeze=False)
+    in_legend = {}
+    for axes, (panel, drawn) in zip(all_axes, curves.items(), strict=True):
+      axes.set_title(panel.title)
+      axes.set_xlabel('round')
+      axes.set_ylabel(panel.unit)
+      axes.xaxis.set_major_locator(
+        ticker.MaxNLocator(6, integer=True, steps=[1, 2, 5, 10])
       )
-    axes.set_xlabel('round')
-    axes.set_ylabel(_PANELS[column])
-    axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+      axes.grid(alpha=0.3)
+      for number, name in enumerate(experiments):
+        if name in drawn:
+          in_legend[name] = _draw_curve(axes, name, drawn[name], number)
+    has_bands = any(len(runs) > 1 for runs in experiments.values())
+    picture.legend(
+      handles=[in_legend[name] for name in experiments if name in in_legend],
+      title='mean ± standard deviation of runs' if has_bands else None,
+      loc='outside lower center',
+      ncols=len(curves),
+    )
   return picture
 
 
-def draw_learning_curves(
-  experiments: Mapping[str, Metrics], title: str, files: Sequence[str]
-) -> None:
-  """Draws the picture of `create_figure` into files.
+def _draw_curve(
+  axes: axes_lib.Axes,
+  name: str,
+  runs: Sequence[Mapping[int, float]],
+  number: int,
+) -> lines.Line2D:
+  """Draws the curve of one or more runs, in the number's colour and style."""
+  rounds = sorted(set.intersection(*map(set, runs)))
+  values = np.array([[run[round_num] for round_num in rounds] for run in runs])
+  mean = values.mean(axis=0)
+  colour = _COLOURS[number % len(_COLOURS)]
+  if len(runs) > 1:
+    name = f'{name} ({len(runs)} runs)'
+    deviation = values.std(axis=0, ddof=1)
+    axes.fill_between(
+      rounds,
+      mean - deviation,
+      mean + deviation,
+      color=colour,
+      alpha=0.2,
+      linewidth=0,
+    )
+  [line] = axes.plot(
+    rounds,
+    mean,
+    label=name,
+    color=colour,
+    linestyle=_STYLES[number % len(_STYLES)],
+    linewidth=1.2,
+  )
+  return line
 
-  Args:
-    experiments: As there.
-    title: As there.
-    files: Where to; the end of each name says in which format.
 
-  Raises:
-    OSError: If a file cannot be written.
-  """
-  picture = create_figure(experiments, title)
-  for file in files:
-    pathlib.Path(file).parent.mkdir(parents=True, exist_ok=True)
-    picture.savefig(file, dpi=150)
+def _by_round(run: metrics_table.Metrics, column: str) -> dict[int, float]:
+  """Returns a metric in percent, NaN where it has no meaning."""
+  values = 100 * run[column]
+  has_meaning = np.ones(len(values), bool)
+  if column in _OF_CONFIDENT_LABELS:
+    has_meaning = run.get('client/label_ratio', values) > 0
+  elif column.startswith('client/'):
+    has_meaning = run['round'] > 0
+  values = np.where(has_meaning, values, np.nan)
+  return dict(zip(run['round'].astype(int).tolist(), values, strict=True))

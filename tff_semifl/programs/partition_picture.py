@@ -4,7 +4,6 @@
 """A picture of which client has how many images of which class."""
 
 from collections.abc import Sequence
-import pathlib
 
 from matplotlib import colors
 from matplotlib import figure
@@ -48,21 +47,3 @@ def create_figure(
   axes.set_yticks(range(num_classes), class_names, fontsize=9)
   picture.colorbar(mesh, label='images')
   return picture
-
-
-def draw_partition(
-  counts: np.ndarray, class_names: Sequence[str], title: str, file: str
-) -> None:
-  """Draws the picture of `create_figure` into a file.
-
-  Args:
-    counts: int [num_clients, num_classes].
-    class_names: A name for each class.
-    title: What is to be seen.
-    file: Where to; the end of the name says in which format.
-
-  Raises:
-    OSError: If the file cannot be written.
-  """
-  pathlib.Path(file).parent.mkdir(parents=True, exist_ok=True)
-  create_figure(counts, class_names, title).savefig(file, dpi=150)

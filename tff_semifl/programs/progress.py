@@ -11,12 +11,9 @@ from tff_semifl.programs import training
 
 
 class Progress:
-  """A bar in a terminal, a line a round elsewhere; on standard error.
+  """One line that changes in a terminal, a line a round elsewhere.
 
-  To be used as a context manager.
-
-  Attributes:
-    num_rounds: How many rounds were shown.
+  Both on standard error. To be used as a context manager.
   """
 
   def __init__(self, label: str, total_rounds: int):
@@ -26,11 +23,12 @@ class Progress:
       label: What is being trained.
       total_rounds: The round that comes last.
     """
-    self.num_rounds = 0
     self._label = label
     self._total_rounds = total_rounds
     self._bar = None
-    self._first_seconds = 0.0
+    self._last_round = -1
+    self._is_compiled = False
+    self._num_later_rounds = 0
     self._later_seconds = 0.0
 
   def __enter__(self) -> 'Progress':
@@ -43,43 +41,56 @@ class Progress:
   def start(self, first_round: int) -> None:
     """Says which round comes first; it is also the one that is compiled."""
     if first_round > self._total_rounds:
+      self._print(
+        f'was complete after round {first_round - 1}; nothing to train'
+      )
       return
+    self._last_round = first_round - 1
     if first_round > 0:
       self._print(f'resumed after round {first_round - 1}')
-    if sys.stderr.isatty():
-      self._bar = tqdm.tqdm(
-        desc=self._label,
-        total=self._total_rounds + 1,
-        initial=first_round,
-        # The time left is shown as ours, in what follows the bar.
-        bar_format='{desc} |{bar}| {n_fmt}/{total_fmt}{postfix}',
-        dynamic_ncols=True,
-      )
-      self._bar.set_postfix_str('compiling')
-    else:
-      self._print(f'compiling and running round {first_round}')
+    text = f'compiling and running round {first_round}'
+    if not sys.stderr.isatty():
+      self._print(text)
+      return
+    self._bar = tqdm.tqdm(
+      desc=f'{self._label}: {text}',
+      total=self._total_rounds + 1,
+      initial=first_round,
+      # How many there are, and the time left, are in the text.
+      bar_format='{desc} |{bar}|',
+      dynamic_ncols=True,
+    )
 
   def show_round(self, round_num: int, metrics: training.RoundMetrics) -> None:
-    """Shows accuracy, label ratio and time left after a round."""
-    if self.num_rounds == 0:
-      self._first_seconds = metrics.seconds
-    else:
-      self._later_seconds += metrics.seconds
-    self.num_rounds += 1
+    """Shows accuracy, label ratio and time left.
+
+    Args:
+      round_num: The last round.
+      metrics: Its metrics; its seconds are those of all rounds since the last
+        call.
+    """
+    num_rounds = round_num - self._last_round
     # The first round is compiled too, and says little of the others.
-    seconds = self._first_seconds
-    if self.num_rounds > 1:
-      seconds = self._later_seconds / (self.num_rounds - 1)
-    left = tqdm.tqdm.format_interval((self._total_rounds - round_num) * seconds)
+    seconds_per_round = metrics.seconds / num_rounds
+    if self._is_compiled:
+      self._num_later_rounds += num_rounds
+      self._later_seconds += metrics.seconds
+      seconds_per_round = self._later_seconds / self._num_later_rounds
+    self._is_compiled = True
+    self._last_round = round_num
+    left = tqdm.tqdm.format_interval(
+      (self._total_rounds - round_num) * seconds_per_round
+    )
     text = (
-      f'accuracy {metrics.test.accuracy:.1%}, labelled'
+      f'round {round_num}/{self._total_rounds}, accuracy'
+      f' {metrics.test.accuracy:.1%}, labelled'
       f' {metrics.client.label_ratio:.1%}, {left} left'
     )
     if self._bar is None:
-      self._print(f'round {round_num}/{self._total_rounds}, {text}')
+      self._print(text)
     else:
-      self._bar.set_postfix_str(text, refresh=False)
-      self._bar.update()
+      self._bar.n = round_num + 1
+      self._bar.set_description_str(f'{self._label}: {text}')
 
   def _print(self, text: str) -> None:
     print(f'{self._label}: {text}', file=sys.stderr, flush=True)

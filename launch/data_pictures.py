@@ -1,0 +1,72 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Draws what an experiment trains on, in its folder.
+
+They are the pictures of `launch.show_augmentations`, of the server's first
+images, and of `launch.show_partition`.
+"""
+
+from collections.abc import Callable
+import pathlib
+from typing import BinaryIO
+
+import numpy as np
+
+from launch import federated_data
+from launch import partition_summary
+from tasks import image_task
+from tff_semifl.data import sources
+from tff_semifl.programs import augmentation_picture
+from tff_semifl.programs import durable_files
+
+_NUM_IMAGES = 8
+
+
+def draw(
+  folder: pathlib.Path,
+  *,
+  task: image_task.ImageTask,
+  data: federated_data.FederatedData,
+  images: np.ndarray,
+  seed: int,
+) -> None:
+  """Draws what is not there yet.
+
+  Args:
+    folder: Where to; it is made if need be.
+    task: What is learned.
+    data: Who has what; it is not drawn if no class of unlabelled images is
+      known.
+    images: The server's, uint8 [number, height, width, channels].
+    seed: The run's seed.
+
+  Raises:
+    durable_files.OutputError: If a picture cannot be written.
+  """
+
+  def write_augmentations(file: BinaryIO) -> None:
+    augmentation_picture.create_picture(
+      images[:_NUM_IMAGES],
+      weak=task.weak_augmentation,
+      strong=task.strong_augmentation,
+      seed=seed,
+    ).save(file, format='PNG')
+
+  def write_partition(file: BinaryIO) -> None:
+    partition_summary.summarize(
+      task, data, federated_data.resolve_partition()
+    ).create_figure().savefig(file, format='png')
+
+  _draw_once(folder / 'augmentations.png', write_augmentations)
+  if np.any(data.unlabelled.labels != sources.UNKNOWN_LABEL):
+    _draw_once(folder / 'partition.png', write_partition)
+
+
+def _draw_once(path: pathlib.Path, write: Callable[[BinaryIO], None]) -> None:
+  if path.exists():
+    return
+  with durable_files.naming(path):
+    path.parent.mkdir(exist_ok=True)
+    with durable_files.replacing(path) as file:
+      write(file)

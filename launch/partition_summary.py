@@ -1,0 +1,83 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""How images are shared among clients, in words and as a picture."""
+
+from typing import NamedTuple
+
+from matplotlib import figure
+import numpy as np
+
+from launch import data_flags
+from launch import federated_data
+from launch import image_folder_flags
+from tasks import image_task
+from tff_semifl.data import label_skew
+from tff_semifl.programs import partition_picture
+
+
+class PartitionSummary(NamedTuple):
+  """Who has how many images of what.
+
+  Attributes:
+    title: Task, partition and number of clients.
+    counts: int64 [num_clients, num_classes]; images of unknown class are one of
+      their own.
+    class_names: A name for each class of `counts`.
+    skew: R of `label_skew`, or why it is not known.
+  """
+
+  title: str
+  counts: np.ndarray
+  class_names: tuple[str, ...]
+  skew: str
+
+  def create_figure(self) -> figure.Figure:
+    """Creates the picture."""
+    return partition_picture.create_figure(
+      self.counts, self.class_names, f'{self.title}: R {self.skew}'
+    )
+
+
+def summarize(
+  task: image_task.ImageTask,
+  data: federated_data.FederatedData,
+  settings: federated_data.PartitionSettings,
+) -> PartitionSummary:
+  """Summarizes who has what.
+
+  Args:
+    task: The task that the flags choose.
+    data: Its images, shared out.
+    settings: How they were.
+  """
+  labels = data.unlabelled.labels
+  class_names = tuple(task.class_names)
+  num_unknown = int(np.count_nonzero(labels < 0))
+  if num_unknown == len(labels):
+    labels, class_names = np.zeros_like(labels), ('unknown',)
+  elif num_unknown:
+    labels = np.where(labels < 0, task.num_classes, labels)
+    class_names = (*class_names, 'unknown')
+  counts = label_skew.count_classes(labels, data.shares, len(class_names))
+  if num_unknown:
+    skew = f'unknown, as the class of {num_unknown} images is'
+  else:
+    skew = f'{label_skew.measure_label_skew(counts):.3f}'
+  return PartitionSummary(
+    title=f'{data_flags.TASK.value}, {_describe(settings)},'
+    f' {len(data.shares)} clients',
+    counts=counts,
+    class_names=class_names,
+    skew=skew,
+  )
+
+
+def _describe(settings: federated_data.PartitionSettings) -> str:
+  return {
+    None: f'as in {image_folder_flags.IMAGE_DIR.value}',
+    'iid': 'IID',
+    'classes': f'{settings.classes_per_client} classes per client',
+    'dirichlet': f'Dirichlet {settings.dirichlet_concentration}',
+    'main_classes': f'main classes, R = {settings.skew}',
+  }[settings.partition]

@@ -1,0 +1,82 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that an experiment's data are drawn once, where they are known."""
+
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+import numpy as np
+import PIL.Image
+
+from launch import data_pictures
+from launch import federated_data
+from tasks import digits
+from tests.programs import full_disk
+from tff_semifl.data import sources
+from tff_semifl.programs import durable_files
+
+
+class DataPicturesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path, 'pictures')
+    self._images = digits.create_task().load(None).train.images[:20]
+
+  def _draw(self, labels):
+    images = sources.LabelledImages(self._images, np.asarray(labels, np.int32))
+    with flagsaver.flagsaver(task='digits'):
+      data_pictures.draw(
+        self._folder,
+        task=digits.create_task(),
+        data=federated_data.FederatedData(
+          labelled=images,
+          unlabelled=images,
+          shares=np.split(np.arange(20), 4),
+          test=images,
+        ),
+        images=self._images,
+        seed=0,
+      )
+    return sorted(path.name for path in self._folder.iterdir())
+
+  def test_draws_both(self):
+    self.assertEqual(
+      self._draw(np.arange(20) % 10), ['augmentations.png', 'partition.png']
+    )
+    with PIL.Image.open(self._folder / 'augmentations.png') as picture:
+      # Eight rows of 64 pixels, six between them, and sixteen above.
+      self.assertEqual(picture.height, 16 + 8 * 70 + 6)
+    with PIL.Image.open(self._folder / 'partition.png') as picture:
+      self.assertGreater(np.asarray(picture.convert('L')).std(), 10)
+
+  def test_draws_no_classes_that_are_unknown(self):
+    unknown = np.full(20, sources.UNKNOWN_LABEL)
+    self.assertEqual(self._draw(unknown), ['augmentations.png'])
+    # Some are known: the others are a class of their own.
+    unknown[0] = 3
+    self.assertIn('partition.png', self._draw(unknown))
+
+  def test_what_is_there_stays(self):
+    self._folder.mkdir()
+    for name in ('augmentations.png', 'partition.png'):
+      (self._folder / name).write_text('precious')
+    for name in self._draw(np.zeros(20)):
+      self.assertEqual((self._folder / name).read_text(), 'precious')
+
+  def test_full_disk_is_named(self):
+    path = self._folder / 'augmentations.png'
+    with (
+      full_disk.full_disk(100),
+      self.assertRaisesRegex(
+        durable_files.OutputError, f'^cannot write {path}: File too large'
+      ),
+    ):
+      self._draw(np.zeros(20))
+    self.assertFalse(path.exists())
+    self.assertIn(path.name, self._draw(np.zeros(20)))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,126 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs the real program: what it lets see, in a terminal and in TensorBoard."""
+
+import csv
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+from absl.testing import absltest
+import numpy as np
+from tensorboard.backend.event_processing import plugin_event_accumulator
+import tensorflow as tf
+
+_ROOT = pathlib.Path(__file__).parents[2]
+
+
+def _command(folder, *flags):
+  return [
+    sys.executable,
+    '-m',
+    'launch.train_semifl',
+    '--task=digits',
+    '--num_clients=10',
+    '--clients_per_round=2',
+    '--client_epochs=1',
+    '--server_epochs=1',
+    '--confidence_threshold=0.2',
+    '--total_rounds=2',
+    '--model_width=1',
+    '--experiment_name=small',
+    f'--output_dir={folder}',
+    *flags,
+  ]
+
+
+def _read_terminal(terminal):
+  """Returns all that a program writes into its terminal until it ends."""
+  text = b''
+  while True:
+    try:
+      text += os.read(terminal, 10_000)
+    except OSError:  # The other end is closed.
+      return text.decode()
+
+
+class ObservingTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+    self._experiment = pathlib.Path(self._folder, 'small')
+    # TensorFlow is as quiet as the program has it: libraries that are imported
+    # here have another opinion.
+    self._environment = dict(os.environ)
+    self._environment.pop('TF_CPP_MIN_LOG_LEVEL', None)
+
+  def test_quiet_program_says_what_came_out_and_draws_all(self):
+    completed = subprocess.run(
+      _command(self._folder, '--verbosity=-1', '--draw_data'),
+      cwd=_ROOT,
+      env=self._environment,
+      capture_output=True,
+      text=True,
+      timeout=200,
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertEqual(completed.stderr, '')
+    self.assertIn('test accuracy after round 2: ', completed.stdout)
+    with (self._experiment / 'metrics.csv').open() as file:
+      rows = list(csv.DictReader(file))
+    shown = plugin_event_accumulator.EventAccumulator(
+      str(self._experiment / 'logdir'), tensor_size_guidance={'scalars': 0}
+    ).Reload()
+    columns = rows[0].keys() - {'round'}
+    self.assertContainsSubset(columns, shown.Tags()['tensors'])
+    for column in columns:
+      self.assertEqual(
+        [
+          (event.step, tf.make_ndarray(event.tensor_proto).item())
+          for event in shown.Tensors(column)
+        ],
+        [(int(row['round']), np.float32(row[column])) for row in rows],
+      )
+    for name in ('augmentations', 'partition'):
+      [event] = shown.Tensors(name)
+      _, _, png = tf.make_ndarray(event.tensor_proto)
+      path = self._experiment / 'pictures' / f'{name}.png'
+      self.assertEqual(png, path.read_bytes())
+
+  def test_one_line_in_a_terminal(self):
+    terminal, program_end = pty.openpty()
+    size = struct.pack('HHHH', 30, 100, 0, 0)
+    fcntl.ioctl(program_end, termios.TIOCSWINSZ, size)
+    process = subprocess.Popen(
+      _command(self._folder, '--notensorboard'),
+      cwd=_ROOT,
+      stdout=subprocess.PIPE,
+      stderr=program_end,
+      env=self._environment,
+    )
+    os.close(program_end)
+    text = _read_terminal(terminal)
+    self.assertEqual(process.wait(100), 0, text)
+    # The terminal makes two characters of each end of a line.
+    [line, nothing] = text.split('\r\n')
+    self.assertEmpty(nothing)
+    states = line.split('\r')
+    self.assertIn('small: compiling and running round 0 |', states[1])
+    self.assertRegex(
+      states[-1],
+      r'^small: round 2/2, accuracy \d+\.\d%, labelled \d+\.\d%, 00:00 left \|',
+    )
+    self.assertTrue(any(re.search('round 1/2', state) for state in states))
+    self.assertLessEqual(max(map(len, states)), 100)
+    self.assertFalse((self._experiment / 'logdir').exists())
+
+
+if __name__ == '__main__':
+  absltest.main()

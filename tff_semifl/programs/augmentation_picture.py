@@ -1,0 +1,92 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A picture of what augmentations do to images."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+from PIL import ImageDraw
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+
+_NUM_STRONG_VIEWS = 8
+# Small images are enlarged, by a whole number, to at least so many pixels.
+_MIN_WIDTH = 64
+_GAP = 6
+_HEADING_HEIGHT = 16
+
+
+def create_picture(
+  images: np.ndarray,
+  *,
+  weak: augmentation.Augmentation,
+  strong: augmentation.Augmentation,
+  seed: int,
+) -> Image.Image:
+  """Creates the picture: a row for each image, a column for each of its views.
+
+  Args:
+    images: uint8 [number, height, width, channels].
+    weak: Makes the view of the second column.
+    strong: Makes those of all columns after it.
+    seed: The run's seed; another one gives other views.
+  """
+  return _draw(
+    _create_views(tf.constant(images), weak=weak, strong=strong, seed=seed)
+  )
+
+
+def _create_views(
+  images: tf.Tensor,
+  *,
+  weak: augmentation.Augmentation,
+  strong: augmentation.Augmentation,
+  seed: int,
+) -> list[tuple[str, np.ndarray]]:
+  """Returns the columns of the picture, by what they show."""
+  purpose = random_seeds.Purpose
+  weak_views = weak(
+    images, random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
+  )
+  strong_views = [
+    strong(
+      images, random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
+    ).numpy()
+    for index in range(_NUM_STRONG_VIEWS)
+  ]
+  return [
+    ('original', images.numpy()),
+    ('weak', weak_views.numpy()),
+    *((f'strong {k + 1}', views) for k, views in enumerate(strong_views)),
+  ]
+
+
+def _draw(columns: Sequence[tuple[str, np.ndarray]]) -> Image.Image:
+  """Draws images in columns, each with its name above."""
+  num_rows, height, width, _ = columns[0][1].shape
+  scale = -(-_MIN_WIDTH // width)
+  row_height, column_width = height * scale + _GAP, width * scale + _GAP
+  picture = Image.new(
+    'RGB',
+    (
+      len(columns) * column_width + _GAP,
+      _HEADING_HEIGHT + num_rows * row_height + _GAP,
+    ),
+    'white',
+  )
+  drawing = ImageDraw.Draw(picture)
+  for column, (name, images) in enumerate(columns):
+    left = _GAP + column * column_width
+    drawing.text((left, _GAP // 2), name, fill='black')
+    for row, image in enumerate(images):
+      colour = np.broadcast_to(image, (height, width, 3))
+      enlarged = colour.repeat(scale, axis=0).repeat(scale, axis=1)
+      picture.paste(
+        Image.fromarray(enlarged),
+        (left, _GAP + _HEADING_HEIGHT + row * row_height),
+      )
+  return picture

@@ -1,0 +1,164 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What TensorBoard shows of a run.
+
+TFF's manager for TensorBoard only ever adds to what is there, and writes when
+it has a few rounds: a run that is killed and resumed would have rounds twice,
+and others not at all. So the log is made of `metrics.csv`, which has each round
+once, and made anew whenever a run begins or is resumed.
+"""
+
+from collections.abc import Mapping, Sequence
+import json
+import pathlib
+import socket
+import time
+from typing import Any
+
+import numpy as np
+from PIL import Image
+from tensorboard.plugins.hparams import api as hparams_api
+import tensorflow as tf
+
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import metrics_table
+from tff_semifl.programs import training
+
+# What the names of such files begin with, by which TensorBoard knows them.
+_PREFIX = 'events.out.tfevents'
+
+
+class TensorBoardLog:
+  """The files that TensorBoard reads, of which one is left.
+
+  Nothing is ever read from them here: what a kill leaves in disorder is put in
+  order by the next start.
+  """
+
+  def __init__(
+    self,
+    folder: pathlib.Path,
+    *,
+    metrics_file: pathlib.Path,
+    hparams: Mapping[str, Any],
+    pictures: Sequence[pathlib.Path],
+  ):
+    """Initialises the log; nothing is written yet.
+
+    Args:
+      folder: Where its files are, or will be.
+      metrics_file: The table of metrics.
+      hparams: What distinguishes the run from others; what is None is left out.
+      pictures: PNG files to be shown, under their names.
+    """
+    self._folder = folder
+    self._metrics_file = metrics_file
+    self._hparams = hparams
+    self._pictures = pictures
+    self._writer = None
+
+  def start(self, first_round: int) -> None:
+    """Writes what is known before a round is run, and removes what was there.
+
+    Args:
+      first_round: Rounds before it are taken from the table.
+
+    Raises:
+      durable_files.OutputError: If it cannot be written.
+    """
+    with durable_files.naming(self._folder):
+      self._folder.mkdir(exist_ok=True)
+      before = list(self._folder.glob(f'{_PREFIX}.*'))
+      # TensorBoard reads files in the order of their names.
+      path = self._folder / f'{_PREFIX}.{time.time_ns()}.{socket.gethostname()}'
+      try:
+        self._writer = tf.io.TFRecordWriter(str(path))
+        self._write_start(first_round)
+      except Exception:
+        # What was there is worth more than half of this.
+        path.unlink(missing_ok=True)
+        raise
+      for file in before:
+        file.unlink()
+
+  def show_round(self, round_num: int, metrics: training.RoundMetrics) -> None:
+    """Adds a round that is in the table.
+
+    Args:
+      round_num: The round.
+      metrics: Its metrics, which are taken from the table, with their names.
+
+    Raises:
+      durable_files.OutputError: If it cannot be written.
+    """
+    del metrics  # Unused.
+    with durable_files.naming(self._folder):
+      self._write_rounds(round_num, round_num + 1)
+      self._writer.flush()
+
+  def _write_start(self, first_round: int) -> None:
+    session_log = tf.compat.v1.SessionLog
+    self._write(file_version='brain.Event:2')
+    # A TensorBoard that is open forgets what it has read so far.
+    self._write(session_log=session_log(status=session_log.START))
+    self._write(summary=_describe_hparams(self._hparams))
+    for picture in self._pictures:
+      self._write(summary=_show_picture(picture))
+    self._write_rounds(0, first_round)
+    self._writer.flush()
+
+  def _write_rounds(self, start: int, stop: int) -> None:
+    columns = dict(metrics_table.read_metrics(self._metrics_file))
+    rounds = columns.pop('round')
+    [indices] = np.nonzero((rounds >= start) & (rounds < stop))
+    # As if one had followed the other, and the last one ended now.
+    seconds = np.nan_to_num(columns.get('seconds', np.zeros(len(rounds))))
+    ends = time.time() - seconds[indices].sum() + seconds[indices].cumsum()
+    for index, end in zip(indices, ends, strict=True):
+      self._write(
+        wall_time=end,
+        step=int(rounds[index]),
+        summary=tf.compat.v1.Summary(
+          value=[
+            tf.compat.v1.Summary.Value(tag=name, simple_value=values[index])
+            for name, values in columns.items()
+            if not np.isnan(values[index])
+          ]
+        ),
+      )
+
+  def _write(self, **fields: Any) -> None:
+    event = tf.compat.v1.Event(**({'wall_time': time.time()} | fields))
+    self._writer.write(event.SerializeToString())
+
+
+def _describe_hparams(hparams: Mapping[str, Any]) -> tf.compat.v1.Summary:
+  described = hparams_api.hparams_pb(
+    {
+      name: value
+      if isinstance(value, bool | int | float | str)
+      else json.dumps(value)
+      for name, value in hparams.items()
+      if value is not None
+    }
+  )
+  # TensorBoard has a protocol buffer of its own for what is the same.
+  return tf.compat.v1.Summary.FromString(described.SerializeToString())
+
+
+def _show_picture(picture: pathlib.Path) -> tf.compat.v1.Summary:
+  with Image.open(picture) as image:
+    width, height = image.size
+  return tf.compat.v1.Summary(
+    value=[
+      tf.compat.v1.Summary.Value(
+        tag=picture.stem,
+        image=tf.compat.v1.Summary.Image(
+          width=width,
+          height=height,
+          encoded_image_string=picture.read_bytes(),
+        ),
+      )
+    ]
+  )
