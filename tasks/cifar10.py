@@ -33,6 +33,7 @@ def create_task() -> image_task.ImageTask:
     pixel_mean=(0.4914, 0.4822, 0.4465),
     pixel_standard_deviation=(0.2023, 0.1994, 0.2010),
     load=_load,
+    load_test=functools.partial(sources.load_tfds_split, 'cifar10', 'test'),
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation, semifl_policy.build_semifl_rand_augment()

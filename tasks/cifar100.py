@@ -39,6 +39,7 @@ def create_task() -> image_task.ImageTask:
     pixel_mean=(0.5071, 0.4865, 0.4409),
     pixel_standard_deviation=(0.2673, 0.2564, 0.2762),
     load=_load,
+    load_test=functools.partial(sources.load_tfds_split, 'cifar100', 'test'),
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation, semifl_policy.build_semifl_rand_augment()

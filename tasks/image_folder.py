@@ -9,6 +9,7 @@ statistics come with the images. `image_folders` says what the folders are.
 
 import functools
 import hashlib
+import os
 import pathlib
 
 import numpy as np
@@ -70,9 +71,11 @@ def create_task(
       or if a class has too few images for a share.
   """
   folder = pathlib.Path(root)
-  has_test = (folder / 'test').exists()
+  has_test = os.path.exists(folder / 'test')
   # Before anything is read, but not before it is known to be such a folder.
-  if (folder / 'server').is_dir() and has_test == (test_fraction is not None):
+  if os.path.isdir(folder / 'server') and has_test == (
+    test_fraction is not None
+  ):
     raise TestImagesError(
       f'{folder / "test"} has images to test on; leave it out'
       if has_test

@@ -48,6 +48,8 @@ class ImageTask:
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
     load: (TFDS folder or None) -> the data. Raises
       `sources.DataNotFoundError` if it cannot be had.
+    load_test: (TFDS folder or None, may_download=bool) -> the test images
+      alone, likewise. None where nothing is saved by it.
     weak_augmentation: Small changes, for the server and for pseudo-labels.
     strong_augmentation: Large changes, for what clients train on.
     model_depth: Depth of the WideResNet.
@@ -70,12 +72,29 @@ class ImageTask:
   model_width: int
   model_num_groups: int | None = None
   num_labeled: int
+  load_test: Callable[..., sources.LabelledImages] | None = None
   data_description: str | None = None
 
   @property
   def num_classes(self) -> int:
     """Number of classes."""
     return len(self.class_names)
+
+  def load_test_images(
+    self, data_dir: str | None, *, may_download: bool = True
+  ) -> sources.LabelledImages:
+    """Loads the images to evaluate on, without the others where possible.
+
+    Args:
+      data_dir: A TFDS folder, or None for TFDS' own default.
+      may_download: Whether to download what is not there.
+
+    Raises:
+      sources.DataNotFoundError: If they cannot be had.
+    """
+    if self.load_test is None:
+      return self.load(data_dir).test
+    return self.load_test(data_dir, may_download=may_download)
 
   def create_wide_resnet(
     self,
@@ -84,6 +103,9 @@ class ImageTask:
     seed: int,
     create_normalization: residual.Normalization = (
       residual.create_static_batch_norm
+    ),
+    create_convolution: residual.Convolution = (
+      residual.create_plain_convolution
     ),
   ) -> tf.keras.Model:
     """Creates a WideResNet for the images of the task."""
@@ -96,6 +118,7 @@ class ImageTask:
       pixel_mean=self.pixel_mean,
       pixel_standard_deviation=self.pixel_standard_deviation,
       create_normalization=create_normalization,
+      create_convolution=create_convolution,
       seed=seed,
     )
 

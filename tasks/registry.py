@@ -6,6 +6,7 @@
 from tasks import cifar10
 from tasks import cifar100
 from tasks import digits
+from tasks import emnist
 from tasks import image_task
 from tasks import stl10
 from tasks import svhn
@@ -14,6 +15,7 @@ _CREATORS = {
   'cifar10': cifar10.create_task,
   'cifar100': cifar100.create_task,
   'digits': digits.create_task,
+  'emnist': emnist.create_task,
   'stl10': stl10.create_task,
   'svhn': svhn.create_task,
 }

@@ -38,6 +38,7 @@ def create_task() -> image_task.ImageTask:
     pixel_mean=(0.4409, 0.4279, 0.3868),
     pixel_standard_deviation=(0.2683, 0.2610, 0.2687),
     load=_load,
+    load_test=functools.partial(sources.load_tfds_split, 'stl10', 'test'),
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation, semifl_policy.build_semifl_rand_augment()

@@ -28,6 +28,9 @@ def create_task() -> image_task.ImageTask:
     pixel_mean=(0.4377, 0.4438, 0.4728),
     pixel_standard_deviation=(0.1980, 0.2010, 0.1970),
     load=_load,
+    load_test=functools.partial(
+      sources.load_tfds_split, 'svhn_cropped', 'test'
+    ),
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation, semifl_policy.build_semifl_rand_augment()

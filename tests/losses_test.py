@@ -68,6 +68,27 @@ class CrossEntropyTest(parameterized.TestCase, tf.test.TestCase):
     )
 
 
+class MaskedCrossEntropyTest(tf.test.TestCase):
+  def test_is_divided_by_all_examples_and_not_by_those_that_count(self):
+    logits, labels, _ = _random_batch(10)
+    is_counted = np.arange(10) < 4
+    self.assertAllClose(
+      losses.masked_cross_entropy(logits, labels, is_counted),
+      0.4 * _cross_entropy(logits[:4], labels[:4]),
+      rtol=1e-5,
+    )
+
+  def test_all_and_none(self):
+    logits, labels, _ = _random_batch(10)
+    self.assertAllClose(
+      losses.masked_cross_entropy(logits, labels, np.full(10, True)),
+      losses.cross_entropy(logits, labels),
+    )
+    self.assertEqual(
+      losses.masked_cross_entropy(logits, labels, np.full(10, False)), 0
+    )
+
+
 class MixLossTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(0.0, 0.25, 0.7, 1.0)
   def test_equals_numpy(self, coefficient):

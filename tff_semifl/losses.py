@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The losses of SemiFL (Diao, Ding, Tarokh, NeurIPS 2022, section 3.3).
+"""Losses of SemiFL (NeurIPS 2022, section 3.3) and of the benchmark (E.2).
 
 All of them are means over the examples of one batch, of whatever size it is.
 """
@@ -27,6 +27,28 @@ def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
   return tf.reduce_mean(
     tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
   )
+
+
+def masked_cross_entropy(
+  logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
+) -> tf.Tensor:
+  """Cross-entropy of some examples, divided by the number of all.
+
+  As FixMatch has it, and the benchmark (equations 3 and 4): the fewer count,
+  the less they all weigh.
+
+  Args:
+    logits: float [batch, classes], unnormalised.
+    labels: int [batch], in 0..classes-1.
+    is_counted: bool [batch].
+
+  Returns:
+    A scalar of the dtype of `logits`, at least zero.
+  """
+  each = tf.nn.sparse_softmax_cross_entropy_with_logits(
+    labels=labels, logits=logits
+  )
+  return tf.reduce_mean(each * tf.cast(is_counted, each.dtype))
 
 
 def mix_loss(

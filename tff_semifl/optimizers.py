@@ -10,7 +10,7 @@ the rate changes while the buffer persists.
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -26,11 +26,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
   """See `build_nesterov_sgd`."""
 
   def __init__(
-    self,
-    learning_rate: float,
-    momentum: float,
-    weight_decay: float,
-    clip_norm: float | None,
+    self, learning_rate: float, momentum: float, weight_decay: float
   ):
     for name, value in (
       ('learning_rate', learning_rate),
@@ -40,12 +36,9 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
         raise ValueError(f'`{name}` must not be negative, found {value}.')
     if not 0 <= momentum < 1:
       raise ValueError(f'`momentum` must be in [0, 1), found {momentum}.')
-    if clip_norm is not None and clip_norm <= 0:
-      raise ValueError(f'`clip_norm` must be positive, found {clip_norm}.')
     self._learning_rate = learning_rate
     self._momentum = momentum
     self._weight_decay = weight_decay
-    self._clip_norm = clip_norm
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
     # A buffer of zeros makes the first accumulated gradient the gradient
@@ -61,12 +54,6 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     self, state: Mapping[str, Any], weights: Weights, gradients: Weights
   ) -> tuple[Mapping[str, Any], Weights]:
     learning_rate = state[LEARNING_RATE_KEY]
-    if self._clip_norm is not None:
-      norm = tf.linalg.global_norm(gradients)
-      # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
-      # the exact scale elsewhere.
-      scale = tf.minimum(1.0, self._clip_norm / (norm + 1e-6))
-      gradients = [g * scale for g in gradients]
     gradients = [
       g + self._weight_decay * w
       for g, w in zip(gradients, weights, strict=True)
@@ -100,6 +87,120 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     )
 
 
+class _Wrapper(tff.learning.optimizers.Optimizer):
+  """An optimizer with the state and the learning rate of another."""
+
+  def __init__(self, inner: tff.learning.optimizers.Optimizer):
+    self.inner = inner
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    return self.inner.initialize(specs)
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return self.inner.get_hparams(state)
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return self.inner.set_hparams(state, hparams)
+
+
+class _Clipping(_Wrapper):
+  """Clips gradients by their joint norm, for another optimizer."""
+
+  def __init__(
+    self, inner: tff.learning.optimizers.Optimizer, clip_norm: float
+  ):
+    super().__init__(inner)
+    if clip_norm <= 0:
+      raise ValueError(f'`clip_norm` must be positive, found {clip_norm}.')
+    self.clip_norm = clip_norm
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    norm = tf.linalg.global_norm(gradients)
+    # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
+    # the exact scale elsewhere.
+    scale = tf.minimum(1.0, self.clip_norm / (norm + 1e-6))
+    return self.inner.next(state, weights, [g * scale for g in gradients])
+
+
+class _Restricted(_Wrapper):
+  """See `restrict`."""
+
+  def __init__(
+    self,
+    inner: tff.learning.optimizers.Optimizer,
+    is_trained: Sequence[bool],
+    mask_gradient: Callable[[tf.Tensor], tf.Tensor],
+  ):
+    super().__init__(inner)
+    self._is_trained = is_trained
+    self._mask_gradient = mask_gradient
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    return self.inner.initialize(self._select(specs))
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    state, trained = self.inner.next(
+      state,
+      self._select(weights),
+      [self._mask_gradient(g) for g in self._select(gradients)],
+    )
+    trained = iter(trained)
+    return state, [
+      next(trained) if is_trained else weight
+      for weight, is_trained in zip(weights, self._is_trained, strict=True)
+    ]
+
+  def _select(self, tensors: Sequence[Any]) -> list[Any]:
+    return [
+      tensor
+      for tensor, is_trained in zip(tensors, self._is_trained, strict=True)
+      if is_trained
+    ]
+
+
+def restrict(
+  optimizer: tff.learning.optimizers.Optimizer,
+  is_trained: Sequence[bool],
+  mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
+) -> tff.learning.optimizers.Optimizer:
+  """Returns an optimizer that trains some of the weights only.
+
+  The others stay as they are: they do not decay either. Where an optimizer of
+  `build_nesterov_sgd` clips, it is by the norm of the gradients of all weights
+  nevertheless, as PyTorch does if the gradients of a whole model are clipped
+  and an optimizer has some of its tensors (D.6).
+
+  Args:
+    optimizer: What trains them.
+    is_trained: For each weight whether it is trained.
+    mask_gradient: What becomes of each gradient of such a weight after it was
+      clipped. By default nothing.
+  """
+  if isinstance(optimizer, _Clipping):
+    return _Clipping(
+      restrict(optimizer.inner, is_trained, mask_gradient), optimizer.clip_norm
+    )
+  return _Restricted(optimizer, is_trained, mask_gradient)
+
+
+def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
+  """Returns a gradient without that of the second half of the outputs (D41).
+
+  Args:
+    gradient: [..., outputs]. Of an odd number the one in the middle is in the
+      second half.
+  """
+  num_outputs = gradient.shape[-1]
+  is_first = tf.range(num_outputs) < num_outputs // 2
+  return tf.where(is_first, gradient, 0.0)
+
+
 def build_nesterov_sgd(
   learning_rate: float = 0.03,
   *,
@@ -129,4 +230,7 @@ def build_nesterov_sgd(
   Raises:
     ValueError: If a number is out of its range.
   """
-  return _NesterovSGD(learning_rate, momentum, weight_decay, clip_norm)
+  optimizer = _NesterovSGD(learning_rate, momentum, weight_decay)
+  if clip_norm is None:
+    return optimizer
+  return _Clipping(optimizer, clip_norm)

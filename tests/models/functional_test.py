@@ -189,21 +189,40 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     for variable, value in zip(self._model.weights, before, strict=True):
       self.assertAllEqual(variable, value)
 
+  def test_assigned_weights_are_those_of_the_model(self):
+    weights = _random_weights(self._classifier)
+    images = _random_images(3)
+    model = _create_keras_model()
+    functional.assign_weights(model, weights)
+    self.assertAllClose(
+      model(images, training=False), self._classifier.logits(weights, images)
+    )
+    for changed in (
+      functional.ModelWeights(weights.trainable[:-1], weights.non_trainable),
+      functional.ModelWeights(weights.trainable[::-1], weights.non_trainable),
+    ):
+      with self.assertRaises(ValueError):
+        functional.assign_weights(model, changed)
+
   def test_same_inside_computations(self):
     images = _random_images(3)
     weights = _random_weights(self._classifier)
 
     # Two computations of one classifier, as a process has.
-    computations = [
-      tff.tensorflow.computation(
-        function,
-        (
-          self._classifier.weights_type,
-          tff.TensorType(np.float32, [None, *_IMAGE_SHAPE]),
-        ),
-      )
-      for function in (self._classifier.train_logits, self._classifier.logits)
-    ]
+    parameter_type = (
+      self._classifier.weights_type,
+      tff.TensorType(np.float32, [None, *_IMAGE_SHAPE]),
+    )
+
+    @tff.tensorflow.computation(*parameter_type)
+    def train_logits(weights, images):
+      return self._classifier.train_logits(weights, images)
+
+    @tff.tensorflow.computation(*parameter_type)
+    def logits(weights, images):
+      return self._classifier.logits(weights, images)
+
+    computations = [train_logits, logits]
     with runtime.simulation_context('in_process'):
       found = [each(weights, images) for each in computations]
 

@@ -59,6 +59,9 @@ class Cifar10Test(tf.test.TestCase):
     np.testing.assert_array_equal(found.train.labels, train.labels)
     np.testing.assert_array_equal(found.test.images, test.images)
     self.assertIsInstance(found.test, sources.LabelledImages)
+    np.testing.assert_array_equal(
+      self._task.load_test_images(data_dir).images, test.images
+    )
 
 
 if __name__ == '__main__':

@@ -17,13 +17,15 @@ _SEED = tf.constant([1, 2])
 class RegistryTest(parameterized.TestCase, tf.test.TestCase):
   def test_names_are_sorted(self):
     self.assertEqual(
-      registry.task_names(), ['cifar10', 'cifar100', 'digits', 'stl10', 'svhn']
+      registry.task_names(),
+      ['cifar10', 'cifar100', 'digits', 'emnist', 'stl10', 'svhn'],
     )
 
   def test_unknown_name(self):
     with self.assertRaisesRegex(
       ValueError,
-      "no task 'mnist'; there are cifar10, cifar100, digits, stl10, svhn",
+      "no task 'mnist'; there are cifar10, cifar100, digits, emnist, stl10,"
+      ' svhn',
     ):
       registry.create_task('mnist')
 

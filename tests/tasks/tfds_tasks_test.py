@@ -27,6 +27,9 @@ class TaskTestCase(parameterized.TestCase, tf.test.TestCase):
     data_dir = self.create_tempdir().full_path
     self.enter_context(tfds_files.offline())
     tfds_files.write(name, data_dir, splits)
+    self.assert_same_images(
+      task.load_test_images(data_dir, may_download=False), splits['test']
+    )
     return task.load(data_dir)
 
   def assert_same_images(self, found, written):

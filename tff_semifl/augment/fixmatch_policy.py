@@ -82,7 +82,7 @@ def create_operations() -> list[rand_augment.Operation]:
       fractions = tf.cast(levels, tf.float64) / _FULL_LEVEL
       return operation(images, 1.8 * fractions + 0.1)
 
-    return rand_augment.Operation(name, _draw_levels, apply)
+    return rand_augment.Operation(name, draw_levels, apply)
 
   def posterize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
     return color.posterize(images, 4 - 4 * levels // _FULL_LEVEL)
@@ -102,14 +102,14 @@ def create_operations() -> list[rand_augment.Operation]:
       amounts = tf.cast(levels, tf.float64) * amount / _FULL_LEVEL
       return geometric.fetch_nearest(images, to_maps(amounts), fill=_MID_GREY)
 
-    return rand_augment.Operation(name, _draw_signed_levels, apply)
+    return rand_augment.Operation(name, draw_signed_levels, apply)
 
   return [
     fixed('Identity', tf.identity),
     fixed('AutoContrast', color.auto_contrast),
     fixed('Equalize', color.equalize),
-    rand_augment.Operation('Rotate', _draw_signed_levels, rotate),
-    rand_augment.Operation('Solarize', _draw_levels, solarize),
+    rand_augment.Operation('Rotate', draw_signed_levels, rotate),
+    rand_augment.Operation('Solarize', draw_levels, solarize),
     enhance('Color', color.enhance_color),
     enhance('Contrast', color.enhance_contrast),
     enhance('Brightness', color.enhance_brightness),
@@ -117,21 +117,34 @@ def create_operations() -> list[rand_augment.Operation]:
     move('ShearX', _SHEAR, geometric.shear_x),
     move('TranslateX', _TRANSLATION_PIXELS, geometric.translate_x),
     move('TranslateY', _TRANSLATION_PIXELS, geometric.translate_y),
-    rand_augment.Operation('Posterize', _draw_levels, posterize),
+    rand_augment.Operation('Posterize', draw_levels, posterize),
     move('ShearY', _SHEAR, geometric.shear_y),
   ]
 
 
-def _draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a level for each image, int32 [num_images] in 1..9."""
+def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a level for each image, int32 [num_images] in 1..9.
+
+  Args:
+    num_images: An integer scalar.
+    seed: int32 [2], a stateless seed.
+  """
   return tf.random.stateless_uniform(
     [num_images], seed, minval=1, maxval=_FULL_LEVEL, dtype=tf.int32
   )
 
 
-def _draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a level, and then one of two directions, for each image."""
-  levels = _draw_levels(num_images, random_seeds.fold_in(seed, 0))
+def draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a level, and then one of two directions, for each image.
+
+  Args:
+    num_images: An integer scalar.
+    seed: int32 [2], a stateless seed.
+
+  Returns:
+    int32 [num_images] in 1..9 and -9..-1.
+  """
+  levels = draw_levels(num_images, random_seeds.fold_in(seed, 0))
   return levels * rand_augment.draw_signs(
     num_images, random_seeds.fold_in(seed, 1)
   )

@@ -173,6 +173,52 @@ def cut_out(images: tf.Tensor, boxes: tf.Tensor, *, fill: float) -> tf.Tensor:
   return tf.where(is_covered, tf.cast(fill, images.dtype), images)
 
 
+def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a point of each image for `cut_out_beside`.
+
+  Args:
+    num_images: An integer scalar.
+    seed: int32 [2], a stateless seed.
+
+  Returns:
+    float32 [num_images, 2], as (x, y) in 0..1.
+  """
+  return tf.random.stateless_uniform([num_images, 2], seed)
+
+
+def cut_out_beside(
+  images: tf.Tensor,
+  points: tf.Tensor,
+  *,
+  num_pixels: tf.Tensor | int,
+  fill: float,
+) -> tf.Tensor:
+  """Covers the box whose first corner is half its size before a point.
+
+  It is not centred at the point: where the image's border cuts off some of it
+  on one side, the authors of SemiFL, and others whose code they had, add it on
+  the other.
+
+  Args:
+    images: [batch, height, width, channels] of any dtype.
+    points: float32 [batch, 2], as `draw_points` has them.
+    num_pixels: Height and width of the box, but for Pillow's last row and
+      column, an integer scalar.
+    fill: What the box is covered with.
+
+  Returns:
+    A tensor like `images`.
+  """
+  height, width = tf.unstack(tf.shape(images)[1:3])
+  size = tf.stack([width, height])
+  middle = points * tf.cast(size, tf.float32)
+  before = tf.cast(num_pixels, tf.float32) / 2
+  first = tf.cast(tf.maximum(middle - before, 0.0), tf.int32)
+  # Pillow covers the last row and column too: one pixel more, if all fit.
+  last = tf.minimum(first + num_pixels, size)
+  return cut_out(images, tf.concat([first, last], axis=1), fill=fill)
+
+
 def _to_maps(**numbers: tf.Tensor) -> tf.Tensor:
   """Returns maps, float64 [batch, 6]: the identity, but for `numbers`."""
   numbers = {

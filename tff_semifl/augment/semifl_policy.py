@@ -91,7 +91,7 @@ def create_operations() -> list[rand_augment.Operation]:
     enhance('Brightness', color.enhance_brightness),
     enhance('Color', color.enhance_color),
     enhance('Contrast', color.enhance_contrast),
-    rand_augment.Operation('CutoutConst', _draw_points, _cut_out),
+    rand_augment.Operation('CutoutConst', geometric.draw_points, _cut_out),
     fixed('Equalize', color.equalize),
     fixed('Invert', color.invert),
     fixed('Posterize', lambda images: color.posterize(images, _NUM_BITS)),
@@ -113,23 +113,7 @@ def create_operations() -> list[rand_augment.Operation]:
   ]
 
 
-def _draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a point of each image, float32 [num_images, 2], as (x, y) in 0..1."""
-  return tf.random.stateless_uniform([num_images, 2], seed)
-
-
 def _cut_out(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
-  """Covers the box whose first corner is up to 20 pixels before a point.
-
-  It is not centred at the point: where the image's border cuts off some of it
-  on one side, the authors' code adds it on the other.
-  """
-  height, width = tf.unstack(tf.shape(images)[1:3])
-  size = tf.stack([width, height])
-  middle = points * tf.cast(size, tf.float32)
-  first = tf.cast(tf.maximum(middle - _CUTOUT_PIXELS / 2, 0.0), tf.int32)
-  # Pillow covers the last row and column too: 41 pixels, if they all fit.
-  last = tf.minimum(first + _CUTOUT_PIXELS, size)
-  return geometric_operations.cut_out(
-    images, tf.concat([first, last], axis=1), fill=_CUTOUT_GREY_LEVEL
+  return geometric_operations.cut_out_beside(
+    images, points, num_pixels=_CUTOUT_PIXELS, fill=_CUTOUT_GREY_LEVEL
   )

@@ -13,9 +13,11 @@ function, and the same function works eagerly.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
 
 ModelWeights = tff.learning.models.ModelWeights
@@ -38,23 +40,26 @@ class ImageClassifier(NamedTuple):
 
   Attributes:
     initial_weights: The arrays to start from.
-    train_logits: (weights, images) -> float32 [batch, classes], in training
-      mode: batch normalisation by the statistics of the batch. May compute in
-      another precision than the others.
+    train_logits: (weights, images, seed=None) -> float32 [batch, classes], in
+      training mode: batch normalisation by the statistics of the batch. May
+      compute in another precision than the others. The seed, int32 [2], is what
+      dropout draws with: a model that has `KeyedDropout` needs one.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each batch normalisation layer the
       `BatchMoments` of its input in training mode, float32 [3, channels]. None
       for a model without static batch normalisation.
     image_shape: Height, width, channels.
     num_classes: Number of logits.
+    trainable_names: Names of the trainable weights, `<layer>/<weight>:0`.
   """
 
   initial_weights: ModelWeights
-  train_logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
+  train_logits: Callable[..., tf.Tensor]
   logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
   image_shape: tuple[int, int, int]
   num_classes: int
+  trainable_names: tuple[str, ...]
 
   @property
   def weights_type(self) -> tff.Type:
@@ -80,7 +85,7 @@ def from_keras(
   Args:
     model: A functional Keras model from images to logits. Calling a layer
       must not change its weights: `StaticBatchNormalization` will do, Keras'
-      `BatchNormalization` will not.
+      `BatchNormalization` will not. `KeyedDropout` will, Keras' will not.
     train_in_bfloat16: Whether `train_logits` computes in bfloat16, but for
       normalisations. Weights and their gradients are float32 all the same.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
@@ -123,7 +128,30 @@ def from_keras(
     batch_moments=batch_moments,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
+    trainable_names=tuple(w.name for w in model.trainable_weights),
   )
+
+
+def assign_weights(model: tf.keras.Model, weights: ModelWeights) -> None:
+  """Gives a Keras model weights such as those that it began with.
+
+  Args:
+    model: The model; its own weights are overwritten.
+    weights: As many, of the same shapes.
+
+  Raises:
+    ValueError: If there are more or fewer, or one has another shape.
+  """
+  pairs = (
+    (model.trainable_weights, weights.trainable),
+    (model.non_trainable_weights, weights.non_trainable),
+  )
+  for variables, values in pairs:
+    if [tuple(each.shape) for each in variables] != [*map(np.shape, values)]:
+      raise ValueError('these are the weights of another model')
+  for variables, values in pairs:
+    for variable, value in zip(variables, values, strict=True):
+      variable.assign(value)
 
 
 def _check_is_pure(layer: tf.keras.layers.Layer) -> None:
@@ -132,7 +160,9 @@ def _check_is_pure(layer: tf.keras.layers.Layer) -> None:
   if isinstance(layer, tf.keras.Model):
     remedy = 'is a model itself. Build one model of all layers.'
   elif isinstance(layer, tf.keras.__internal__.layers.BaseRandomLayer):
-    remedy = 'draws random numbers, which could not be repeated.'
+    remedy = (
+      'draws random numbers, which could not be repeated. Use KeyedDropout.'
+    )
   elif layer.non_trainable_weights and not isinstance(
     layer, static_batch_norm.StaticBatchNormalization
   ):
@@ -150,37 +180,51 @@ def _pure_function(
   *,
   training: bool,
   jit_compile: bool = False,
-) -> Callable[[ModelWeights, tf.Tensor], tf.Tensor | list[tf.Tensor]]:
-  """Returns `model` as a function of (weights, images)."""
+) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
+  """Returns `model` as a function of (weights, images, seed=None)."""
   weights = [*model.trainable_weights, *model.non_trainable_weights]
+  needs_seed = training and any(
+    isinstance(layer, keyed_dropout.KeyedDropout) for layer in model.layers
+  )
 
   @tf.function(
     input_signature=[
       [tf.TensorSpec(w.shape, tf.float32) for w in weights],
       tf.TensorSpec(model.input_shape, tf.float32),
+      tf.TensorSpec([2], tf.int32),
     ],
     autograph=False,
     jit_compile=jit_compile or None,
   )
-  def call(values: Sequence[tf.Tensor], images: tf.Tensor) -> tf.Tensor:
+  def call(
+    values: Sequence[tf.Tensor], images: tf.Tensor, seed: tf.Tensor
+  ) -> tf.Tensor:
     # Keras asks for variables while it builds the clone and is handed the
     # tensors in their place, so that there are no variables at all.
     values = [tf.cast(v, w.dtype) for v, w in zip(values, weights, strict=True)]
     in_order = iter([values[index] for index in creation_order])
     with tf.variable_creator_scope(lambda _, **kwargs: next(in_order)):
       clone = tf.keras.models.clone_model(model)
+    with keyed_dropout.seeded(seed):
+      outputs = clone(images, training=training)
     return tf.nest.map_structure(
-      lambda output: tf.cast(output, tf.float32),
-      clone(images, training=training),
+      lambda output: tf.cast(output, tf.float32), outputs
     )
 
   concrete_function = call.get_concrete_function()
 
-  def pure_function(weights: ModelWeights, images: tf.Tensor) -> tf.Tensor:
+  def pure_function(
+    weights: ModelWeights, images: tf.Tensor, seed: tf.Tensor | None = None
+  ) -> tf.Tensor:
+    if needs_seed and seed is None:
+      raise ValueError(
+        f'Model {model.name!r} has dropout: in training it needs a seed.'
+      )
     values = [*weights.trainable, *weights.non_trainable]
     return concrete_function(
       [tf.convert_to_tensor(value) for value in values],
       tf.convert_to_tensor(images),
+      tf.convert_to_tensor((0, 0) if seed is None else seed),
     )
 
   return pure_function

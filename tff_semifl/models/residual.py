@@ -18,6 +18,9 @@ from tff_semifl.models import static_batch_norm
 
 # Creates the layer that normalises a given number of channels.
 Normalization = Callable[[int], tf.keras.layers.Layer]
+# Creates a convolution without padding and bias: (filters, size, stride, seed)
+# to a layer.
+Convolution = Callable[[int, int, int, int], tf.keras.layers.Layer]
 
 # PyTorch's, as for static batch normalisation; Keras has 1e-3.
 GROUP_NORM_EPSILON = 1e-5
@@ -98,25 +101,46 @@ def standardize_pixels(
   )(images)
 
 
-def convolve(
-  x: tf.Tensor, filters: int, *, size: int, stride: int, seed: int
-) -> tf.Tensor:
-  """Convolution without bias, padded by one pixel on all sides if 3x3.
+def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
+  """Returns what kernels start as: Kaiming normal by outputs, not truncated.
 
-  Padding 'same' would pad even sizes on one side only when the stride is 2.
-  Kernels start as Kaiming normal by their outputs, not truncated.
+  Args:
+    seed: Its seed.
   """
-  if size == 3:
-    x = tf.keras.layers.ZeroPadding2D(1)(x)
+  return tf.keras.initializers.VarianceScaling(
+    2.0, 'fan_out', 'untruncated_normal', seed=seed
+  )
+
+
+def create_plain_convolution(
+  filters: int, size: int, stride: int, seed: int
+) -> tf.keras.layers.Layer:
+  """Creates a convolution with one kernel, as most networks have them."""
   return tf.keras.layers.Conv2D(
     filters,
     size,
     strides=stride,
     use_bias=False,
-    kernel_initializer=tf.keras.initializers.VarianceScaling(
-      2.0, 'fan_out', 'untruncated_normal', seed=seed
-    ),
-  )(x)
+    kernel_initializer=kaiming_normal(seed),
+  )
+
+
+def convolve(
+  x: tf.Tensor,
+  filters: int,
+  *,
+  size: int,
+  stride: int,
+  seed: int,
+  create_convolution: Convolution = create_plain_convolution,
+) -> tf.Tensor:
+  """Convolution without bias, padded by one pixel on all sides if 3x3.
+
+  Padding 'same' would pad even sizes on one side only when the stride is 2.
+  """
+  if size == 3:
+    x = tf.keras.layers.ZeroPadding2D(1)(x)
+  return create_convolution(filters, size, stride, seed)(x)
 
 
 def normalize_and_activate(
@@ -133,20 +157,32 @@ def pre_activation_block(
   *,
   stride: int,
   create_normalization: Normalization,
+  create_convolution: Convolution = create_plain_convolution,
   seeds: itertools.count,
 ) -> tf.Tensor:
   """Adds two 3x3 convolutions to their input, each of what is activated.
 
   An identity shortcut takes the raw input, a projection the activated one.
   """
+
+  def apply(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
+    return convolve(
+      x,
+      filters,
+      size=size,
+      stride=stride,
+      seed=next(seeds),
+      create_convolution=create_convolution,
+    )
+
   h = normalize_and_activate(x, create_normalization)
   if x.shape[-1] == filters and stride == 1:
     shortcut = x
   else:
-    shortcut = convolve(h, filters, size=1, stride=stride, seed=next(seeds))
-  h = convolve(h, filters, size=3, stride=stride, seed=next(seeds))
+    shortcut = apply(h, 1, stride)
+  h = apply(h, 3, stride)
   h = normalize_and_activate(h, create_normalization)
-  h = convolve(h, filters, size=3, stride=1, seed=next(seeds))
+  h = apply(h, 3, 1)
   return tf.keras.layers.Add()([shortcut, h])
 
 

@@ -39,6 +39,7 @@ def create_wide_resnet(
   create_normalization: residual.Normalization = (
     residual.create_static_batch_norm
   ),
+  create_convolution: residual.Convolution = residual.create_plain_convolution,
   seed: int = 0,
 ) -> tf.keras.Model:
   """Creates a WideResNet from raw pixels to logits.
@@ -61,6 +62,10 @@ def create_wide_resnet(
     create_normalization: Number of channels to a layer that normalises them:
       `residual.create_static_batch_norm` or `residual.create_group_norm`, with
       as many trainable parameters.
+    create_convolution: Creates the convolutions, stem and projections too:
+      `residual.create_plain_convolution`, or
+      `decomposed_convolution.create_decomposed_convolution` for kernels of two
+      parts (B.5).
     seed: The run's seed.
 
   Returns:
@@ -83,7 +88,14 @@ def create_wide_resnet(
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
   x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
-  x = residual.convolve(x, 16, size=3, stride=1, seed=next(seeds))
+  x = residual.convolve(
+    x,
+    16,
+    size=3,
+    stride=1,
+    seed=next(seeds),
+    create_convolution=create_convolution,
+  )
   for group in range(num_groups):
     for block in range(pairs):
       x = residual.pre_activation_block(
@@ -91,6 +103,7 @@ def create_wide_resnet(
         16 * width * 2**group,
         stride=2 if group > 0 and block == 0 else 1,
         create_normalization=create_normalization,
+        create_convolution=create_convolution,
         seeds=seeds,
       )
   logits = residual.classify(

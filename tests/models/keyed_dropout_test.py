@@ -1,0 +1,138 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that dropout is a function of its seed, and of nothing else."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import runtime
+from tff_semifl.models import functional
+from tff_semifl.models import keyed_dropout
+
+_SEED = tf.constant([3, 4])
+
+
+def _drop(inputs, seed=_SEED, **kwargs):
+  layer = keyed_dropout.KeyedDropout(**({'rate': 0.25, 'key': 0} | kwargs))
+  with keyed_dropout.seeded(seed):
+    return layer(inputs, training=True).numpy()
+
+
+class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
+  def test_drops_as_many_and_scales_up_the_rest(self):
+    # The mean of 100,000 values with variance (1 / 0.75^2) * 0.75 - 1 = 1/3.
+    found = _drop(tf.ones([1000, 100]))
+    self.assertSameElements(
+      np.unique(found).tolist(), [0.0, np.float32(1 / 0.75)]
+    )
+    self.assertAllClose(found.mean(), 1, rtol=0, atol=5 * np.sqrt(1 / 3 / 1e5))
+
+  def test_whole_channels_of_an_image(self):
+    found = _drop(tf.ones([50, 3, 2, 40]), whole_channels=True)
+    first = found[:, :1, :1, :]
+    self.assertAllEqual(found, np.broadcast_to(first, found.shape))
+    # 2000 channels, a quarter of them dropped.
+    self.assertAllClose(
+      np.mean(first == 0), 0.25, rtol=0, atol=5 * np.sqrt(0.25 * 0.75 / 2000)
+    )
+
+  def test_single_values_of_an_image(self):
+    found = _drop(tf.ones([5, 3, 2, 4]))
+    self.assertNotAllEqual(
+      found, np.broadcast_to(found[:, :1, :1], (5, 3, 2, 4))
+    )
+
+  @parameterized.parameters(False, True)
+  def test_draws_follow_from_seed_and_key(self, whole_channels):
+    inputs = tf.ones([20, 2, 2, 20])
+
+    def drop(**kwargs):
+      return _drop(inputs, whole_channels=whole_channels, **kwargs)
+
+    self.assertAllEqual(drop(), drop())
+    self.assertNotAllEqual(drop(), drop(key=1))
+    self.assertNotAllEqual(drop(), drop(seed=tf.constant([3, 5])))
+
+  def test_inference_and_rate_0_change_nothing(self):
+    inputs = tf.random.stateless_normal([4, 2, 2, 3], _SEED)
+    layer = keyed_dropout.KeyedDropout(0.25, key=0)
+    self.assertAllEqual(layer(inputs), inputs)
+    self.assertAllEqual(_drop(inputs, rate=0.0), inputs)
+
+  def test_training_without_seed(self):
+    layer = keyed_dropout.KeyedDropout(0.25, key=0, name='drop')
+    with self.assertRaisesRegex(ValueError, "'drop' draws .* needs a seed"):
+      layer(tf.ones([1, 2]), training=True)
+
+  @parameterized.parameters(-0.1, 1.0)
+  def test_rate_that_there_is_not(self, rate):
+    with self.assertRaisesRegex(ValueError, f'in .0, 1., found {rate}'):
+      keyed_dropout.KeyedDropout(rate, key=0)
+
+  def test_copy_has_the_same_configuration(self):
+    layer = keyed_dropout.KeyedDropout(0.5, key=3, whole_channels=True)
+    copy = keyed_dropout.KeyedDropout.from_config(layer.get_config())
+    self.assertEqual(copy.get_config(), layer.get_config())
+
+
+class ClassifierTest(tf.test.TestCase):
+  """What `functional` makes of a model that has such a layer."""
+
+  def setUp(self):
+    super().setUp()
+    self._model = tf.keras.Sequential(
+      [
+        tf.keras.Input((4, 4, 2)),
+        tf.keras.layers.Conv2D(8, 3),
+        keyed_dropout.KeyedDropout(0.5, key=0, whole_channels=True),
+        tf.keras.layers.Flatten(),
+        keyed_dropout.KeyedDropout(0.5, key=1),
+        tf.keras.layers.Dense(3),
+      ]
+    )
+    self._classifier = functional.from_keras(self._model)
+    self._weights = self._classifier.initial_weights
+    self._images = np.full([5, 4, 4, 2], 100, np.float32)
+
+  def _train_logits(self, seed):
+    return self._classifier.train_logits(self._weights, self._images, seed)
+
+  def test_logits_follow_from_the_seed(self):
+    first, again, other = map(self._train_logits, ([1, 2], [1, 2], [1, 3]))
+    self.assertAllEqual(first, again)
+    self.assertNotAllClose(first, other)
+
+  def test_logits_are_those_of_the_model(self):
+    with keyed_dropout.seeded(_SEED):
+      expected = self._model(self._images, training=True)
+    self.assertAllClose(self._train_logits(_SEED), expected, rtol=1e-4)
+    self.assertAllClose(
+      self._classifier.logits(self._weights, self._images),
+      self._model(self._images),
+      rtol=1e-4,
+    )
+
+  def test_training_needs_a_seed(self):
+    with self.assertRaisesRegex(ValueError, 'has dropout.* needs a seed'):
+      self._classifier.train_logits(self._weights, self._images)
+
+  def test_same_inside_a_computation(self):
+    images = self._images
+
+    @tff.tensorflow.computation(
+      self._classifier.weights_type, tff.TensorType(np.int32, [2])
+    )
+    def computation(weights, seed):
+      return self._classifier.train_logits(weights, images, seed)
+
+    with runtime.simulation_context():
+      found = computation(self._weights, np.array([1, 2], np.int32))
+    self.assertAllClose(found, self._train_logits([1, 2]), rtol=1e-4)
+
+
+if __name__ == '__main__':
+  absltest.main()

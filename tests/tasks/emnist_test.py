@@ -1,0 +1,109 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for EMNIST, and for tasks as the benchmark varies them (C.6)."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tasks import benchmark_views
+from tasks import cifar10
+from tasks import digits
+from tasks import emnist
+from tasks import svhn
+from tests.data import tfds_files
+from tff_semifl import random_seeds
+from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.augment import weak
+
+_SEED = tf.constant([1, 2])
+
+
+def _noise(task):
+  return tf.constant(
+    np.random.default_rng(0).integers(
+      256, size=(20, *task.image_shape), dtype=np.uint8
+    )
+  )
+
+
+class BenchmarkTestCase(tf.test.TestCase):
+  def assert_views(self, task, *, flip, padding):
+    images = _noise(task)
+    shifted = weak.flip_and_crop(images, _SEED, flip=flip, padding=padding)
+    self.assertAllEqual(task.weak_augmentation(images, _SEED), shifted)
+    fresh, operations = (random_seeds.fold_in(_SEED, key) for key in (0, 1))
+    augment = fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment()
+    self.assertAllEqual(
+      task.strong_augmentation(images, _SEED),
+      augment(
+        weak.flip_and_crop(images, fresh, flip=flip, padding=padding),
+        operations,
+      ),
+    )
+
+
+class EmnistTest(BenchmarkTestCase):
+  def test_constants_are_the_published_ones(self):
+    task = emnist.create_task()
+    self.assertEqual(task.image_shape, (28, 28, 1))
+    self.assertEqual(task.pixel_mean, (0.1307,))
+    self.assertEqual(task.pixel_standard_deviation, (0.3081,))
+    # Of each class as many (E.1).
+    self.assertEqual(task.num_labeled, 100 * 47)
+    names = task.class_names
+    self.assertLen(names, 47)
+    self.assertEqual((names[0], names[10], names[35]), ('0', 'A', 'Z'))
+    # 15 letters look alike (appendix A.1).
+    alike = 'CIJKLMOPSUVWXYZ'
+    self.assertEqual(
+      set('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+      - {name.upper() for name in names if name.islower()},
+      set(alike),
+    )
+
+  def test_views_are_the_benchmarks(self):
+    """A flip (D28), and 28 / 8 rounded down."""
+    self.assert_views(emnist.create_task(), flip=True, padding=3)
+
+  def test_loads_images_as_they_are(self):
+    train, test = (
+      tfds_files.random_images(n, 28, 47, seed=n, num_channels=1)
+      for n in (20, 10)
+    )
+    data_dir = self.create_tempdir().full_path
+    self.enter_context(tfds_files.offline())
+    tfds_files.write(
+      'emnist/balanced', data_dir, {'train': train, 'test': test}
+    )
+    task = emnist.create_task()
+    found = task.load(data_dir)
+    for a, b in ((found.train, train), (found.test, test)):
+      np.testing.assert_array_equal(a.images, b.images)
+      np.testing.assert_array_equal(a.labels, b.labels)
+    np.testing.assert_array_equal(
+      task.load_test_images(data_dir).labels, test.labels
+    )
+
+
+class AdaptTaskTest(BenchmarkTestCase, parameterized.TestCase):
+  @parameterized.product(
+    create=[cifar10.create_task, svhn.create_task], flip=[True, False]
+  )
+  def test_views_and_numbers_are_the_benchmarks(self, create, flip):
+    task = benchmark_views.adapt_task(create(), flip=flip)
+    self.assert_views(task, flip=flip, padding=4)
+    # CIFAR-10's for both (D23).
+    self.assertEqual(task.pixel_mean, (0.4914, 0.4822, 0.4465))
+    self.assertEqual(task.pixel_standard_deviation, (0.2471, 0.2435, 0.2616))
+    self.assertEqual(task.class_names, create().class_names)
+
+  def test_grey_images(self):
+    with self.assertRaisesRegex(ValueError, 'images of 1 channels cannot'):
+      benchmark_views.adapt_task(digits.create_task())
+
+
+if __name__ == '__main__':
+  absltest.main()
