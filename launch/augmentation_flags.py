@@ -14,8 +14,15 @@ STRONG_AUGMENTATION = flags.DEFINE_enum(
   'strong_augmentation',
   None,
   sorted(policies.BUILDERS),
-  "RandAugment of SemiFL's code, of FixMatch or of KerasCV (D24). By default as"
-  " the task has it: SemiFL's, but for digits a gentle form of KerasCV's.",
+  "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, which the"
+  ' benchmark has, of FedMatch or of KerasCV (D24). By default as the task has'
+  " it: SemiFL's, but for digits a gentle form of KerasCV's.",
+)
+BENCHMARK_VIEWS = flags.DEFINE_bool(
+  'benchmark_views',
+  False,
+  "Whether views and the normalisation of pixels are the benchmark's, for"
+  ' cifar10 and svhn (D23, D28). emnist has them in any case.',
 )
 
 

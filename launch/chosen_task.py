@@ -5,9 +5,11 @@
 
 import functools
 
+from launch import augmentation_flags
 from launch import data_flags
 from launch import image_folder_flags
 from launch import program
+from tasks import benchmark_views
 from tasks import image_folder
 from tasks import image_task
 from tasks import registry
@@ -24,7 +26,8 @@ def create_task() -> image_task.ImageTask:
   """
   settings = image_folder_flags.resolve()
   if data_flags.TASK.value != data_flags.IMAGE_FOLDER:
-    return registry.create_task(data_flags.TASK.value)
+    task = registry.create_task(data_flags.TASK.value)
+    return _with_views(task)
   flags = image_folder_flags
   # The last of them looks first.
   with (
@@ -38,6 +41,16 @@ def create_task() -> image_task.ImageTask:
     program.blame(flags.TEST_FRACTION, image_folder.TestImagesError),
   ):
     return _read(settings)
+
+
+def _with_views(task: image_task.ImageTask) -> image_task.ImageTask:
+  """Returns the task with the benchmark's views, if these are asked for."""
+  if not augmentation_flags.BENCHMARK_VIEWS.value:
+    return task
+  with program.blame(augmentation_flags.BENCHMARK_VIEWS, ValueError):
+    if data_flags.TASK.value not in ('cifar10', 'svhn'):
+      raise ValueError('it is for the tasks cifar10 and svhn; leave it out')
+    return benchmark_views.adapt_task(task)
 
 
 def flag_values() -> dict[str, object]:

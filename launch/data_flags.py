@@ -6,6 +6,7 @@
 from absl import flags
 
 from tasks import registry
+from tff_semifl.data import skewed_partition
 
 # The only task that must be told of its data, by flags of its own.
 IMAGE_FOLDER = 'image_folder'
@@ -33,9 +34,10 @@ NUM_LABELED = flags.DEFINE_integer(
 PARTITION = flags.DEFINE_enum(
   'partition',
   'iid',
-  ['iid', 'classes', 'dirichlet'],
+  ['iid', 'classes', 'dirichlet', 'main_classes'],
   'How unlabelled images are shared among clients: iid, at random and evenly;'
-  ' classes, a few classes each; dirichlet, a random mix of classes each.',
+  ' classes, a few classes each; dirichlet, a random mix of classes each;'
+  ' main_classes, one class more than others each, as in the benchmark.',
 )
 CLASSES_PER_CLIENT = flags.DEFINE_integer(
   'classes_per_client',
@@ -47,8 +49,15 @@ CLASSES_PER_CLIENT = flags.DEFINE_integer(
 DIRICHLET_CONCENTRATION = flags.DEFINE_float(
   'dirichlet_concentration',
   None,
-  'How alike clients are, above 0, for --partition=dirichlet only. By default'
-  " 0.3, the milder of the paper's 0.1 and 0.3.",
+  'How alike clients are, from 0.001 to 1e6, for --partition=dirichlet only. By'
+  " default 0.3, the milder of the paper's 0.1 and 0.3.",
+)
+SKEW = flags.DEFINE_float(
+  'skew',
+  None,
+  'R of the benchmark, for --partition=main_classes only: from 0, clients are'
+  ' alike, to 1, each has its main class alone. By default 0.4 (equation 8,'
+  ' D32).',
 )
 NUM_CLIENTS = flags.DEFINE_integer(
   'num_clients', 100, 'Clients in all.', lower_bound=1
@@ -63,6 +72,15 @@ SEED = flags.DEFINE_integer(
 
 flags.register_validator(
   DIRICHLET_CONCENTRATION.name,
-  lambda value: value is None or value > 0,
-  message='must be above 0',
+  lambda value: value is None
+  or skewed_partition.LEAST_CONCENTRATION
+  <= value
+  <= skewed_partition.MOST_CONCENTRATION,
+  message=f'must be from {skewed_partition.LEAST_CONCENTRATION} to'
+  f' {skewed_partition.MOST_CONCENTRATION:g}',
+)
+flags.register_validator(
+  SKEW.name,
+  lambda value: value is None or 0 <= value <= 1,
+  message='must be in [0, 1]',
 )

@@ -4,13 +4,14 @@
 """An experiment as the flags describe it: built and run."""
 
 import asyncio
+from collections.abc import Iterator
 import contextlib
 import dataclasses
 import pathlib
-import sys
 
 import tensorflow as tf
 
+from launch import aggregator_flags
 from launch import augmentation_flags
 from launch import chosen_task
 from launch import federated_data
@@ -18,18 +19,20 @@ from launch import models
 from launch import program
 from launch import run_flags
 from launch import settings as settings_lib
-from launch import systems
+from launch import system as system_lib
 from launch import training_flags
 from launch import training_programs
 from tasks import image_task
-from tff_semifl import export
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
+from tff_semifl.export import saved_model
+from tff_semifl.models import functional
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
+from tff_semifl.programs import tensorboard_log
 from tff_semifl.programs import training
 
 
@@ -47,7 +50,7 @@ class Experiment:
     training_program: What to train.
   """
 
-  system: systems.System
+  system: system_lib.System
   settings: settings_lib.Settings
   task: image_task.ImageTask
   model: tf.keras.Model
@@ -84,7 +87,7 @@ def without_clients(experiment: Experiment) -> Experiment:
 
 
 def create_experiment(
-  system: systems.System, settings: settings_lib.Settings
+  system: system_lib.System, settings: settings_lib.Settings
 ) -> Experiment:
   """Loads the data and builds everything that is to be run.
 
@@ -97,7 +100,7 @@ def create_experiment(
       the flags ask.
   """
   task = augmentation_flags.with_chosen_augmentation(chosen_task.create_task())
-  data = federated_data.create_federated_data(
+  data = system.create_data(
     task,
     federated_data.resolve_partition(),
     num_labeled=settings.num_labeled,
@@ -117,6 +120,8 @@ def create_experiment(
       data.shares,
       clients_per_round=settings.clients_per_round,
       seed=settings.seed,
+      dropout_probability=aggregator_flags.CLIENT_DROPOUT_PROBABILITY.value,
+      have_labels=system.clients_have_labels,
     )
   model = models.create_model(task, settings)
   training_program = training_programs.create_training_program(
@@ -150,7 +155,7 @@ def _map_images(
 
 
 def open_folder(
-  system: systems.System, settings: settings_lib.Settings
+  system: system_lib.System, settings: settings_lib.Settings
 ) -> outputs.ExperimentFolder:
   """Makes or finds the experiment's folder.
 
@@ -168,6 +173,7 @@ def open_folder(
       settings_lib.all_flags(system, settings),
       run_flags.MAY_CHANGE | chosen_task.names_of_flags_told_by_data(),
       chosen_task.create_task().data_description,
+      system.name,
     )
 
 
@@ -189,12 +195,15 @@ def run(
   """
   with program.blame(run_flags.OUTPUT_DIR, durable_files.OutputError):
     final = _train(experiment, folder)
-    with durable_files.naming(folder.export_path):
-      export.export_saved_model(
-        experiment.model,
-        final.state.global_model_weights,
-        experiment.task.class_names,
-        folder.export_path,
+    functional.assign_weights(
+      experiment.model, final.state.global_model_weights
+    )
+    with (
+      durable_files.naming(folder.export_path),
+      durable_files.replacing_folder(folder.export_path) as path,
+    ):
+      saved_model.export_saved_model(
+        experiment.model, experiment.task.class_names, path
       )
   return final
 
@@ -202,34 +211,93 @@ def run(
 def _train(
   experiment: Experiment, folder: outputs.ExperimentFolder
 ) -> training.ProgramState:
-  """Trains, and says how far that is."""
-  total_rounds = training_flags.TOTAL_ROUNDS.value
-  label = experiment.settings.experiment_name
+  """Trains, and lets those who watch know how it goes."""
   process = experiment.training_program.process
   client_states = None
   if isinstance(process, stateful_process.StatefulProcess):
     client_states = folder.client_states(process.initialize_client_state)
-  with progress.Progress(label, total_rounds) as shown:
+  with (
+    _watchers(experiment, folder) as watchers,
     # Not `asyncio.run`, which would put off an interrupt to the round's end.
-    with (
-      contextlib.closing(asyncio.new_event_loop()) as loop,
-      program.blame(
-        training_flags.LEARNING_RATE, training.TrainingDivergedError
-      ),
-    ):
-      final = loop.run_until_complete(
-        training.train(
-          experiment.training_program,
-          state_manager=folder.state_manager(),
-          metrics_manager=folder.metrics_manager(),
-          client_states=client_states,
-          on_start=shown.start,
-          on_round=shown.show_round,
+    contextlib.closing(asyncio.new_event_loop()) as loop,
+    program.blame(training_flags.LEARNING_RATE, training.TrainingDivergedError),
+  ):
+
+    def on_start(first_round: int) -> None:
+      for watcher in watchers:
+        watcher.start(first_round)
+
+    def on_round(round_num: int, metrics: training.RoundMetrics) -> None:
+      for watcher in watchers:
+        watcher.show_round(round_num, metrics)
+
+    return loop.run_until_complete(
+      training.train(
+        _attach(experiment, folder),
+        state_manager=folder.state_manager(),
+        metrics_manager=folder.metrics_manager(),
+        client_states=client_states,
+        on_start=on_start,
+        on_round=on_round,
+      )
+    )
+
+
+def _attach(
+  experiment: Experiment, folder: outputs.ExperimentFolder
+) -> training.TrainingProgram:
+  """Returns the program with what its process remembers in files."""
+  return dataclasses.replace(
+    experiment.training_program,
+    process=experiment.system.attach(
+      experiment.training_program.process,
+      folder.path,
+      experiment.clients.num_clients,
+    ),
+  )
+
+
+@contextlib.contextmanager
+def _watchers(
+  experiment: Experiment, folder: outputs.ExperimentFolder
+) -> Iterator[list[progress.Progress | tensorboard_log.TensorBoardLog]]:
+  """Yields what the flags ask for to show how training goes."""
+  if run_flags.DRAW_DATA.value:
+    _draw_data(experiment, folder)
+  with contextlib.ExitStack() as stack:
+    watchers = []
+    if not program.is_quiet():
+      watchers.append(
+        stack.enter_context(
+          progress.Progress(
+            experiment.settings.experiment_name,
+            experiment.training_program.total_rounds,
+          )
         )
       )
-  if shown.num_rounds == 0:
-    print(
-      f'{label}: was complete after round {final.round_num}; nothing to train',
-      file=sys.stderr,
-    )
-  return final
+    if run_flags.TENSORBOARD.value:
+      watchers.append(folder.tensorboard_log())
+    yield watchers
+
+
+def _draw_data(
+  experiment: Experiment, folder: outputs.ExperimentFolder
+) -> None:
+  # Matplotlib takes as long to import as a round of digits.
+  from launch import data_pictures
+
+  data = experiment.data
+  # There are systems whose server has no image.
+  images = (
+    data.labelled if len(data.labelled.labels) else data.unlabelled
+  ).images
+  mapped_images = experiment.training_program.mapped_images
+  if mapped_images is not None:
+    images = mapped_images.read(images).numpy()
+  data_pictures.draw(
+    folder.pictures_path,
+    task=experiment.task,
+    data=data,
+    images=images,
+    seed=experiment.settings.seed,
+  )

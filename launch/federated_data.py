@@ -3,6 +3,7 @@
 
 """A task's images, shared out among server and clients as the flags say."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from absl import flags
@@ -11,12 +12,13 @@ import numpy as np
 from launch import data_flags
 from launch import program
 from tasks import image_task
+from tff_semifl.data import main_class_partition
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
 from tff_semifl.data import sources
 
 # By partition, what its own flag is if it is not given.
-_DEFAULTS = {'classes': 2, 'dirichlet': 0.3}
+_DEFAULTS = {'classes': 2, 'dirichlet': 0.3, 'main_classes': 0.4}
 
 
 class PartitionSettings(NamedTuple):
@@ -26,11 +28,22 @@ class PartitionSettings(NamedTuple):
     partition: Its name, or None where the data say who has what.
     classes_per_client: Classes of a client, or None where it has no meaning.
     dirichlet_concentration: The same of the Dirichlet distribution.
+    skew: The same of main classes.
   """
 
   partition: str | None
   classes_per_client: int | None
   dirichlet_concentration: float | None
+  skew: float | None
+
+  @property
+  def parameter(self) -> int | float | None:
+    """The number that the partition has, if it has one."""
+    _, *parameters = self
+    return next((p for p in parameters if p is not None), None)
+
+
+NO_PARTITION = PartitionSettings(None, None, None, None)
 
 
 class FederatedData(NamedTuple):
@@ -50,6 +63,10 @@ class FederatedData(NamedTuple):
   test: sources.LabelledImages
 
 
+# (task, partition, num_labeled, seed) -> data.
+CreateDataFn = Callable[..., FederatedData]
+
+
 def resolve_partition() -> PartitionSettings:
   """Returns the flags of the partition with defaults filled in.
 
@@ -57,12 +74,13 @@ def resolve_partition() -> PartitionSettings:
     program.FlagError: If a flag is given that the partition has no use for.
   """
   if data_flags.TASK.value == data_flags.IMAGE_FOLDER:
-    return PartitionSettings(None, None, None)
+    return NO_PARTITION
   concentration = _resolve(data_flags.DIRICHLET_CONCENTRATION, 'dirichlet')
   return PartitionSettings(
     partition=data_flags.PARTITION.value,
     classes_per_client=_resolve(data_flags.CLASSES_PER_CLIENT, 'classes'),
     dirichlet_concentration=concentration,
+    skew=_resolve(data_flags.SKEW, 'main_classes'),
   )
 
 
@@ -100,8 +118,7 @@ def create_federated_data(
     program.FlagError: If the data cannot be had, or cannot be shared out as
       the flags ask.
   """
-  with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
-    data = task.load(data_flags.DATA_DIR.value)
+  data = _load(task)
   if data.shares is not None:
     order = partition.shuffle(len(data.train.labels), seed)
     return FederatedData(
@@ -110,10 +127,7 @@ def create_federated_data(
       shares=data.shares,
       test=data.test,
     )
-  with program.blame(data_flags.NUM_LABELED, ValueError, value=num_labeled):
-    split = partition.split_labels(
-      data.train.labels, num_labeled, task.num_classes, seed
-    )
+  split = _split_labels(task, data, num_labeled, seed)
   unlabelled = data.train.select(split.unlabelled)
   if data.unlabelled is not None:
     unlabelled = sources.LabelledImages(
@@ -126,6 +140,106 @@ def create_federated_data(
     shares=_share_out(unlabelled.labels, task.num_classes, settings, seed),
     test=data.test,
   )
+
+
+def create_server_data(
+  task: image_task.ImageTask,
+  settings: PartitionSettings,
+  *,
+  num_labeled: int,
+  seed: int,
+) -> FederatedData:
+  """Loads the labelled images of `create_federated_data`, and no client's.
+
+  Args:
+    task: The task.
+    settings: Of no use.
+    num_labeled: Labelled images, unless the task says which.
+    seed: The run's seed.
+
+  Raises:
+    program.FlagError: As there.
+  """
+  del settings  # Nothing is shared out.
+  data = _load(task)
+  labelled = data.train
+  if data.shares is None:
+    labelled = data.train.select(
+      _split_labels(task, data, num_labeled, seed).labelled
+    )
+  return FederatedData(labelled, data.train.select([]), [], data.test)
+
+
+def create_all_server_data(
+  task: image_task.ImageTask,
+  settings: PartitionSettings,
+  *,
+  num_labeled: int,
+  seed: int,
+) -> FederatedData:
+  """Loads all training images, with their labels, in one place.
+
+  Args:
+    task: The task.
+    settings: Of no use.
+    num_labeled: Of no use.
+    seed: Of no use.
+
+  Raises:
+    program.FlagError: If the data cannot be had.
+  """
+  del settings, num_labeled, seed  # It is all of them.
+  data = _load(task)
+  return FederatedData(data.train, data.train.select([]), [], data.test)
+
+
+def create_labelled_client_data(
+  task: image_task.ImageTask,
+  settings: PartitionSettings,
+  *,
+  num_labeled: int,
+  seed: int,
+) -> FederatedData:
+  """Loads all training images for clients that have their labels (G).
+
+  Args:
+    task: The task.
+    settings: How to share out.
+    num_labeled: Of no use: the server has none.
+    seed: The run's seed.
+
+  Raises:
+    program.FlagError: If the data cannot be had or shared out, or if the
+      task's clients have no labels.
+  """
+  del num_labeled  # The server has no image.
+  data = _load(task)
+  with program.blame(data_flags.TASK, ValueError):
+    if data.shares is not None:
+      raise ValueError('its clients have no labels to train on')
+  return FederatedData(
+    labelled=data.train.select([]),
+    unlabelled=data.train,
+    shares=_share_out(data.train.labels, task.num_classes, settings, seed),
+    test=data.test,
+  )
+
+
+def _load(task: image_task.ImageTask) -> image_task.TaskData:
+  with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
+    return task.load(data_flags.DATA_DIR.value)
+
+
+def _split_labels(
+  task: image_task.ImageTask,
+  data: image_task.TaskData,
+  num_labeled: int,
+  seed: int,
+) -> partition.LabelSplit:
+  with program.blame(data_flags.NUM_LABELED, ValueError, value=num_labeled):
+    return partition.split_labels(
+      data.train.labels, num_labeled, task.num_classes, seed
+    )
 
 
 def _share_out(
@@ -143,6 +257,10 @@ def _share_out(
     if settings.partition == 'classes':
       return skewed_partition.partition_classes(
         labels, num_classes, settings.classes_per_client, num_clients, seed
+      )
+    if settings.partition == 'main_classes':
+      return main_class_partition.partition_main_classes(
+        labels, num_classes, settings.skew, num_clients, seed
       )
     return skewed_partition.partition_dirichlet(
       labels, settings.dirichlet_concentration, num_clients, seed

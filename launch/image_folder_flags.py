@@ -76,6 +76,7 @@ _OF_OTHER_TASKS = (
     data_flags.PARTITION,
     data_flags.CLASSES_PER_CLIENT,
     data_flags.DIRICHLET_CONCENTRATION,
+    data_flags.SKEW,
     data_flags.NUM_CLIENTS,
   )
 )
@@ -141,7 +142,7 @@ def resolve() -> ImageFolderSettings:
 
 def _parse_size(text: str | None) -> tuple[int, int] | None:
   """Returns height and width, or None if that is not what the text says."""
-  match = re.fullmatch(r'([1-9]\d*)(?:x([1-9]\d*))?', text or '')
+  match = re.fullmatch(r'([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?', text or '')
   if match is None:
     return None
   height, width = match.groups()

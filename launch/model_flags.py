@@ -8,21 +8,32 @@ from absl import flags
 MODEL = flags.DEFINE_enum(
   'model',
   'wide_resnet',
-  ['resnet', 'wide_resnet'],
-  "The paper's WideResNet, or the ResNet-9 or -18 of the authors' code.",
+  [
+    'decomposed_wide_resnet',
+    'emnist_cnn',
+    'fedmatch_resnet',
+    'post_activation_resnet',
+    'reddi_emnist_cnn',
+    'resnet',
+    'wide_resnet',
+  ],
+  "Which model: wide_resnet, SemiFL's; resnet, the ResNet-9 or -18 of its"
+  " authors' code; post_activation_resnet, the benchmark's ResNet-18; emnist_cnn and"
+  ' reddi_emnist_cnn, its small networks (D22); decomposed_wide_resnet, with'
+  " kernels of two parts (B.5); fedmatch_resnet, FedMatch's own ResNet-9.",
 )
 MODEL_DEPTH = flags.DEFINE_integer(
   'model_depth',
   None,
   'Depth of the model. By default that of the task, 7 for digits and 28 for'
-  ' cifar10, say, or 9 for --model=resnet.',
+  ' cifar10, say, or 9 for --model=resnet. The others have one depth.',
   lower_bound=1,
 )
 MODEL_WIDTH = flags.DEFINE_integer(
   'model_width',
   None,
   'Width of the WideResNet. By default that of the task: 2, but 8 for cifar100.'
-  ' A ResNet has none.',
+  ' The others have none.',
   lower_bound=1,
 )
 NORMALIZATION = flags.DEFINE_enum(

@@ -33,14 +33,19 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
     'test_images': len(experiment.data.test.labels),
     'clients': len(sizes),
     'clients_per_round': settings.clients_per_round,
-    'images_per_client': {'least': min(sizes), 'most': max(sizes)},
-    'server_steps_per_round': count_steps(
-      settings.num_labeled,
+    'images_per_client': {
+      'least': min(sizes, default=0),
+      'most': max(sizes, default=0),
+    },
+    'server_steps_per_round': _count_steps(
+      experiment,
+      len(experiment.data.labelled.labels),
       settings.server_batch_size,
-      training_flags.SERVER_EPOCHS.value,
+      settings.server_epochs,
     ),
-    'steps_of_a_client_per_round_at_most': count_steps(
-      max(sizes),
+    'steps_of_a_client_per_round_at_most': _count_steps(
+      experiment,
+      max(sizes, default=0),
       training_flags.CLIENT_BATCH_SIZE.value,
       training_flags.CLIENT_EPOCHS.value,
     ),
@@ -50,6 +55,18 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
     ),
     'flags': settings_lib.all_flags(experiment.system, settings),
   }
+
+
+def _count_steps(
+  experiment: experiment_lib.Experiment,
+  num_images: int,
+  batch_size: int,
+  num_epochs: float,
+) -> int:
+  steps_per_round = experiment.system.steps_per_round
+  if steps_per_round is not None:
+    return steps_per_round() if num_images else 0
+  return count_steps(num_images, batch_size, num_epochs)
 
 
 def count_steps(num_images: int, batch_size: int, num_epochs: float) -> int:

@@ -71,6 +71,15 @@ def resolve(
   return None
 
 
+def is_quiet() -> bool:
+  """Returns whether the user wants to hear of nothing but what goes wrong.
+
+  That is with absl's --verbosity=-1, for warnings and errors, and less.
+  """
+  flag = flags.FLAGS['verbosity']
+  return bool(flag.present) and flag.value < 0
+
+
 def run(main: Callable[[], None]) -> None:
   """Parses flags, runs `main` and ends the process.
 

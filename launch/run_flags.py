@@ -48,6 +48,26 @@ EXPERIMENT_NAME = flags.DEFINE_string(
   ' seed. A folder with the same experiment is resumed, one with another is'
   ' refused.',
 )
+ROUNDS_PER_EVALUATION = flags.DEFINE_integer(
+  'rounds_per_evaluation',
+  1,
+  'After how many rounds, and after the last, the model is evaluated, a row is'
+  ' written and all is saved. An interruption costs the rounds since.',
+  lower_bound=1,
+)
+TENSORBOARD = flags.DEFINE_bool(
+  'tensorboard',
+  True,
+  "Whether to write flags and metrics for TensorBoard too, in the experiment's"
+  ' folder logdir.',
+)
+DRAW_DATA = flags.DEFINE_bool(
+  'draw_data',
+  False,
+  'Whether to draw, before the first round, what augmentations do to images and'
+  ' which client has how many of which class: in the folder pictures, and for'
+  ' --tensorboard. It takes a second or two, once.',
+)
 
 DRY_RUN = flags.DEFINE_bool(
   'dry_run',
@@ -66,6 +86,9 @@ MAY_CHANGE = frozenset(
     *worker_flags.TLS_FLAGS,
     OUTPUT_DIR,
     EXPERIMENT_NAME,
+    ROUNDS_PER_EVALUATION,
+    TENSORBOARD,
+    DRAW_DATA,
     DRY_RUN,
   )
 )

@@ -6,14 +6,18 @@
 import dataclasses
 import pathlib
 
+from absl import flags
+
+from launch import chosen_aggregator
 from launch import chosen_task
 from launch import data_flags
 from launch import federated_data
 from launch import image_folder_flags
 from launch import model_flags
+from launch import models
 from launch import program
 from launch import run_flags
-from launch import systems
+from launch import system as system_lib
 from launch import training_flags
 
 
@@ -23,8 +27,10 @@ class Settings:
 
   Attributes:
     seed: The run's seed.
+    total_rounds: The last round.
     clients_per_round: Clients in a round.
-    num_labeled: Labelled images at the server.
+    num_labeled: Labelled images at the server, or None if it has all or none.
+    server_epochs: Epochs of the server in a round.
     server_batch_size: Images in a step of the server.
     model_depth: Depth of the model.
     model_width: Width of the WideResNet, or None for a ResNet.
@@ -32,11 +38,15 @@ class Settings:
     experiment_name: Name of the folder.
     classes_per_client: Classes of a client, or None where it has no meaning.
     dirichlet_concentration: Likewise, of the Dirichlet distribution.
+    skew: Likewise, of main classes.
+    aggregation: The flags of the chosen aggregator.
   """
 
   seed: int
+  total_rounds: int
   clients_per_round: int
-  num_labeled: int
+  num_labeled: int | None
+  server_epochs: float
   server_batch_size: int
   model_depth: int
   model_width: int | None
@@ -44,9 +54,11 @@ class Settings:
   experiment_name: str
   classes_per_client: int | None
   dirichlet_concentration: float | None
+  skew: float | None
+  aggregation: chosen_aggregator.AggregatorSettings
 
 
-def resolve(system: systems.System, *, seed: int | None = None) -> Settings:
+def resolve(system: system_lib.System, *, seed: int | None = None) -> Settings:
   """Returns the flags with all defaults filled in.
 
   Args:
@@ -59,72 +71,135 @@ def resolve(system: systems.System, *, seed: int | None = None) -> Settings:
   """
   task = chosen_task.create_task()
   seed = data_flags.SEED.value if seed is None else seed
-  sharing = federated_data.resolve_partition()
-  clients_per_round = training_flags.CLIENTS_PER_ROUND.value
-  num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
+  sharing = federated_data.NO_PARTITION
+  if system.uses(data_flags.PARTITION):
+    sharing = federated_data.resolve_partition()
+  clients_per_round = 0
+  if system.uses(training_flags.CLIENTS_PER_ROUND):
+    clients_per_round = training_flags.CLIENTS_PER_ROUND.value
+  num_labeled = None
+  if system.uses(data_flags.NUM_LABELED):
+    num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
   with program.blame(model_flags.JIT_COMPILE, ValueError):
     if model_flags.JIT_COMPILE.value and run_flags.RUNTIME.value == 'native':
       raise ValueError(
         "TFF's worker has no XLA; use --runtime=in_process or leave it out"
       )
-  is_wide = model_flags.MODEL.value == 'wide_resnet'
+  with program.blame(training_flags.BATCH_NORM_STATISTICS, ValueError):
+    if system.clients_have_labels and (
+      training_flags.BATCH_NORM_STATISTICS.value == 'server'
+    ):
+      raise ValueError('the server has no images; use federated or pooled')
+  with program.blame(run_flags.ROUNDS_PER_EVALUATION, ValueError):
+    if training_flags.KEEP_CLIENT_MOMENTUM.value and (
+      run_flags.ROUNDS_PER_EVALUATION.value > 1
+    ):
+      raise ValueError(
+        "clients' momentum is kept for each round; leave this out, or"
+        ' --keep_client_momentum'
+      )
+  with program.blame(model_flags.MODEL, ValueError):
+    if system.models and model_flags.MODEL.value not in system.models:
+      raise ValueError(
+        f'launch.train_{system.name} trains {" or ".join(system.models)}'
+      )
+    if models.has_dropout() and not system.takes_dropout:
+      raise ValueError(
+        f'launch.train_{system.name} gives dropout no random numbers; choose a'
+        ' model without'
+      )
+  with program.blame(model_flags.NORMALIZATION, ValueError):
+    if (
+      not models.has_normalization()
+      and flags.FLAGS[model_flags.NORMALIZATION.name].present
+    ):
+      raise ValueError(
+        f'--model={model_flags.MODEL.value} normalises nothing; leave it out'
+      )
   return Settings(
     seed=seed,
+    total_rounds=system.total_rounds(),
     clients_per_round=clients_per_round,
     num_labeled=num_labeled,
+    # In one place a round is an epoch (D33).
+    server_epochs=training_flags.SERVER_EPOCHS.value
+    if system.uses(training_flags.SERVER_EPOCHS)
+    else 1,
     server_batch_size=training_flags.SERVER_BATCH_SIZE.value
-    or (250 if num_labeled > 250 else 10),
-    model_depth=model_flags.MODEL_DEPTH.value
-    or (task.model_depth if is_wide else 9),
+    or (10 if num_labeled and num_labeled <= 250 else 250),
+    model_depth=program.resolve(
+      model_flags.MODEL_DEPTH,
+      task.model_depth if models.is_wide() else 9,
+      is_used=models.has_depth(),
+      no_use=f'--model={model_flags.MODEL.value} has but one depth',
+    ),
     model_width=program.resolve(
       model_flags.MODEL_WIDTH,
       task.model_width,
-      is_used=is_wide,
-      no_use='a ResNet has no width',
+      is_used=models.is_wide(),
+      no_use=f'--model={model_flags.MODEL.value} has no width',
     ),
     batch_norm_statistics=program.resolve(
       training_flags.BATCH_NORM_STATISTICS,
-      'server',
-      is_used=model_flags.NORMALIZATION.value == 'static_batch',
-      no_use='--normalization=group has no statistics',
+      'pooled' if system.clients_have_labels else 'server',
+      is_used=model_flags.NORMALIZATION.value == 'static_batch'
+      and models.has_normalization(),
+      no_use='without static batch normalisation there are no statistics',
     ),
     experiment_name=run_flags.EXPERIMENT_NAME.value
     or default_name(system, clients_per_round, num_labeled, sharing, seed),
     classes_per_client=sharing.classes_per_client,
     dirichlet_concentration=sharing.dirichlet_concentration,
+    skew=sharing.skew,
+    aggregation=chosen_aggregator.resolve(),
   )
 
 
 def default_name(
-  system: systems.System,
+  system: system_lib.System,
   clients_per_round: int,
-  num_labeled: int,
+  num_labeled: int | None,
   sharing: federated_data.PartitionSettings,
   seed: int,
 ) -> str:
   """Returns the name of an experiment that was not given one."""
-  parameter = sharing.classes_per_client or sharing.dirichlet_concentration
-  if sharing.partition is None:
+  who_has_what = None
+  if data_flags.TASK.value == data_flags.IMAGE_FOLDER:
     who_has_what = (
       pathlib.Path(image_folder_flags.IMAGE_DIR.value).resolve().name
     )
-  else:
-    who_has_what = f'{sharing.partition}{parameter or ""}'
-  return '_'.join(
-    [
-      system.name if clients_per_round else 'labels_alone',
-      data_flags.TASK.value,
-      str(num_labeled),
-      who_has_what,
-      f'seed{seed}',
-    ]
+  elif sharing.partition is not None:
+    parameter = '' if sharing.parameter is None else sharing.parameter
+    who_has_what = f'{sharing.partition}{parameter}'
+  is_alone = (
+    system.uses(training_flags.CLIENTS_PER_ROUND) and not clients_per_round
   )
+  parts = [
+    'labels_alone' if is_alone else system.name,
+    data_flags.TASK.value,
+    num_labeled,
+    who_has_what,
+    f'seed{seed}',
+  ]
+  return '_'.join(str(part) for part in parts if part is not None)
 
 
-def all_flags(system: systems.System, settings: Settings) -> dict[str, object]:
-  """Returns all flags by name, with all defaults filled in."""
+def all_flags(
+  system: system_lib.System, settings: Settings
+) -> dict[str, object]:
+  """Returns all flags that a system uses by name, with all defaults filled in.
+
+  `total_rounds` is there for all, whatever a system calls it.
+  """
+  values = system.flag_values()
+  resolved = {
+    field.name: getattr(settings, field.name)
+    for field in dataclasses.fields(settings)
+    if field.name != 'aggregation'
+  }
+  resolved |= settings.aggregation._asdict() | chosen_task.flag_values()
   return (
-    system.flag_values()
-    | dataclasses.asdict(settings)
-    | chosen_task.flag_values()
+    values
+    | {name: value for name, value in resolved.items() if name in values}
+    | {'total_rounds': settings.total_rounds}
   )

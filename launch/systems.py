@@ -3,68 +3,38 @@
 
 """The systems that can be trained: what differs between their programs."""
 
-from collections.abc import Callable
-import types
-from typing import NamedTuple
-
 from absl import flags
 import tensorflow_federated as tff
 
+from launch import aggregator_flags
 from launch import augmentation_flags
+from launch import benchmark_systems
+from launch import centralized_flags
 from launch import data_flags
+from launch import federated_data
+from launch import fedmatch_systems
 from launch import image_folder_flags
 from launch import model_flags
+from launch import parallel_flags
 from launch import run_flags
 from launch import semifl_flags
+from launch import supervised_flags
+from launch import system
 from launch import training_flags
 from launch import worker_flags
 from tasks import image_task
 from tff_semifl.algorithms import batch_label_semifl
+from tff_semifl.algorithms import centralized
+from tff_semifl.algorithms import fedavg_fixmatch
+from tff_semifl.algorithms import fedsgd_fixmatch
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import parallel
+from tff_semifl.algorithms import parallel_semifl
 from tff_semifl.algorithms import semifl
+from tff_semifl.algorithms import supervised_fedavg
 from tff_semifl.models import functional
 
-# The flags that `adopt_flags` adopts are then its caller's, and not of here.
 flags.disclaim_key_flags()
-
-
-class System(NamedTuple):
-  """A way to train with unlabelled clients.
-
-  Attributes:
-    name: The first part of the default name of an experiment.
-    flag_modules: The modules that define its flags.
-    build_process: (classifier, numbers, task) -> process.
-    measures_pseudo_labels: Whether the pseudo-labels it trains on are those of
-      the model that clients receive, which can be compared with the truth.
-  """
-
-  name: str
-  flag_modules: tuple[types.ModuleType, ...]
-  build_process: Callable[
-    [
-      functional.ImageClassifier,
-      hyperparameters_lib.Hyperparameters,
-      image_task.ImageTask,
-    ],
-    tff.templates.IterativeProcess,
-  ]
-  measures_pseudo_labels: Callable[[], bool]
-
-  def adopt_flags(self) -> None:
-    """Makes the flags those of the calling program, for its --help."""
-    for module in self.flag_modules:
-      flags.adopt_module_key_flags(module)
-
-  def flag_values(self) -> dict[str, object]:
-    """Returns the value of each flag by name."""
-    by_module = flags.FLAGS.flags_by_module_dict()
-    return {
-      flag.name: flag.value
-      for module in self.flag_modules
-      for flag in by_module[module.__name__]
-    }
-
 
 _COMMON_FLAGS = (
   data_flags,
@@ -72,8 +42,27 @@ _COMMON_FLAGS = (
   augmentation_flags,
   model_flags,
   training_flags,
+  aggregator_flags,
   run_flags,
   worker_flags,
+)
+_MIXING_FLAGS = (
+  semifl_flags.MIXUP_CONCENTRATION,
+  semifl_flags.MIX_LOSS_WEIGHT,
+  semifl_flags.SOFT_PSEUDO_LABELS,
+  semifl_flags.MIX_ONCE_PER_ROUND,
+  semifl_flags.MIX_BEFORE_AUGMENTATION,
+)
+_CLIENT_FLAGS = (
+  training_flags.CLIENTS_PER_ROUND,
+  training_flags.CLIENT_EPOCHS,
+  training_flags.CLIENT_BATCH_SIZE,
+  training_flags.GLOBAL_MOMENTUM,
+  training_flags.KEEP_CLIENT_MOMENTUM,
+)
+_FLAGS_OF_PSEUDO_LABELS = (
+  augmentation_flags.STRONG_AUGMENTATION,
+  training_flags.CONFIDENCE_THRESHOLD,
 )
 
 
@@ -81,6 +70,7 @@ def _build_semifl(
   classifier: functional.ImageClassifier,
   hyperparameters: hyperparameters_lib.Hyperparameters,
   task: image_task.ImageTask,
+  aggregator: tff.aggregators.AggregationFactory,
 ) -> tff.templates.IterativeProcess:
   return semifl.build_semifl(
     classifier,
@@ -92,6 +82,7 @@ def _build_semifl(
     soft_labels=semifl_flags.SOFT_PSEUDO_LABELS.value,
     mix_once_per_round=semifl_flags.MIX_ONCE_PER_ROUND.value,
     mix_before_augmentation=semifl_flags.MIX_BEFORE_AUGMENTATION.value,
+    aggregator=aggregator,
   )
 
 
@@ -99,24 +90,210 @@ def _build_batch_label_semifl(
   classifier: functional.ImageClassifier,
   hyperparameters: hyperparameters_lib.Hyperparameters,
   task: image_task.ImageTask,
+  aggregator: tff.aggregators.AggregationFactory,
 ) -> tff.templates.IterativeProcess:
   return batch_label_semifl.build_batch_label_semifl(
     classifier,
     hyperparameters,
     weak_augmentation=task.weak_augmentation,
     strong_augmentation=task.strong_augmentation,
+    aggregator=aggregator,
   )
 
 
-SEMIFL = System(
-  'semifl',
-  (*_COMMON_FLAGS, semifl_flags),
-  _build_semifl,
-  lambda: semifl_flags.MEASURE_PSEUDO_LABELS.value,
+def _build_in_parallel(build) -> system.BuildProcessFn:
+  """Returns a builder of parallel averaging as the flags have it (D35)."""
+
+  def build_process(classifier, hyperparameters, task, aggregator):
+    is_plain = parallel_flags.PLAIN_AVERAGE.value
+    return build(
+      classifier,
+      hyperparameters,
+      weak_augmentation=task.weak_augmentation,
+      strong_augmentation=task.strong_augmentation,
+      server_share_fn=parallel.one_of_all if is_plain else parallel.half,
+      step_from_received_weights=is_plain,
+      aggregator=aggregator,
+    )
+
+  return build_process
+
+
+def _build_fedrgd(
+  classifier: functional.ImageClassifier,
+  hyperparameters: hyperparameters_lib.Hyperparameters,
+  task: image_task.ImageTask,
+  aggregator: tff.aggregators.AggregationFactory,
+) -> tff.templates.IterativeProcess:
+  return fedavg_fixmatch.build_fedavg_fixmatch(
+    classifier,
+    hyperparameters,
+    weak_augmentation=task.weak_augmentation,
+    strong_augmentation=task.strong_augmentation,
+    server_share_fn=parallel.of_two_groups,
+    aggregator=aggregator,
+  )
+
+
+def _build_fedsgd_fixmatch(
+  classifier: functional.ImageClassifier,
+  hyperparameters: hyperparameters_lib.Hyperparameters,
+  task: image_task.ImageTask,
+  aggregator: tff.aggregators.AggregationFactory,
+) -> tff.templates.IterativeProcess:
+  return fedsgd_fixmatch.build_fedsgd_fixmatch(
+    classifier,
+    hyperparameters,
+    weak_augmentation=task.weak_augmentation,
+    strong_augmentation=task.strong_augmentation,
+    aggregator=aggregator,
+  )
+
+
+def _build_supervised_fedavg(
+  classifier: functional.ImageClassifier,
+  hyperparameters: hyperparameters_lib.Hyperparameters,
+  task: image_task.ImageTask,
+  aggregator: tff.aggregators.AggregationFactory,
+) -> tff.templates.IterativeProcess:
+  return supervised_fedavg.build_supervised_fedavg(
+    classifier,
+    hyperparameters,
+    weak_augmentation=task.weak_augmentation,
+    mask_absent_classes=supervised_flags.MASK_ABSENT_CLASSES.value,
+    aggregator=aggregator,
+  )
+
+
+def _build_centralized(
+  classifier: functional.ImageClassifier,
+  hyperparameters: hyperparameters_lib.Hyperparameters,
+  task: image_task.ImageTask,
+  aggregator: tff.aggregators.AggregationFactory,
+) -> tff.templates.IterativeProcess:
+  del aggregator  # Nobody reports anything.
+  return centralized.build_centralized_training(
+    classifier, hyperparameters, weak_augmentation=task.weak_augmentation
+  )
+
+
+def _create_centralized(
+  name: str, create_data: federated_data.CreateDataFn, *unused: flags.FlagHolder
+) -> system.System:
+  """Returns training in one place, a round an epoch (D.1, D33)."""
+  return system.System(
+    name=name,
+    flag_modules=(
+      data_flags,
+      image_folder_flags,
+      model_flags,
+      training_flags,
+      centralized_flags,
+      run_flags,
+      worker_flags,
+    ),
+    unused_flags=(
+      data_flags.PARTITION,
+      data_flags.CLASSES_PER_CLIENT,
+      data_flags.DIRICHLET_CONCENTRATION,
+      data_flags.SKEW,
+      data_flags.NUM_CLIENTS,
+      worker_flags.MAX_CONCURRENT_CLIENTS,
+      training_flags.TOTAL_ROUNDS,
+      training_flags.SERVER_EPOCHS,
+      training_flags.KEEP_SERVER_MOMENTUM,
+      training_flags.CONFIDENCE_THRESHOLD,
+      training_flags.BATCH_NORM_STATISTICS,
+      *_CLIENT_FLAGS,
+      *unused,
+    ),
+    defaults={training_flags.LEARNING_RATE.name: 0.1},
+    build_process=_build_centralized,
+    create_data=create_data,
+    total_rounds=lambda: centralized_flags.TOTAL_EPOCHS.value - 1,
+  )
+
+
+SEMIFL = system.System(
+  name='semifl',
+  flag_modules=(*_COMMON_FLAGS, semifl_flags),
+  build_process=_build_semifl,
+  measures_pseudo_labels=lambda: semifl_flags.MEASURE_PSEUDO_LABELS.value,
 )
-BATCH_LABEL_SEMIFL = System(
-  'batch_label_semifl',
-  _COMMON_FLAGS,
-  _build_batch_label_semifl,
-  lambda: False,
+BATCH_LABEL_SEMIFL = system.System(
+  name='batch_label_semifl',
+  flag_modules=_COMMON_FLAGS,
+  build_process=_build_batch_label_semifl,
+)
+PARALLEL_SEMIFL = system.System(
+  name='parallel_semifl',
+  flag_modules=(*_COMMON_FLAGS, semifl_flags, parallel_flags),
+  unused_flags=_MIXING_FLAGS,
+  build_process=_build_in_parallel(parallel_semifl.build_parallel_semifl),
+  measures_pseudo_labels=lambda: semifl_flags.MEASURE_PSEUDO_LABELS.value,
+)
+FEDAVG_FIXMATCH = system.System(
+  name='fedavg_fixmatch',
+  flag_modules=(*_COMMON_FLAGS, parallel_flags),
+  build_process=_build_in_parallel(fedavg_fixmatch.build_fedavg_fixmatch),
+)
+FEDRGD_AS_IN_SEMIFL = system.System(
+  name='fedrgd_as_in_semifl',
+  flag_modules=_COMMON_FLAGS,
+  build_process=_build_fedrgd,
+)
+FEDSGD_FIXMATCH = system.System(
+  name='fedsgd_fixmatch',
+  flag_modules=_COMMON_FLAGS,
+  unused_flags=(
+    training_flags.CLIENT_EPOCHS,
+    training_flags.SERVER_EPOCHS,
+    training_flags.KEEP_CLIENT_MOMENTUM,
+    training_flags.KEEP_SERVER_MOMENTUM,
+    training_flags.GLOBAL_MOMENTUM,
+  ),
+  build_process=_build_fedsgd_fixmatch,
+  steps_per_round=lambda: 1,
+)
+SUPERVISED_FEDAVG = system.System(
+  name='supervised_fedavg',
+  flag_modules=(*_COMMON_FLAGS, supervised_flags),
+  unused_flags=(
+    *_FLAGS_OF_PSEUDO_LABELS,
+    data_flags.NUM_LABELED,
+    training_flags.SERVER_EPOCHS,
+    training_flags.SERVER_BATCH_SIZE,
+    training_flags.KEEP_SERVER_MOMENTUM,
+  ),
+  build_process=_build_supervised_fedavg,
+  create_data=federated_data.create_labelled_client_data,
+  clients_have_labels=True,
+)
+LABELS_ALONE = _create_centralized(
+  'labels_alone', federated_data.create_server_data
+)
+ALL_LABELS = _create_centralized(
+  'all_labels', federated_data.create_all_server_data, data_flags.NUM_LABELED
+)
+FEDMATCH = fedmatch_systems.FEDMATCH
+FEDMATCH_AS_IN_SEMIFL = fedmatch_systems.FEDMATCH_AS_IN_SEMIFL
+CONSISTENCY_AVERAGING = benchmark_systems.CONSISTENCY_AVERAGING
+SELF_TRAINING_AVERAGING = benchmark_systems.SELF_TRAINING_AVERAGING
+SUPERVISED_AVERAGING = benchmark_systems.SUPERVISED_AVERAGING
+
+ALL = (
+  ALL_LABELS,
+  BATCH_LABEL_SEMIFL,
+  CONSISTENCY_AVERAGING,
+  FEDAVG_FIXMATCH,
+  FEDMATCH,
+  FEDMATCH_AS_IN_SEMIFL,
+  FEDRGD_AS_IN_SEMIFL,
+  FEDSGD_FIXMATCH,
+  LABELS_ALONE,
+  PARALLEL_SEMIFL,
+  SELF_TRAINING_AVERAGING,
+  SEMIFL,
+  SUPERVISED_AVERAGING,
+  SUPERVISED_FEDAVG,
 )

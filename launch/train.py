@@ -10,15 +10,16 @@ from launch import plan
 from launch import run_flags
 from launch import runtimes
 from launch import settings as settings_lib
-from launch import systems
+from launch import system as system_lib
 
 
-def train(system: systems.System) -> None:
+def train(system: system_lib.System) -> None:
   """Trains as the flags say, or says what would be trained.
 
   Args:
     system: What to train.
   """
+  system.check_flags()
   runtimes.check_flags()
   settings = settings_lib.resolve(system)
   experiment = experiment_lib.create_experiment(system, settings)

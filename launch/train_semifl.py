@@ -10,6 +10,11 @@ Digits, with the flags of the demonstration:
 
 What it would do, without doing it: add --dry_run. Results are in
 `<output_dir>/<experiment_name>`; the same command resumes an interrupted run.
+How it goes is on standard error, and what came of it on standard output at the
+end; with --verbosity=-1 the former has nothing but warnings and errors, with
+--verbosity=-2 errors. To see more of it:
+
+  tensorboard --logdir=results
 """
 
 from launch import program

@@ -6,10 +6,13 @@
 import numpy as np
 import tensorflow as tf
 
+from launch import aggregator_flags
+from launch import chosen_aggregator
 from launch import federated_data
 from launch import model_flags
+from launch import run_flags
 from launch import settings as settings_lib
-from launch import systems
+from launch import system as system_lib
 from launch import training_flags
 from tasks import image_task
 from tff_semifl import optimizers
@@ -26,7 +29,7 @@ _EVALUATION_BATCH_SIZE = 500
 
 
 def create_training_program(
-  system: systems.System,
+  system: system_lib.System,
   settings: settings_lib.Settings,
   task: image_task.ImageTask,
   model: tf.keras.Model,
@@ -57,14 +60,25 @@ def create_training_program(
       confidence_threshold=training_flags.CONFIDENCE_THRESHOLD.value,
     )
   return training.TrainingProgram(
-    process=system.build_process(classifier, _hyperparameters(settings), task),
+    process=system.build_process(
+      classifier,
+      _hyperparameters(settings),
+      task,
+      chosen_aggregator.create_aggregator(
+        settings.aggregation, settings.clients_per_round, settings.seed
+      ),
+    ),
     evaluation=evaluation.build_evaluation(classifier),
     pseudo_label_evaluation=pseudo_label_evaluation,
     server_dataset=pipelines.labelled_dataset(data.labelled),
     clients=clients,
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
-    total_rounds=training_flags.TOTAL_ROUNDS.value,
+    total_rounds=settings.total_rounds,
+    rounds_per_evaluation=run_flags.ROUNDS_PER_EVALUATION.value,
     statistics=_create_statistics_pass(settings, classifier, data, clients),
+    epsilon_fn=chosen_aggregator.create_epsilon_fn(
+      settings.aggregation, clients.num_clients, settings.clients_per_round
+    ),
   )
 
 
@@ -73,11 +87,11 @@ def _hyperparameters(
 ) -> hyperparameters_lib.Hyperparameters:
   flags = training_flags
   return hyperparameters_lib.Hyperparameters(
-    total_rounds=flags.TOTAL_ROUNDS.value,
+    total_rounds=settings.total_rounds,
     server_batch_size=settings.server_batch_size,
     seed=settings.seed,
     client_epochs=flags.CLIENT_EPOCHS.value,
-    server_epochs=flags.SERVER_EPOCHS.value,
+    server_epochs=settings.server_epochs,
     client_batch_size=flags.CLIENT_BATCH_SIZE.value,
     confidence_threshold=flags.CONFIDENCE_THRESHOLD.value,
     learning_rate=flags.LEARNING_RATE.value,
@@ -89,6 +103,7 @@ def _hyperparameters(
     global_momentum=flags.GLOBAL_MOMENTUM.value,
     keep_server_momentum=flags.KEEP_SERVER_MOMENTUM.value,
     keep_client_momentum=flags.KEEP_CLIENT_MOMENTUM.value,
+    max_update_norm_ratio=aggregator_flags.MAX_UPDATE_NORM_RATIO.value,
     server_statistics=settings.batch_norm_statistics == 'server',
   )
 

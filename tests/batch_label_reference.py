@@ -3,7 +3,8 @@
 
 """A client's round with labels made batch by batch, in NumPy (D.3).
 
-For the linear classifier; only the random numbers are TensorFlow's.
+For a classifier that SGD is written out for, by default the linear one. Only
+the random numbers are TensorFlow's.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,7 @@ class ClientRound(NamedTuple):
   """What came of a client's round.
 
   Attributes:
-    weights: Trained kernel and bias.
+    weights: Trained weights.
     loss_sum: Sum of losses over all examples that were trained on.
     num_correct: Strong views of them that got their pseudo-label.
     num_confident: How many they are.
@@ -48,10 +49,11 @@ def train_client(
   threshold: float,
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
+  create_sgd=linear_reference.NumpySGD,
 ) -> ClientRound:
   """Labels each batch by its weak views and trains on its strong ones."""
   purpose = random_seeds.Purpose
-  sgd = linear_reference.NumpySGD(weights, learning_rate)
+  sgd = create_sgd(weights, learning_rate)
   loss_sum = 0.0
   num_correct = num_confident = num_labelled = num_skipped = 0
   for epoch in range(num_epochs):
@@ -69,9 +71,7 @@ def train_client(
     strong_views = strong(in_order, stateless_seed(purpose.STRONG_VIEW)).numpy()
     for start in range(0, len(images), batch_size):
       batch = slice(start, start + batch_size)
-      probabilities = linear_reference.softmax(
-        linear_reference.logits(sgd.weights, weak_views[batch])
-      )
+      probabilities = linear_reference.softmax(sgd.logits(weak_views[batch]))
       num_labelled += len(probabilities)
       keep = probabilities.max(axis=1) >= threshold
       if not keep.any():
@@ -79,7 +79,7 @@ def train_client(
         continue
       labels = probabilities.argmax(axis=1)[keep]
       views = strong_views[batch][keep]
-      predictions = linear_reference.logits(sgd.weights, views).argmax(axis=1)
+      predictions = sgd.logits(views).argmax(axis=1)
       num_correct += np.sum(predictions == labels)
       loss_sum += sgd.step((1.0, views, labels)) * len(labels)
       num_confident += len(labels)

@@ -114,6 +114,10 @@ class NumpySGD:
     ]
     self.learning_rate = learning_rate
 
+  def logits(self, images: np.ndarray) -> np.ndarray:
+    """Returns float64 [num_images, classes]."""
+    return logits(self.weights, images)
+
   def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
     """Takes a step on a sum of losses, and returns that sum.
 

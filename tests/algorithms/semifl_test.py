@@ -15,7 +15,7 @@ from tests import fix_mix_reference
 from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
-from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import learning_process
 from tff_semifl.algorithms import semifl
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
@@ -56,7 +56,8 @@ class ComputationTest(absltest.TestCase):
       'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
       'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       f' <state={state},metrics=<client=<loss=float32,accuracy=float32,'
-      'label_ratio=float32,num_participating=float32>,server=<loss=float32,accuracy=float32>,'
+      'label_ratio=float32,num_participating=float32,num_rejected=float32>,'
+      'server=<loss=float32,accuracy=float32>,'
       'aggregator=<mean_value=<>,mean_weight=<>>,learning_rate=float32>'
       '@SERVER>)',
     )
@@ -236,24 +237,22 @@ class RoundTest(parameterized.TestCase):
     def server_data():
       return linear_reference.labelled_dataset(problem.images, problem.labels)
 
-    learning_process = alternating.bind_server_data(process, server_data)
-    self.assertIsInstance(
-      learning_process, tff.learning.templates.LearningProcess
-    )
+    bound_process = learning_process.bind_server_data(process, server_data)
+    self.assertIsInstance(bound_process, tff.learning.templates.LearningProcess)
     state = process.initialize()._replace(round_num=1)
     client_data = problem.client_data([0, 1])
     plain = process.next(state, problem.server_data, client_data)
-    bound = learning_process.next(state, client_data)
+    bound = bound_process.next(state, client_data)
     for a, b in zip(
       plain.state.global_model_weights.trainable,
-      learning_process.get_model_weights(bound.state).trainable,
+      bound_process.get_model_weights(bound.state).trainable,
       strict=True,
     ):
       np.testing.assert_array_equal(a, b)
     self.assertEqual(
       bound.metrics['client_work']['train'], plain.metrics['client']
     )
-    restored = learning_process.set_model_weights(
+    restored = bound_process.set_model_weights(
       bound.state, state.global_model_weights
     )
     np.testing.assert_array_equal(

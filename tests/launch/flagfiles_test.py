@@ -7,35 +7,27 @@ What the paper has is written down here a second time: Tables 1, 3 and 5 (H.1,
 H.3, H.5), sizes of data sets (C.1), steps (A.3, A.9).
 """
 
-import contextlib
-import dataclasses
 import json
 import math
-import os
 import pathlib
 import subprocess
 import sys
 from typing import NamedTuple
-from unittest import mock
 
 from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
-from launch import experiment as experiment_lib
 from launch import plan
 from launch import settings as settings_lib
 from launch import systems
-from tasks import image_task
-from tasks import registry
 from tests.data import tfds_files
+from tests.launch import flagfile_cells
 from tff_semifl.data import skewed_partition
 from tff_semifl.data import sources
 
-_ROOT = pathlib.Path(__file__).parents[2]
-_FOLDER = _ROOT / 'launch' / 'flagfiles' / 'semifl'
+_FOLDER = flagfile_cells.ROOT / 'launch' / 'flagfiles' / 'semifl'
 
 # The columns of Table 1.
 _COLUMNS = (
@@ -69,12 +61,6 @@ _TABLE_5 = {
   ('no_global_momentum', 'iid'): '92.4(0.1)',
 }
 
-_PARTITIONS = {
-  'classes2': {'partition': 'classes', 'classes_per_client': 2},
-  'dirichlet0.1': {'partition': 'dirichlet', 'dirichlet_concentration': 0.1},
-  'dirichlet0.3': {'partition': 'dirichlet', 'dirichlet_concentration': 0.3},
-  'iid': {'partition': 'iid'},
-}
 _CHANGES = {
   'server_statistics': {'batch_norm_statistics': 'server'},
   'one_epoch': {'client_epochs': 1, 'server_epochs': 1},
@@ -102,29 +88,12 @@ _COMMON = {
   'model_depth': 28,
   'normalization': 'static_batch',
   'strong_augmentation': 'semifl',
+  'benchmark_views': False,
   'mixup_concentration': 0.75,
   'mix_loss_weight': 1,
   'soft_pseudo_labels': False,
   'mix_once_per_round': False,
   'mix_before_augmentation': False,
-}
-# Flags that no cell gives, as they say how or with which seed it is run.
-_NOT_THE_CELLS = {
-  'data_dir',
-  'dry_run',
-  'experiment_name',
-  'jit_compile',
-  'max_concurrent_clients',
-  'measure_pseudo_labels',
-  'runtime',
-  'seed',
-  'train_in_bfloat16',
-}
-
-_CLASS_SIZES = {
-  'cifar10': [5000] * 10,
-  'cifar100': [500] * 100,
-  'svhn': [4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659],
 }
 # With five epochs (A.3).
 _SERVER_STEPS = {
@@ -152,7 +121,7 @@ class _Cell(NamedTuple):
   Attributes:
     task: The data set.
     num_labeled: Labelled images.
-    sharing: A key of `_PARTITIONS`.
+    sharing: A key of `flagfile_cells.PARTITIONS`.
     change: A key of `_CHANGES`, or None.
     accuracy: As the table has it.
   """
@@ -195,59 +164,6 @@ _CELLS = [
 _NAMED_CELLS = [(cell.name.replace('.', '_'), cell) for cell in _CELLS]
 
 
-@contextlib.contextmanager
-def _in_root():
-  """The path of an included flagfile is relative to the working directory."""
-  before = os.getcwd()
-  os.chdir(_ROOT)
-  try:
-    yield
-  finally:
-    os.chdir(before)
-
-
-@contextlib.contextmanager
-def _flags_of(cell):
-  """Within, flags are as a program has them that is given the flagfile."""
-  with _in_root(), flagsaver.flagsaver():
-    flags.FLAGS(['program', f'--flagfile={cell.path.relative_to(_ROOT)}'])
-    yield
-
-
-def _labels(task):
-  """Returns as many labels of each class as the real data set has."""
-  sizes = _CLASS_SIZES[task]
-  return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-
-
-def _load(task):
-  """Returns data of the real size whose images are one black pixel each."""
-  labels = _labels(task)
-  images = np.zeros([len(labels), 1, 1, 3], np.uint8)
-  data = sources.LabelledImages(images, labels)
-  return image_task.TaskData(train=data, test=data.select(np.arange(10)))
-
-
-def _create_experiment(cell):
-  """Builds all of the cell's experiment but model and computations."""
-  task = dataclasses.replace(
-    registry.create_task(cell.task), load=lambda data_dir: _load(cell.task)
-  )
-  with (
-    mock.patch.object(registry, 'create_task', return_value=task),
-    mock.patch.object(
-      experiment_lib.models,
-      'create_model',
-      return_value=mock.Mock(trainable_weights=[]),
-    ),
-    mock.patch.object(
-      experiment_lib.training_programs, 'create_training_program'
-    ),
-  ):
-    settings = settings_lib.resolve(systems.SEMIFL)
-    return experiment_lib.create_experiment(systems.SEMIFL, settings)
-
-
 def _client_sizes(cell):
   """Returns how many images each client has, derived without any flag."""
   key = (cell.task, cell.num_labeled)
@@ -255,7 +171,7 @@ def _client_sizes(cell):
     return [_IID_SIZES[key]] * 100
   # The sizes follow from how many unlabelled images of each class there are,
   # and from the seed.
-  class_sizes = _CLASS_SIZES[cell.task]
+  class_sizes = flagfile_cells.CLASS_SIZES[cell.task]
   num_classes = len(class_sizes)
   labels = np.repeat(
     np.arange(num_classes),
@@ -316,25 +232,26 @@ class FlagfilesTest(parameterized.TestCase):
         # Cells whose experiments have the same name must not share a folder.
         'output_dir': f'results/semifl/{cell.name}',
       }
-      | _PARTITIONS[cell.sharing]
+      | flagfile_cells.PARTITIONS[cell.sharing]
       | _CHANGES.get(cell.change, {})
     )
-    with _flags_of(cell):
+    with flagfile_cells.flags_of(cell.path):
       settings = settings_lib.resolve(systems.SEMIFL)
       values = settings_lib.all_flags(systems.SEMIFL, settings)
       present = {name for name in values if flags.FLAGS[name].present}
     # The others have no use, such as those of other partitions.
     used = {name for name in values if values[name] is not None}
     self.assertEqual(
-      {name: values[name] for name in used - _NOT_THE_CELLS}, expected
+      {name: values[name] for name in used - flagfile_cells.NOT_THE_CELLS},
+      expected,
     )
     # No cell relies on a default, which may change.
     self.assertEqual(present, expected.keys())
 
   @parameterized.named_parameters(_NAMED_CELLS)
   def test_steps_are_those_of_the_paper_and_of_the_comment(self, cell):
-    with _flags_of(cell):
-      experiment = _create_experiment(cell)
+    with flagfile_cells.flags_of(cell.path):
+      experiment = flagfile_cells.create_experiment(systems.SEMIFL, cell.task)
       described = plan.describe(experiment)
     server_steps = _SERVER_STEPS[cell.task, cell.num_labeled] * cell.epochs // 5
     self.assertEqual(described['server_steps_per_round'], server_steps)
@@ -388,7 +305,7 @@ class FlagfilesTest(parameterized.TestCase):
         '--dry_run',
         f'--data_dir={data_dir}',
       ],
-      cwd=_ROOT,
+      cwd=flagfile_cells.ROOT,
       capture_output=True,
       text=True,
       timeout=200,

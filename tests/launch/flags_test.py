@@ -12,8 +12,6 @@ from absl.testing import absltest
 
 from launch import demo
 from launch import systems
-from launch import train_batch_label_semifl
-from launch import train_semifl
 
 _ROOT = pathlib.Path(__file__).parents[2]
 # All that define a flag, so that none is forgotten here.
@@ -46,7 +44,8 @@ class FlagsTest(absltest.TestCase):
       first_line = path.read_text().splitlines()[0]
       self.assertStartsWith(first_line, '# ')
       parsed = flags.FlagValues()
-      for module in systems.SEMIFL.flag_modules:
+      modules = {m for system in systems.ALL for m in system.flag_modules}
+      for module in modules:
         for flag in _module_flags(module):
           parsed[flag.name] = flag
       parsed(['program', f'--flagfile={path}'])
@@ -73,16 +72,20 @@ class FlagsTest(absltest.TestCase):
         )
 
   def test_help_of_a_program_has_its_flags(self):
-    for program in (demo, train_batch_label_semifl, train_semifl):
-      shown = {
-        flag.name
-        for flag in flags.FLAGS.get_key_flags_for_module(program.__name__)
-      }
-      self.assertContainsSubset({'task', 'image_dir', 'total_rounds'}, shown)
-      # Flags of SemiFL's own mixing.
+    for system in systems.ALL:
+      importlib.import_module(f'launch.train_{system.name}')
       self.assertEqual(
-        'mix_loss_weight' in shown, program is not train_batch_label_semifl
+        self._key_flags(f'launch.train_{system.name}'),
+        set(system.flag_values()),
       )
+    shown = self._key_flags(demo.__name__)
+    self.assertContainsSubset(systems.SEMIFL.flag_values(), shown)
+    self.assertIn('seeds', shown)
+
+  def _key_flags(self, module_name):
+    return {
+      flag.name for flag in flags.FLAGS.get_key_flags_for_module(module_name)
+    }
 
   def test_every_flag_says_what_it_is(self):
     for module in _OURS:

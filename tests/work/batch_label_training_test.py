@@ -43,6 +43,7 @@ def _build(
     ),
     optimizer=optimizer,
     keep_optimizer_state=False,
+    max_update_norm_ratio=10.0,
   )
 
 
@@ -65,8 +66,8 @@ class ComputationTest(absltest.TestCase):
       '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
       'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
-      'accuracy=float32,label_ratio=float32,num_participating=float32>'
-      '@SERVER>)',
+      'accuracy=float32,label_ratio=float32,num_participating=float32,'
+      'num_rejected=float32>@SERVER>)',
     )
 
 

@@ -50,6 +50,7 @@ def _build(
     ),
     optimizer=optimizer,
     keep_optimizer_state=keep_optimizer_state,
+    max_update_norm_ratio=10.0,
   )
 
 
@@ -64,7 +65,8 @@ class ComputationTest(absltest.TestCase):
       '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
       'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
-      'accuracy=float32,label_ratio=float32,num_participating=float32>@SERVER>)',
+      'accuracy=float32,label_ratio=float32,num_participating=float32,'
+      'num_rejected=float32>@SERVER>)',
     )
 
   def test_types_if_clients_keep_their_momentum(self):
@@ -320,7 +322,7 @@ class ExecutionTest(parameterized.TestCase):
       np.testing.assert_array_equal(update, np.zeros_like(update))
     self.assertEqual(
       dict(output.measurements),
-      dict.fromkeys(output.measurements, 0.0),
+      dict.fromkeys(output.measurements, 0.0) | {'num_rejected': 1.0},
     )
 
   def test_single_example_trains(self):

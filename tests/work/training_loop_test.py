@@ -11,7 +11,14 @@ from tff_semifl import optimizers
 from tff_semifl.work import training_loop
 
 
-def _train(num_epochs, *, num_examples=10, batch_size=3, select_fn=None):
+def _train(
+  num_epochs,
+  *,
+  num_examples=10,
+  batch_size=3,
+  num_counted=None,
+  **kwargs,
+):
   """Adds up examples: the gradient of `-w * sum(batch)` with a rate of 1."""
   optimizer = optimizers.build_nesterov_sgd(
     1.0, momentum=0.0, weight_decay=0.0, clip_norm=None
@@ -36,9 +43,10 @@ def _train(num_epochs, *, num_examples=10, batch_size=3, select_fn=None):
           -trainable[0] * tf.reduce_sum(batch),
           # Which epoch and batch it was.
           100.0 * tf.cast(epoch, tf.float32) + tf.cast(batch_num, tf.float32),
+          num_counted,
         )
       ),
-      select_fn=select_fn,
+      **kwargs,
     )
 
   return run()
@@ -111,6 +119,33 @@ class TrainTest(parameterized.TestCase):
       ),
     )
     self.assertEqual(result.trainable[0], 4)
+
+  def test_examples_that_count(self):
+    # Four batches, and half an example of each, say.
+    result = _train(1, num_counted=0.5)
+    self.assertEqual(result.trainable[0], 1023)
+    self.assertEqual(result.sums.num_examples, 4 * 0.5)
+    self.assertEqual(result.sums.num_visited, 10)
+
+  def test_learning_rate_of_each_step(self):
+    result = _train(
+      2,
+      learning_rate_fn=lambda epoch, batch_num: tf.cast(
+        10 * epoch + batch_num, tf.float32
+      ),
+    )
+    # Batches 7, 56, 448, 512 and, in the second epoch, 10,000 more an example.
+    sums, sizes = np.array([7, 56, 448, 512]), np.array([3, 3, 3, 1])
+    self.assertEqual(
+      result.trainable[0],
+      np.arange(4) @ sums + (10 + np.arange(4)) @ (sums + 10000 * sizes),
+    )
+
+  def test_size_of_a_batch_that_is_found_out_later(self):
+    result = _train(1, batch_size=tf.constant(4))
+    # Batches 0, 1 and 2.
+    self.assertEqual(result.sums.num_correct, 3)
+    self.assertEqual(result.trainable[0], 1023)
 
   def test_no_examples(self):
     for num_epochs in (0.5, 2):

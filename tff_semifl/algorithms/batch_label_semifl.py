@@ -9,8 +9,9 @@ does: batch by batch, with the model that it is training at that moment.
 
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import alternate_training
+from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import batch_label_training
@@ -22,21 +23,23 @@ def build_batch_label_semifl(
   *,
   weak_augmentation: augmentation.Augmentation,
   strong_augmentation: augmentation.Augmentation,
-  aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
+  aggregator: tff.aggregators.AggregationFactory | None = None,
 ) -> tff.templates.IterativeProcess:
   """Builds it; arguments are those of `build_semifl`, there is no mixup."""
-  return alternate_training.build_alternate_training(
-    classifier,
-    batch_label_training.build_batch_label_training(
+  return alternating.compose_alternating_process(
+    training_parts.build_training_parts(
       classifier,
+      batch_label_training.build_batch_label_training(
+        classifier,
+        weak_augmentation=weak_augmentation,
+        strong_augmentation=strong_augmentation,
+        optimizer=hyperparameters.optimizer,
+        num_epochs=hyperparameters.client_epochs,
+        batch_size=hyperparameters.client_batch_size,
+        confidence_threshold=hyperparameters.confidence_threshold,
+      ),
+      hyperparameters,
       weak_augmentation=weak_augmentation,
-      strong_augmentation=strong_augmentation,
-      optimizer=hyperparameters.optimizer,
-      num_epochs=hyperparameters.client_epochs,
-      batch_size=hyperparameters.client_batch_size,
-      confidence_threshold=hyperparameters.confidence_threshold,
-    ),
-    hyperparameters,
-    weak_augmentation=weak_augmentation,
-    aggregator=aggregator,
+      aggregator=aggregator,
+    )
   )

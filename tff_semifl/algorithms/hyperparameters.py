@@ -31,6 +31,9 @@ class Hyperparameters:
       not (D5).
     keep_client_momentum: Whether a client's optimizer goes on with its state
       of the client's last turn, as in the authors' code (D5).
+    max_update_norm_ratio: A client's update counts for nothing if it is longer
+      than so many times the weights that it was sent, or than so much where
+      these are shorter than 1: training exploded, or the client lies.
     server_statistics: Whether a round ends with static batch normalisation
       statistics of the server's images (D10). If not, they stay as they are,
       for whoever computes them between rounds.
@@ -50,4 +53,5 @@ class Hyperparameters:
   global_momentum: float = 0.5
   keep_server_momentum: bool = True
   keep_client_momentum: bool = False
+  max_update_norm_ratio: float = 10.0
   server_statistics: bool = True

@@ -9,8 +9,9 @@ Clients with Alternate Training. NeurIPS 2022. https://arxiv.org/abs/2106.01432
 
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import alternate_training
+from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import fix_mix_training
@@ -27,13 +28,13 @@ def build_semifl(
   soft_labels: bool = False,
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
-  aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
+  aggregator: tff.aggregators.AggregationFactory | None = None,
 ) -> tff.templates.IterativeProcess:
   """Builds SemiFL, Algorithm 1 of the paper, as an iterative process.
 
-  It is alternate training, as `build_alternate_training` puts it together, in
-  which clients label their images once, with the model that they receive, and
-  train on those they are sure of, as they are and mixed with others.
+  It is alternate training (`compose_alternating_process`) in which clients
+  label their images once, with the model that they receive, and train on those
+  they are sure of, as they are and mixed with others.
 
   Args:
     classifier: The model.
@@ -48,23 +49,25 @@ def build_semifl(
     mix_before_augmentation: Augment mixtures, not what is mixed (D14).
     aggregator: By default the uniform mean of the clients that count (A.12).
   """
-  return alternate_training.build_alternate_training(
-    classifier,
-    fix_mix_training.build_fix_mix_training(
+  return alternating.compose_alternating_process(
+    training_parts.build_training_parts(
       classifier,
+      fix_mix_training.build_fix_mix_training(
+        classifier,
+        weak_augmentation=weak_augmentation,
+        strong_augmentation=strong_augmentation,
+        optimizer=hyperparameters.optimizer,
+        num_epochs=hyperparameters.client_epochs,
+        batch_size=hyperparameters.client_batch_size,
+        confidence_threshold=hyperparameters.confidence_threshold,
+        mixup_concentration=mixup_concentration,
+        mix_loss_weight=mix_loss_weight,
+        soft_labels=soft_labels,
+        mix_once_per_round=mix_once_per_round,
+        mix_before_augmentation=mix_before_augmentation,
+      ),
+      hyperparameters,
       weak_augmentation=weak_augmentation,
-      strong_augmentation=strong_augmentation,
-      optimizer=hyperparameters.optimizer,
-      num_epochs=hyperparameters.client_epochs,
-      batch_size=hyperparameters.client_batch_size,
-      confidence_threshold=hyperparameters.confidence_threshold,
-      mixup_concentration=mixup_concentration,
-      mix_loss_weight=mix_loss_weight,
-      soft_labels=soft_labels,
-      mix_once_per_round=mix_once_per_round,
-      mix_before_augmentation=mix_before_augmentation,
-    ),
-    hyperparameters,
-    weak_augmentation=weak_augmentation,
-    aggregator=aggregator,
+      aggregator=aggregator,
+    )
   )

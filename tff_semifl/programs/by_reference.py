@@ -7,8 +7,10 @@ import dataclasses
 
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import helped_process
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images
+from tff_semifl.programs import slots
 from tff_semifl.programs import training
 
 
@@ -29,20 +31,28 @@ def take_indices(
   def convert(computation: tff.Computation) -> tff.Computation:
     return mapped_images.take_indices(computation, images)
 
-  process = program.process
-  if isinstance(process, stateful_process.StatefulProcess):
-    process = stateful_process.StatefulProcess(
-      process.initialize,
-      convert(process.next),
-      process.initialize_client_state,
-    )
-  else:
-    process = tff.templates.IterativeProcess(
+  def convert_process(process):
+    if isinstance(process, slots.SlottedProcess):
+      return slots.SlottedProcess(
+        convert_process(process.process), process.num_slots
+      )
+    if isinstance(process, stateful_process.StatefulProcess):
+      return stateful_process.StatefulProcess(
+        process.initialize,
+        convert(process.next),
+        process.initialize_client_state,
+      )
+    if isinstance(process, helped_process.HelpedProcess):
+      return helped_process.HelpedProcess(
+        process.initialize, convert(process.next)
+      )
+    return tff.templates.IterativeProcess(
       process.initialize, convert(process.next)
     )
+
   return dataclasses.replace(
     program,
-    process=process,
+    process=convert_process(program.process),
     evaluation=convert(program.evaluation),
     pseudo_label_evaluation=(
       program.pseudo_label_evaluation

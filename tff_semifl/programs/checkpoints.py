@@ -8,11 +8,14 @@ version is flushed to the disk before it takes its place, brings the checksums
 of its files along, and is not read unless they are right.
 """
 
+from collections.abc import Sequence
 import hashlib
 import pathlib
 import shutil
+from typing import Any
 
 from absl import logging
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.programs import durable_files
@@ -65,15 +68,13 @@ class Checkpoints(tff.program.ProgramStateManager):
       structure: What its structure is.
 
     Raises:
-      durable_files.OutputError: If it is damaged.
+      durable_files.OutputError: If it is damaged or has another structure.
       tff.program.ProgramStateNotFoundError: If there is none.
     """
     path = self._path(version)
     if path.exists():
-      damage = _find_damage(path)
-      if damage is not None:
-        raise durable_files.OutputError(f'{path} is damaged: {damage}')
-    return await self._reader.load(version, structure)
+      _check(path)
+    return await self._read(version, structure)
 
   async def load_latest(
     self, structure: tff.program.ProgramStateStructure
@@ -89,21 +90,14 @@ class Checkpoints(tff.program.ProgramStateManager):
       The state and its version, or (None, 0) if nothing was ever saved.
 
     Raises:
-      durable_files.OutputError: If there are versions, and all are damaged.
+      durable_files.OutputError: If there are versions, and all are damaged, or
+        the newest that is not has another structure.
     """
     versions = await self.get_versions()
     if versions is None:
       return None, 0
-    for version in reversed(versions):
-      try:
-        return await self.load(version, structure), version
-      except durable_files.OutputError as error:
-        logging.warning('%s; it is left out', error)
-        last = error
-    raise durable_files.OutputError(
-      f'no checkpoint in {self._folder} is intact ({last}); put a good copy in'
-      ' its place, or remove that folder to train from the beginning'
-    )
+    version = _newest_intact(self._folder, versions)
+    return await self._read(version, structure), version
 
   async def save(
     self, program_state: tff.program.ProgramStateStructure, version: int
@@ -142,6 +136,17 @@ class Checkpoints(tff.program.ProgramStateManager):
         shutil.rmtree(self._unfinished, ignore_errors=True)
         raise
 
+  async def _read(
+    self, version: int, structure: tff.program.ProgramStateStructure
+  ) -> tff.program.ProgramStateStructure:
+    try:
+      return await self._reader.load(version, structure)
+    except (ValueError, TypeError, OSError) as error:
+      raise durable_files.OutputError(
+        f'{self._path(version)} has no state of this program, but perhaps of'
+        ' another version of it; go on with that one, or choose another folder'
+      ) from error
+
   async def _remove_old(self, newest: int) -> None:
     # Those after it, if any, are damaged: it was trained from what is before.
     versions = [n for n in await self.get_versions() or () if n <= newest]
@@ -156,6 +161,53 @@ class Checkpoints(tff.program.ProgramStateManager):
 
   def _path(self, version: int) -> pathlib.Path:
     return self._folder / f'{_PREFIX}{version}'
+
+
+def read_latest(folder: pathlib.Path) -> tuple[Any, int] | None:
+  """Returns the newest version that is intact, whatever was saved.
+
+  Nothing is written or removed, so that a run may go on meanwhile.
+
+  Args:
+    folder: Where the checkpoints are.
+
+  Returns:
+    The state, made of tensors and of named tuples like those that were saved,
+    and its version; None if nothing was saved.
+
+  Raises:
+    durable_files.OutputError: If there are versions, and all are damaged.
+  """
+  names = (
+    path.name.removeprefix(_PREFIX) for path in folder.glob(f'{_PREFIX}*')
+  )
+  versions = sorted(int(name) for name in names if name.isdecimal())
+  if not versions:
+    return None
+  version = _newest_intact(folder, versions)
+  # TFF saves a function that returns the state.
+  return tf.saved_model.load(str(folder / f'{_PREFIX}{version}'))(), version
+
+
+def _newest_intact(folder: pathlib.Path, versions: Sequence[int]) -> int:
+  """Returns the last of some versions that is intact."""
+  for version in reversed(versions):
+    try:
+      _check(folder / f'{_PREFIX}{version}')
+      return version
+    except durable_files.OutputError as error:
+      logging.warning('%s; it is left out', error)
+      last = error
+  raise durable_files.OutputError(
+    f'no checkpoint in {folder} is intact ({last}); put a good copy in its'
+    ' place, or remove that folder to train from the beginning'
+  )
+
+
+def _check(path: pathlib.Path) -> None:
+  damage = _find_damage(path)
+  if damage is not None:
+    raise durable_files.OutputError(f'{path} is damaged: {damage}')
 
 
 def _seal(folder: pathlib.Path) -> None:

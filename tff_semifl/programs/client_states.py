@@ -8,14 +8,14 @@ a round: the states are read when they are needed, and written when they have
 changed. To resume from any checkpoint, a few versions of each are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import io
 import pathlib
+import re
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl.programs import durable_files
 
@@ -24,7 +24,11 @@ class ClientStates:
   """The states of all clients: `<folder>/<client>/<round>.npz`."""
 
   def __init__(
-    self, folder: pathlib.Path, initialize: tff.Computation, *, num_kept: int
+    self,
+    folder: pathlib.Path,
+    initialize: Callable[[], Any],
+    *,
+    num_kept: int,
   ):
     """Initialises the store; nothing is read or written yet.
 
@@ -104,8 +108,9 @@ class ClientStates:
       self._path(client, old).unlink()
 
   def _rounds(self, client: int) -> list[int]:
-    folder = self._path(client, 0).parent
-    return [int(path.stem) for path in folder.glob('*.npz')]
+    names = (path.stem for path in self._path(client, 0).parent.glob('*.npz'))
+    # Files of other names are somebody else's.
+    return [int(name) for name in names if re.fullmatch('[0-9]+', name)]
 
   def _path(self, client: int, round_num: int) -> pathlib.Path:
     return self._folder / str(client) / f'{round_num}.npz'

@@ -1,12 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that are there as a whole or not at all, after a power cut too."""
+"""Files that are there as a whole or not at all, after a power cut too.
+
+The same of folders, but for a moment between the old one and the new one.
+"""
 
 from collections.abc import Iterator
 import contextlib
 import os
 import pathlib
+import shutil
 from typing import BinaryIO
 
 import tensorflow as tf
@@ -17,11 +21,17 @@ class OutputError(Exception):
 
 
 @contextlib.contextmanager
-def naming(path: pathlib.Path) -> Iterator[None]:
+def naming(
+  path: pathlib.Path,
+  remedy: str = (
+    'with this mended, the same command goes on from the last complete round'
+  ),
+) -> Iterator[None]:
   """Turns errors of writing in the `with` block into one that names a path.
 
   Args:
     path: What is being written.
+    remedy: What then, for the error.
 
   Raises:
     OutputError: If the disk is full, the folder is gone or may not be written
@@ -31,8 +41,7 @@ def naming(path: pathlib.Path) -> Iterator[None]:
     yield
   except (OSError, tf.errors.OpError) as error:
     raise OutputError(
-      f'cannot write {path}: {_reason(error)}; with this mended, the same'
-      ' command goes on from the last complete round'
+      f'cannot write {path}: {_reason(error)}; {remedy}'
     ) from error
 
 
@@ -47,12 +56,45 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
     The file, to be written.
   """
   temporary = path.with_suffix('.temporary')
-  with temporary.open('wb') as file:
-    yield file
-    file.flush()
-    os.fsync(file.fileno())
-  temporary.rename(path)
+  try:
+    with temporary.open('wb') as file:
+      yield file
+      file.flush()
+      os.fsync(file.fileno())
+    temporary.rename(path)
+  except BaseException:
+    temporary.unlink(missing_ok=True)
+    raise
   sync(path.parent)
+
+
+@contextlib.contextmanager
+def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
+  """Fills a folder that takes its place when the `with` block ends well.
+
+  Args:
+    path: Where it is to be; what is there stays until then.
+
+  Yields:
+    The folder, empty.
+  """
+  temporary = path.with_name(f'{path.name}.temporary')
+  replaced = path.with_name(f'{path.name}.replaced')
+  shutil.rmtree(temporary, ignore_errors=True)
+  shutil.rmtree(replaced, ignore_errors=True)
+  temporary.mkdir(parents=True)
+  try:
+    yield temporary
+    for inner in (temporary, *temporary.rglob('*')):
+      sync(inner)
+    if path.exists():
+      path.rename(replaced)
+    temporary.rename(path)
+  except BaseException:
+    shutil.rmtree(temporary, ignore_errors=True)
+    raise
+  sync(path.parent)
+  shutil.rmtree(replaced, ignore_errors=True)
 
 
 def sync(path: pathlib.Path) -> None:

@@ -10,6 +10,8 @@ import tensorflow_federated as tff
 
 from tff_semifl.programs import durable_files
 
+_KEY = 'round'
+
 
 class MetricsFile(tff.program.ReleaseManager):
   """A CSV file with a row for each round.
@@ -34,10 +36,11 @@ class MetricsFile(tff.program.ReleaseManager):
       for leftover in path.parent.glob(f'{path.name}_temp*'):
         leftover.unlink()
       try:
+        _check(path)
         self._table = tff.program.CSVFileReleaseManager(
           str(path),
           save_mode=tff.program.CSVSaveMode.WRITE,
-          key_fieldname='round',
+          key_fieldname=_KEY,
         )
       except (
         tff.program.CSVKeyFieldnameNotFoundError,
@@ -66,3 +69,20 @@ class MetricsFile(tff.program.ReleaseManager):
       await self._table.release(value, key)
       durable_files.sync(self._path)
       durable_files.sync(self._path.parent)
+
+
+def _check(path: pathlib.Path) -> None:
+  """Raises a ValueError or csv.Error now, and not when a row is written."""
+  if not path.exists():
+    return
+  # As TFF's manager takes it, to which nothing else ends a line.
+  lines = path.read_bytes().decode().split('\n')
+  header, *rows = [row for row in csv.reader(lines, strict=True) if row] or [[]]
+  if len(set(header)) < len(header):
+    raise ValueError('two columns have the same name')
+  for row in rows:
+    if len(row) != len(header):
+      raise ValueError(
+        f'a row has {len(row)} cells, and {len(header)} columns have names'
+      )
+    int(row[header.index(_KEY)])

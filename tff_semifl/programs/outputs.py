@@ -19,6 +19,7 @@ from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import metrics_file
+from tff_semifl.programs import tensorboard_log
 
 _PACKAGES = (
   'tensorflow',
@@ -30,14 +31,14 @@ _PACKAGES = (
 
 
 _LOCK_NAME = '.lock'
-_NUM_CHECKPOINTS = 3
+NUM_CHECKPOINTS = 3
 
 
 class ExperimentFolder:
   """`<output_dir>/<experiment_name>`, made if it is not there.
 
   It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`, and
-  `client_states/` if clients keep any.
+  `client_states/`, `logdir/` and `pictures/` if they are asked for.
   """
 
   def __init__(
@@ -46,6 +47,7 @@ class ExperimentFolder:
     flags: Mapping[str, Any],
     may_change: Collection[str] = (),
     data: str | None = None,
+    system: str | None = None,
   ):
     """Takes possession of a folder, new or of the same experiment.
 
@@ -55,18 +57,23 @@ class ExperimentFolder:
       may_change: Names of flags that may have another value when the
         experiment is resumed.
       data: Describes the data, where they may change under the same flags.
+      system: Name of what is trained.
 
     Raises:
       durable_files.OutputError: If the folder cannot be written to, or was
-        written by an experiment with other flags or data.
+        written by an experiment of another system or with other flags or
+        data.
     """
     self.path = path
+    self._hparams = {
+      name: value for name, value in flags.items() if name not in may_change
+    }
     try:
       path.mkdir(parents=True, exist_ok=True)
       if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(13, 'Permission denied')
       self._lock_file = self._lock()
-      self._check_or_write_hparams(flags, may_change, data)
+      self._check_or_write_hparams(flags, may_change, data, system)
     except OSError as error:
       raise durable_files.OutputError(
         f'cannot write to {path}: {error.strerror}; choose another --output_dir'
@@ -82,10 +89,15 @@ class ExperimentFolder:
     """The table of metrics, one row a round."""
     return self.path / 'metrics.csv'
 
+  @property
+  def pictures_path(self) -> pathlib.Path:
+    """Where pictures of the data go, as PNG files."""
+    return self.path / 'pictures'
+
   def state_manager(self) -> checkpoints.Checkpoints:
     """Returns the manager of the checkpoints."""
     return checkpoints.Checkpoints(
-      self.path / 'checkpoints', num_kept=_NUM_CHECKPOINTS
+      self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
 
   def client_states(
@@ -97,12 +109,21 @@ class ExperimentFolder:
       initialize: ( -> C), the state of a client before its first turn.
     """
     return client_states.ClientStates(
-      self.path / 'client_states', initialize, num_kept=_NUM_CHECKPOINTS
+      self.path / 'client_states', initialize, num_kept=NUM_CHECKPOINTS
     )
 
   def metrics_manager(self) -> metrics_file.MetricsFile:
     """Returns the manager of `metrics.csv`."""
     return metrics_file.MetricsFile(self.metrics_path)
+
+  def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
+    """Returns what TensorBoard is to show of the files that there are."""
+    return tensorboard_log.TensorBoardLog(
+      self.path / 'logdir',
+      metrics_file=self.metrics_path,
+      hparams=self._hparams,
+      pictures=sorted(self.pictures_path.glob('*.png')),
+    )
 
   def _lock(self) -> IO[str]:
     """Keeps others out for as long as the file is open."""
@@ -120,6 +141,7 @@ class ExperimentFolder:
     flags: Mapping[str, Any],
     may_change: Collection[str],
     data: str | None,
+    system: str | None,
   ) -> None:
     path = self.path / 'hparams.json'
     # Through JSON and back, to compare like with like.
@@ -127,13 +149,19 @@ class ExperimentFolder:
     if path.exists():
       try:
         hparams = json.loads(path.read_text())
-        written = hparams['flags']
+        written = {str(k): v for k, v in dict(hparams['flags']).items()}
         written_data = hparams.get('data')
-      except (ValueError, KeyError, TypeError) as error:
+        written_system = hparams.get('system')
+      except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise durable_files.OutputError(
           f'{path} is not what an experiment writes; choose another'
           ' --output_dir'
         ) from error
+      if system != written_system:
+        raise durable_files.OutputError(
+          f'{self.path} holds another experiment, of {written_system} and not'
+          f' {system}; choose another --output_dir'
+        )
       for name in sorted({*flags, *written}.difference(may_change)):
         if flags.get(name) != written.get(name):
           raise durable_files.OutputError(
@@ -154,7 +182,12 @@ class ExperimentFolder:
         f'{self.path} is not empty and holds no experiment; choose another'
         ' --output_dir'
       )
-    hparams = {'flags': flags, 'data': data, 'versions': _versions()}
+    hparams = {
+      'system': system,
+      'flags': flags,
+      'data': data,
+      'versions': _versions(),
+    }
     with durable_files.replacing(path) as file:
       file.write(f'{json.dumps(hparams, indent=2)}\n'.encode())
 

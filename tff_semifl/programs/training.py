@@ -3,17 +3,18 @@
 
 """The training program: rounds, evaluation, metrics, checkpoints, resuming."""
 
-from collections.abc import Callable
+import collections
+from collections.abc import Callable, Mapping
 import dataclasses
-import math
 import time
 from typing import Any, NamedTuple
 
+from absl import logging
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import round_process
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
@@ -59,6 +60,8 @@ class ClientMetrics(NamedTuple):
       over clients (D17).
     micro_threshold_accuracy: The same over all images of all clients.
     num_participating: Clients whose update counted.
+    num_rejected: Clients whose update was not finite or far too long.
+    num_dropped: Clients that were chosen but not heard of.
   """
 
   loss: float
@@ -68,6 +71,8 @@ class ClientMetrics(NamedTuple):
   threshold_accuracy: float
   micro_threshold_accuracy: float
   num_participating: float
+  num_rejected: float
+  num_dropped: float
 
 
 class StatisticsPass(NamedTuple):
@@ -87,6 +92,15 @@ class RoundMetrics(NamedTuple):
   """One row of `metrics.csv`; a field `b` of a part `a` is column `a/b`.
 
   Scripts of users read these columns: do not rename or reorder them.
+
+  Attributes:
+    test: The global model after the round.
+    server: The server's turn.
+    client: The clients' turn.
+    learning_rate: Of both.
+    seconds: How long all of it took since the row before, measuring included.
+    aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
+      what has been spent of differential privacy so far.
   """
 
   test: TestMetrics
@@ -94,6 +108,7 @@ class RoundMetrics(NamedTuple):
   client: ClientMetrics
   learning_rate: float
   seconds: float
+  aggregator: Mapping[str, Any]
 
 
 class ProgramState(NamedTuple):
@@ -106,7 +121,7 @@ class ProgramState(NamedTuple):
     best_accuracy: The highest test accuracy so far (D16).
   """
 
-  state: alternating.AlternatingState
+  state: round_process.RoundState
   round_num: int
   accuracy: float
   best_accuracy: float
@@ -117,7 +132,7 @@ class TrainingProgram:
   """What to train and on what; see `train`.
 
   Attributes:
-    process: From `compose_alternating_process`.
+    process: One of `tff_semifl.algorithms`.
     evaluation: From `build_evaluation`.
     pseudo_label_evaluation: From `build_pseudo_label_evaluation`, or None not
       to compare pseudo-labels with the truth.
@@ -125,10 +140,15 @@ class TrainingProgram:
     clients: The clients and who of them takes part in which round.
     test_dataset: Labelled images to evaluate on.
     total_rounds: The last round to run. Round 0 comes before the first.
+    rounds_per_evaluation: After every so many rounds, and after the last, the
+      model is evaluated and all is saved. What metrics say of server and
+      clients is of the last of these rounds.
     statistics: What gives the model its batch normalisation statistics after
       each round, or None if the process itself does, or there are none.
     mapped_images: What the computations read images from, as long as the
       program has it, if the data are indices (see `by_reference`); else None.
+    epsilon_fn: Round -> epsilon spent up to it, or None if clients have no
+      differential privacy.
   """
 
   process: tff.templates.IterativeProcess
@@ -138,8 +158,10 @@ class TrainingProgram:
   clients: pipelines.ClientPopulation
   test_dataset: tf.data.Dataset
   total_rounds: int
+  rounds_per_evaluation: int = 1
   statistics: StatisticsPass | None = None
   mapped_images: mapped_images_lib.MappedImages | None = None
+  epsilon_fn: Callable[[int], float] | None = None
 
 
 async def train(
@@ -153,9 +175,11 @@ async def train(
 ) -> ProgramState:
   """Runs the rounds that have not been run yet.
 
-  After each round its metrics are released and then its state is saved, so
-  that a program that is killed at any moment loses at most the round it was
-  in: it is run again, and its metrics are written again.
+  After each evaluation metrics are released and then the state is saved, so
+  that a program that is killed at any moment loses at most the rounds since:
+  they are run again, and their metrics are written again. Rounds that end with
+  weights or losses that are not finite are run once more, in case that a
+  device erred; on one that does not err they end as before.
 
   Args:
     program: What to train.
@@ -163,13 +187,14 @@ async def train(
     metrics_manager: Takes `RoundMetrics`, with the round as key.
     client_states: Keeps the clients' states of a `StatefulProcess`.
     on_start: Called with the number of the round that comes first.
-    on_round: Called after each round with its number and its metrics.
+    on_round: Called after each evaluation with the number of the round and
+      its metrics.
 
   Returns:
     The state after the last round.
 
   Raises:
-    TrainingDivergedError: If a loss is not finite after a round.
+    TrainingDivergedError: If rounds have ended so twice.
   """
   # The first state tells the manager what structure to load.
   latest = ProgramState(program.process.initialize(), -1, 0.0, 0.0)
@@ -183,13 +208,23 @@ async def train(
       _shortest(saved.best_accuracy),
     )
   on_start(latest.round_num + 1)
-  for round_num in range(latest.round_num + 1, program.total_rounds + 1):
-    state, metrics = _run_round(program, latest, round_num, client_states)
-    if not math.isfinite(metrics.server.loss + metrics.test.loss):
-      raise TrainingDivergedError(
-        f'the loss is no number after round {round_num}; lower steps may help.'
-        ' What was before that round is saved'
+  while latest.round_num < program.total_rounds:
+    round_num = _next_evaluation(program, latest.round_num)
+    state, metrics = _run_rounds(program, latest, round_num, client_states)
+    if not _is_finite(state, metrics):
+      logging.error(
+        'Round %d ended with weights or losses that are not finite. What came'
+        ' after round %d is run once more.',
+        round_num,
+        latest.round_num,
       )
+      state, metrics = _run_rounds(program, latest, round_num, client_states)
+      if not _is_finite(state, metrics):
+        raise TrainingDivergedError(
+          f'weights or losses are not finite after round {round_num}, which was'
+          ' run twice; smaller steps may help. What was before that round is'
+          ' saved'
+        )
     latest = ProgramState(
       state=state,
       round_num=round_num,
@@ -202,51 +237,99 @@ async def train(
   return latest
 
 
-def _run_round(
+def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
+  """Returns the first round after this one that is evaluated."""
+  interval = program.rounds_per_evaluation
+  return min((round_num // interval + 1) * interval, program.total_rounds)
+
+
+def _is_finite(state: Any, metrics: RoundMetrics) -> bool:
+  """Returns whether a round has left anything to go on with."""
+  # Momentum that is not finite would spoil the next round instead.
+  return all(
+    np.all(np.isfinite(array))
+    for array in tf.nest.flatten((state, metrics.server, metrics.test))
+    if np.issubdtype(np.asarray(array).dtype, np.floating)
+  )
+
+
+def _run_rounds(
   program: TrainingProgram,
   latest: ProgramState,
-  round_num: int,
+  last_round: int,
   client_states: client_states_lib.ClientStates | None,
-) -> tuple[alternating.AlternatingState, RoundMetrics]:
-  """Runs one round and measures what came of it."""
+) -> tuple[Any, RoundMetrics]:
+  """Runs the rounds up to one, and measures what came of it."""
   start = time.monotonic()
   state = latest.state
-  pseudo_labels = {
-    'pseudo_accuracy': 0.0,
-    'threshold_accuracy': 0.0,
-    'micro_threshold_accuracy': 0.0,
-  }
-  if program.pseudo_label_evaluation is not None:
-    # Before the round: these are the labels that it will train on.
-    pseudo_labels = program.pseudo_label_evaluation(
-      state.global_model_weights,
-      # The views do not depend on the learning rate.
-      round_context.RoundContext(state.seed, state.round_num, np.float32(0)),
-      program.clients.datasets_with_true_labels(round_num),
-    )
-  output = _run_process(program, state, round_num, client_states)
-  state = output.state
-  if program.statistics is not None:
-    weights = program.statistics.computation(
-      state.global_model_weights, program.statistics.data
-    )
-    state = state._replace(global_model_weights=weights)
-  test = program.evaluation(state.global_model_weights, program.test_dataset)
+  for round_num in range(latest.round_num + 1, last_round):
+    state = _run_round(program, state, round_num, client_states).state
+  pseudo_labels = _measure_pseudo_labels(program, state, last_round)
+  output = _run_round(program, state, last_round, client_states)
+  test = program.evaluation(
+    output.state.global_model_weights, program.test_dataset
+  )
+  clients = program.clients
   metrics = RoundMetrics(
     test=TestMetrics(
       **test, best_accuracy=max(latest.best_accuracy, test['accuracy'])
     ),
     server=ServerMetrics(**output.metrics['server']),
-    client=ClientMetrics(**output.metrics['client'], **pseudo_labels),
+    client=ClientMetrics(
+      **output.metrics['client'],
+      **pseudo_labels,
+      num_dropped=float(
+        len(clients.chosen(last_round)) - len(clients.cohort(last_round))
+      ),
+    ),
     learning_rate=output.metrics['learning_rate'],
     seconds=time.monotonic() - start,
+    aggregator=collections.OrderedDict(output.metrics['aggregator']),
   )
-  return state, tf.nest.map_structure(_shortest, metrics)
+  if program.epsilon_fn is not None:
+    metrics.aggregator['epsilon'] = program.epsilon_fn(last_round)
+  return output.state, tf.nest.map_structure(_shortest, metrics)
+
+
+def _measure_pseudo_labels(
+  program: TrainingProgram, state: Any, round_num: int
+) -> Mapping[str, float]:
+  """Compares the labels that a round will train on with the truth."""
+  if program.pseudo_label_evaluation is None:
+    return {
+      'pseudo_accuracy': 0.0,
+      'threshold_accuracy': 0.0,
+      'micro_threshold_accuracy': 0.0,
+    }
+  return program.pseudo_label_evaluation(
+    state.global_model_weights,
+    # The views do not depend on the learning rate.
+    round_context.RoundContext(state.seed, state.round_num, np.float32(0)),
+    program.clients.datasets_with_true_labels(round_num),
+  )
+
+
+def _run_round(
+  program: TrainingProgram,
+  state: Any,
+  round_num: int,
+  client_states: client_states_lib.ClientStates | None,
+) -> tff.learning.templates.LearningProcessOutput:
+  """Runs one round, up to the statistics of the weights it ends with."""
+  output = _run_process(program, state, round_num, client_states)
+  if program.statistics is None:
+    return output
+  weights = program.statistics.computation(
+    output.state.global_model_weights, program.statistics.data
+  )
+  return tff.learning.templates.LearningProcessOutput(
+    output.state._replace(global_model_weights=weights), output.metrics
+  )
 
 
 def _run_process(
   program: TrainingProgram,
-  state: alternating.AlternatingState,
+  state: Any,
   round_num: int,
   client_states: client_states_lib.ClientStates | None,
 ) -> tff.learning.templates.LearningProcessOutput:

@@ -63,6 +63,7 @@ class ClientSums(NamedTuple):
     num_labelled: As in `LocalTraining`.
     num_confident: As in `LocalTraining`.
     num_participating: 1 if the client's update counts, else 0.
+    num_rejected: 1 if the client had an update that cannot be right, else 0.
   """
 
   loss: tf.Tensor
@@ -71,14 +72,17 @@ class ClientSums(NamedTuple):
   num_labelled: tf.Tensor
   num_confident: tf.Tensor
   num_participating: tf.Tensor
+  num_rejected: tf.Tensor
 
 
 def build_client_work(
   classifier: functional.ImageClassifier,
   train_fn: LocalTrainingFn,
   *,
+  data_type: tff.SequenceType | None = None,
   optimizer: tff.learning.optimizers.Optimizer,
   keep_optimizer_state: bool,
+  max_update_norm_ratio: float,
 ) -> (
   tff.learning.templates.ClientWorkProcess
   | stateful_client_work.StatefulClientWorkProcess
@@ -92,25 +96,28 @@ def build_client_work(
              -> <state=S@SERVER,
                  result={ClientResult(update, update_weight)}@CLIENTS,
                  measurements=<loss, accuracy, label_ratio,
-                               num_participating>@SERVER>)
+                               num_participating, num_rejected>@SERVER>)
 
   The update is the received weights minus the trained ones. Its weight is 1,
-  or 0 for a client that has none to report or whose update is not finite; such
-  an update is zero (A.11, A.12).
+  or 0 for a client that has none to report (A.11, A.12) or whose update is
+  rejected: it or its loss is not finite, or it is too long. Such an update is
+  zero, and what a rejected client saw is in no sum.
 
   Args:
     classifier: The model.
     train_fn: Trains on a client's images.
+    data_type: What a client has. By default `pipelines.client_type`.
     optimizer: The learning rate is set to the round's.
     keep_optimizer_state: Whether a client goes on with the optimizer state of
       its last turn, as in the authors' code, instead of starting afresh (D5).
       It makes a `StatefulClientWorkProcess`, with an optimizer state as the
       state of a client.
+    max_update_norm_ratio: As in `Hyperparameters`.
   """
   received_type = tff.types.to_type(
     (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE)
   )
-  data_type = pipelines.client_type(classifier.image_shape)
+  data_type = data_type or pipelines.client_type(classifier.image_shape)
 
   def initialize_optimizer() -> Any:
     return training_loop.initial_optimizer_state(
@@ -128,7 +135,7 @@ def build_client_work(
         {optimizers.LEARNING_RATE_KEY: context.learning_rate},
       ),
     )
-    return _report(weights, optimizer_state, local)
+    return report(weights, optimizer_state, local, max_update_norm_ratio)
 
   if not keep_optimizer_state:
 
@@ -156,10 +163,20 @@ def build_client_work(
   return _place_stateful(stateful_work, initialize_client_state)
 
 
-def _report(
-  weights: functional.ModelWeights, optimizer_state: Any, local: LocalTraining
+def report(
+  weights: functional.ModelWeights,
+  optimizer_state: Any,
+  local: LocalTraining,
+  max_update_norm_ratio: float,
 ) -> tuple[stateful_client_work.StatefulClientResult, ClientSums]:
-  """Returns what a client hands in, and what it keeps."""
+  """Returns what a client hands in, and what it keeps, in a computation.
+
+  Args:
+    weights: What it received.
+    optimizer_state: What it came with.
+    local: What it did.
+    max_update_norm_ratio: As in `Hyperparameters`.
+  """
   training = local.training
   update = [
     received - trained
@@ -167,30 +184,35 @@ def _report(
       weights.trainable, training.trainable, strict=True
     )
   ]
-  is_finite = tf.reduce_all(
-    [tf.reduce_all(tf.math.is_finite(array)) for array in update]
+  length = tf.linalg.global_norm(update)
+  bound = max_update_norm_ratio * tf.maximum(
+    tf.linalg.global_norm(weights.trainable), 1.0
   )
-  counts = tf.logical_and(is_finite, local.participates)
+  # The bound may be infinite, and infinity is no more than that.
+  is_sound = tf.math.is_finite(length) & (length <= bound)
+  is_sound &= tf.math.is_finite(training.sums.loss)
+  counts = tf.logical_and(is_sound, local.participates)
   # Zero times infinity is not zero: choose, do not multiply.
   update = tuple(
     tf.where(counts, array, tf.zeros_like(array)) for array in update
   )
   weight = tf.cast(counts, tf.float32)
 
-  def if_finite(value: tf.Tensor) -> tf.Tensor:
-    return tf.where(is_finite, tf.cast(value, tf.float32), 0.0)
+  def if_sound(value: tf.Tensor) -> tf.Tensor:
+    return tf.where(is_sound, tf.cast(value, tf.float32), 0.0)
 
   sums = ClientSums(
-    loss=if_finite(training.sums.loss),
-    num_correct=if_finite(training.sums.num_correct),
-    num_examples=if_finite(training.sums.num_examples),
-    num_labelled=if_finite(local.num_labelled),
-    num_confident=if_finite(local.num_confident),
+    loss=if_sound(training.sums.loss),
+    num_correct=if_sound(training.sums.num_correct),
+    num_examples=if_sound(training.sums.num_examples),
+    num_labelled=if_sound(local.num_labelled),
+    num_confident=if_sound(local.num_confident),
     num_participating=weight,
+    num_rejected=1.0 - if_sound(1.0),
   )
   # A client that did not train has the state that it came with (A.11).
   client_state = tf.nest.map_structure(
-    lambda new, old: tf.where(is_finite, new, old),
+    lambda new, old: tf.where(is_sound, new, old),
     training.optimizer_state,
     optimizer_state,
   )
@@ -204,7 +226,7 @@ def _place(
   work: tff.Computation,
 ) -> tff.learning.templates.ClientWorkProcess:
   """Places `work`, (received, data) -> (ClientResult, ClientSums)."""
-  initialize_fn, summarize = _build_server_side()
+  initialize_fn, summarize = build_server_side()
   received_type, data_type = work.type_signature.parameter
 
   @tff.federated_computation(
@@ -224,7 +246,7 @@ def _place_stateful(
   work: tff.Computation, initialize_client_state: tff.Computation
 ) -> stateful_client_work.StatefulClientWorkProcess:
   """Places (received, data, state) -> (StatefulClientResult, ClientSums)."""
-  initialize_fn, summarize = _build_server_side()
+  initialize_fn, summarize = build_server_side()
   received_type, data_type, client_state_type = work.type_signature.parameter
 
   @tff.federated_computation(
@@ -243,7 +265,7 @@ def _place_stateful(
   )
 
 
-def _build_server_side() -> tuple[tff.Computation, tff.Computation]:
+def build_server_side() -> tuple[tff.Computation, tff.Computation]:
   """Builds the empty state at the server, and the metrics of a round."""
 
   @tff.federated_computation
@@ -259,6 +281,7 @@ def _build_server_side() -> tuple[tff.Computation, tff.Computation]:
       accuracy=tf.math.divide_no_nan(sums.num_correct, sums.num_examples),
       label_ratio=tf.math.divide_no_nan(sums.num_confident, sums.num_labelled),
       num_participating=sums.num_participating,
+      num_rejected=sums.num_rejected,
     )
 
   return initialize_fn, summarize

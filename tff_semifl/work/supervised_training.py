@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on labelled images, weakly augmented (SemiFL A.3)."""
+"""Training on labelled images, weakly augmented (SemiFL A.3, G)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,8 +25,9 @@ def build_supervised_training(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int,
+  mask_absent_classes: bool = False,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds what the server does with its labels, plain TensorFlow.
+  """Builds what is done with labels, by server or client, plain TensorFlow.
 
   Cross-entropy, a new order and new views in each epoch, the last batch of an
   epoch kept even if it is smaller. `num_epochs=0` leaves the weights as they
@@ -38,6 +39,8 @@ def build_supervised_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step.
+    mask_absent_classes: Whether logits of classes that no image is of are 0 in
+      the loss, so that they are not trained away (HeteroFL, D53).
   """
 
   def train(
@@ -47,19 +50,26 @@ def build_supervised_training(
     optimizer_state: Any,
   ) -> training_loop.TrainingResult:
     num_images = tf.shape(data['label'])[0]
+    # Only clients say who they are.
+    purpose = random_seeds.Purpose
+    keys = [context.round_num]
+    order_purpose, view_purpose = (
+      purpose.SERVER_ORDER,
+      purpose.SERVER_AUGMENTATION,
+    )
+    if 'client_id' in data:
+      keys.append(data['client_id'])
+      order_purpose, view_purpose = purpose.FIX_ORDER, purpose.WEAK_VIEW
 
     def epoch_data(epoch: tf.Tensor):
       def seed(purpose: random_seeds.Purpose) -> tf.Tensor:
-        return random_seeds.stateless_seed(
-          context.seed, purpose, context.round_num, epoch
-        )
+        return random_seeds.stateless_seed(context.seed, purpose, *keys, epoch)
 
       order = tf.random.experimental.stateless_shuffle(
-        tf.range(num_images), seed(random_seeds.Purpose.SERVER_ORDER)
+        tf.range(num_images), seed(order_purpose)
       )
       views = weak_augmentation(
-        tf.gather(data['image'], order),
-        seed(random_seeds.Purpose.SERVER_AUGMENTATION),
+        tf.gather(data['image'], order), seed(view_purpose)
       )
       return views, tf.gather(data['label'], order)
 
@@ -70,6 +80,12 @@ def build_supervised_training(
         functional.ModelWeights(trainable, weights.non_trainable),
         tf.cast(images, tf.float32),
       )
+      if mask_absent_classes:
+        is_present = tf.reduce_any(
+          tf.equal(data['label'][:, None], tf.range(tf.shape(logits)[-1])),
+          axis=0,
+        )
+        logits = tf.where(is_present, logits, 0.0)
       return training_loop.BatchOutput(
         losses.cross_entropy(logits, labels),
         training_loop.count_correct(logits, labels),

@@ -11,6 +11,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import optimizers
+
 
 class BatchOutput(NamedTuple):
   """What a loss function returns for a batch.
@@ -18,10 +20,13 @@ class BatchOutput(NamedTuple):
   Attributes:
     loss: Scalar, to be minimised.
     num_correct: Scalar, how many of the batch the model got right.
+    num_examples: Scalar, how many of the batch have any part in the loss; None
+      for all. The loss is of the whole batch all the same.
   """
 
   loss: tf.Tensor
   num_correct: tf.Tensor
+  num_examples: tf.Tensor | None = None
 
 
 class TrainingSums(NamedTuple):
@@ -30,7 +35,7 @@ class TrainingSums(NamedTuple):
   Attributes:
     loss: Sum of batch losses, each times the size of its batch.
     num_correct: Sum of correct predictions.
-    num_examples: Sum of batch sizes.
+    num_examples: Sum of batch sizes, of the examples that count.
     num_visited: The same before some examples of a batch were left out.
   """
 
@@ -60,10 +65,11 @@ def train(
   *,
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
-  batch_size: int,
+  batch_size: int | tf.Tensor,
   epoch_data_fn: Callable[[tf.Tensor], Any],
   loss_fn: Callable[[tuple[tf.Tensor, ...], Any, tf.Tensor, tf.Tensor], Any],
   select_fn: Callable[[tuple[tf.Tensor, ...], Any], Any] | None = None,
+  learning_rate_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
 ) -> TrainingResult:
   """Trains for some epochs; the last batch of each may be smaller (A.7).
 
@@ -82,6 +88,8 @@ def train(
     loss_fn: (trainable, batch, epoch number, batch number) -> `BatchOutput`.
     select_fn: (trainable, batch) -> those of the batch's examples that are
       trained on. If there are none, no step is taken. By default all are.
+    learning_rate_fn: (epoch number, batch number) -> learning rate of that
+      step. By default all steps have that of the optimizer's state.
 
   Raises:
     ValueError: If `num_epochs` is negative or no number.
@@ -105,14 +113,23 @@ def train(
         tape.watch(result.trainable)
         output = loss_fn(result.trainable, batch, epoch, batch_num)
       gradients = tape.gradient(output.loss, result.trainable)
+      optimizer_state = result.optimizer_state
+      if learning_rate_fn is not None:
+        rate = learning_rate_fn(epoch, batch_num)
+        optimizer_state = optimizer.set_hparams(
+          optimizer_state, {optimizers.LEARNING_RATE_KEY: rate}
+        )
       optimizer_state, trainable = optimizer.next(
-        result.optimizer_state, result.trainable, gradients
+        optimizer_state, result.trainable, gradients
       )
       size = tf.cast(tf.shape(tf.nest.flatten(batch)[0])[0], tf.float32)
+      num_examples = (
+        size if output.num_examples is None else output.num_examples
+      )
       sums = TrainingSums(
         loss=result.sums.loss + size * output.loss,
         num_correct=result.sums.num_correct + output.num_correct,
-        num_examples=result.sums.num_examples + size,
+        num_examples=result.sums.num_examples + num_examples,
         num_visited=result.sums.num_visited,
       )
       return TrainingResult(tuple(trainable), optimizer_state, sums)
@@ -157,8 +174,19 @@ def initial_optimizer_state(
   )
 
 
-def count_correct(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Returns how many rows are largest at their label, a float32 scalar."""
+def count_correct(
+  logits: tf.Tensor,
+  labels: tf.Tensor,
+  is_counted: tf.Tensor | bool = True,
+) -> tf.Tensor:
+  """Returns how many rows are largest at their label, a float32 scalar.
+
+  Args:
+    logits: float [batch, classes].
+    labels: int [batch].
+    is_counted: bool [batch], which rows to look at; by default all.
+  """
   predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
   # Not `==`: in a TFF computation that compares the Python objects.
-  return tf.reduce_sum(tf.cast(tf.equal(predictions, labels), tf.float32))
+  is_correct = tf.equal(predictions, labels) & is_counted
+  return tf.reduce_sum(tf.cast(is_correct, tf.float32))

@@ -1,16 +1,18 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's parts around what clients do: server work, mean and momentum."""
+"""The parts of SemiFL's experiments around what clients do."""
 
+from collections.abc import Callable
 import functools
 
-import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import schedules
-from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import round_process
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
@@ -19,42 +21,51 @@ from tff_semifl.work import server_work
 from tff_semifl.work import supervised_training
 
 
-def build_alternate_training(
+def build_training_parts(
   classifier: functional.ImageClassifier,
   local_training_fn: client_work.LocalTrainingFn,
   hyperparameters: hyperparameters_lib.Hyperparameters,
   *,
   weak_augmentation: augmentation.Augmentation,
-  aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
-  """Builds alternate training with what the clients do.
+  aggregator: tff.aggregators.AggregationFactory | None = None,
+  client_data_type: tff.SequenceType | None = None,
+  client_optimizer: tff.learning.optimizers.Optimizer | None = None,
+  server_optimizer: tff.learning.optimizers.Optimizer | None = None,
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor] | None = None,
+) -> round_process.RoundParts:
+  """Builds what all systems of SemiFL's experiments are made of.
 
-  In each round the cohort receives the model (distributor) and trains it
-  (client work); the server takes the mean of what comes back (aggregator),
-  with momentum (finalizer), fine-tunes it on its own labels (server work) and
-  computes batch normalisation statistics for it. Round 0 has no cohort: the
-  paper's first server update (D1). Types are those of
-  `compose_alternating_process`.
+  Clients take turns as `local_training_fn` has it, and report updates, which
+  are averaged, with momentum; the server trains on its own labels, and has
+  batch normalisation statistics of its images computed.
 
   Args:
     classifier: The model.
     local_training_fn: What a client does in a round.
     hyperparameters: The numbers.
     weak_augmentation: For the server's images.
-    aggregator: By default the uniform mean of the clients that count (A.12).
+    aggregator: One of `aggregators`, or another of TFF's for lists of tensors.
+      By default the uniform mean of the clients that count (A.12).
+    client_data_type: What clients have. By default images without labels.
+    client_optimizer: What the clients' training keeps a state of. By default
+      that of the hyperparameters.
+    server_optimizer: What the server trains with. By default likewise.
+    learning_rate_fn: Round -> learning rate. By default the cosine of
+      SemiFL (A.4).
   """
-  # The mean over no client at all is zero, not 0 / 0.
-  aggregator = aggregator or tff.aggregators.MeanFactory(no_nan_division=True)
+  server_optimizer = server_optimizer or hyperparameters.optimizer
+  aggregator = aggregator or aggregators.build_mean()
   weights_type = classifier.weights_type
   statistics = None
   if classifier.batch_moments is not None and hyperparameters.server_statistics:
     statistics = batch_norm_statistics.build_server_batch_norm_statistics(
       classifier
     )
-  return alternating.compose_alternating_process(
+  return round_process.RoundParts(
     initial_weights=classifier.initial_weights,
     seed=hyperparameters.seed,
-    learning_rate_fn=functools.partial(
+    learning_rate_fn=learning_rate_fn
+    or functools.partial(
       schedules.cosine_decay,
       initial_value=hyperparameters.learning_rate,
       total_rounds=hyperparameters.total_rounds,
@@ -63,12 +74,12 @@ def build_alternate_training(
     client_work=client_work.build_client_work(
       classifier,
       local_training_fn,
-      optimizer=hyperparameters.optimizer,
+      data_type=client_data_type,
+      optimizer=client_optimizer or hyperparameters.optimizer,
       keep_optimizer_state=hyperparameters.keep_client_momentum,
+      max_update_norm_ratio=hyperparameters.max_update_norm_ratio,
     ),
-    aggregator=aggregator.create(
-      weights_type.trainable, tff.TensorType(np.float32)
-    ),
+    aggregator=aggregators.create(aggregator, weights_type.trainable),
     finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
       tff.learning.optimizers.build_sgdm(
@@ -81,11 +92,11 @@ def build_alternate_training(
       supervised_training.build_supervised_training(
         classifier,
         weak_augmentation=weak_augmentation,
-        optimizer=hyperparameters.optimizer,
+        optimizer=server_optimizer,
         num_epochs=hyperparameters.server_epochs,
         batch_size=hyperparameters.server_batch_size,
       ),
-      optimizer=hyperparameters.optimizer,
+      optimizer=server_optimizer,
       keep_optimizer_state=hyperparameters.keep_server_momentum,
     ),
     batch_norm_statistics=statistics,

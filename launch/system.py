@@ -1,0 +1,127 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a training program must know of the system that it trains."""
+
+from collections.abc import Callable, Mapping
+import dataclasses
+import pathlib
+import types
+from typing import Any
+
+from absl import flags
+import tensorflow_federated as tff
+
+from launch import federated_data
+from launch import program
+from launch import training_flags
+from tasks import image_task
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.models import functional
+
+# The flags that `adopt_flags` adopts are then its caller's, and not of here.
+flags.disclaim_key_flags()
+
+BuildProcessFn = Callable[
+  [
+    functional.ImageClassifier,
+    hyperparameters_lib.Hyperparameters,
+    image_task.ImageTask,
+    tff.aggregators.AggregationFactory,
+  ],
+  tff.templates.IterativeProcess,
+]
+
+
+def _attach_nothing(process: Any, folder: pathlib.Path, num_clients: int):
+  del folder, num_clients  # It remembers nothing.
+  return process
+
+
+def _total_rounds() -> int:
+  return training_flags.TOTAL_ROUNDS.value
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class System:
+  """A way to train.
+
+  Attributes:
+    name: The first part of the default name of an experiment; what trains it is
+      `launch.train_<name>`.
+    flag_modules: The modules that define its flags.
+    unused_flags: Those of their flags that it has no use for.
+    defaults: Values of flags, by name, that are not given, where its paper has
+      others than SemiFL's.
+    build_process: (classifier, numbers, task, aggregator) -> process.
+    measures_pseudo_labels: Whether the pseudo-labels it trains on are those of
+      the model that clients receive, which can be compared with the truth.
+    create_data: Shares out a task's images.
+    models: Names of the models that it can train, or none if any will do.
+    takes_dropout: Whether it can train models with dropout.
+    clients_have_labels: Whether clients train on true labels.
+    total_rounds: The last round.
+    steps_per_round: Steps of a round, if the number of images does not say.
+    attach: (process, experiment's folder, number of clients) -> the process
+      with what it remembers in files.
+  """
+
+  name: str
+  flag_modules: tuple[types.ModuleType, ...]
+  build_process: BuildProcessFn
+  unused_flags: tuple[flags.FlagHolder, ...] = ()
+  defaults: Mapping[str, object] = dataclasses.field(default_factory=dict)
+  measures_pseudo_labels: Callable[[], bool] = lambda: False
+  create_data: federated_data.CreateDataFn = (
+    federated_data.create_federated_data
+  )
+  models: tuple[str, ...] = ()
+  takes_dropout: bool = False
+  clients_have_labels: bool = False
+  total_rounds: Callable[[], int] = _total_rounds
+  steps_per_round: Callable[[], int] | None = None
+  attach: Callable[[Any, pathlib.Path, int], Any] = _attach_nothing
+
+  def adopt_flags(self) -> None:
+    """Makes the flags those of the calling program, for its --help."""
+    for flag in self._flags():
+      flags.declare_key_flag(flag.name)
+
+  def set_defaults(self) -> None:
+    """Sets the defaults; for a program, before it parses its flags."""
+    for name, value in self.defaults.items():
+      flags.FLAGS.set_default(name, value)
+
+  def uses(self, flag: flags.FlagHolder) -> bool:
+    """Returns whether it has a use for a flag."""
+    return flag.name in {used.name for used in self._flags()}
+
+  def flag_values(self) -> dict[str, object]:
+    """Returns the value of each flag by name."""
+    return {flag.name: flag.value for flag in self._flags()}
+
+  def check_flags(self) -> None:
+    """Checks that no flag was given that only other systems have a use for.
+
+    Raises:
+      program.FlagError: If one was.
+    """
+    used = {flag.name for flag in self._flags()}
+    for module, defined in flags.FLAGS.flags_by_module_dict().items():
+      for flag in defined:
+        if module.startswith('launch.') and flag.present:
+          if flag.name not in used:
+            raise program.FlagError(
+              f'flag --{flag.name}: launch.train_{self.name} has no use for it;'
+              ' leave it out'
+            )
+
+  def _flags(self) -> list[flags.Flag]:
+    by_module = flags.FLAGS.flags_by_module_dict()
+    unused = {flag.name for flag in self.unused_flags}
+    return [
+      flag
+      for module in self.flag_modules
+      for flag in by_module[module.__name__]
+      if flag.name not in unused
+    ]

@@ -1,0 +1,221 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of disjoint learning against NumPy (D.6, D40, D41)."""
+
+import dataclasses
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tests import batch_label_reference
+from tests import decomposed_reference
+from tests import linear_reference
+from tests.algorithms import linear_problem
+from tff_semifl import runtime
+from tff_semifl.algorithms import batch_label_semifl
+from tff_semifl.algorithms import fedmatch_as_in_semifl
+from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import functional
+from tff_semifl.models import wide_resnet
+
+_SIGMA, _PHI, _KERNEL, _BIAS = range(4)
+_HYPERPARAMETERS = dataclasses.replace(
+  # Every image is above it, so that clients train at once.
+  linear_problem.HYPERPARAMETERS,
+  confidence_threshold=0.34,
+)
+
+
+def _build(classifier=None, **kwargs):
+  return fedmatch_as_in_semifl.build_fedmatch_as_in_semifl(
+    classifier or decomposed_reference.create_classifier(),
+    _HYPERPARAMETERS,
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.unchanged,
+    **kwargs,
+  )
+
+
+class FedMatchAsInSemiFLTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enterContext(runtime.simulation_context())
+
+  def test_types_are_those_of_alternate_training_d40(self):
+    """But that an optimizer keeps nothing of what it does not train."""
+    classifier = decomposed_reference.create_classifier()
+    found = _build(classifier)
+    expected = batch_label_semifl.build_batch_label_semifl(
+      classifier,
+      _HYPERPARAMETERS,
+      weak_augmentation=linear_reference.unchanged,
+      strong_augmentation=linear_reference.unchanged,
+    )
+    found, expected = (
+      process.next.type_signature for process in (found, expected)
+    )
+    for part in ('global_model_weights', 'finalizer', 'round_num'):
+      self.assertEqual(
+        getattr(found.parameter[0].member, part),
+        getattr(expected.parameter[0].member, part),
+      )
+    self.assertEqual(list(found.parameter)[1:], list(expected.parameter)[1:])
+    self.assertEqual(found.result.metrics, expected.result.metrics)
+    self.assertEqual(
+      str(found.parameter[0].member.server_work),
+      '<learning_rate=float32,accumulator=<float32[2,2,1,4]>>',
+    )
+
+  @parameterized.named_parameters(
+    ('with_bugs', True, {_SIGMA}, {_PHI}),
+    (
+      'fixed',
+      False,
+      {_SIGMA, _KERNEL, _BIAS},
+      {_PHI, _KERNEL, _BIAS},
+    ),
+  )
+  def test_rounds_equal_numpy_d40_d41(
+    self, reproduce_bugs, server_trains, clients_train
+  ):
+    """Server alone (D1), then two cohorts, then the server after each."""
+    problem = linear_problem.LinearProblem()
+    process = _build(reproduce_bugs=reproduce_bugs)
+    state = process.initialize()
+    server = decomposed_reference.NumpySGD(
+      state.global_model_weights.trainable,
+      0.0,
+      trained=server_trains,
+      masks=reproduce_bugs,
+    )
+    velocity = [np.zeros_like(array) for array in server.weights]
+    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+      rounds = [
+        batch_label_reference.train_client(
+          server.weights,
+          problem.clients[client_id][1],
+          client_id=client_id,
+          round_num=round_num,
+          seed=linear_problem.SEED,
+          learning_rate=linear_problem.learning_rate(round_num),
+          num_epochs=2,
+          batch_size=3,
+          threshold=_HYPERPARAMETERS.confidence_threshold,
+          create_sgd=functools.partial(
+            decomposed_reference.NumpySGD, trained=clients_train, masks=False
+          ),
+        )
+        for client_id in cohort
+      ]
+      if rounds:
+        self.assertGreater(sum(r.num_confident for r in rounds), 0)
+        server.weights, velocity = linear_problem.apply_mean(
+          server.weights, velocity, [r.weights for r in rounds]
+        )
+      problem.train_server(server, round_num)
+      for found, expected in zip(
+        state.global_model_weights.trainable, server.weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      self.assertEqual(
+        output.metrics['client']['num_participating'], len(cohort)
+      )
+      if rounds:
+        np.testing.assert_allclose(
+          output.metrics['client']['label_ratio'],
+          sum(r.num_confident for r in rounds)
+          / sum(r.num_labelled for r in rounds),
+          rtol=1e-6,
+        )
+    # Nothing of what clients do not train has momentum (D40).
+    for index in {_SIGMA, _PHI, _KERNEL, _BIAS} - clients_train:
+      np.testing.assert_array_equal(velocity[index], 0)
+    self.assertGreater(np.abs(velocity[_PHI]).max(), 0)
+    self.assertGreater(server.num_clipped, 0)
+
+  def test_masked_half_of_the_outputs_only_decays_d41(self):
+    problem = linear_problem.LinearProblem()
+    process = _build()
+    state = process.initialize()
+    before = state.global_model_weights.trainable
+    state = process.next(state, problem.server_data, []).state
+    after = state.global_model_weights.trainable
+    # Six steps of rate 0.3: of nothing but g = 5e-4 * w.
+    weight, buffer = np.asarray(before[_SIGMA][..., 2:], np.float64), 0.0
+    for _ in range(6):
+      gradient = 5e-4 * weight
+      buffer = 0.9 * buffer + gradient
+      weight = weight - 0.3 * (gradient + 0.9 * buffer)
+    np.testing.assert_allclose(after[_SIGMA][..., 2:], weight, rtol=1e-5)
+    self.assertGreater(
+      np.abs(after[_SIGMA][..., :2] - before[_SIGMA][..., :2]).min(), 1e-3
+    )
+
+  @parameterized.named_parameters(('with_bugs', True), ('fixed', False))
+  def test_who_trains_normalisation_and_classifier_d41(self, reproduce_bugs):
+    """A network of convolutions: server alone, then clients alone."""
+    classifier = functional.from_keras(
+      wide_resnet.create_wide_resnet(
+        linear_reference.IMAGE_SHAPE,
+        linear_reference.NUM_CLASSES,
+        depth=4,
+        width=1,
+        pixel_mean=(0.5,),
+        pixel_standard_deviation=(0.3,),
+        create_convolution=(
+          decomposed_convolution.create_decomposed_convolution
+        ),
+      )
+    )
+    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    problem = linear_problem.LinearProblem()
+    process = _build(classifier, reproduce_bugs=reproduce_bugs)
+    initial = process.initialize()
+    tuned = process.next(initial, problem.server_data, []).state
+    no_labels = linear_reference.labelled_dataset(
+      problem.images[:0], problem.labels[:0]
+    )
+    trained = process.next(tuned, no_labels, problem.client_data([0, 1])).state
+    for before, after, owned in (
+      (initial, tuned, parts.sigma),
+      (tuned, trained, parts.phi),
+    ):
+      foreign = parts.phi if owned is parts.sigma else parts.sigma
+      for name, is_owned, is_foreign, old, new in zip(
+        classifier.trainable_names,
+        owned,
+        foreign,
+        before.global_model_weights.trainable,
+        after.global_model_weights.trainable,
+        strict=True,
+      ):
+        with self.subTest(name):
+          is_trained = is_owned or (not reproduce_bugs and not is_foreign)
+          self.assertEqual(np.any(old != new), is_trained)
+
+  def test_momentum_that_clients_keep_is_that_of_phi_d5(self):
+    process = fedmatch_as_in_semifl.build_fedmatch_as_in_semifl(
+      decomposed_reference.create_classifier(),
+      dataclasses.replace(_HYPERPARAMETERS, keep_client_momentum=True),
+      weak_augmentation=linear_reference.unchanged,
+      strong_augmentation=linear_reference.unchanged,
+    )
+    self.assertEqual(
+      str(process.initialize_client_state.type_signature.result),
+      '<learning_rate=float32,accumulator=<float32[2,2,1,4]>>',
+    )
+
+  def test_plain_kernels_are_refused(self):
+    with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):
+      _build(linear_reference.create_classifier())
+
+
+if __name__ == '__main__':
+  absltest.main()

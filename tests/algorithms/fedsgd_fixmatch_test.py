@@ -1,0 +1,117 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of federated SGD with FixMatch against steps in NumPy (D.4)."""
+
+import dataclasses
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests.algorithms import linear_problem
+from tff_semifl import random_seeds
+from tff_semifl import runtime
+from tff_semifl.algorithms import batch_label_semifl
+from tff_semifl.algorithms import fedsgd_fixmatch
+
+# Between what the model is sure of in some images and in others.
+_THRESHOLD = 0.36
+
+
+def _build(build, threshold=_THRESHOLD):
+  return build(
+    linear_reference.create_classifier(),
+    dataclasses.replace(
+      linear_problem.HYPERPARAMETERS, confidence_threshold=threshold
+    ),
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.unchanged,
+  )
+
+
+def _select(images, size, round_num, purpose, *keys):
+  """The batch of a round: each image once an epoch."""
+  num_batches = -(-len(images) // size)
+  epoch, batch = divmod(round_num, num_batches)
+  order = tf.random.experimental.stateless_shuffle(
+    tf.range(len(images)),
+    random_seeds.stateless_seed(linear_problem.SEED, purpose, *keys, epoch),
+  ).numpy()
+  return order[batch * size : (batch + 1) * size]
+
+
+class FedSGDFixMatchTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enterContext(runtime.simulation_context())
+
+  def test_type_of_data_and_metrics_is_as_in_other_systems(self):
+    found = _build(fedsgd_fixmatch.build_fedsgd_fixmatch).next.type_signature
+    expected = _build(
+      batch_label_semifl.build_batch_label_semifl
+    ).next.type_signature
+    self.assertEqual(found.parameter[1:], expected.parameter[1:])
+    self.assertEqual(found.result.metrics, expected.result.metrics)
+
+  def test_rounds_equal_numpy(self):
+    """One step a round, on the union of what server and clients drew."""
+    problem = linear_problem.LinearProblem()
+    process = _build(fedsgd_fixmatch.build_fedsgd_fixmatch)
+    state = process.initialize()
+    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    purpose = random_seeds.Purpose
+    num_confident = 0
+    for round_num, cohort in enumerate(([], [2, 0], [1, 2], [0, 1])):
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+      sgd.learning_rate = linear_problem.learning_rate(round_num)
+      # Batches of two at the server, of three at clients.
+      batch = _select(problem.images, 2, round_num, purpose.SERVER_ORDER)
+      terms = [(1.0, problem.images[batch], problem.labels[batch])]
+      for client_id in cohort:
+        images = problem.clients[client_id][1]
+        batch = _select(images, 3, round_num, purpose.FIX_ORDER, client_id)
+        probabilities = linear_reference.softmax(
+          linear_reference.logits(sgd.weights, images[batch])
+        )
+        keep = probabilities.max(axis=1) >= _THRESHOLD
+        num_confident += keep.sum()
+        if keep.any():
+          # A mean over those kept, times their share of the batch.
+          terms.append(
+            (
+              keep.mean() / len(cohort),
+              images[batch][keep],
+              probabilities.argmax(axis=1)[keep],
+            )
+          )
+      sgd.step(*terms)
+      for found, expected in zip(
+        state.global_model_weights.trainable, sgd.weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      self.assertEqual(
+        output.metrics['client']['num_participating'], len(cohort)
+      )
+    self.assertGreater(num_confident, 0)
+
+  def test_nobody_sure_is_a_step_of_the_server_alone(self):
+    problem = linear_problem.LinearProblem()
+    process = _build(fedsgd_fixmatch.build_fedsgd_fixmatch, threshold=1.0)
+    state = process.initialize()._replace(round_num=1)
+    results = [
+      process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      ).state.global_model_weights.trainable
+      for cohort in ([], [0, 1])
+    ]
+    for alone, together in zip(*results, strict=True):
+      np.testing.assert_array_equal(alone, together)
+
+
+if __name__ == '__main__':
+  absltest.main()

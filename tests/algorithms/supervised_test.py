@@ -1,0 +1,186 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the baselines that have all labels: clients with them, one place."""
+
+import collections
+import dataclasses
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests.algorithms import linear_problem
+from tff_semifl import random_seeds
+from tff_semifl import runtime
+from tff_semifl.algorithms import centralized
+from tff_semifl.algorithms import semifl
+from tff_semifl.algorithms import supervised_fedavg
+
+_NO_IMAGES = linear_reference.labelled_dataset(
+  linear_reference.create_images(0), np.array([], np.int32)
+)
+
+
+def _true_labels(client_id):
+  """Two classes of three, other ones for each client."""
+  return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
+
+
+def _client_data(problem, cohort):
+  return [
+    tf.data.Dataset.from_tensors(
+      collections.OrderedDict(
+        client_id=np.int32(client_id),
+        image=problem.clients[client_id][1],
+        label=_true_labels(client_id).astype(np.int32),
+      )
+    )
+    for client_id in cohort
+  ]
+
+
+def _train_client(weights, images, labels, client_id, round_num):
+  """Two epochs in batches of three, in the client's own order."""
+  sgd = linear_reference.NumpySGD(
+    weights, linear_problem.learning_rate(round_num)
+  )
+  for epoch in range(2):
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(len(images)),
+      random_seeds.stateless_seed(
+        linear_problem.SEED,
+        random_seeds.Purpose.FIX_ORDER,
+        round_num,
+        client_id,
+        epoch,
+      ),
+    ).numpy()
+    for start in range(0, len(images), 3):
+      batch = order[start : start + 3]
+      sgd.step((1.0, images[batch], labels[batch]))
+  return sgd.weights
+
+
+class SupervisedFedAvgTest(absltest.TestCase):
+  def _build(self, **arguments):
+    return supervised_fedavg.build_supervised_fedavg(
+      linear_reference.create_classifier(),
+      linear_problem.HYPERPARAMETERS,
+      weak_augmentation=linear_reference.unchanged,
+      **arguments,
+    )
+
+  def test_rounds_equal_numpy(self):
+    """The plain mean of clients, with momentum; the server does nothing (G)."""
+    self.enterContext(runtime.simulation_context())
+    problem = linear_problem.LinearProblem()
+    process = self._build()
+    state = process.initialize()
+    weights = [
+      np.asarray(array, np.float64)
+      for array in state.global_model_weights.trainable
+    ]
+    velocity = [np.zeros_like(array) for array in weights]
+    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
+      output = process.next(state, _NO_IMAGES, _client_data(problem, cohort))
+      state = output.state
+      if cohort:
+        weights, velocity = linear_problem.apply_mean(
+          weights,
+          velocity,
+          [
+            _train_client(
+              weights,
+              problem.clients[client_id][1],
+              _true_labels(client_id),
+              client_id,
+              round_num,
+            )
+            for client_id in cohort
+          ],
+        )
+      for found, expected in zip(
+        state.global_model_weights.trainable, weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      self.assertEqual(
+        output.metrics['client']['num_participating'], len(cohort)
+      )
+      self.assertEqual(output.metrics['client']['label_ratio'], 0.0)
+
+  def test_absent_classes_are_not_trained_away_d53(self):
+    """Their columns only decay, by 5e-4 a step and its momentum."""
+    self.enterContext(runtime.simulation_context())
+    problem = linear_problem.LinearProblem()
+    moved = {}
+    for mask in (False, True):
+      process = self._build(mask_absent_classes=mask)
+      state = process.initialize()._replace(round_num=1)
+      # Client 0 has the classes 0 and 1.
+      output = process.next(state, _NO_IMAGES, _client_data(problem, [0]))
+      before = state.global_model_weights.trainable[0]
+      after = output.state.global_model_weights.trainable[0]
+      moved[mask] = np.abs(after - before).max(axis=0)
+    self.assertGreater(moved[False].min(), 1e-3)
+    self.assertGreater(moved[True][:2].min(), 1e-3)
+    self.assertLess(moved[True][2], 1e-3)
+
+  def test_labels_are_in_the_type_of_these_clients_alone(self):
+    supervised = self._build().next.type_signature.parameter[2].member
+    unlabelled = (
+      semifl.build_semifl(
+        linear_reference.create_classifier(),
+        linear_problem.HYPERPARAMETERS,
+        weak_augmentation=linear_reference.unchanged,
+        strong_augmentation=linear_reference.unchanged,
+      )
+      .next.type_signature.parameter[2]
+      .member
+    )
+    self.assertIn('label', dir(supervised.element))
+    self.assertNotIn('label', dir(unlabelled.element))
+
+
+class CentralizedTest(absltest.TestCase):
+  def test_epochs_equal_numpy(self):
+    """Epoch e of T is (e - 1) / T of the way down half a cosine (D33)."""
+    self.enterContext(runtime.simulation_context())
+    problem = linear_problem.LinearProblem()
+    process = centralized.build_centralized_training(
+      linear_reference.create_classifier(),
+      dataclasses.replace(
+        linear_problem.HYPERPARAMETERS, server_epochs=1, total_rounds=3
+      ),
+      weak_augmentation=linear_reference.unchanged,
+    )
+    state = process.initialize()
+    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    for epoch in (1, 2, 3, 4):
+      # Clients are there, and of no consequence.
+      output = process.next(
+        state, problem.server_data, problem.client_data([0, 1])
+      )
+      state = output.state
+      sgd.learning_rate = 0.3 * (1 + np.cos(np.pi * (epoch - 1) / 4)) / 2
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(5),
+        random_seeds.stateless_seed(
+          linear_problem.SEED, random_seeds.Purpose.SERVER_ORDER, epoch - 1, 0
+        ),
+      ).numpy()
+      for batch in (order[:2], order[2:4], order[4:]):
+        sgd.step((1.0, problem.images[batch], problem.labels[batch]))
+      for found, expected in zip(
+        state.global_model_weights.trainable, sgd.weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      self.assertAlmostEqual(
+        output.metrics['learning_rate'], sgd.learning_rate, places=6
+      )
+      self.assertEqual(output.metrics['client']['num_participating'], 0.0)
+
+
+if __name__ == '__main__':
+  absltest.main()

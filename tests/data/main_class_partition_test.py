@@ -1,0 +1,178 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the benchmark's partition: equation 8, and the level R it gives."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import hypothesis
+from hypothesis import strategies
+import numpy as np
+
+from tff_semifl.data import label_skew
+from tff_semifl.data import main_class_partition
+
+_SEEDS = strategies.integers(0, 2**31 - 1)
+
+
+@strategies.composite
+def _problems(draw):
+  """Draws labels, their number of classes, R and clients."""
+  num_classes = draw(strategies.integers(1, 6))
+  num_clients = draw(strategies.integers(1, 12))
+  sizes = draw(
+    strategies.lists(
+      # Each client has five images at least.
+      strategies.integers(60, 200),
+      min_size=num_classes,
+      max_size=num_classes,
+    )
+  )
+  labels = np.random.default_rng(draw(_SEEDS)).permutation(
+    np.repeat(np.arange(num_classes), sizes)
+  )
+  return labels, num_classes, draw(strategies.floats(0, 1)), num_clients
+
+
+def _equation_8(sizes, skew, num_clients):
+  """Numbers of images as they are written, which are no integers."""
+  num_classes, total = len(sizes), sum(sizes)
+  numbers = np.zeros([num_clients, num_classes])
+  for user in range(num_clients):
+    j = user % num_classes
+    m = len([u for u in range(num_clients) if u % num_classes == j])
+    for i in range(num_classes):
+      numbers[user, i] = sizes[i] * (sizes[j] / total) * (1 - skew) / m
+    numbers[user, j] += sizes[j] * skew / m
+  return numbers
+
+
+class PartitionMainClassesTest(parameterized.TestCase):
+  @hypothesis.given(_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_numbers_are_those_of_equation_8(self, problem, seed):
+    labels, num_classes, skew, num_clients = problem
+    shares = main_class_partition.partition_main_classes(*problem, seed)
+    self.assertLen(shares, num_clients)
+    counts = label_skew.count_classes(labels, shares, num_classes)
+    expected = _equation_8(np.bincount(labels), skew, num_clients)
+    self.assertLess(np.abs(counts - expected).max(), 1 + 1e-6)
+    # As n_j / m_j says; roundings of the classes add up to one each at most.
+    self.assertLess(
+      np.abs(counts.sum(axis=1) - expected.sum(axis=1)).max(), num_classes
+    )
+
+  @hypothesis.given(_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None)
+  def test_no_image_has_two_clients_and_none_is_left(self, problem, seed):
+    labels, num_classes, _, num_clients = problem
+    shares = main_class_partition.partition_main_classes(*problem, seed)
+    given = np.concatenate(shares)
+    self.assertEqual(given.dtype, np.int64)
+    self.assertLen(np.unique(given), len(given))
+    if num_clients >= num_classes:
+      self.assertLen(given, len(labels))
+
+  @hypothesis.given(_problems(), _SEEDS)
+  @hypothesis.settings(deadline=None, max_examples=20)
+  def test_same_seed_same_clients(self, problem, seed):
+    for first, again in zip(
+      main_class_partition.partition_main_classes(*problem, seed),
+      main_class_partition.partition_main_classes(*problem, seed),
+      strict=True,
+    ):
+      np.testing.assert_array_equal(first, again)
+
+  def test_other_seed_other_images_in_random_order(self):
+    labels = np.repeat(np.arange(4), 100)
+    first, other = (
+      main_class_partition.partition_main_classes(labels, 4, 0.5, 4, seed)[0]
+      for seed in (0, 1)
+    )
+    self.assertFalse(np.array_equal(np.sort(first), np.sort(other)))
+    self.assertTrue(np.any(np.diff(labels[first]) < 0))
+
+  @parameterized.parameters(
+    # Pairs of clients that share a main class are at no distance (D31): none
+    # of 45, 10 of 190, 30 of 435, 6 of 120. The numbers are the document's.
+    (10, 0.4, 0.400),
+    (20, 0.4 * 180 / 190, 0.379),
+    (30, 0.4 * 405 / 435, 0.372),
+    (16, 0.4 * 114 / 120, 0.380),
+  )
+  def test_measured_level(self, num_clients, expected, published):
+    # CIFAR-10 after 1000 labels.
+    labels = np.repeat(np.arange(10), 4900)
+    shares = main_class_partition.partition_main_classes(
+      labels, 10, 0.4, num_clients, seed=0
+    )
+    counts = label_skew.count_classes(labels, shares, 10)
+    found = label_skew.measure_label_skew(counts)
+    self.assertAlmostEqual(expected, published, places=3)
+    self.assertAlmostEqual(found, expected, delta=2e-4)
+
+  @parameterized.parameters((0.0, 0.0), (1.0, 1.0), (0.25, 0.25))
+  def test_level_of_classes_that_differ_in_size(self, skew, expected):
+    """SVHN's: distances do not depend on sizes (equation 9)."""
+    sizes = (4848, 13761, 10485, 8397, 7358, 6782, 5627, 5495, 4945, 4559)
+    labels = np.repeat(np.arange(10), sizes)
+    shares = main_class_partition.partition_main_classes(
+      labels, 10, skew, 10, seed=0
+    )
+    counts = label_skew.count_classes(labels, shares, 10)
+    self.assertAlmostEqual(
+      label_skew.measure_label_skew(counts), expected, delta=1e-3
+    )
+    # n_j / m_j, to within a rounding of each class.
+    np.testing.assert_allclose(counts.sum(axis=1), sizes, atol=5)
+
+  def test_equal_remainders_do_not_pile_up(self):
+    # EMNIST: 2300 * 0.6 / 47 = 29.4 of each other class, so that 17 of 47
+    # clients have one more; in each class others.
+    labels = np.repeat(np.arange(47), 2300)
+    shares = main_class_partition.partition_main_classes(
+      labels, 47, 0.4, 47, seed=0
+    )
+    self.assertEqual({len(share) for share in shares}, {2300})
+
+  def test_fewer_clients_than_classes_leave_images(self):
+    # 1000 images each: half of them of the main class, and half of all four,
+    # 125 of each. The other 500 of the third class are nobody's, say.
+    labels = np.repeat(np.arange(4), 1000)
+    shares = main_class_partition.partition_main_classes(
+      labels, 4, 0.5, 2, seed=0
+    )
+    np.testing.assert_array_equal(
+      label_skew.count_classes(labels, shares, 4),
+      [[625, 125, 125, 125], [125, 625, 125, 125]],
+    )
+
+  @parameterized.parameters(
+    (1.1, 2, '^1.1 is not in 0..1'),
+    (-0.1, 2, '^-0.1 is not in 0..1'),
+    (float('nan'), 2, '^nan is not in 0..1'),
+    (0.5, 0, '^0 clients are none'),
+    (0.5, 41, '^8 unlabelled images leave client .* of 41, whose main class'),
+  )
+  def test_what_cannot_be(self, skew, num_clients, message):
+    labels = np.repeat(np.arange(2), 4)
+    with self.assertRaisesRegex(ValueError, message):
+      main_class_partition.partition_main_classes(
+        labels, 2, skew, num_clients, seed=0
+      )
+
+  def test_main_class_without_images(self):
+    with self.assertRaisesRegex(ValueError, 'leave client 1 of 2, whose main'):
+      main_class_partition.partition_main_classes(
+        np.zeros(10, np.int32), 2, 0.5, 2, seed=0
+      )
+
+  def test_unknown_classes(self):
+    with self.assertRaisesRegex(ValueError, '^2 of 4 .* no known class'):
+      main_class_partition.partition_main_classes(
+        np.array([0, -1, -1, 1]), 2, 0.5, 2, seed=0
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

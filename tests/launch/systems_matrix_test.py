@@ -1,0 +1,170 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that every system runs, resumes, exports, in both local runtimes."""
+
+import contextlib
+import csv
+import io
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from launch import program
+from launch import systems
+from launch import train
+from launch import training_flags
+
+_ROOT = pathlib.Path(__file__).parents[2]
+# Little to do, and flags of all systems: each reads its own.
+_SMALL = {
+  'num_clients': 10,
+  'clients_per_round': 2,
+  'client_epochs': 0.2,
+  'server_epochs': 0.5,
+  # The untrained model is sure enough, so that clients train.
+  'confidence_threshold': 0.12,
+  'total_rounds': 2,
+  'total_epochs': 3,
+  'model': 'wide_resnet',
+  'model_width': 1,
+  'steps_per_round': 2,
+  'batch_size': 8,
+  'warm_up_steps': 1,
+  'schedule_steps': 20,
+  'rounds_per_evaluation': 1,
+  'num_helpers': 1,
+  'rounds_per_help': 1,
+  'experiment_name': 'small',
+  'tensorboard': False,
+}
+# What trains but one model.
+_OTHER_MODELS = {
+  'fedmatch': {'model': 'fedmatch_resnet', 'model_width': None},
+  'fedmatch_as_in_semifl': {'model': 'decomposed_wide_resnet'},
+}
+_NAMED_SYSTEMS = [(system.name, system) for system in systems.ALL]
+
+
+def _read_arrays(checkpoint):
+  """Returns the bytes of all arrays; names of functions differ."""
+  [path] = (checkpoint / 'variables').glob('variables.data-*')
+  return path.read_bytes()
+
+
+class SystemsMatrixTest(parameterized.TestCase):
+  def _train(self, system, folder, **flag_values):
+    values = system.defaults | _SMALL | _OTHER_MODELS.get(system.name, {})
+    with (
+      flagsaver.flagsaver(**(values | {'output_dir': folder} | flag_values)),
+      contextlib.redirect_stdout(io.StringIO()),
+    ):
+      train.train(system)
+
+  def _rows(self, folder):
+    with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
+      rows = list(csv.DictReader(file))
+    self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
+    for row in rows:
+      del row['seconds']
+    return rows
+
+  @parameterized.named_parameters(_NAMED_SYSTEMS)
+  def test_two_rounds(self, system):
+    through = self.create_tempdir().full_path
+    self._train(system, through)
+    rows = self._rows(through)
+    has_clients = system.uses(training_flags.CLIENTS_PER_ROUND)
+    self.assertEqual(
+      float(rows[-1]['client/num_participating']), 2.0 if has_clients else 0.0
+    )
+    # Every round but round 0 changes the model.
+    self.assertLen({row['test/loss'] for row in rows}, 3)
+
+    with self.subTest('resumes exactly'):
+      checkpoint = pathlib.Path(
+        through, 'small', 'checkpoints', 'program_state_2'
+      )
+      before = _read_arrays(checkpoint)
+      shutil.rmtree(checkpoint)
+      self._train(system, through)
+      self.assertEqual(self._rows(through), rows)
+      # The weights too, to the last bit, and all else that is kept.
+      self.assertEqual(_read_arrays(checkpoint), before)
+
+    with self.subTest('exports'):
+      model = tf.saved_model.load(f'{through}/small/export')
+      probabilities = model.signatures['serving_default'](
+        images=tf.zeros([3, 8, 8, 1], tf.uint8)
+      )['probabilities']
+      np.testing.assert_allclose(
+        np.sum(probabilities, axis=1), np.ones(3), rtol=1e-5
+      )
+
+    with self.subTest('native'):
+      native = self.create_tempdir().full_path
+      self._train(system, native, runtime='native')
+      for found, expected in zip(self._rows(native), rows, strict=True):
+        for name, value in expected.items():
+          # Of 360 images two may be on the other side.
+          np.testing.assert_allclose(
+            float(found[name]), float(value), rtol=1e-3, atol=6e-3, err_msg=name
+          )
+
+  @parameterized.named_parameters(_NAMED_SYSTEMS)
+  def test_there_is_a_program_that_trains_it(self, system):
+    source = (_ROOT / 'launch' / f'train_{system.name}.py').read_text()
+    constant = next(
+      name for name, value in vars(systems).items() if value is system
+    )
+    self.assertIn(f'\nsystems.{constant}.adopt_flags()\n', source)
+    self.assertIn(f'train.train(systems.{constant})', source)
+    if system.defaults:
+      self.assertIn(f'\n  systems.{constant}.set_defaults()\n', source)
+
+  @parameterized.parameters(
+    (systems.ALL_LABELS, 'clients_per_round', '3'),
+    (systems.LABELS_ALONE, 'total_rounds', '3'),
+    (systems.SUPERVISED_FEDAVG, 'confidence_threshold', '0.9'),
+    (systems.FEDAVG_FIXMATCH, 'mix_loss_weight', '1'),
+  )
+  def test_flags_of_other_systems_are_refused(self, system, name, value):
+    completed = subprocess.run(
+      [
+        sys.executable,
+        '-m',
+        f'launch.train_{system.name}',
+        f'--{name}={value}',
+      ],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=100,
+    )
+    self.assertEqual(completed.returncode, 1)
+    self.assertEqual(
+      completed.stderr.splitlines()[-1],
+      f'flag --{name}: launch.train_{system.name} has no use for it; leave it'
+      ' out',
+    )
+
+  def test_server_statistics_without_images_at_the_server(self):
+    with self.assertRaisesRegex(
+      program.FlagError, '--batch_norm_statistics=server: the server has no'
+    ):
+      self._train(
+        systems.SUPERVISED_FEDAVG,
+        self.create_tempdir().full_path,
+        batch_norm_statistics='server',
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,127 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rounds of the benchmark's nodes for the linear classifier, in NumPy (E.2).
+
+Only the random numbers are TensorFlow's.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl import random_seeds
+
+
+class NodeRound(NamedTuple):
+  """What came of a node's round.
+
+  Attributes:
+    weights: Trained kernel and bias.
+    accumulator: Of its momentum.
+    loss_sum: Sum of losses of all examples that were trained on.
+    num_correct: Those of them that the model got right.
+    num_counted: How many they are.
+    num_visited: How many there were.
+  """
+
+  weights: list[np.ndarray]
+  accumulator: list[np.ndarray]
+  loss_sum: float
+  num_correct: int
+  num_counted: int
+  num_visited: int
+
+
+def draw_batches(num_images, *, seed, round_num, node, num_steps, batch_size):
+  """Returns the indices of each batch: whole ones, pass after pass."""
+  batches = []
+  pass_num = 0
+  size = min(batch_size, num_images)
+  while len(batches) < num_steps:
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(num_images),
+      random_seeds.stateless_seed(
+        seed, random_seeds.Purpose.FIX_ORDER, round_num, node, pass_num
+      ),
+    ).numpy()
+    for start in range(0, num_images - size + 1, size):
+      batches.append(order[start : start + size])
+    pass_num += 1
+  return batches[:num_steps]
+
+
+def train_node(
+  weights,
+  accumulator,
+  images,
+  *,
+  labels=None,
+  threshold=None,
+  is_self_training=False,
+  weak=linear_reference.unchanged,
+  strong=linear_reference.unchanged,
+  seed,
+  round_num,
+  node,
+  num_steps,
+  batch_size,
+  learning_rates,
+) -> NodeRound:
+  """Trains on labels if there are any, or on the model's own."""
+  weights = [np.asarray(array, np.float64) for array in weights]
+  accumulator = [np.asarray(array, np.float64) for array in accumulator]
+  batches = draw_batches(
+    len(images),
+    seed=seed,
+    round_num=round_num,
+    node=node,
+    num_steps=num_steps,
+    batch_size=batch_size,
+  )
+  chosen = tf.constant(images[np.concatenate(batches)])
+
+  def views(augment, purpose):
+    keys = random_seeds.stateless_seed(seed, purpose, round_num, node)
+    return np.split(augment(chosen, keys).numpy(), num_steps)
+
+  weak_views = views(weak, random_seeds.Purpose.WEAK_VIEW)
+  trained_views = weak_views
+  if labels is None and not is_self_training:
+    trained_views = views(strong, random_seeds.Purpose.STRONG_VIEW)
+  loss_sum = 0.0
+  num_correct = num_counted = num_visited = 0
+  for step, batch in enumerate(batches):
+    if labels is None:
+      beliefs = linear_reference.softmax(
+        linear_reference.logits(weights, weak_views[step])
+      )
+      targets = beliefs.argmax(axis=1)
+      counts = beliefs.max(axis=1) >= threshold
+    else:
+      targets, counts = labels[batch], np.full(len(batch), True)
+    inputs = trained_views[step]
+    probabilities = linear_reference.softmax(
+      linear_reference.logits(weights, inputs)
+    )
+    each = -np.log(probabilities[np.arange(len(batch)), targets])
+    loss_sum += np.sum(each * counts)
+    num_correct += np.sum(counts & (probabilities.argmax(axis=1) == targets))
+    num_counted += np.sum(counts)
+    num_visited += len(batch)
+    # d(sum over those that count / all of the batch) / d(logits).
+    errors = (probabilities - np.eye(3)[targets]) * counts[:, None] / len(batch)
+    pixels = inputs.reshape(len(batch), -1).astype(np.float64) / 255
+    gradients = [pixels.T @ errors, errors.sum(axis=0)]
+    for index, gradient in enumerate(gradients):
+      # Nothing is clipped; weight decay of 1e-4 (D45).
+      gradient = gradient + 1e-4 * weights[index]
+      accumulator[index] = 0.9 * accumulator[index] + gradient
+      weights[index] = weights[index] - learning_rates[step] * (
+        gradient + 0.9 * accumulator[index]
+      )
+  return NodeRound(
+    weights, accumulator, loss_sum, num_correct, num_counted, num_visited
+  )

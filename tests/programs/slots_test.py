@@ -1,0 +1,129 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that a program runs a process with slots, resumed or by reference."""
+
+import asyncio
+import dataclasses
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tests.programs import linear_program
+from tff_semifl import runtime
+from tff_semifl.algorithms import benchmark_hyperparameters
+from tff_semifl.algorithms import group_averaging_systems
+from tff_semifl.programs import by_reference
+from tff_semifl.programs import checkpoints
+from tff_semifl.programs import slots
+from tff_semifl.programs import training
+
+
+def _create_program(total_rounds, *, is_by_reference=False):
+  """Two slots, in two groups, for two of the four clients."""
+  program = linear_program.create_program(total_rounds)
+  process = slots.SlottedProcess(
+    group_averaging_systems.build_consistency_averaging(
+      linear_reference.create_classifier(),
+      benchmark_hyperparameters.BenchmarkHyperparameters(
+        clients_per_round=2,
+        num_groups=2,
+        steps_per_round=3,
+        batch_size=2,
+        confidence_threshold=0.37,
+        learning_rate=0.3,
+        warm_up_steps=2,
+        schedule_steps=20,
+      ),
+      weak_augmentation=linear_reference.unchanged,
+      strong_augmentation=linear_reference.inverted,
+    ),
+    2,
+  )
+  if not is_by_reference:
+    return dataclasses.replace(
+      program, process=process, pseudo_label_evaluation=None
+    )
+  referring = linear_program.create_program(total_rounds, is_by_reference=True)
+  return by_reference.take_indices(
+    dataclasses.replace(
+      referring,
+      process=process,
+      evaluation=program.evaluation,
+      pseudo_label_evaluation=None,
+    ),
+    referring.mapped_images,
+  )
+
+
+class SlotsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enterContext(runtime.simulation_context())
+
+  def _train(self, folder, program):
+    """Returns the metrics of the rounds that were run, and the last state."""
+    rows = {}
+    final = asyncio.run(
+      training.train(
+        program,
+        state_manager=checkpoints.Checkpoints(
+          pathlib.Path(folder, 'states'), num_kept=3
+        ),
+        metrics_manager=tff.program.MemoryReleaseManager(),
+        on_start=lambda _: None,
+        on_round=lambda n, metrics: rows.update(
+          {n: metrics._replace(seconds=0)}
+        ),
+      )
+    )
+    return rows, final
+
+  def _assert_same(self, first, second):
+    for a, b in zip(
+      tf.nest.flatten(first), tf.nest.flatten(second), strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+
+  def test_resumed_run_equals_one_that_ran_through(self):
+    whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
+    rows, expected = self._train(whole, _create_program(4))
+    self._train(cut, _create_program(2))
+    resumed_rows, found = self._train(cut, _create_program(4))
+    self._assert_same(expected, found)
+    self.assertEqual(resumed_rows, {n: rows[n] for n in (3, 4)})
+    self.assertIsInstance(found.state, slots.SlottedState)
+    # The slots are in the checkpoint, or this test shows little.
+    for slot in found.state.slots:
+      self.assertGreater(np.abs(slot.client_state['accumulator'][0]).max(), 0)
+
+  def test_what_a_program_is_told(self):
+    rows, _ = self._train(self.create_tempdir().full_path, _create_program(2))
+    self.assertEqual(rows[0].client.num_participating, 0)
+    self.assertEqual(rows[0].server.loss, 0)
+    self.assertEqual(rows[2].client.num_participating, 2)
+    self.assertGreater(rows[2].server.loss, 0)
+    self.assertEqual(
+      list(rows[2].aggregator),
+      ['weight_diversity', 'relative_weight_diversity'],
+    )
+    self.assertGreaterEqual(rows[2].aggregator['weight_diversity'], 0.4999)
+
+  def test_by_reference_is_the_same_to_the_last_bit(self):
+    self._assert_same(
+      *(
+        self._train(
+          self.create_tempdir().full_path,
+          _create_program(2, is_by_reference=is_by_reference),
+        )
+        for is_by_reference in (False, True)
+      )
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

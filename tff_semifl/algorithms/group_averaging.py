@@ -1,0 +1,315 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Grouping-based averaging: federated averaging in groups (E.3).
+
+Users are divided into groups anew in each round, as they take slots; each group
+goes on with a model of its own, and the server, which is a member of all of
+them, ties them together.
+
+References:
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
+  5 to 7.
+"""
+
+import collections
+from collections.abc import Callable
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import group_mean
+from tff_semifl.algorithms import stateful_process
+from tff_semifl.models import functional
+from tff_semifl.work import round_context
+from tff_semifl.work import stateful_client_work
+
+
+class GroupState(NamedTuple):
+  """State of a process of a server and groups of clients.
+
+  Attributes:
+    global_model_weights: w_avg, the mean of the groups' models, from which the
+      server goes on and which is evaluated.
+    group_weights: w_avg,i, trainable weights of all groups, stacked in the
+      first dimension.
+    client_work: State of the client work.
+    server_work: State of the server's replicas, such as their momenta.
+    round_num: int32, the round that `next` will run.
+    seed: int32, the run's seed.
+  """
+
+  global_model_weights: Any
+  group_weights: Any
+  client_work: Any
+  server_work: Any
+  round_num: Any
+  seed: Any
+
+
+class SlotState(NamedTuple):
+  """What a slot keeps, whoever of the clients takes it (D47).
+
+  Attributes:
+    slot: int32, its number, from 0. Whoever keeps the states says so.
+    client_state: The state of the client work, such as a momentum.
+  """
+
+  slot: Any
+  client_state: Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GroupParts:
+  """What a process of a server and groups of clients is made of.
+
+  Attributes:
+    classifier: The model.
+    seed: The run's seed.
+    learning_rate_fn: Round -> the learning rate to report of it.
+    client_work: Takes `<model weights, RoundContext>`, client data and states;
+      update weights are 0 or 1.
+    server_work: From `build_replicated_server_work`, a replica for each group.
+    num_groups: S. 1 is federated averaging (equation 5).
+    clients_per_round: C_k, the number of slots.
+  """
+
+  classifier: functional.ImageClassifier
+  seed: int
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+  client_work: stateful_client_work.StatefulClientWorkProcess
+  server_work: tff.templates.MeasuredProcess
+  num_groups: int
+  clients_per_round: int
+
+
+def slots_per_group(clients_per_round: int, num_groups: int) -> int:
+  """Returns how many slots a group has; the last may have fewer.
+
+  Args:
+    clients_per_round: C_k.
+    num_groups: S.
+
+  Raises:
+    ValueError: If a group would have none.
+  """
+  if not 1 <= num_groups <= clients_per_round:
+    raise ValueError(
+      f'{clients_per_round} clients per round cannot be in {num_groups} groups;'
+      f' 1 to {max(clients_per_round, 1)} groups can have some'
+    )
+  size = -(-clients_per_round // num_groups)
+  num_taken = -(-clients_per_round // size)
+  if num_taken < num_groups:
+    raise ValueError(
+      f'{clients_per_round} clients per round, {size} in each group, fill'
+      f' {num_taken} groups and not {num_groups}'
+    )
+  return size
+
+
+def compose_group_averaging_process(
+  parts: GroupParts,
+) -> stateful_process.StatefulProcess:
+  """Composes a process of a server and groups of clients.
+
+  Clients take slots: the states that they bring say which. Slot s of n per
+  group is in group i = s // n, and who has it starts from w_avg,i. The server's
+  replica of the group starts from w_avg. With w_s,i and w_k for what comes of
+  that, and n_i for the clients of group i that count,
+
+      w_avg,i = (w_s,i + sum of w_k) / (n_i + 1)
+      w_avg = mean of w_avg,i                                    (equation 6)
+
+  With one group this is federated averaging with the server as one of its
+  members (equation 5). A client that vanished, or was rejected, is in no sum;
+  a group without clients goes on with its replica. Weights that are not trained
+  are never averaged: those of the model that is evaluated are the server's own
+  (D48). Round 0 changes nothing if server and client work do nothing in it, as
+  those of `local_steps` do: the benchmark has no update of the server alone.
+
+  With S for `GroupState`, L for chunks of labelled images, U for chunks of a
+  client's images, C for `SlotState` and M for metrics, it is
+
+      initialize: ( -> S@SERVER)
+      initialize_client_state: ( -> C)
+      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS,
+              client_states={C}@CLIENTS>
+             -> <state=S@SERVER, metrics=M@SERVER, client_states={C}@CLIENTS>)
+
+  M is as in `compose_process`, with what `group_mean.measure_diversity` finds
+  under `aggregator`.
+
+  Args:
+    parts: What it is made of.
+
+  Raises:
+    ValueError: If a group would have no slot, or the model has no dense layer
+      for its classes.
+  """
+  initialize_fn = _build_initialize(parts)
+  state_type = initialize_fn.type_signature.result
+  weights_type = parts.classifier.weights_type
+  group_weights_type = state_type.member.group_weights
+  client_work = parts.client_work
+  _, _, client_data_type, client_state_type = (
+    client_work.next.type_signature.parameter
+  )
+  slot_type = tff.types.to_type(
+    SlotState(slot=np.int32, client_state=client_state_type.member)
+  )
+  group_size = slots_per_group(parts.clients_per_round, parts.num_groups)
+  kernel_index = group_mean.find_classifier_kernel(parts.classifier)
+
+  @tff.tensorflow.computation
+  def initialize_client_state():
+    return SlotState(
+      tf.constant(0, tf.int32), client_work.initialize_client_state()
+    )
+
+  @tff.tensorflow.computation(np.int32, np.int32)
+  def create_context(seed: tf.Tensor, round_num: tf.Tensor):
+    return round_context.RoundContext(
+      seed, round_num, parts.learning_rate_fn(round_num)
+    )
+
+  @tff.tensorflow.computation(group_weights_type, weights_type, slot_type)
+  def receive(group_weights: Any, weights: Any, state: SlotState):
+    group = state.slot // group_size
+    return functional.ModelWeights(
+      tuple(stacked[group] for stacked in group_weights),
+      weights.non_trainable,
+    )
+
+  @tff.tensorflow.computation(weights_type.trainable, np.float32, slot_type)
+  def hand_in(update: Any, update_weight: tf.Tensor, state: SlotState):
+    return group_mean.hand_in(
+      update,
+      update_weight,
+      state.slot // group_size,
+      num_groups=parts.num_groups,
+      kernel_index=kernel_index,
+    )
+
+  @tff.tensorflow.computation(
+    group_weights_type,
+    hand_in.type_signature.result,
+    parts.server_work.next.type_signature.result.result.member,
+  )
+  def average(
+    received: Any,
+    sums: group_mean.GroupSums,
+    replicas: functional.ModelWeights,
+  ):
+    group_weights = group_mean.average_groups(
+      received, sums, replicas.trainable
+    )
+    weights = functional.ModelWeights(
+      tuple(tf.reduce_mean(stacked, axis=0) for stacked in group_weights),
+      replicas.non_trainable,
+    )
+    return group_weights, weights, group_mean.measure_diversity(sums)
+
+  @tff.tensorflow.computation(np.int32)
+  def increment(round_num: tf.Tensor):
+    return round_num + 1
+
+  @tff.federated_computation(
+    state_type,
+    parts.server_work.next.type_signature.parameter[3],
+    client_data_type,
+    tff.FederatedType(slot_type, tff.CLIENTS),
+  )
+  def next_fn(state, server_data, client_data, client_states):
+    context = tff.federated_map(create_context, (state.seed, state.round_num))
+    received = tff.federated_map(
+      receive,
+      (
+        tff.federated_broadcast(state.group_weights),
+        tff.federated_broadcast(state.global_model_weights),
+        client_states,
+      ),
+    )
+    trained = client_work.next(
+      state.client_work,
+      tff.federated_zip((received, tff.federated_broadcast(context))),
+      client_data,
+      client_states.client_state,
+    )
+    sums = tff.federated_sum(
+      tff.federated_map(
+        hand_in,
+        (trained.result.update, trained.result.update_weight, client_states),
+      )
+    )
+    served = parts.server_work.next(
+      state.server_work, state.global_model_weights, context, server_data
+    )
+    group_weights, weights, aggregator_metrics = tff.federated_map(
+      average, (state.group_weights, sums, served.result)
+    )
+    state = GroupState(
+      global_model_weights=weights,
+      group_weights=group_weights,
+      client_work=trained.state,
+      server_work=served.state,
+      round_num=tff.federated_map(increment, state.round_num),
+      seed=state.seed,
+    )
+    metrics = collections.OrderedDict(
+      client=trained.measurements,
+      server=served.measurements,
+      aggregator=aggregator_metrics,
+      learning_rate=context.learning_rate,
+    )
+    return stateful_process.StatefulOutput(
+      tff.federated_zip(state),
+      tff.federated_zip(metrics),
+      tff.federated_zip(
+        SlotState(client_states.slot, trained.result.client_state)
+      ),
+    )
+
+  return stateful_process.StatefulProcess(
+    initialize_fn, next_fn, initialize_client_state
+  )
+
+
+def _build_initialize(parts: GroupParts) -> tff.Computation:
+  """Builds ( -> GroupState@SERVER): all models are the initial one."""
+
+  @tff.tensorflow.computation
+  def initial_values():
+    weights = tf.nest.map_structure(
+      tf.constant, parts.classifier.initial_weights
+    )
+    group_weights = tuple(
+      tf.stack([array] * parts.num_groups) for array in weights.trainable
+    )
+    return (
+      weights,
+      group_weights,
+      tf.constant(0, tf.int32),
+      tf.constant(parts.seed, tf.int32),
+    )
+
+  @tff.federated_computation
+  def initialize_fn():
+    weights, group_weights, round_num, seed = tff.federated_eval(
+      initial_values, tff.SERVER
+    )
+    return tff.federated_zip(
+      GroupState(
+        global_model_weights=weights,
+        group_weights=group_weights,
+        client_work=parts.client_work.initialize(),
+        server_work=parts.server_work.initialize(),
+        round_num=round_num,
+        seed=seed,
+      )
+    )
+
+  return initialize_fn

@@ -1,0 +1,63 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A process of server and clients as one of TFF's learning processes."""
+
+import collections
+
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import round_process
+from tff_semifl.models import functional
+
+
+def bind_server_data(
+  process: tff.templates.IterativeProcess, server_data: tff.Computation
+) -> tff.learning.templates.LearningProcess:
+  """Fixes the server's data, for programs that know none.
+
+  The result fits `tff.learning.programs` and everything else that takes a
+  `LearningProcess`; its metrics have the client's under `client_work/train`,
+  where those look for them.
+
+  Args:
+    process: From `compose_process`.
+    server_data: `( -> L*)`, the data as an unplaced computation.
+  """
+  state_type, _, client_data_type = process.next.type_signature.parameter
+  weights_type = state_type.member.global_model_weights
+
+  @tff.federated_computation(state_type, client_data_type)
+  def next_fn(state, client_data):
+    output = process.next(
+      state, tff.federated_eval(server_data, tff.SERVER), client_data
+    )
+    metrics = output.metrics
+    return tff.learning.templates.LearningProcessOutput(
+      output.state,
+      tff.federated_zip(
+        collections.OrderedDict(
+          client_work=collections.OrderedDict(train=metrics.client),
+          server_work=metrics.server,
+          aggregator=metrics.aggregator,
+          learning_rate=metrics.learning_rate,
+        )
+      ),
+    )
+
+  @tff.tensorflow.computation(state_type.member)
+  def get_model_weights(state: round_process.RoundState):
+    return state.global_model_weights
+
+  @tff.tensorflow.computation(state_type.member, weights_type)
+  def set_model_weights(
+    state: round_process.RoundState, weights: functional.ModelWeights
+  ):
+    return state._replace(global_model_weights=weights)
+
+  return tff.learning.templates.LearningProcess(
+    process.initialize,
+    next_fn,
+    get_model_weights=get_model_weights,
+    set_model_weights=set_model_weights,
+  )

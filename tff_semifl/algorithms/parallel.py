@@ -1,0 +1,147 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Parallel averaging: server and clients train the same weights (D.3).
+
+It is what SemiFL is compared with: the server is one more member of the
+average, and nobody tunes what comes of it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import round_process
+
+# Number of clients that count -> weight of the server in the average, both
+# float32 scalars. The clients share what is left evenly.
+ServerShareFn = Callable[[tf.Tensor], tf.Tensor]
+
+
+def half(num_clients: tf.Tensor) -> tf.Tensor:
+  """The server weighs as much as all clients together (D.3, the code)."""
+  return 0.5 * tf.ones_like(num_clients)
+
+
+def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
+  """The server weighs as much as a client (D35, the paper)."""
+  return 1.0 / (num_clients + 1.0)
+
+
+def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
+  """The average of two groups' averages, the server in both (D.5, D38).
+
+  With an odd number of clients it is what that comes to if chance says who is
+  in the smaller group; weights add up to one, which those of the authors' code
+  do not then.
+  """
+  smaller = tf.math.floor(num_clients / 2.0)
+  return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
+
+
+def compose_parallel_process(
+  parts: round_process.RoundParts,
+  *,
+  server_share_fn: ServerShareFn,
+  step_from_received_weights: bool,
+) -> tff.templates.IterativeProcess:
+  """Composes a process in which the server is averaged with the clients.
+
+                   ┌─> client_work ─> aggregator ─┐
+      weights ─────┤                              ├─> average ─> finalizer
+                   └─> server_work ───────────────┘                  │
+                            ^                                        v
+                       server_data ─────────> batch_norm_statistics ─> weights
+
+  With W for the weights that all received, W_s for those the server trained,
+  W_m for those of n clients and s for the server's share:
+
+      average = s * W_s + (1 - s) * mean of W_m
+      base = W_s, or W
+      new weights = what the finalizer makes of base and (base - average)
+
+  If no client counts, the average is W_s. Round 0 is one of the server alone,
+  as in alternate training.
+
+  Args:
+    parts: What it is made of.
+    server_share_fn: s of n.
+    step_from_received_weights: Whether base is W, so that momentum is that of
+      the average (D35), instead of W_s, so that it is that of what divides
+      server and clients, as in the authors' code.
+
+  Returns:
+    A process of the types of `compose_process`.
+  """
+  weights_type = parts.weights_type
+  choose = parts.build_choice(
+    parts.aggregator.initialize.type_signature.result.member
+  )
+
+  @tff.tensorflow.computation(
+    np.int32, np.float32, weights_type, weights_type, weights_type.trainable
+  )
+  def average(
+    round_num: tf.Tensor,
+    num_counting: tf.Tensor,
+    received: Any,
+    tuned: Any,
+    update: Any,
+  ):
+    share = tf.where(
+      parts.counts(round_num, num_counting),
+      server_share_fn(num_counting),
+      1.0,
+    )
+    base = received if step_from_received_weights else tuned
+    # What the clients' update is without any client need not be a number.
+    return base, tuple(
+      b - share * t - tf.where(share < 1.0, (1.0 - share) * (w - u), 0.0)
+      for b, w, t, u in zip(
+        base.trainable,
+        received.trainable,
+        tuned.trainable,
+        update,
+        strict=True,
+      )
+    )
+
+  def join(state, context, server_data, trained) -> round_process.JoinedRound:
+    weights = state.global_model_weights
+    aggregated = parts.aggregate(state.aggregator, trained)
+    tuned = parts.server_work.next(
+      state.server_work, weights, context, server_data
+    )
+    num_counting = parts.num_counting(trained)
+    base, update = tff.federated_map(
+      average,
+      (
+        state.round_num,
+        num_counting,
+        weights,
+        tuned.result,
+        aggregated.result,
+      ),
+    )
+    finalized = parts.finalizer.next(state.finalizer, base, update)
+    return round_process.JoinedRound(
+      weights=finalized.result,
+      aggregator=tff.federated_map(
+        choose,
+        (
+          state.round_num,
+          num_counting,
+          aggregated.state,
+          state.aggregator,
+        ),
+      ),
+      finalizer=finalized.state,
+      server_work=tuned.state,
+      server_metrics=tuned.measurements,
+      aggregator_metrics=aggregated.measurements,
+    )
+
+  return round_process.compose_process(parts, join)

@@ -1,0 +1,152 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a user of the benchmark does with images that have no labels (E.2).
+
+References:
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
+  3 and 4.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import losses
+from tff_semifl import pseudo_labels
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import local_steps
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+
+
+def build_consistency_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  steps: local_steps.LocalSteps,
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds training by the consistency regularization loss (equation 4).
+
+  Weak and strong views of a batch are one batch to the model, so that batch
+  normalisation, if it has any, is over both. The weak half gives labels,
+  through which no gradient flows; the strong half is trained on where they are
+  sure.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views that labels are made of.
+    strong_augmentation: Makes the views that are trained on.
+    steps: How many, and how long.
+    confidence_threshold: tau, in (0, 1]; inclusive.
+  """
+
+  def label(model, batch):
+    logits = model.train_logits(tf.concat(batch, axis=0))
+    weak_logits, strong_logits = tf.split(logits, 2)
+    return weak_logits, strong_logits
+
+  def views(images, node):
+    purpose = random_seeds.Purpose
+    return (
+      weak_augmentation(images, node.seed(purpose.WEAK_VIEW)),
+      strong_augmentation(images, node.seed(purpose.STRONG_VIEW)),
+    )
+
+  return _build_training(classifier, steps, views, label, confidence_threshold)
+
+
+def build_self_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  steps: local_steps.LocalSteps,
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds traditional self-training (equation 3).
+
+  The model in inference mode labels the very views that it is then trained on.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views.
+    steps: How many, and how long.
+    confidence_threshold: tau, in (0, 1]; inclusive.
+  """
+
+  def label(model, batch):
+    return model.logits(batch), model.train_logits(batch)
+
+  def views(images, node):
+    return weak_augmentation(images, node.seed(random_seeds.Purpose.WEAK_VIEW))
+
+  return _build_training(classifier, steps, views, label, confidence_threshold)
+
+
+def _build_training(
+  classifier: functional.ImageClassifier,
+  steps: local_steps.LocalSteps,
+  views_fn: Callable[[tf.Tensor, local_steps.Node], Any],
+  logits_fn: Callable[
+    [local_steps.StepModel, Any], tuple[tf.Tensor, tf.Tensor]
+  ],
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds training on pseudo-labels that are made in each step.
+
+  A client that has images takes part in the mean, sure or not: its steps are
+  taken in any case, if only by momentum and decay.
+
+  Args:
+    classifier: The model.
+    steps: How many, and how long.
+    views_fn: Images and who draws -> what is trained on.
+    logits_fn: Model and batch -> logits to label by, and to train.
+    confidence_threshold: tau.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    num_images = tf.shape(data['image'])[0]
+    node = local_steps.Node(context, data['client_id'])
+
+    def loss(model, batch):
+      label_logits, logits = logits_fn(model, batch)
+      labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
+      is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+      return training_loop.BatchOutput(
+        losses.masked_cross_entropy(logits, labels.labels, is_confident),
+        training_loop.count_correct(logits, labels.labels, is_confident),
+        tf.math.count_nonzero(is_confident, dtype=tf.float32),
+      )
+
+    training = local_steps.train(
+      classifier,
+      weights,
+      optimizer_state,
+      steps=steps,
+      node=node,
+      num_images=num_images,
+      views_fn=lambda indices: views_fn(
+        tf.gather(data['image'], indices), node
+      ),
+      loss_fn=loss,
+    )
+    return client_work.LocalTraining(
+      training,
+      num_labelled=training.sums.num_visited,
+      num_confident=training.sums.num_examples,
+      participates=num_images > 0,
+    )
+
+  return train

@@ -1,0 +1,209 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""How FedMatch's server and clients train, with labels at the server (D.6).
+
+Both train models with kernels sigma + phi; the paper calls phi psi. The server
+trains sigma and clients train phi, in one epoch and in fixed order.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import losses
+from tff_semifl import pseudo_labels
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import fedmatch_losses
+from tff_semifl.work import round_context
+from tff_semifl.work import server_work
+from tff_semifl.work import training_loop
+
+# (weights, round context, {'client_id', 'image'}, helpers, optimizer state) ->
+# training. Helpers are phi of other clients: tensors like those of phi, with
+# the helpers, as many as there are, as a first dimension.
+HelpedTrainingFn = Callable[
+  [
+    functional.ModelWeights,
+    round_context.RoundContext,
+    Mapping[str, tf.Tensor],
+    tuple[tf.Tensor, ...],
+    Any,
+  ],
+  client_work.LocalTraining,
+]
+
+
+def build_server_training(
+  classifier: functional.ImageClassifier,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+  loss_weight: float,
+) -> server_work.SupervisedTrainingFn:
+  """Builds what the server does with its labels: no views, no new orders.
+
+  Args:
+    classifier: The model.
+    optimizer: Takes a step a batch.
+    num_epochs: Epochs in each round.
+    batch_size: Images in a step; the last batch may be smaller.
+    loss_weight: What the mean cross-entropy is multiplied by, lambda_s.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> training_loop.TrainingResult:
+    del context  # Unused: nothing is drawn.
+
+    def loss(trainable, batch, epoch, batch_num):
+      del epoch, batch_num  # Unused.
+      images, labels = batch
+      logits = classifier.train_logits(
+        functional.ModelWeights(trainable, weights.non_trainable),
+        tf.cast(images, tf.float32),
+      )
+      return training_loop.BatchOutput(
+        loss_weight * losses.cross_entropy(logits, labels),
+        training_loop.count_correct(logits, labels),
+      )
+
+    return training_loop.train(
+      weights.trainable,
+      optimizer_state,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=lambda _: (data['image'], data['label']),
+      loss_fn=loss,
+    )
+
+  return train
+
+
+def build_client_training(
+  classifier: functional.ImageClassifier,
+  *,
+  strong_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+  confidence_threshold: float,
+  loss_weights: fedmatch_losses.ClientLossWeights,
+) -> HelpedTrainingFn:
+  """Builds what a client does with its images and its helpers.
+
+  Of each batch those images count whose most probable class, by the model in
+  training and without augmentation, is probable enough. Their predictions are
+  drawn to those of the helpers, and those of their strong views to the class
+  that most of client and helpers vote for. Without such images, or without
+  helpers, those terms are zero; phi is kept sparse and close to sigma always.
+
+  Args:
+    classifier: The model, with kernels of two parts.
+    strong_augmentation: Makes strong views.
+    optimizer: Takes a step a batch, on phi.
+    num_epochs: Epochs in each round.
+    batch_size: Images in a step; the last batch may be smaller.
+    confidence_threshold: In (0, 1]; inclusive.
+    loss_weights: Those of the terms.
+  """
+  parts = decomposed_convolution.find_parts(classifier.trainable_names)
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    helpers: tuple[tf.Tensor, ...],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    num_images = tf.shape(data['image'])[0]
+
+    def logits_of(trainable: tuple[tf.Tensor, ...], images: tf.Tensor):
+      return classifier.train_logits(
+        functional.ModelWeights(trainable, weights.non_trainable),
+        tf.cast(images, tf.float32),
+      )
+
+    def logits_of_helpers(images: tf.Tensor) -> tf.Tensor:
+      def predict(index: tf.Tensor, logits: tf.Tensor):
+        phi = [tensor[index] for tensor in helpers]
+        of_one = logits_of(parts.with_phi(weights.trainable, phi), images)
+        return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
+
+      # Not `tf.map_fn`, which cannot stack the logits of no helper.
+      shape = [None, None, classifier.num_classes]
+      _, logits = tf.while_loop(
+        lambda index, _: index < tf.shape(helpers[0])[0],
+        predict,
+        (0, tf.zeros([0, tf.shape(images)[0], classifier.num_classes])),
+        shape_invariants=(tf.TensorShape([]), tf.TensorShape(shape)),
+      )
+      return logits
+
+    def epoch_data(epoch: tf.Tensor):
+      seed = random_seeds.stateless_seed(
+        context.seed,
+        random_seeds.Purpose.STRONG_VIEW,
+        context.round_num,
+        data['client_id'],
+        epoch,
+      )
+      return data['image'], strong_augmentation(data['image'], seed)
+
+    def loss(trainable, batch, epoch, batch_num):
+      del epoch, batch_num  # Unused.
+      images, strong = batch
+      logits = logits_of(trainable, images)
+      strong_logits = logits_of(trainable, strong)
+      of_helpers = logits_of_helpers(images)
+      is_confident = pseudo_labels.is_confident(
+        pseudo_labels.from_logits(logits), confidence_threshold
+      )
+      labels = fedmatch_losses.agreed_labels(logits, of_helpers)
+      return training_loop.BatchOutput(
+        loss_weights.consistency
+        * fedmatch_losses.consistency_loss(logits, of_helpers, is_confident)
+        + loss_weights.agreement
+        * fedmatch_losses.agreement_loss(strong_logits, labels, is_confident)
+        + fedmatch_losses.regularization(
+          parts.select_sigma(trainable),
+          parts.select_phi(trainable),
+          loss_weights,
+        ),
+        training_loop.count_correct(strong_logits, labels, is_confident),
+        tf.reduce_sum(tf.cast(is_confident, tf.float32)),
+      )
+
+    training = training_loop.train(
+      weights.trainable,
+      optimizer_state,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=epoch_data,
+      loss_fn=loss,
+    )
+    sums = training.sums
+    # Whoever divides by the confident images is to find the mean over all.
+    loss_sum = sums.loss * tf.math.divide_no_nan(
+      sums.num_examples, sums.num_visited
+    )
+    return client_work.LocalTraining(
+      training._replace(sums=sums._replace(loss=loss_sum)),
+      num_labelled=sums.num_visited,
+      num_confident=sums.num_examples,
+      participates=num_images > 0,
+    )
+
+  return train

@@ -1,0 +1,254 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Gradients instead of updates: federated SGD of FixMatch (Figure 2, D.4).
+
+A round is one step of one model. Clients report the gradient on a batch of
+theirs, the server adds its own and takes the step.
+"""
+
+import collections
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import losses
+from tff_semifl import optimizers
+from tff_semifl import pseudo_labels
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import round_context
+from tff_semifl.work import server_work
+from tff_semifl.work import training_loop
+
+
+def _select_batch(
+  num_images: tf.Tensor,
+  batch_size: int,
+  context: round_context.RoundContext,
+  purpose: random_seeds.Purpose,
+  *keys: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the images of a round: each once an epoch, in a new order.
+
+  Args:
+    num_images: int32 scalar, how many there are.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
+    context: Its round says which batch of which epoch it is.
+    purpose: What the order is for.
+    *keys: Whose order it is.
+
+  Returns:
+    int32 [batch], none if there are no images.
+  """
+  num_batches = tf.maximum(-(-num_images // batch_size), 1)
+  epoch = context.round_num // num_batches
+  start = context.round_num % num_batches * batch_size
+  order = tf.random.experimental.stateless_shuffle(
+    tf.range(num_images),
+    random_seeds.stateless_seed(context.seed, purpose, *keys, epoch),
+  )
+  return order[start : start + batch_size]
+
+
+def build_gradient_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  batch_size: int,
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds what a client does: a gradient, as if of a step of length one.
+
+  The loss is FixMatch's: cross-entropy of the strong views of those images of
+  the batch whose weak view the model is sure of, divided by all of the batch.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: For pseudo-labels.
+    strong_augmentation: For the loss.
+    batch_size: Images in a batch.
+    confidence_threshold: In (0, 1]; inclusive.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    purpose = random_seeds.Purpose
+    client_id = data['client_id']
+
+    def view(views: augmentation.Augmentation, which: random_seeds.Purpose):
+      return tf.cast(
+        views(
+          images,
+          random_seeds.stateless_seed(
+            context.seed, which, context.round_num, client_id
+          ),
+        ),
+        tf.float32,
+      )
+
+    batch = _select_batch(
+      tf.shape(data['image'])[0],
+      batch_size,
+      context,
+      purpose.FIX_ORDER,
+      client_id,
+    )
+    images = tf.gather(data['image'], batch)
+    num_images = tf.shape(batch)[0]
+    labels = pseudo_labels.from_logits(
+      classifier.train_logits(
+        weights, view(weak_augmentation, purpose.WEAK_VIEW)
+      )
+    )
+    confident = tf.where(
+      pseudo_labels.is_confident(labels, confidence_threshold)
+    )[:, 0]
+    num_confident = tf.cast(tf.shape(confident)[0], tf.float32)
+    kept = tf.gather(view(strong_augmentation, purpose.STRONG_VIEW), confident)
+    kept_labels = tf.gather(labels.labels, confident)
+
+    def compute_gradient():
+      with tf.GradientTape() as tape:
+        tape.watch(weights.trainable)
+        logits = classifier.train_logits(weights, kept)
+        total = num_confident * losses.cross_entropy(logits, kept_labels)
+        loss = total / tf.cast(num_images, tf.float32)
+      return (
+        tuple(tape.gradient(loss, weights.trainable)),
+        total,
+        training_loop.count_correct(logits, kept_labels),
+      )
+
+    gradient, loss_sum, num_correct = tf.cond(
+      num_confident > 0,
+      compute_gradient,
+      lambda: (
+        tuple(tf.zeros_like(array) for array in weights.trainable),
+        0.0,
+        0.0,
+      ),
+    )
+    return client_work.LocalTraining(
+      training_loop.TrainingResult(
+        tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
+        optimizer_state,
+        training_loop.TrainingSums(
+          loss=loss_sum,
+          num_correct=num_correct,
+          num_examples=num_confident,
+          num_visited=tf.cast(num_images, tf.float32),
+        ),
+      ),
+      num_labelled=num_images,
+      num_confident=num_confident,
+      participates=num_images > 0,
+    )
+
+  return train
+
+
+def build_gradient_server_work(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  batch_size: int,
+) -> server_work.ServerWorkProcess:
+  """Builds what the server does: a step on its batch and clients' gradient.
+
+  Its state is a pair, the optimizer's state and the gradient of the clients,
+  which whoever composes the process puts there in each round.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: For the server's images.
+    optimizer: The learning rate is set to the round's.
+    batch_size: Images in a batch.
+  """
+  weights_type = classifier.weights_type
+  data_type = pipelines.labelled_type(classifier.image_shape)
+
+  @tff.tensorflow.computation
+  def initialize():
+    trainable = classifier.initial_weights.trainable
+    return (
+      training_loop.initial_optimizer_state(optimizer, trainable),
+      tuple(tf.zeros_like(array) for array in trainable),
+    )
+
+  state_type = initialize.type_signature.result
+
+  @tff.tensorflow.computation(
+    state_type, weights_type, round_context.ROUND_CONTEXT_TYPE, data_type
+  )
+  def step(
+    state: Any,
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    dataset: tf.data.Dataset,
+  ):
+    optimizer_state, clients_gradient = state
+    data = pipelines.concatenate_chunks(dataset)
+    batch = _select_batch(
+      tf.shape(data['label'])[0],
+      batch_size,
+      context,
+      random_seeds.Purpose.SERVER_ORDER,
+    )
+    views = weak_augmentation(
+      tf.gather(data['image'], batch),
+      random_seeds.stateless_seed(
+        context.seed,
+        random_seeds.Purpose.SERVER_AUGMENTATION,
+        context.round_num,
+      ),
+    )
+    labels = tf.gather(data['label'], batch)
+    with tf.GradientTape() as tape:
+      tape.watch(weights.trainable)
+      logits = classifier.train_logits(weights, tf.cast(views, tf.float32))
+      loss = losses.cross_entropy(logits, labels)
+    gradient = tape.gradient(loss, weights.trainable)
+    optimizer_state, trainable = optimizer.next(
+      optimizer.set_hparams(
+        optimizer_state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
+      ),
+      weights.trainable,
+      [a + b for a, b in zip(gradient, clients_gradient, strict=True)],
+    )
+    metrics = collections.OrderedDict(
+      loss=loss,
+      accuracy=training_loop.count_correct(logits, labels)
+      / tf.cast(tf.shape(labels)[0], tf.float32),
+    )
+    weights = functional.ModelWeights(tuple(trainable), weights.non_trainable)
+    return (optimizer_state, clients_gradient), weights, metrics
+
+  @tff.federated_computation
+  def initialize_fn():
+    return tff.federated_eval(initialize, tff.SERVER)
+
+  @tff.federated_computation(
+    tff.FederatedType(state_type, tff.SERVER),
+    tff.FederatedType(weights_type, tff.SERVER),
+    tff.FederatedType(round_context.ROUND_CONTEXT_TYPE, tff.SERVER),
+    tff.FederatedType(data_type, tff.SERVER),
+  )
+  def next_fn(state, weights, context, dataset):
+    state, weights, metrics = tff.federated_map(
+      step, (state, weights, context, dataset)
+    )
+    return tff.templates.MeasuredProcessOutput(state, weights, metrics)
+
+  return server_work.ServerWorkProcess(initialize_fn, next_fn)

@@ -1,0 +1,64 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a client with labels does in a round: train on them (G, D53)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import round_context
+from tff_semifl.work import supervised_training
+
+
+def build_labelled_client_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+  mask_absent_classes: bool,
+) -> client_work.LocalTrainingFn:
+  """Builds what a client does, plain TensorFlow.
+
+  Its data have labels. No label is a pseudo-label: `num_confident` is 0. A
+  client that has no image has no update to report.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views that are trained on.
+    optimizer: Takes a step a batch, with the round's learning rate.
+    num_epochs: Epochs in each round; see `training_loop.train`.
+    batch_size: Images in a step.
+    mask_absent_classes: As in `build_supervised_training`.
+  """
+  train_fn = supervised_training.build_supervised_training(
+    classifier,
+    weak_augmentation=weak_augmentation,
+    optimizer=optimizer,
+    num_epochs=num_epochs,
+    batch_size=batch_size,
+    mask_absent_classes=mask_absent_classes,
+  )
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    num_images = tf.shape(data['label'])[0]
+    return client_work.LocalTraining(
+      train_fn(weights, context, data, optimizer_state),
+      num_labelled=num_images,
+      num_confident=tf.constant(0),
+      participates=num_images > 0,
+    )
+
+  return train

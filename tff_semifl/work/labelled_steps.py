@@ -1,0 +1,115 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps on labelled images: the benchmark's server, and users with labels.
+
+References:
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equation
+  2; Table 3 and appendix G.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import losses
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import local_steps
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+
+
+def train_on_labels(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+  node: local_steps.Node,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  steps: local_steps.LocalSteps,
+) -> training_loop.TrainingResult:
+  """Takes the steps of a round by cross-entropy of weak views (equation 2).
+
+  Args:
+    classifier: The model.
+    weights: Weights to start from.
+    data: `image` and `label`.
+    optimizer_state: State of the optimizer to start from.
+    node: Who takes the steps.
+    weak_augmentation: Makes the views.
+    steps: How many, and how long.
+  """
+
+  def views(indices: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    return (
+      weak_augmentation(
+        tf.gather(data['image'], indices),
+        node.seed(random_seeds.Purpose.WEAK_VIEW),
+      ),
+      tf.gather(data['label'], indices),
+    )
+
+  def loss(model, batch):
+    images, labels = batch
+    logits = model.train_logits(images)
+    return training_loop.BatchOutput(
+      losses.cross_entropy(logits, labels),
+      training_loop.count_correct(logits, labels),
+    )
+
+  return local_steps.train(
+    classifier,
+    weights,
+    optimizer_state,
+    steps=steps,
+    node=node,
+    num_images=tf.shape(data['label'])[0],
+    views_fn=views,
+    loss_fn=loss,
+  )
+
+
+def build_labelled_client_steps(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  steps: local_steps.LocalSteps,
+) -> client_work.LocalTrainingFn:
+  """Builds what a user does who has labels (Table 3, Table G.1).
+
+  No label is a pseudo-label: `num_confident` is 0.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views.
+    steps: How many, and how long.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> client_work.LocalTraining:
+    num_images = tf.shape(data['label'])[0]
+    return client_work.LocalTraining(
+      train_on_labels(
+        classifier,
+        weights,
+        data,
+        optimizer_state,
+        local_steps.Node(context, data['client_id']),
+        weak_augmentation=weak_augmentation,
+        steps=steps,
+      ),
+      num_labelled=num_images,
+      num_confident=tf.constant(0),
+      participates=num_images > 0,
+    )
+
+  return train
