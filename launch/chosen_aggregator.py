@@ -11,7 +11,6 @@ import tensorflow_federated as tff
 
 from launch import aggregator_flags as flags
 from launch import program
-from launch import training_flags
 from tff_semifl.algorithms import aggregators
 from tff_semifl.programs import privacy
 
@@ -26,8 +25,11 @@ class AggregatorSettings(NamedTuple):
   quantization_bits: int | None
 
 
-def resolve() -> AggregatorSettings:
+def resolve(batch_norm_statistics: str | None) -> AggregatorSettings:
   """Returns the flags with all defaults filled in.
+
+  Args:
+    batch_norm_statistics: Of whose images, or None for a model without.
 
   Raises:
     program.FlagError: If one is given that has no use, or is wanting.
@@ -51,20 +53,21 @@ def resolve() -> AggregatorSettings:
     quantization_bits=value_of(flags.QUANTIZATION_BITS, 8, 'compression'),
   )
   if flags.AGGREGATOR.value == 'differential_privacy':
-    _check_privacy(settings)
+    _check_privacy(settings, batch_norm_statistics)
   return settings
 
 
-def _check_privacy(settings: AggregatorSettings) -> None:
+def _check_privacy(
+  settings: AggregatorSettings, batch_norm_statistics: str | None
+) -> None:
   """Raises an error if what was asked for is not private."""
   with program.blame(flags.AGGREGATOR, ValueError):
     if settings.noise_multiplier is None:
       raise ValueError('needs --noise_multiplier, 1 say')
-    statistics = training_flags.BATCH_NORM_STATISTICS.value
-    if statistics in ('federated', 'pooled'):
+    if batch_norm_statistics in ('federated', 'pooled'):
       raise ValueError(
-        f'--batch_norm_statistics={statistics} tells of the images of clients'
-        ' without noise; use server'
+        f'--batch_norm_statistics={batch_norm_statistics} tells of the images'
+        ' of clients without noise; use server, or --normalization=group'
       )
 
 

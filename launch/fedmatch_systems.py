@@ -42,22 +42,6 @@ _FLAGS = (
 )
 
 
-def _build_fedmatch_as_in_semifl(
-  classifier: functional.ImageClassifier,
-  hyperparameters: hyperparameters_lib.Hyperparameters,
-  task: image_task.ImageTask,
-  aggregator: tff.aggregators.AggregationFactory,
-) -> tff.templates.IterativeProcess:
-  return fedmatch_as_in_semifl.build_fedmatch_as_in_semifl(
-    classifier,
-    hyperparameters,
-    weak_augmentation=task.weak_augmentation,
-    strong_augmentation=task.strong_augmentation,
-    reproduce_bugs=fedmatch_flags.REPRODUCE_BUGS.value,
-    aggregator=aggregator,
-  )
-
-
 def _build_fedmatch(
   classifier: functional.ImageClassifier,
   hyperparameters: hyperparameters_lib.Hyperparameters,
@@ -104,7 +88,10 @@ FEDMATCH_AS_IN_SEMIFL = system.System(
     fedmatch_flags.ROUNDS_PER_HELP,
   ),
   defaults={model_flags.MODEL.name: 'decomposed_wide_resnet'},
-  build_process=_build_fedmatch_as_in_semifl,
+  build_process=system.build_from_task(
+    fedmatch_as_in_semifl.build_fedmatch_as_in_semifl,
+    lambda: {'reproduce_bugs': fedmatch_flags.REPRODUCE_BUGS.value},
+  ),
   models=('decomposed_wide_resnet',),
 )
 FEDMATCH = system.System(

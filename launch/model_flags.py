@@ -18,9 +18,10 @@ MODEL = flags.DEFINE_enum(
     'wide_resnet',
   ],
   "Which model: wide_resnet, SemiFL's; resnet, the ResNet-9 or -18 of its"
-  " authors' code; post_activation_resnet, the benchmark's ResNet-18; emnist_cnn and"
-  ' reddi_emnist_cnn, its small networks (D22); decomposed_wide_resnet, with'
-  " kernels of two parts (B.5); fedmatch_resnet, FedMatch's own ResNet-9.",
+  " authors' code; post_activation_resnet, the benchmark's ResNet-18;"
+  ' emnist_cnn and reddi_emnist_cnn, its small networks (D22);'
+  ' decomposed_wide_resnet, with kernels of two parts (B.5);'
+  " fedmatch_resnet, FedMatch's own ResNet-9.",
 )
 MODEL_DEPTH = flags.DEFINE_integer(
   'model_depth',

@@ -116,6 +116,13 @@ def resolve(system: system_lib.System, *, seed: int | None = None) -> Settings:
       raise ValueError(
         f'--model={model_flags.MODEL.value} normalises nothing; leave it out'
       )
+  batch_norm_statistics = program.resolve(
+    training_flags.BATCH_NORM_STATISTICS,
+    'pooled' if system.clients_have_labels else 'server',
+    is_used=model_flags.NORMALIZATION.value == 'static_batch'
+    and models.has_normalization(),
+    no_use='without static batch normalisation there are no statistics',
+  )
   return Settings(
     seed=seed,
     total_rounds=system.total_rounds(),
@@ -139,19 +146,13 @@ def resolve(system: system_lib.System, *, seed: int | None = None) -> Settings:
       is_used=models.is_wide(),
       no_use=f'--model={model_flags.MODEL.value} has no width',
     ),
-    batch_norm_statistics=program.resolve(
-      training_flags.BATCH_NORM_STATISTICS,
-      'pooled' if system.clients_have_labels else 'server',
-      is_used=model_flags.NORMALIZATION.value == 'static_batch'
-      and models.has_normalization(),
-      no_use='without static batch normalisation there are no statistics',
-    ),
+    batch_norm_statistics=batch_norm_statistics,
     experiment_name=run_flags.EXPERIMENT_NAME.value
     or default_name(system, clients_per_round, num_labeled, sharing, seed),
     classes_per_client=sharing.classes_per_client,
     dirichlet_concentration=sharing.dirichlet_concentration,
     skew=sharing.skew,
-    aggregation=chosen_aggregator.resolve(),
+    aggregation=chosen_aggregator.resolve(batch_norm_statistics),
   )
 
 

@@ -33,6 +33,31 @@ BuildProcessFn = Callable[
 ]
 
 
+def build_from_task(
+  build: Callable[..., tff.templates.IterativeProcess],
+  keywords: Callable[[], Mapping[str, Any]] = dict,
+) -> BuildProcessFn:
+  """Returns what builds a process with the augmentations of a task.
+
+  Args:
+    build: One of the builders of `tff_semifl.algorithms` that take both
+      augmentations and an aggregator.
+    keywords: Returns its other arguments, when flags have been parsed.
+  """
+
+  def build_process(classifier, hyperparameters, task, aggregator):
+    return build(
+      classifier,
+      hyperparameters,
+      weak_augmentation=task.weak_augmentation,
+      strong_augmentation=task.strong_augmentation,
+      aggregator=aggregator,
+      **keywords(),
+    )
+
+  return build_process
+
+
 def _attach_nothing(process: Any, folder: pathlib.Path, num_clients: int):
   del folder, num_clients  # It remembers nothing.
   return process

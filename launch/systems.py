@@ -66,88 +66,22 @@ _FLAGS_OF_PSEUDO_LABELS = (
 )
 
 
-def _build_semifl(
-  classifier: functional.ImageClassifier,
-  hyperparameters: hyperparameters_lib.Hyperparameters,
-  task: image_task.ImageTask,
-  aggregator: tff.aggregators.AggregationFactory,
-) -> tff.templates.IterativeProcess:
-  return semifl.build_semifl(
-    classifier,
-    hyperparameters,
-    weak_augmentation=task.weak_augmentation,
-    strong_augmentation=task.strong_augmentation,
-    mixup_concentration=semifl_flags.MIXUP_CONCENTRATION.value,
-    mix_loss_weight=semifl_flags.MIX_LOSS_WEIGHT.value,
-    soft_labels=semifl_flags.SOFT_PSEUDO_LABELS.value,
-    mix_once_per_round=semifl_flags.MIX_ONCE_PER_ROUND.value,
-    mix_before_augmentation=semifl_flags.MIX_BEFORE_AUGMENTATION.value,
-    aggregator=aggregator,
-  )
+def _semifl_keywords() -> dict[str, object]:
+  return {
+    'mixup_concentration': semifl_flags.MIXUP_CONCENTRATION.value,
+    'mix_loss_weight': semifl_flags.MIX_LOSS_WEIGHT.value,
+    'soft_labels': semifl_flags.SOFT_PSEUDO_LABELS.value,
+    'mix_once_per_round': semifl_flags.MIX_ONCE_PER_ROUND.value,
+    'mix_before_augmentation': semifl_flags.MIX_BEFORE_AUGMENTATION.value,
+  }
 
 
-def _build_batch_label_semifl(
-  classifier: functional.ImageClassifier,
-  hyperparameters: hyperparameters_lib.Hyperparameters,
-  task: image_task.ImageTask,
-  aggregator: tff.aggregators.AggregationFactory,
-) -> tff.templates.IterativeProcess:
-  return batch_label_semifl.build_batch_label_semifl(
-    classifier,
-    hyperparameters,
-    weak_augmentation=task.weak_augmentation,
-    strong_augmentation=task.strong_augmentation,
-    aggregator=aggregator,
-  )
-
-
-def _build_in_parallel(build) -> system.BuildProcessFn:
-  """Returns a builder of parallel averaging as the flags have it (D35)."""
-
-  def build_process(classifier, hyperparameters, task, aggregator):
-    is_plain = parallel_flags.PLAIN_AVERAGE.value
-    return build(
-      classifier,
-      hyperparameters,
-      weak_augmentation=task.weak_augmentation,
-      strong_augmentation=task.strong_augmentation,
-      server_share_fn=parallel.one_of_all if is_plain else parallel.half,
-      step_from_received_weights=is_plain,
-      aggregator=aggregator,
-    )
-
-  return build_process
-
-
-def _build_fedrgd(
-  classifier: functional.ImageClassifier,
-  hyperparameters: hyperparameters_lib.Hyperparameters,
-  task: image_task.ImageTask,
-  aggregator: tff.aggregators.AggregationFactory,
-) -> tff.templates.IterativeProcess:
-  return fedavg_fixmatch.build_fedavg_fixmatch(
-    classifier,
-    hyperparameters,
-    weak_augmentation=task.weak_augmentation,
-    strong_augmentation=task.strong_augmentation,
-    server_share_fn=parallel.of_two_groups,
-    aggregator=aggregator,
-  )
-
-
-def _build_fedsgd_fixmatch(
-  classifier: functional.ImageClassifier,
-  hyperparameters: hyperparameters_lib.Hyperparameters,
-  task: image_task.ImageTask,
-  aggregator: tff.aggregators.AggregationFactory,
-) -> tff.templates.IterativeProcess:
-  return fedsgd_fixmatch.build_fedsgd_fixmatch(
-    classifier,
-    hyperparameters,
-    weak_augmentation=task.weak_augmentation,
-    strong_augmentation=task.strong_augmentation,
-    aggregator=aggregator,
-  )
+def _parallel_keywords() -> dict[str, object]:
+  is_plain = parallel_flags.PLAIN_AVERAGE.value
+  return {
+    'server_share_fn': parallel.one_of_all if is_plain else parallel.half,
+    'step_from_received_weights': is_plain,
+  }
 
 
 def _build_supervised_fedavg(
@@ -217,30 +151,39 @@ def _create_centralized(
 SEMIFL = system.System(
   name='semifl',
   flag_modules=(*_COMMON_FLAGS, semifl_flags),
-  build_process=_build_semifl,
+  build_process=system.build_from_task(semifl.build_semifl, _semifl_keywords),
   measures_pseudo_labels=lambda: semifl_flags.MEASURE_PSEUDO_LABELS.value,
 )
 BATCH_LABEL_SEMIFL = system.System(
   name='batch_label_semifl',
   flag_modules=_COMMON_FLAGS,
-  build_process=_build_batch_label_semifl,
+  build_process=system.build_from_task(
+    batch_label_semifl.build_batch_label_semifl
+  ),
 )
 PARALLEL_SEMIFL = system.System(
   name='parallel_semifl',
   flag_modules=(*_COMMON_FLAGS, semifl_flags, parallel_flags),
   unused_flags=_MIXING_FLAGS,
-  build_process=_build_in_parallel(parallel_semifl.build_parallel_semifl),
+  build_process=system.build_from_task(
+    parallel_semifl.build_parallel_semifl, _parallel_keywords
+  ),
   measures_pseudo_labels=lambda: semifl_flags.MEASURE_PSEUDO_LABELS.value,
 )
 FEDAVG_FIXMATCH = system.System(
   name='fedavg_fixmatch',
   flag_modules=(*_COMMON_FLAGS, parallel_flags),
-  build_process=_build_in_parallel(fedavg_fixmatch.build_fedavg_fixmatch),
+  build_process=system.build_from_task(
+    fedavg_fixmatch.build_fedavg_fixmatch, _parallel_keywords
+  ),
 )
 FEDRGD_AS_IN_SEMIFL = system.System(
   name='fedrgd_as_in_semifl',
   flag_modules=_COMMON_FLAGS,
-  build_process=_build_fedrgd,
+  build_process=system.build_from_task(
+    fedavg_fixmatch.build_fedavg_fixmatch,
+    lambda: {'server_share_fn': parallel.of_two_groups},
+  ),
 )
 FEDSGD_FIXMATCH = system.System(
   name='fedsgd_fixmatch',
@@ -252,7 +195,7 @@ FEDSGD_FIXMATCH = system.System(
     training_flags.KEEP_SERVER_MOMENTUM,
     training_flags.GLOBAL_MOMENTUM,
   ),
-  build_process=_build_fedsgd_fixmatch,
+  build_process=system.build_from_task(fedsgd_fixmatch.build_fedsgd_fixmatch),
   steps_per_round=lambda: 1,
 )
 SUPERVISED_FEDAVG = system.System(

@@ -33,5 +33,11 @@ def train(system: system_lib.System) -> None:
     f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
     f' {final.best_accuracy:.1%}'
   )
+  epsilon_fn = experiment.training_program.epsilon_fn
+  if epsilon_fn is not None:
+    print(
+      f'privacy: epsilon {epsilon_fn(final.round_num):.4g} at delta'
+      f' {settings.aggregation.privacy_delta:g} after {final.round_num} rounds'
+    )
   print(f'metrics: {folder.metrics_path}')
   print(f'SavedModel: {folder.export_path}')

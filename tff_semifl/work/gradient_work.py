@@ -235,20 +235,4 @@ def build_gradient_server_work(
     weights = functional.ModelWeights(tuple(trainable), weights.non_trainable)
     return (optimizer_state, clients_gradient), weights, metrics
 
-  @tff.federated_computation
-  def initialize_fn():
-    return tff.federated_eval(initialize, tff.SERVER)
-
-  @tff.federated_computation(
-    tff.FederatedType(state_type, tff.SERVER),
-    tff.FederatedType(weights_type, tff.SERVER),
-    tff.FederatedType(round_context.ROUND_CONTEXT_TYPE, tff.SERVER),
-    tff.FederatedType(data_type, tff.SERVER),
-  )
-  def next_fn(state, weights, context, dataset):
-    state, weights, metrics = tff.federated_map(
-      step, (state, weights, context, dataset)
-    )
-    return tff.templates.MeasuredProcessOutput(state, weights, metrics)
-
-  return server_work.ServerWorkProcess(initialize_fn, next_fn)
+  return server_work.place_server_work(initialize, step)

@@ -132,15 +132,30 @@ def build_server_work(
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, metrics
 
+  return place_server_work(initialize, train)
+
+
+def place_server_work(
+  initialize: tff.Computation, train: tff.Computation
+) -> ServerWorkProcess:
+  """Places what is computed without placement at the server.
+
+  With the letters of `ServerWorkProcess`:
+
+  Args:
+    initialize: ( -> S).
+    train: (<S, W, R, L*> -> <S, W, M>).
+  """
+
   @tff.federated_computation
   def initialize_fn():
     return tff.federated_eval(initialize, tff.SERVER)
 
   @tff.federated_computation(
-    tff.FederatedType(state_type, tff.SERVER),
-    tff.FederatedType(weights_type, tff.SERVER),
-    tff.FederatedType(round_context.ROUND_CONTEXT_TYPE, tff.SERVER),
-    tff.FederatedType(data_type, tff.SERVER),
+    *(
+      tff.FederatedType(part, tff.SERVER)
+      for part in train.type_signature.parameter
+    )
   )
   def next_fn(state, weights, context, dataset):
     state, weights, metrics = tff.federated_map(
