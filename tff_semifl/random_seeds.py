@@ -32,6 +32,10 @@ class Purpose(enum.IntEnum):
   WEAK_VIEW = 10
   MIX_VIEW = 11
   MIXUP_COEFFICIENT = 12
+  CLIENT_DROPOUT = 13
+  PRIVACY_NOISE = 14
+  DROPOUT_MASK = 15
+  PROBE_IMAGE = 16
 
 
 def numpy_generator(

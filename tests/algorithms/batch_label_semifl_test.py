@@ -40,7 +40,7 @@ class BatchLabelSemiFLTest(absltest.TestCase):
 
   def test_rounds_equal_numpy(self):
     """Server alone (D1), then two cohorts, then the server after each."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build()
     state = process.initialize()

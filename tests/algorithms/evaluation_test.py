@@ -54,7 +54,7 @@ class ComputationTest(absltest.TestCase):
 class ExecutionTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.classifier = linear_reference.create_classifier()
     self.weights = self.classifier.initial_weights
 

@@ -106,7 +106,7 @@ class ComputationTest(absltest.TestCase):
 class ExecutionTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
 
   def test_rounds_equal_numpy_d40(self):
     """Server alone, then two cohorts, the second with helpers for one."""

@@ -45,7 +45,7 @@ def _select(images, size, round_num, purpose, *keys):
 class FedSGDFixMatchTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
 
   def test_type_of_data_and_metrics_is_as_in_other_systems(self):
     found = _build(fedsgd_fixmatch.build_fedsgd_fixmatch).next.type_signature

@@ -228,7 +228,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
 class RoundTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   @parameterized.named_parameters(('groups', 2, 2), ('one_group', 1, 3))
@@ -425,7 +425,7 @@ class BatchNormTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.classifier = functional.from_keras(
       tf.keras.Sequential(
         [
@@ -539,7 +539,7 @@ class BatchNormTest(absltest.TestCase):
 class LearningTest(absltest.TestCase):
   def test_learns_what_is_bright(self):
     """Images of three classes, by the pixel that is bright in them."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     generator = np.random.default_rng(0)
 
     def create_images(labels):

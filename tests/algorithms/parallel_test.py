@@ -133,7 +133,7 @@ class RoundsTest(parameterized.TestCase):
     )
 
   def _check(self, build, arguments, train_client, average, cohorts):
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build(build, **arguments)
     state = process.initialize()
@@ -182,7 +182,7 @@ class RoundsTest(parameterized.TestCase):
 
   def test_without_weight_of_the_server_it_is_federated_averaging(self):
     """And so is alternate training in which the server does not train."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     results = []
     for process in (
@@ -214,7 +214,7 @@ class RoundsTest(parameterized.TestCase):
 
   def test_without_clients_momentum_decays_and_is_applied(self):
     """As D.3 has it; in alternate training it waits (A.11)."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     # Nobody is that sure.
     process = _build(parallel_semifl.build_parallel_semifl, threshold=1.0)
@@ -266,7 +266,7 @@ class ServerShareTest(parameterized.TestCase):
 class UnweightedTest(absltest.TestCase):
   def test_takes_an_unweighted_aggregator(self):
     """All clients count, one without an update with zero."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build(
       parallel_semifl.build_parallel_semifl,

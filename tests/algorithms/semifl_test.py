@@ -78,7 +78,7 @@ class ComputationTest(absltest.TestCase):
 class RoundTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   def test_three_rounds_equal_numpy(self):

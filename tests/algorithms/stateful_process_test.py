@@ -66,7 +66,7 @@ class StatefulProcessTest(absltest.TestCase):
     )
 
   def test_rounds_equal_numpy(self):
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build()
     sgd = linear_reference.NumpySGD(

@@ -74,7 +74,7 @@ class SupervisedFedAvgTest(absltest.TestCase):
 
   def test_rounds_equal_numpy(self):
     """The plain mean of clients, with momentum; the server does nothing (G)."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = self._build()
     state = process.initialize()
@@ -112,7 +112,7 @@ class SupervisedFedAvgTest(absltest.TestCase):
 
   def test_absent_classes_are_not_trained_away_d53(self):
     """Their columns only decay, by 5e-4 a step and its momentum."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     moved = {}
     for mask in (False, True):
@@ -146,7 +146,7 @@ class SupervisedFedAvgTest(absltest.TestCase):
 class CentralizedTest(absltest.TestCase):
   def test_epochs_equal_numpy(self):
     """Epoch e of T is (e - 1) / T of the way down half a cosine (D33)."""
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = centralized.build_centralized_training(
       linear_reference.create_classifier(),

@@ -141,6 +141,14 @@ class ReadImageTest(parameterized.TestCase):
     ):
       image_files.read_image(path, (4, 4, 3), on_odd_size)
 
+  @parameterized.parameters(1, 3)
+  def test_size_that_it_has(self, num_channels):
+    pixels = np.repeat(_noise(5, 7, 1), 3, axis=2)
+    path = self._write(PIL.Image.fromarray(pixels))
+    found = image_files.read_image_of_any_size(path, num_channels)
+    self.assertEqual(found.dtype, np.uint8)
+    np.testing.assert_array_equal(found, pixels[..., :num_channels])
+
   def test_number_of_channels_that_no_image_has(self):
     path = self._write(PIL.Image.fromarray(_noise(4, 4)))
     with self.assertRaisesRegex(ValueError, '1 or 3 channels, not 2'):

@@ -202,5 +202,49 @@ class ReadImageFoldersTest(parameterized.TestCase):
       image_folders.read_image_folders('/no/such')
 
 
+class ListTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._root = pathlib.Path(self.create_tempdir().full_path)
+    for path in ('dog/a.png', 'cat/b.png', 'cat/a.jpg', 'cat/.hidden'):
+      (self._root / path).parent.mkdir(exist_ok=True)
+      (self._root / path).touch()
+
+  def test_files_of_classes(self):
+    self.assertEqual(
+      image_folders.list_classes(str(self._root)),
+      {
+        'cat': [self._root / 'cat/a.jpg', self._root / 'cat/b.png'],
+        'dog': [self._root / 'dog/a.png'],
+      },
+    )
+
+  def test_class_without_image(self):
+    (self._root / 'owl').mkdir()
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError, f'^in {self._root}: owl is empty$'
+    ):
+      image_folders.list_classes(str(self._root))
+
+  def test_files_and_those_of_folders_in_folders(self):
+    self.assertEqual(
+      image_folders.list_files(
+        [str(self._root / 'dog/a.png'), str(self._root)]
+      ),
+      [
+        self._root / name
+        for name in ('dog/a.png', 'cat/a.jpg', 'cat/b.png', 'dog/a.png')
+      ],
+    )
+
+  def test_nothing_to_list(self):
+    (self._root / 'owl').mkdir()
+    for name, reason in (('owl', 'has no file in it'), ('newt', 'is missing')):
+      with self.assertRaisesRegex(
+        image_folders.ImageFolderError, f'/{name} {reason}$'
+      ):
+        image_folders.list_files([str(self._root / name)])
+
+
 if __name__ == '__main__':
   absltest.main()

@@ -337,7 +337,7 @@ class PartitionDirichletTest(PartitionTestCase):
 
   @parameterized.parameters(0.0, -1.0, np.nan)
   def test_concentration_out_of_range(self, concentration):
-    with self.assertRaisesRegex(ValueError, 'is not above 0'):
+    with self.assertRaisesRegex(ValueError, 'is from 0.001 to 1e.06, not'):
       skewed_partition.partition_dirichlet(
         np.zeros(100, np.int32), concentration, 2, seed=0
       )

@@ -27,6 +27,13 @@ class LabelledImagesTest(absltest.TestCase):
       selected.labels, [data.labels[3], data.labels[0], data.labels[3]]
     )
 
+  def test_batches(self):
+    data = tfds_files.random_cifar10(5, seed=0)
+    batches = list(data.batches(2))
+    self.assertEqual([len(batch.labels) for batch in batches], [2, 2, 1])
+    for whole, parts in zip(data, zip(*batches, strict=True), strict=True):
+      np.testing.assert_array_equal(whole, np.concatenate(parts))
+
 
 class MeasurePixelsTest(absltest.TestCase):
   def test_equals_numpys(self):
@@ -66,6 +73,26 @@ class LoadTfdsTest(parameterized.TestCase):
       self.assertEqual(found.labels.dtype, np.int32)
       np.testing.assert_array_equal(found.images, written.images)
       np.testing.assert_array_equal(found.labels, written.labels)
+
+  def test_one_split_alone(self):
+    test = tfds_files.random_cifar10(7, seed=2)
+    tfds_files.write_cifar10(self._data_dir, {'test': test})
+    for may_download in (False, True):
+      found = sources.load_tfds_split(
+        'cifar10', 'test', self._data_dir, may_download=may_download
+      )
+      np.testing.assert_array_equal(found.images, test.images)
+      np.testing.assert_array_equal(found.labels, test.labels)
+
+  def test_nothing_is_downloaded_if_it_may_not(self):
+    self._fail_to_download(AssertionError)
+    with self.assertRaisesRegex(
+      sources.DataNotFoundError,
+      f"^data set 'cifar10' is not in {self._data_dir}$",
+    ):
+      sources.load_tfds_split(
+        'cifar10', 'test', self._data_dir, may_download=False
+      )
 
   def test_prints_nothing_where_programs_print_their_results(self):
     def talk(builder):

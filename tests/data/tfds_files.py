@@ -13,12 +13,19 @@ from tff_semifl.data import sources
 
 
 def random_images(
-  num_images: int, size: int, num_classes: int, seed: int
+  num_images: int,
+  size: int,
+  num_classes: int,
+  seed: int,
+  *,
+  num_channels: int = 3,
 ) -> sources.LabelledImages:
-  """Returns square images of noise in three colours, with random labels."""
+  """Returns square images of noise, with random labels."""
   generator = np.random.default_rng(seed)
   return sources.LabelledImages(
-    generator.integers(256, size=(num_images, size, size, 3), dtype=np.uint8),
+    generator.integers(
+      256, size=(num_images, size, size, num_channels), dtype=np.uint8
+    ),
     generator.integers(num_classes, size=num_images, dtype=np.int32),
   )
 

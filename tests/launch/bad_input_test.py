@@ -138,7 +138,8 @@ class BadInputTest(parameterized.TestCase):
     self.assertEqual(completed.returncode, 1)
     self.assertRegex(
       completed.stderr.splitlines()[-1],
-      r'^flag --learning_rate=1e\+30: the loss is no number after round 0',
+      r'^flag --learning_rate=1e\+30: weights or losses are not finite after'
+      ' round 0, which was run twice; smaller steps may help',
     )
 
   def test_disk_that_is_full_in_mid_run_is_named(self):

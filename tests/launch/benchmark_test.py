@@ -153,7 +153,8 @@ class BenchmarkTest(absltest.TestCase):
     )
     (measured,) = written['measurements']
     self.assertEqual(
-      list(measured['values']), ['fixmatch', 'keras_cv', 'semifl']
+      list(measured['values']),
+      ['fedmatch', 'fixmatch', 'fixmatch_pytorch', 'keras_cv', 'semifl'],
     )
     first_line, *lines = completed.stdout.splitlines()
     self.assertStartsWith(first_line, written['machine']['processor'])

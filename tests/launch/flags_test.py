@@ -30,7 +30,14 @@ class FlagsTest(absltest.TestCase):
   def test_flags_that_readme_and_flagfiles_name_exist(self):
     known = {flag.name for module in _OURS for flag in _module_flags(module)}
     # Flags of absl, pip and Bazel that a document may name.
-    others = {'flagfile', 'helpshort', 'helpfull', 'verbosity', 'no-deps'}
+    others = {
+      'logdir',
+      'flagfile',
+      'helpshort',
+      'helpfull',
+      'verbosity',
+      'no-deps',
+    }
     documents = [_ROOT / 'README.md', *_ROOT.glob('launch/**/*.flags')]
     self.assertGreater(len(documents), 1)
     for document in documents:

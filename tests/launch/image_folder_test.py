@@ -209,7 +209,7 @@ class ImageFolderTest(absltest.TestCase):
     augmentations_file = self._folder / 'augmentations.png'
     with (
       self._flags(
-        partition_file=partition_file,
+        partition_files=partition_file,
         augmentations_file=augmentations_file,
         num_images=1,
         strong_augmentation='fixmatch',

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kills `launch.train_semifl` over and over again, and compares what it left.
+"""Kills a training program over and over again, and compares what it left.
 
-  python -m tests.launch.kill_many --kills=20
+  python -m tests.launch.kill_many --program=launch.train_semifl --kills=20
 
 trains on digits once without and once with that many kills, some of them while
 a checkpoint is written. The tables of metrics and the final numbers must be the
@@ -25,28 +25,44 @@ from absl import flags
 
 from tests.programs import saved_run
 
+_PROGRAM = flags.DEFINE_string(
+  'program',
+  'launch.train_semifl',
+  'Module of the training program. Its flags may follow after --, instead of'
+  ' those with which SemiFL takes no time.',
+)
 _KILLS = flags.DEFINE_integer('kills', 20, 'Kills.', lower_bound=1)
 _SEED = flags.DEFINE_integer('seed', 0, 'Of the moments of the kills.')
 
+_SMALL = (
+  '--task=digits',
+  '--num_clients=10',
+  '--clients_per_round=2',
+  '--client_epochs=1',
+  '--server_epochs=1',
+  '--confidence_threshold=0.2',
+  '--model_width=1',
+  '--keep_client_momentum',
+)
 _ROOT = pathlib.Path(__file__).parents[2]
 
 
 def main(argv: Sequence[str]) -> None:
   """Runs the program, after flags were parsed."""
-  del argv  # Unused.
+  program_flags = argv[1:] or _SMALL
   generator = random.Random(_SEED.value)
   with tempfile.TemporaryDirectory() as folder:
     whole, killed = (pathlib.Path(folder, name) for name in ('whole', 'killed'))
-    _finish(_start(whole))
+    _finish(_start(whole, program_flags))
     expected = saved_run.read(whole / 'small')
     print(f'{len(expected.rows)} rounds without a kill')
     for kill in range(1, _KILLS.value + 1):
-      process = _start(killed)
+      process = _start(killed, program_flags)
       what = _kill_at_some_moment(process, killed / 'small', generator)
       if process.returncode == 0:
         sys.exit(f'it was complete after {kill - 1} kills; add rounds')
       print(f'{kill}: {what}, {_list_checkpoints(killed / "small")}')
-    _finish(_start(killed))
+    _finish(_start(killed, program_flags))
     found = saved_run.read(killed / 'small')
     for name in expected._fields:
       if getattr(found, name) != getattr(expected, name):
@@ -54,20 +70,15 @@ def main(argv: Sequence[str]) -> None:
     print(f'{len(found.rows)} rows and {len(found.arrays)} arrays are the same')
 
 
-def _start(folder: pathlib.Path) -> subprocess.Popen:
+def _start(
+  folder: pathlib.Path, program_flags: Sequence[str]
+) -> subprocess.Popen:
   return subprocess.Popen(
     [
       sys.executable,
       '-m',
-      'launch.train_semifl',
-      '--task=digits',
-      '--num_clients=10',
-      '--clients_per_round=2',
-      '--client_epochs=1',
-      '--server_epochs=1',
-      '--confidence_threshold=0.2',
-      '--model_width=1',
-      '--keep_client_momentum',
+      _PROGRAM.value,
+      *program_flags,
       # More than are trained from one kill to the next.
       f'--total_rounds={2 * _KILLS.value}',
       '--experiment_name=small',

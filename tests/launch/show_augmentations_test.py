@@ -152,7 +152,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     self.assertEqual(completed.returncode, 1)
     self.assertIn(
       '--strong_augmentation=weak: value should be one of'
-      ' <fixmatch|keras_cv|semifl>',
+      ' <fedmatch|fixmatch|fixmatch_pytorch|keras_cv|semifl>',
       completed.stderr,
     )
 

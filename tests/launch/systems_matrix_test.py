@@ -3,13 +3,12 @@
 
 """Tests that every system runs, resumes, exports, in both local runtimes."""
 
-import contextlib
 import csv
-import io
 import pathlib
 import shutil
 import subprocess
 import sys
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -17,9 +16,11 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from launch import experiment as experiment_lib
 from launch import program
+from launch import runtimes
+from launch import settings as settings_lib
 from launch import systems
-from launch import train
 from launch import training_flags
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -59,17 +60,32 @@ def _read_arrays(checkpoint):
   return path.read_bytes()
 
 
+def _without_export():
+  """Within, nothing is exported, which takes as long as all else."""
+  return mock.patch.object(experiment_lib.saved_model, 'export_saved_model')
+
+
 class SystemsMatrixTest(parameterized.TestCase):
-  def _train(self, system, folder, **flag_values):
+  def _flags(self, system, **flag_values):
+    """Within, flags are those of a small experiment in a new folder."""
     values = system.defaults | _SMALL | _OTHER_MODELS.get(system.name, {})
-    with (
-      flagsaver.flagsaver(**(values | {'output_dir': folder} | flag_values)),
-      contextlib.redirect_stdout(io.StringIO()),
-    ):
-      train.train(system)
+    values |= {'output_dir': self.create_tempdir().full_path} | flag_values
+    return flagsaver.flagsaver(**values)
+
+  def _create(self, system):
+    return experiment_lib.create_experiment(
+      system, settings_lib.resolve(system)
+    )
+
+  def _run(self, experiment):
+    """Trains what is not trained yet; returns the folder."""
+    folder = experiment_lib.open_folder(experiment.system, experiment.settings)
+    with runtimes.simulation_context():
+      experiment_lib.run(experiment, folder)
+    return folder.path
 
   def _rows(self, folder):
-    with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
+    with (folder / 'metrics.csv').open() as file:
       rows = list(csv.DictReader(file))
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     for row in rows:
@@ -78,40 +94,41 @@ class SystemsMatrixTest(parameterized.TestCase):
 
   @parameterized.named_parameters(_NAMED_SYSTEMS)
   def test_two_rounds(self, system):
-    through = self.create_tempdir().full_path
-    self._train(system, through)
-    rows = self._rows(through)
-    has_clients = system.uses(training_flags.CLIENTS_PER_ROUND)
-    self.assertEqual(
-      float(rows[-1]['client/num_participating']), 2.0 if has_clients else 0.0
-    )
-    # Every round but round 0 changes the model.
-    self.assertLen({row['test/loss'] for row in rows}, 3)
-
-    with self.subTest('resumes exactly'):
-      checkpoint = pathlib.Path(
-        through, 'small', 'checkpoints', 'program_state_2'
+    with self._flags(system):
+      experiment = self._create(system)
+      folder = self._run(experiment)
+      rows = self._rows(folder)
+      has_clients = system.uses(training_flags.CLIENTS_PER_ROUND)
+      self.assertEqual(
+        float(rows[-1]['client/num_participating']), 2.0 if has_clients else 0.0
       )
-      before = _read_arrays(checkpoint)
-      shutil.rmtree(checkpoint)
-      self._train(system, through)
-      self.assertEqual(self._rows(through), rows)
-      # The weights too, to the last bit, and all else that is kept.
-      self.assertEqual(_read_arrays(checkpoint), before)
+      # Every round but round 0 changes the model.
+      self.assertLen({row['test/loss'] for row in rows}, 3)
 
-    with self.subTest('exports'):
-      model = tf.saved_model.load(f'{through}/small/export')
-      probabilities = model.signatures['serving_default'](
-        images=tf.zeros([3, 8, 8, 1], tf.uint8)
-      )['probabilities']
-      np.testing.assert_allclose(
-        np.sum(probabilities, axis=1), np.ones(3), rtol=1e-5
-      )
+      with self.subTest('exports'):
+        model = tf.saved_model.load(str(folder / 'export'))
+        probabilities = model.signatures['serving_default'](
+          images=tf.zeros([3, 8, 8, 1], tf.uint8)
+        )['probabilities']
+        np.testing.assert_allclose(
+          np.sum(probabilities, axis=1), np.ones(3), rtol=1e-5
+        )
 
-    with self.subTest('native'):
-      native = self.create_tempdir().full_path
-      self._train(system, native, runtime='native')
-      for found, expected in zip(self._rows(native), rows, strict=True):
+      with self.subTest('resumes exactly'), _without_export():
+        checkpoint = folder / 'checkpoints' / 'program_state_2'
+        before = _read_arrays(checkpoint)
+        shutil.rmtree(checkpoint)
+        self.assertEqual(self._rows(self._run(experiment)), rows)
+        # The weights too, to the last bit, and all else that is kept.
+        self.assertEqual(_read_arrays(checkpoint), before)
+
+    with (
+      self.subTest('native'),
+      self._flags(system, runtime='native'),
+      _without_export(),
+    ):
+      found_rows = self._rows(self._run(self._create(system)))
+      for found, expected in zip(found_rows, rows, strict=True):
         for name, value in expected.items():
           # Of 360 images two may be on the other side.
           np.testing.assert_allclose(
@@ -159,11 +176,10 @@ class SystemsMatrixTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       program.FlagError, '--batch_norm_statistics=server: the server has no'
     ):
-      self._train(
-        systems.SUPERVISED_FEDAVG,
-        self.create_tempdir().full_path,
-        batch_norm_statistics='server',
-      )
+      with self._flags(
+        systems.SUPERVISED_FEDAVG, batch_norm_statistics='server'
+      ):
+        self._create(systems.SUPERVISED_FEDAVG)
 
 
 if __name__ == '__main__':

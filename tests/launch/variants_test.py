@@ -157,7 +157,7 @@ class VariantsTest(parameterized.TestCase):
     (
       'width_of_a_resnet',
       {'model': 'resnet', 'model_width': 2},
-      '--model_width=2: a ResNet has no width; leave it out',
+      '--model_width=2: --model=resnet has no width; leave it out',
     ),
     (
       'depth_of_a_resnet',
@@ -167,7 +167,7 @@ class VariantsTest(parameterized.TestCase):
     (
       'statistics_of_group_norm',
       {'normalization': 'group', 'batch_norm_statistics': 'server'},
-      '--batch_norm_statistics=server: --normalization=group has no stat',
+      '--batch_norm_statistics=server: without static batch normalisation',
     ),
   )
   def test_flags_that_do_not_go_together(self, flag_values, message):

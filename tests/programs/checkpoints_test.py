@@ -178,6 +178,35 @@ class CheckpointsTest(parameterized.TestCase):
     shutil.rmtree(self.folder)
     self.assertEqual(self._load_latest(), (None, 0))
 
+  def test_newest_is_read_without_its_structure(self):
+    self.assertIsNone(checkpoints.read_latest(self.folder))
+    self._save(1, 2, 3, 10)
+    state, version = checkpoints.read_latest(self.folder)
+    self.assertEqual(version, 10)
+    np.testing.assert_array_equal(state['a'], np.full([_SIZE], 10))
+    self.assertEqual(state['b'][0], 10)
+    _cut(self._path(10) / 'saved_model.pb')
+    with self.assertLogs(level='WARNING') as logs:
+      _, version = checkpoints.read_latest(self.folder)
+    self.assertEqual(version, 3)
+    self.assertLen(logs.output, 1)
+
+  def test_reading_leaves_alone_what_is_being_written(self):
+    self._save(1)
+    unfinished = self.folder / 'unfinished' / 'program_state_2'
+    shutil.copytree(self._path(1), unfinished)
+    _, version = checkpoints.read_latest(self.folder)
+    self.assertEqual(version, 1)
+    self.assertTrue(unfinished.exists())
+
+  def test_reading_what_is_all_damaged(self):
+    self._save(1)
+    _cut(self._path(1) / 'saved_model.pb')
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'no checkpoint in {self.folder} is intact'
+    ):
+      checkpoints.read_latest(self.folder)
+
   def test_what_a_kill_left_is_removed_and_not_read(self):
     self._save(1)
     leftover = self.folder / 'unfinished' / 'program_state_2'

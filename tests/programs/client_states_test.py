@@ -32,7 +32,7 @@ def _state(value):
 class ClientStatesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _open(self):

@@ -33,6 +33,40 @@ class DurableFilesTest(absltest.TestCase):
         file.write(b'new')
         raise ZeroDivisionError
     self.assertEqual(self.path.read_text(), 'old')
+    self.assertEqual(list(self.path.parent.iterdir()), [self.path])
+
+  def test_folder_stays_until_the_new_one_is_complete(self):
+    folder = self.path.parent / 'folder'
+    for text in ('first', 'second'):
+      with durable_files.replacing_folder(folder) as new:
+        (new / 'inner').mkdir()
+        (new / 'inner' / text).write_text(text)
+        self.assertEqual(folder.exists(), text == 'second')
+      self.assertEqual(
+        [path.name for path in folder.rglob('*')], ['inner', text]
+      )
+      self.assertEqual(list(folder.parent.iterdir()), [folder])
+
+  def test_folder_stays_if_the_new_one_fails(self):
+    folder = self.path.parent / 'folder'
+    folder.mkdir()
+    (folder / 'old').touch()
+    with self.assertRaises(ZeroDivisionError):
+      with durable_files.replacing_folder(folder) as new:
+        (new / 'new').touch()
+        raise ZeroDivisionError
+    self.assertEqual([path.name for path in folder.iterdir()], ['old'])
+    self.assertEqual(list(folder.parent.iterdir()), [folder])
+
+  def test_what_a_kill_left_of_a_folder_is_no_hindrance(self):
+    folder = self.path.parent / 'folder'
+    for name in ('folder.temporary', 'folder.replaced'):
+      (folder.parent / name).mkdir()
+      (folder.parent / name / 'rubbish').touch()
+    with durable_files.replacing_folder(folder) as new:
+      (new / 'new').touch()
+    self.assertEqual(list(folder.parent.iterdir()), [folder])
+    self.assertEqual([path.name for path in folder.iterdir()], ['new'])
 
   def test_errors_of_python_and_of_tensorflow_name_path_and_reason(self):
     missing = str(self.path / 'missing')
@@ -54,6 +88,13 @@ class DurableFilesTest(absltest.TestCase):
     ):
       with durable_files.naming(pathlib.Path('this')):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+  def test_remedy_is_the_callers(self):
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'cannot write this: No such file.*; try again$'
+    ):
+      with durable_files.naming(pathlib.Path('this'), 'try again'):
+        (self.path / 'missing').write_text('text')
 
   def test_other_errors_are_left_alone(self):
     with self.assertRaises(ZeroDivisionError):

@@ -21,7 +21,7 @@ from tff_semifl.programs import training
 class EvaluationIntervalTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
 
   def _train(self, folder, interval, on_round=lambda *_: None):
     final = asyncio.run(

@@ -104,7 +104,7 @@ class ChooseHelpersTest(parameterized.TestCase):
 class ProcessWithHelpersTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
 
   def _create_program(self, folder, total_rounds, **kwargs):
     """Rounds 3 and 6 have helpers; two of four clients are in a round."""

@@ -10,12 +10,15 @@ import signal
 import time
 
 from absl.testing import absltest
+import numpy as np
+from tensorboard.backend.event_processing import plugin_event_accumulator
+import tensorflow as tf
 
 from tests.programs import killable_program
 from tests.programs import saved_run
 
 _KILLS = 20
-_TOTAL_ROUNDS = 16
+_TOTAL_ROUNDS = 20
 # Resuming uses some ten files, a round some forty.
 _MOST_FILES = 60
 
@@ -103,6 +106,22 @@ class KillTest(absltest.TestCase):
       [path.name for path in (killed / 'checkpoints').iterdir()],
       [path.name for path in (whole / 'checkpoints').iterdir()],
     )
+    self._assert_tensorboard_shows(killed / 'logdir', expected.rows)
+
+  def _assert_tensorboard_shows(self, logdir, rows):
+    """Asserts that each round is a point of each curve, and nothing else is."""
+    self.assertLen(list(logdir.iterdir()), 1)
+    shown = plugin_event_accumulator.EventAccumulator(
+      str(logdir), tensor_size_guidance={'scalars': 0}
+    ).Reload()
+    for column in rows[0].keys() - {'round'}:
+      self.assertEqual(
+        [
+          (event.step, tf.make_ndarray(event.tensor_proto).item())
+          for event in shown.Tensors(column)
+        ],
+        [(int(row['round']), np.float32(row[column])) for row in rows],
+      )
 
 
 if __name__ == '__main__':

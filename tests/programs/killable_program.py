@@ -17,7 +17,7 @@ import types
 
 import numpy as np
 
-from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import round_process
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training
@@ -37,7 +37,7 @@ class _Process(stateful_process.StatefulProcess):
     pass  # There are no computations.
 
   def initialize(self):
-    return alternating.AlternatingState(
+    return round_process.RoundState(
       np.zeros(_SHAPE, np.float32), *[()] * 5, np.int32(0), np.int32(0)
     )
 
@@ -55,7 +55,11 @@ class _Process(stateful_process.StatefulProcess):
     ]
     step = np.mean([gradients[0], *momenta], axis=0)
     weights = weights - np.float32(0.001) * step
-    client = {'label_ratio': 0.5, 'num_participating': float(len(momenta))}
+    client = {
+      'label_ratio': 0.5,
+      'num_participating': float(len(momenta)),
+      'num_rejected': 0.0,
+    }
     return stateful_process.StatefulOutput(
       state._replace(
         global_model_weights=weights, round_num=state.round_num + np.int32(1)
@@ -64,6 +68,7 @@ class _Process(stateful_process.StatefulProcess):
         'server': {**_METRICS, 'loss': np.float32(np.sum(gradients[0] ** 2))},
         'client': {**_METRICS, **client},
         'learning_rate': 0.001,
+        'aggregator': {},
       },
       momenta,
     )
@@ -92,6 +97,7 @@ def _create_program(total_rounds):
     server_dataset=server_data,
     clients=types.SimpleNamespace(
       cohort=cohort,
+      chosen=cohort,
       datasets=lambda number: [client_data[i] for i in cohort(number)],
     ),
     test_dataset=None,
@@ -119,6 +125,12 @@ def train(
     _kill_at(folder, kill_at, parent)
   experiment = outputs.ExperimentFolder(pathlib.Path(folder), {})
   program = _create_program(total_rounds)
+  log = experiment.tensorboard_log()
+
+  def on_start(first_round):
+    log.start(first_round)
+    parent.send('start')
+
   asyncio.run(
     training.train(
       program,
@@ -127,8 +139,8 @@ def train(
       client_states=experiment.client_states(
         program.process.initialize_client_state
       ),
-      on_start=lambda _: parent.send('start'),
-      on_round=lambda *_: None,
+      on_start=on_start,
+      on_round=log.show_round,
     )
   )
 

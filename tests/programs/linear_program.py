@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tests import linear_reference
 from tff_semifl.algorithms import evaluation
@@ -29,6 +30,8 @@ def create_program(
   *,
   has_federated_statistics: bool = False,
   is_by_reference: bool = False,
+  dropout_probability: float = 0.0,
+  aggregator: tff.aggregators.AggregationFactory | None = None,
   **hyperparameters: Any,
 ) -> training.TrainingProgram:
   """Creates a program: four clients of six images, two of them in a round.
@@ -40,6 +43,8 @@ def create_program(
     has_federated_statistics: Whether the model normalises what it sees, by
       statistics of all clients.
     is_by_reference: Whether images are passed by reference.
+    dropout_probability: Of a client of a cohort.
+    aggregator: Other than the mean.
     **hyperparameters: Other than usual here.
   """
   labels = (np.arange(30) % 3).astype(np.int32)
@@ -52,6 +57,7 @@ def create_program(
     np.split(np.arange(24), 4),
     clients_per_round=2,
     seed=0,
+    dropout_probability=dropout_probability,
   )
   classifier, statistics = linear_reference.create_classifier(), None
   if has_federated_statistics:
@@ -77,6 +83,7 @@ def create_program(
       ),
       weak_augmentation=linear_reference.unchanged,
       strong_augmentation=linear_reference.unchanged,
+      aggregator=aggregator,
     ),
     evaluation=evaluation.build_evaluation(classifier),
     pseudo_label_evaluation=evaluation.build_pseudo_label_evaluation(

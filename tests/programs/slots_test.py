@@ -63,7 +63,7 @@ def _create_program(total_rounds, *, is_by_reference=False):
 class SlotsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
 
   def _train(self, folder, program):
     """Returns the metrics of the rounds that were run, and the last state."""

@@ -5,6 +5,7 @@
 
 import asyncio
 import csv
+import dataclasses
 import pathlib
 
 from absl.testing import absltest
@@ -15,6 +16,7 @@ import tensorflow as tf
 from tests import linear_reference
 from tests.programs import linear_program
 from tff_semifl import runtime
+from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
@@ -35,6 +37,8 @@ _COLUMNS = [
   'client/threshold_accuracy',
   'client/micro_threshold_accuracy',
   'client/num_participating',
+  'client/num_rejected',
+  'client/num_dropped',
   'learning_rate',
   'seconds',
 ]
@@ -43,7 +47,7 @@ _COLUMNS = [
 class TrainingTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
 
   def _train(
     self, folder, total_rounds, on_round=lambda *_: None, program=None
@@ -107,21 +111,29 @@ class TrainingTest(parameterized.TestCase):
     ('stateless', {}),
     # D5: what clients keep is resumed too.
     ('stateful', {'keep_client_momentum': True}),
+    ('robust', {'aggregator': aggregators.build_robust_mean()}),
+    (
+      'private',
+      {
+        'aggregator': aggregators.build_private_mean(
+          noise_multiplier=0.1, clipping_norm=0.1, clients_per_round=2, seed=0
+        ),
+        'dropout_probability': 0.4,
+      },
+    ),
   )
-  def test_resumed_run_equals_one_that_ran_through(self, hyperparameters):
+  def test_resumed_run_equals_one_that_ran_through(self, options):
     whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
     expected = self._train(
-      whole, 4, program=linear_program.create_program(4, **hyperparameters)
+      whole, 4, program=linear_program.create_program(4, **options)
     )
-    self._train(
-      cut, 2, program=linear_program.create_program(2, **hyperparameters)
-    )
+    self._train(cut, 2, program=linear_program.create_program(2, **options))
     rounds = []
     found = self._train(
       cut,
       4,
       on_round=lambda n, _: rounds.append(n),
-      program=linear_program.create_program(4, **hyperparameters),
+      program=linear_program.create_program(4, **options),
     )
     self.assertEqual(rounds, [3, 4])
     for a, b in zip(
@@ -190,11 +202,54 @@ class TrainingTest(parameterized.TestCase):
     self.assertEqual(again[1:], first[1:])
     self.assertEqual([type(value) for value in again[1:]], [int, float, float])
 
+  def test_dropped_clients_are_counted(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(4, dropout_probability=0.4)
+    self._train(folder, 4, program=program)
+    found = [row['client/num_dropped'] for row in self._read_metrics(folder)]
+    sizes = [len(program.clients.cohort(n)) for n in range(5)]
+    # Two are chosen, in all rounds but the first.
+    self.assertEqual(found, ['0.0', *(f'{2 - n:.1f}' for n in sizes[1:])])
+    self.assertGreater(len(set(found[1:])), 1)
+
+  def test_columns_of_an_aggregator_come_last(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(
+      2, aggregator=aggregators.build_robust_mean()
+    )
+    self._train(folder, 2, program=program)
+    rows = self._read_metrics(folder)
+    self.assertEqual(
+      list(rows[0]),
+      [
+        *_COLUMNS,
+        'aggregator/zeroed_count',
+        'aggregator/zeroing/clipped_count',
+        'aggregator/zeroing/clipping_norm',
+        'aggregator/zeroing_norm',
+      ],
+    )
+    # 2 * 10 + 1 to begin with, and nobody was there to change it.
+    self.assertEqual(
+      [row['aggregator/zeroing_norm'] for row in rows[:2]], ['21.0'] * 2
+    )
+
+  def test_epsilon_is_that_of_the_rounds_so_far(self):
+    folder = self.create_tempdir().full_path
+    program = dataclasses.replace(
+      linear_program.create_program(2), epsilon_fn=lambda n: 0.25 * n
+    )
+    self._train(folder, 2, program=program)
+    self.assertEqual(
+      [row['aggregator/epsilon'] for row in self._read_metrics(folder)],
+      ['0.0', '0.25', '0.5'],
+    )
+
   def test_divergence_is_reported_and_not_saved(self):
     folder = self.create_tempdir().full_path
     program = linear_program.create_program(4, learning_rate=1e38)
     with self.assertRaisesRegex(
-      training.TrainingDivergedError, 'no number after round 0'
+      training.TrainingDivergedError, 'not finite after round 0'
     ):
       self._train(folder, 4, program=program)
     self.assertFalse(tf.io.gfile.exists(f'{folder}/states/program_state_0'))

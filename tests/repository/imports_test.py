@@ -46,6 +46,7 @@ _WITHOUT_TFF = (
   'tff_semifl/losses.py',
   'tff_semifl/pseudo_labels.py',
   'tff_semifl/data/partition.py',
+  'tff_semifl/export/',
 )
 
 

@@ -74,7 +74,7 @@ class ComputationTest(absltest.TestCase):
 class ExecutionTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.classifier = linear_reference.create_classifier()
     self.weights = self.classifier.initial_weights
     # The model is less sure of the dark ones.

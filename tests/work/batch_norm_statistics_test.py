@@ -44,7 +44,7 @@ class ComputationTest(absltest.TestCase):
 class ExecutionTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.classifier = batch_norm_reference.create_classifier()
     self.statistics = batch_norm_statistics.build_server_batch_norm_statistics(
       self.classifier

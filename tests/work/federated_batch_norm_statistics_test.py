@@ -68,7 +68,7 @@ class ComputationTest(absltest.TestCase):
 class ExecutionTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
 
   def test_statistics_are_pooled_by_the_formula_of_the_paper(self):
     classifier = batch_norm_reference.create_classifier()

@@ -91,7 +91,7 @@ class ComputationTest(absltest.TestCase):
 class ExecutionTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.enterContext(runtime.simulation_context())
+    self.enter_context(runtime.simulation_context())
     self.weights = linear_reference.create_classifier().initial_weights
     self.images = linear_reference.create_images(7)
     probabilities = linear_reference.softmax(

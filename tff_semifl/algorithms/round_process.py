@@ -110,7 +110,7 @@ class RoundParts:
     return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
 
   def build_choice(self, value_type: tff.Type) -> tff.Computation:
-    """Builds (round, counting clients, new, old) -> new if it counts, or old."""
+    """Builds (round, who counts, new, old) -> new if anybody does, else old."""
 
     @tff.tensorflow.computation(np.int32, np.float32, value_type, value_type)
     def choose(

@@ -4,6 +4,7 @@
 """Image files of a user's: decoded, upright, of one size, or refused."""
 
 import enum
+import os
 import pathlib
 
 import numpy as np
@@ -62,18 +63,33 @@ def read_image(
     OddSizeError: If it has another size and `on_odd_size` is `REFUSE`.
   """
   height, width, num_channels = shape
-  if num_channels not in _TARGET_MODES:
-    raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
   image = _open(file)
   is_odd = image.size != (width, height)
   if is_odd and on_odd_size is OnOddSize.REFUSE:
     raise OddSizeError(f'is {image.height}x{image.width}, not {height}x{width}')
-  image = image.convert(_TARGET_MODES[num_channels])
+  image = _convert(image, num_channels)
   if is_odd:
     image = PIL.ImageOps.fit(
       image, (width, height), PIL.Image.Resampling.BILINEAR
     )
   return np.asarray(image).reshape(shape)
+
+
+def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
+  """Reads an image as `read_image` does, in the size that it has.
+
+  Args:
+    file: The file.
+    num_channels: 3 for colours, 1 for grey.
+
+  Returns:
+    uint8 [height, width, num_channels].
+
+  Raises:
+    ImageFileError: If it cannot be read or has more than 8 bits a channel.
+  """
+  image = _convert(_open(file), num_channels)
+  return np.asarray(image).reshape(image.height, image.width, num_channels)
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
@@ -92,6 +108,9 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
   Raises:
     ImageFileError: If it cannot be read or has too many bits a channel.
   """
+  # To open a pipe would be to wait for whoever writes to it.
+  if not os.path.isfile(file):
+    raise ImageFileError('is neither a file nor a link to one')
   try:
     with PIL.Image.open(file) as image:
       image.load()
@@ -109,3 +128,10 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
       f'has more than 8 bits a channel (mode {upright.mode})'
     )
   return upright
+
+
+def _convert(image: PIL.Image.Image, num_channels: int) -> PIL.Image.Image:
+  """Returns an image with that many channels."""
+  if num_channels not in _TARGET_MODES:
+    raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
+  return image.convert(_TARGET_MODES[num_channels])

@@ -14,6 +14,7 @@ names it: nothing of a user's data is dropped without a word.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+import os
 import pathlib
 from typing import NamedTuple
 
@@ -89,20 +90,27 @@ def read_image_folders(
     ImageFolderError: If a folder is missing or empty, or something in it cannot
       be used.
     OddSizeError: If nothing but sizes is wrong and `on_odd_size` is `REFUSE`.
-    LargeImageError: If the first image is larger than `max_default_size`.
+    LargeImageError: If the first image is larger than `max_default_size`, or
+      all images are more than the memory holds.
   """
   root_path = pathlib.Path(root)
-  if not root_path.is_dir():
+  # Unlike those of `pathlib`, these functions know of no error.
+  if not os.path.isdir(root_path):
     raise ImageFolderError(f'{root} is missing or is no folder')
   problems = []
   server = _list_folders(root_path / 'server', problems)
   clients = _list_folders(root_path / 'clients', problems, may_be_empty=True)
-  has_test = (root_path / 'test').exists()
+  has_test = os.path.exists(root_path / 'test')
   test = _list_folders(root_path / 'test', problems) if has_test else {}
   if len(server) == 1:
     problems.append(_Problem(root_path / 'server', 'has one class only'))
   if clients and not any(clients.values()):
     problems.append(_Problem(root_path / 'clients', 'has no image in it'))
+  problems.extend(
+    _Problem(root_path / 'server' / name, 'has a name that is no Unicode')
+    for name in server
+    if not _is_text(name)
+  )
   problems.extend(
     _Problem(root_path / 'test' / name, 'is no class of the server')
     for name in test
@@ -146,6 +154,41 @@ def read_image_folders(
   )
 
 
+def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
+  """Returns the files of each folder in a folder of class folders.
+
+  Args:
+    root: The folder.
+
+  Raises:
+    ImageFolderError: If it is missing, or it or a folder in it is empty.
+  """
+  problems = []
+  folders = _list_folders(pathlib.Path(root), problems)
+  _raise_if_any(pathlib.Path(root), problems)
+  return folders
+
+
+def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
+  """Returns files, and those of folders and of the folders in them.
+
+  Args:
+    paths: Files and folders.
+
+  Raises:
+    ImageFolderError: If one of them is missing, or a folder without a file.
+  """
+  files = []
+  for path in map(pathlib.Path, paths):
+    if not path.exists():
+      raise ImageFolderError(f'{path} is missing')
+    found = list(_walk(path)) if path.is_dir() else [path]
+    if not found:
+      raise ImageFolderError(f'{path} has no file in it')
+    files.extend(found)
+  return files
+
+
 def _read_images(
   folders: Mapping[str, Sequence[pathlib.Path]],
   class_numbers: Mapping[str, int],
@@ -156,7 +199,12 @@ def _read_images(
   """Reads all images; those of a folder that is no class have no known one."""
   num_images = sum(len(files) for files in folders.values())
   # Read into place, so that there are never two copies of all images.
-  images = np.zeros([num_images, *shape], np.uint8)
+  try:
+    images = np.zeros([num_images, *shape], np.uint8)
+  except (MemoryError, ValueError) as error:
+    raise LargeImageError(
+      f'{num_images} images of {shape[0]}x{shape[1]} do not fit into the memory'
+    ) from error
   labels = np.full(num_images, sources.UNKNOWN_LABEL, np.int32)
   position = 0
   for name, files in folders.items():
@@ -200,9 +248,32 @@ def _list_folders(
 
 
 def _list(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-  for path in sorted(folder.iterdir()):
+  try:
+    paths = sorted(folder.iterdir())
+  except OSError as error:
+    raise ImageFolderError(
+      f'{folder} cannot be read ({error.strerror})'
+    ) from error
+  for path in paths:
     if not path.name.startswith('.') and path.name not in _IGNORED:
       yield path
+
+
+def _walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
+  for path in _list(folder):
+    if path.is_dir():
+      yield from _walk(path)
+    else:
+      yield path
+
+
+def _is_text(name: str) -> bool:
+  # Names of files are bytes; those of classes are written into a SavedModel.
+  try:
+    name.encode()
+  except UnicodeEncodeError:
+    return False
+  return True
 
 
 def _raise_if_any(root: pathlib.Path, problems: Sequence[_Problem]) -> None:
@@ -214,7 +285,8 @@ def _raise_if_any(root: pathlib.Path, problems: Sequence[_Problem]) -> None:
   )
   num_more = len(problems) - _NUM_NAMED
   more = f'; and {num_more} more' if num_more > 0 else ''
-  message = f'in {root}: {named}{more}'
+  # Names may have any characters but one.
+  message = ' '.join(f'in {root}: {named}{more}'.split('\n'))
   if all(problem.is_odd_size for problem in problems):
     resize = image_files.OnOddSize.RESIZE.value
     raise OddSizeError(f'{message}; {resize} would scale and crop them')

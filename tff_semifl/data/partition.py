@@ -32,7 +32,7 @@ def split_labels(
   """Draws the same number of labelled images of each class (C.4).
 
   Args:
-    labels: int [num_images], in 0..num_classes-1.
+    labels: int [num_images]; images of no class in 0..num_classes-1 get none.
     num_labeled: Labelled images in all, a multiple of `num_classes`.
     num_classes: Number of classes.
     seed: The run's seed.
@@ -41,6 +41,8 @@ def split_labels(
     ValueError: If `num_labeled` is not a positive multiple of `num_classes`,
       or a class has too few images. The message begins with what is wrong.
   """
+  if num_classes < 1:
+    raise ValueError(f'{num_classes} classes are none')
   per_class, rest = divmod(num_labeled, num_classes)
   if rest or per_class < 1:
     lower = max(num_labeled - rest, num_classes)
@@ -58,8 +60,7 @@ def split_labels(
       raise ValueError(
         f'{num_labeled} labelled images take {per_class} of each class, but'
         f' class {class_index} has {len(candidates)}; at most'
-        f' {np.bincount(labels, minlength=num_classes).min() * num_classes}'
-        ' are possible'
+        f' {_smallest_class(labels, num_classes) * num_classes} are possible'
       )
     chosen.append(generator.choice(candidates, per_class, replace=False))
   labelled = generator.permutation(np.concatenate(chosen))
@@ -67,6 +68,11 @@ def split_labels(
     labelled=labelled,
     unlabelled=np.setdiff1d(np.arange(len(labels)), labelled),
   )
+
+
+def _smallest_class(labels: np.ndarray, num_classes: int) -> int:
+  is_known = (labels >= 0) & (labels < num_classes)
+  return np.bincount(labels[is_known], minlength=num_classes).min()
 
 
 def shuffle(num_labelled: int, seed: int) -> np.ndarray:

@@ -57,6 +57,17 @@ def client_with_true_labels_type(image_shape: ImageShape) -> tff.SequenceType:
   )
 
 
+def labelled_client_type(image_shape: ImageShape) -> tff.SequenceType:
+  """The type of the data of a client that has labels, as few baselines do."""
+  return tff.SequenceType(
+    collections.OrderedDict(
+      client_id=np.int32,
+      image=tff.TensorType(np.uint8, (None, *image_shape)),
+      label=tff.TensorType(np.int32, (None,)),
+    )
+  )
+
+
 def labelled_dataset(data: sources.LabelledImages) -> tf.data.Dataset:
   """Returns all of `data` as one chunk of `labelled_type`."""
   return tf.data.Dataset.from_tensors(
@@ -83,28 +94,41 @@ class ClientPopulation:
     *,
     clients_per_round: int,
     seed: int,
+    dropout_probability: float = 0.0,
+    have_labels: bool = False,
   ):
     """Initialises the population.
 
     Args:
       data: All clients' images; the labels are only handed out by
-        `datasets_with_true_labels`.
+        `datasets_with_true_labels`, unless clients have them.
       partition: For each client the indices of its images in `data`.
       clients_per_round: Size of a cohort, from 0 to the number of clients.
       seed: The run's seed.
+      dropout_probability: How often a client that was chosen for a round is
+        not heard of again in it, in [0, 1).
+      have_labels: Whether clients know and may train on the labels.
 
     Raises:
-      ValueError: If a cohort would be larger than the population.
+      ValueError: If a cohort would be larger than the population, a number is
+        out of its range, or there is no image at an index.
     """
     if not 0 <= clients_per_round <= len(partition):
       raise ValueError(
         f'{clients_per_round} clients per round cannot be chosen among'
         f' {len(partition)} clients'
       )
+    if not 0 <= dropout_probability < 1:
+      raise ValueError(
+        f'the probability of a dropout is in [0, 1), not {dropout_probability}'
+      )
+    _check_indices(partition, data)
     self._data = data
     self._partition = partition
     self._clients_per_round = clients_per_round
     self._seed = seed
+    self._dropout_probability = dropout_probability
+    self._have_labels = have_labels
 
   @property
   def num_clients(self) -> int:
@@ -125,9 +149,27 @@ class ClientPopulation:
       self._partition,
       clients_per_round=clients_per_round,
       seed=self._seed,
+      dropout_probability=self._dropout_probability,
+      have_labels=self._have_labels,
     )
 
   def cohort(self, round_num: int) -> list[int]:
+    """Returns those of the clients chosen for a round that do not drop out.
+
+    What a client that drops out received and computed is of no consequence:
+    nothing of it is computed here.
+    """
+    chosen = self.chosen(round_num)
+    draws = random_seeds.numpy_generator(
+      self._seed, random_seeds.Purpose.CLIENT_DROPOUT, round_num
+    ).random(len(chosen))
+    return [
+      client
+      for client, draw in zip(chosen, draws, strict=True)
+      if draw >= self._dropout_probability
+    ]
+
+  def chosen(self, round_num: int) -> list[int]:
     """Returns the clients of a round: distinct, uniform, in random order (D3).
 
     Round 0 has none: in it only the server trains, as Algorithm 1 begins (D1).
@@ -142,11 +184,19 @@ class ClientPopulation:
     ).tolist()
 
   def datasets(self, round_num: int) -> list[tf.data.Dataset]:
-    """Returns the cohort's datasets, of `client_type`."""
-    return [
-      tf.data.Dataset.from_tensors(self._chunk(client))
-      for client in self.cohort(round_num)
-    ]
+    """Returns the cohort's datasets, of `client_type`.
+
+    If clients have labels they are of `labelled_client_type`.
+    """
+    chunks = [self._chunk(client) for client in self.cohort(round_num)]
+    if self._have_labels:
+      chunks = [
+        collections.OrderedDict(
+          chunk, label=self._data.labels[self._partition[chunk['client_id']]]
+        )
+        for chunk in chunks
+      ]
+    return [tf.data.Dataset.from_tensors(chunk) for chunk in chunks]
 
   def all_datasets(self) -> list[tf.data.Dataset]:
     """Returns all clients' datasets, of `client_type`."""
@@ -172,6 +222,22 @@ class ClientPopulation:
       client_id=np.int32(client),
       image=self._data.images[self._partition[client]],
     )
+
+
+def _check_indices(
+  partition: Sequence[np.ndarray], data: sources.LabelledImages
+) -> None:
+  """Raises a ValueError now, and not in whichever round would meet it."""
+  num_images = len(data.images)
+  if len(data.labels) != num_images:
+    raise ValueError(f'{num_images} images have {len(data.labels)} labels')
+  if len(partition):
+    indices = np.concatenate(partition)
+    if indices.size and not 0 <= indices.min() <= indices.max() < num_images:
+      raise ValueError(
+        f'clients have indices from {indices.min()} to {indices.max()} of'
+        f' {num_images} images'
+      )
 
 
 def concatenate_chunks(

@@ -14,6 +14,11 @@ import numpy as np
 
 from tff_semifl import random_seeds
 
+# Beyond these all shares are 0 or 1, or all are the same, and draws of NumPy
+# take for ever, or add up to nothing.
+LEAST_CONCENTRATION = 0.001
+MOST_CONCENTRATION = 1e6
+
 # Images that each client of a Dirichlet partition has at least (D27).
 _LEAST_IMAGES = 10
 # Draws after which no such partition is to be hoped for. The paper's take 15 at
@@ -50,7 +55,7 @@ def partition_classes(
     ValueError: If shards and classes do not match, a class has fewer images
       than shards, or the class of an image is not known.
   """
-  _check_classes_are_known(labels)
+  check_classes_are_known(labels, num_classes)
   if not 1 <= classes_per_client <= num_classes:
     raise ValueError(
       f'a client cannot have {classes_per_client} of {num_classes} classes; 1'
@@ -106,8 +111,9 @@ def partition_dirichlet(
 
   Args:
     labels: int [num_images].
-    concentration: Parameter of the symmetric Dirichlet distribution, above 0;
-      0.1 and 0.3 in the paper. The larger, the more alike clients are.
+    concentration: Parameter of the symmetric Dirichlet distribution, from
+      `LEAST_CONCENTRATION` to `MOST_CONCENTRATION`; 0.1 and 0.3 in the paper.
+      The larger, the more alike clients are.
     num_clients: Number of clients.
     seed: The run's seed.
 
@@ -115,12 +121,15 @@ def partition_dirichlet(
     For each client its int64 indices into `labels`.
 
   Raises:
-    ValueError: If there are too few images, no draw gave each client 10, or
-      the class of an image is not known.
+    ValueError: If there are too few images, no draw gave each client 10, the
+      class of an image is not known, or the concentration is out of range.
   """
-  _check_classes_are_known(labels)
-  if not concentration > 0:
-    raise ValueError(f'{concentration} is not above 0')
+  check_classes_are_known(labels)
+  if not LEAST_CONCENTRATION <= concentration <= MOST_CONCENTRATION:
+    raise ValueError(
+      f'a concentration is from {LEAST_CONCENTRATION} to'
+      f' {MOST_CONCENTRATION:g}, not {concentration}'
+    )
   most_clients = len(labels) // _LEAST_IMAGES
   if not 1 <= num_clients <= most_clients:
     raise ValueError(
@@ -153,8 +162,21 @@ def partition_dirichlet(
   )
 
 
-def _check_classes_are_known(labels: np.ndarray) -> None:
-  num_unknown = np.count_nonzero(labels < 0)
+def check_classes_are_known(
+  labels: np.ndarray, num_classes: int | None = None
+) -> None:
+  """Raises a ValueError if images are to be shared out by unknown classes.
+
+  Args:
+    labels: int [num_images], or `sources.UNKNOWN_LABEL`.
+    num_classes: Number of classes, if that is known.
+  """
+  is_unknown = labels < 0
+  if num_classes is not None:
+    if num_classes < 1:
+      raise ValueError(f'{num_classes} classes are none')
+    is_unknown |= labels >= num_classes
+  num_unknown = np.count_nonzero(is_unknown)
   if num_unknown:
     raise ValueError(
       f'{num_unknown} of {len(labels)} unlabelled images have no known class'

@@ -3,9 +3,10 @@
 
 """Where images come from: arrays with labels, whoever keeps them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 import pathlib
+import re
 import sys
 import textwrap
 from typing import NamedTuple
@@ -41,6 +42,12 @@ class LabelledImages(NamedTuple):
   def select(self, indices: np.ndarray) -> 'LabelledImages':
     """Returns the images at `indices`, in that order."""
     return LabelledImages(self.images[indices], self.labels[indices])
+
+  def batches(self, batch_size: int) -> Iterator['LabelledImages']:
+    """Yields all images in order, at most `batch_size` at a time."""
+    for start in range(0, len(self.labels), batch_size):
+      chosen = slice(start, start + batch_size)
+      yield LabelledImages(self.images[chosen], self.labels[chosen])
 
 
 def measure_pixels(
@@ -87,6 +94,31 @@ def load_tfds(
     DataNotFoundError: If the data cannot be had. The message says where it was
       looked for and what to do.
   """
+  builder = _prepare(name, data_dir, may_download=True)
+  return [_read_split(builder, split) for split in splits]
+
+
+def load_tfds_split(
+  name: str, split: str, data_dir: str | None, *, may_download: bool
+) -> LabelledImages:
+  """Loads one split, as `load_tfds` does.
+
+  Args:
+    name: Name of the data set.
+    split: Name of the split.
+    data_dir: A TFDS folder, or None for TFDS' own default.
+    may_download: Whether to download the set if it is not there.
+
+  Raises:
+    DataNotFoundError: If it is not there, or cannot be downloaded either.
+  """
+  return _read_split(_prepare(name, data_dir, may_download), split)
+
+
+def _prepare(
+  name: str, data_dir: str | None, may_download: bool
+) -> tfds.core.DatasetBuilder:
+  """Returns what reads a data set, after downloading it if need be."""
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
     raise DataNotFoundError(
       'there is no such folder; name one that has the data, or make it to'
@@ -96,7 +128,8 @@ def load_tfds(
     # What it says of downloads is no result of the program.
     with contextlib.redirect_stdout(sys.stderr):
       builder = tfds.builder(name, data_dir=data_dir)
-      builder.download_and_prepare()
+      if may_download:
+        builder.download_and_prepare()
   # Downloads fail in as many ways as networks and mirrors do.
   except Exception as error:
     raise DataNotFoundError(
@@ -104,18 +137,32 @@ def load_tfds(
       f' and could not be downloaded ({_first_line(error)}); name a folder that'
       ' has it, or connect to the network'
     ) from error
-  return [_read_split(builder, split) for split in splits]
+  if not builder.is_prepared():
+    raise DataNotFoundError(
+      f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
+    )
+  return builder
 
 
 def _read_split(
   builder: tfds.core.DatasetBuilder, split: str
 ) -> LabelledImages:
-  # One batch of everything: TFDS decodes in parallel and keeps the order.
-  dataset = builder.as_dataset(split=split, batch_size=-1, as_supervised=True)
-  images, labels = tfds.as_numpy(dataset)
+  try:
+    # One batch of everything: TFDS decodes in parallel and keeps the order.
+    dataset = builder.as_dataset(split=split, batch_size=-1, as_supervised=True)
+    images, labels = tfds.as_numpy(dataset)
+  # TFDS and TensorFlow say in as many ways that a file is not as it was.
+  except Exception as error:
+    raise DataNotFoundError(
+      f'split {split!r} of data set {builder.name!r} cannot be read'
+      f' ({_first_line(error)}); with {builder.data_dir} removed, it would be'
+      ' downloaded again'
+    ) from error
   return LabelledImages(images, labels.astype(np.int32))
 
 
 def _first_line(error: Exception) -> str:
-  lines = str(error).strip().splitlines()
+  # TensorFlow begins and ends with names of operations.
+  text = re.sub(r'^{{.*?}} | \[Op:.*', '', str(error).strip())
+  lines = text.splitlines()
   return textwrap.shorten(lines[0], 150) if lines else type(error).__name__

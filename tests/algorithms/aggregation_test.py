@@ -1,0 +1,166 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL with other aggregators than the mean."""
+
+import dataclasses
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests.algorithms import linear_problem
+from tff_semifl import runtime
+from tff_semifl.algorithms import aggregators
+from tff_semifl.algorithms import semifl
+
+_CLIPPING_NORM = 0.01
+
+
+def _build_private_mean(noise_multiplier=1e-6):
+  return aggregators.build_private_mean(
+    noise_multiplier=noise_multiplier,
+    clipping_norm=_CLIPPING_NORM,
+    clients_per_round=3,
+    seed=0,
+  )
+
+
+def _build(aggregator, **overrides):
+  return semifl.build_semifl(
+    linear_reference.create_classifier(),
+    dataclasses.replace(
+      linear_problem.HYPERPARAMETERS,
+      **{
+        # Of three classes one is nearly always as probable as this.
+        'confidence_threshold': 0.34,
+        # Weights are those of the mean, and nothing is done to them after.
+        'server_epochs': 0,
+        'global_momentum': 0.0,
+        **overrides,
+      },
+    ),
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.unchanged,
+    aggregator=aggregator,
+  )
+
+
+def _get_weights(state):
+  return state.global_model_weights.trainable
+
+
+def _subtract(first, second):
+  return [a - b for a, b in zip(first, second, strict=True)]
+
+
+class AggregationTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context())
+    self.problem = linear_problem.LinearProblem()
+
+  def _run_round(self, process, cohort, round_num=1):
+    state = process.initialize()._replace(round_num=round_num)
+    return state, process.next(
+      state, self.problem.server_data, self.problem.client_data(cohort)
+    )
+
+  def _assert_nothing_was_done(self, state, output):
+    for name in ('global_model_weights', 'aggregator', 'finalizer'):
+      for a, b in zip(
+        tf.nest.flatten(getattr(state, name)),
+        tf.nest.flatten(getattr(output.state, name)),
+        strict=True,
+      ):
+        np.testing.assert_array_equal(a, b, err_msg=name)
+
+  @parameterized.named_parameters(
+    ('nobody', [], 1, {}),
+    ('nobody_sure', [0, 1, 2], 1, {'confidence_threshold': 1.0}),
+    ('before_the_first_round', [0, 1, 2], 0, {}),
+  )
+  def test_robust_mean_learns_nothing_if_nobody_counts(
+    self, cohort, round_num, overrides
+  ):
+    process = _build(aggregators.build_robust_mean(), **overrides)
+    self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
+
+  def test_robust_mean_learns_of_those_that_count(self):
+    process = _build(aggregators.build_robust_mean())
+    state, output = self._run_round(process, [0, 1, 2])
+    # All three are longer than 1, and 0 - 0.8 is what it is wrong by.
+    measured = output.metrics['aggregator']['zeroing']
+    self.assertEqual(measured['clipped_count'], 3)
+    before, after = (
+      each.aggregator['inner_agg']['clipping_norm'][0].current_estimate
+      for each in (state, output.state)
+    )
+    self.assertAlmostEqual(after / before, np.exp(0.2 * 0.8), places=5)
+
+  def test_private_mean_counts_all_clients_of_the_round(self):
+    """Those without an update too: who had one is nobody's business."""
+    process = _build(_build_private_mean())
+    trained = [
+      _subtract(_get_weights(state), _get_weights(output.state))
+      for state, output in (
+        self._run_round(process, cohort) for cohort in ([0], [1], [2], [0, 1])
+      )
+    ]
+    for update in trained[:3]:
+      # Of a client alone: clipped to the norm, and a third of that.
+      length = np.sqrt(sum(np.sum(array**2) for array in update))
+      self.assertAlmostEqual(length / (_CLIPPING_NORM / 3), 1, places=3)
+    for both, *each in zip(trained[3], *trained[:2], strict=True):
+      np.testing.assert_allclose(both, sum(each), rtol=1e-3, atol=1e-6)
+
+  def test_private_mean_is_noise_if_no_client_has_an_update(self):
+    process = _build(_build_private_mean(1.0), confidence_threshold=1.0)
+    state, output = self._run_round(process, [0, 1])
+    noise = np.concatenate(
+      [
+        array.ravel() / (_CLIPPING_NORM / 3)
+        for array in _subtract(_get_weights(output.state), _get_weights(state))
+      ]
+    )
+    # 15 numbers with a variance of 1: four standard errors of sqrt(2 / 15).
+    self.assertBetween(np.mean(noise**2), 1e-3, 1 + 4 * np.sqrt(2 / 15))
+    self.assertEqual(output.metrics['client']['num_participating'], 0.0)
+
+  @parameterized.named_parameters(
+    ('before_the_first_round', [0, 1, 2], 0),
+    # Nothing is told of clients that are not there, and labels alone are.
+    ('nobody', [], 1),
+  )
+  def test_private_mean_does_nothing(self, cohort, round_num):
+    process = _build(_build_private_mean(1.0))
+    self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
+
+
+class RuntimeTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('robust', aggregators.build_robust_mean()),
+    ('private', _build_private_mean(0.5)),
+    ('quantized', aggregators.build_quantized_mean()),
+  )
+  def test_both_runtimes_give_the_same_numbers(self, aggregator):
+    problem = linear_problem.LinearProblem()
+    process = _build(aggregator)
+    weights = {}
+    for kind in ('in_process', 'native'):
+      with runtime.simulation_context(kind):
+        state = process.initialize()
+        for cohort in ([], [0, 1, 2], [2, 1]):
+          output = process.next(
+            state, problem.server_data, problem.client_data(cohort)
+          )
+          state = output.state
+      weights[kind] = _get_weights(state)
+    for a, b in zip(*weights.values(), strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,202 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of rounds with clients that lie, vanish, or have next to no images."""
+
+import dataclasses
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests.algorithms import linear_problem
+from tff_semifl import runtime
+from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import batch_label_semifl
+from tff_semifl.algorithms import semifl
+from tff_semifl.algorithms import training_parts
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.work import fix_mix_training
+
+_LIAR = 1
+# Of three classes one is nearly always as probable as this.
+_HYPERPARAMETERS = dataclasses.replace(
+  linear_problem.HYPERPARAMETERS, confidence_threshold=0.34
+)
+_AUGMENTATIONS = {
+  'weak_augmentation': linear_reference.unchanged,
+  'strong_augmentation': linear_reference.unchanged,
+}
+
+
+def _build(build=semifl.build_semifl):
+  return build(
+    linear_reference.create_classifier(),
+    _HYPERPARAMETERS,
+    **_AUGMENTATIONS,
+  )
+
+
+def _build_with_liar(lie):
+  """Builds SemiFL in which a client reports other weights than it trained."""
+  classifier = linear_reference.create_classifier()
+  train = fix_mix_training.build_fix_mix_training(
+    classifier,
+    optimizer=_HYPERPARAMETERS.optimizer,
+    num_epochs=_HYPERPARAMETERS.client_epochs,
+    batch_size=_HYPERPARAMETERS.client_batch_size,
+    confidence_threshold=_HYPERPARAMETERS.confidence_threshold,
+    mixup_concentration=0.75,
+    mix_loss_weight=1.0,
+    **_AUGMENTATIONS,
+  )
+
+  def train_or_lie(weights, context, data, optimizer_state):
+    local = train(weights, context, data, optimizer_state)
+    trainable = tuple(
+      tf.where(tf.equal(data['client_id'], _LIAR), lie(array), array)
+      for array in local.training.trainable
+    )
+    return local._replace(training=local.training._replace(trainable=trainable))
+
+  return alternating.compose_alternating_process(
+    training_parts.build_training_parts(
+      classifier,
+      train_or_lie,
+      _HYPERPARAMETERS,
+      weak_augmentation=linear_reference.unchanged,
+    )
+  )
+
+
+class UnsoundClientsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context())
+    self.problem = linear_problem.LinearProblem()
+
+  def _run_round(self, process, clients):
+    state = process.initialize()._replace(round_num=1)
+    return process.next(state, self.problem.server_data, clients)
+
+  def _assert_same_state(self, found, expected):
+    for a, b in zip(
+      tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
+    ):
+      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+  @parameterized.named_parameters(
+    ('not_a_number', lambda array: array * np.nan),
+    ('infinite', lambda array: array - np.inf),
+    # Its weights are shorter than 1, and 10 is the most.
+    ('long', lambda array: array + 100.0),
+    ('endless', lambda array: array + 1e30),
+  )
+  def test_mean_is_that_of_those_that_do_not_lie(self, lie):
+    process = _build_with_liar(lie)
+    found = self._run_round(process, self.problem.client_data([0, _LIAR, 2]))
+    expected = self._run_round(process, self.problem.client_data([0, 2]))
+    self._assert_same_state(found.state, expected.state)
+    self.assertEqual(found.metrics['client']['num_rejected'], 1.0)
+    self.assertEqual(expected.metrics['client']['num_rejected'], 0.0)
+    for name, value in expected.metrics['client'].items():
+      if name != 'num_rejected':
+        self.assertAlmostEqual(
+          found.metrics['client'][name], value, places=5, msg=name
+        )
+    # The others had something to say.
+    self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
+
+  def test_liar_that_is_not_found_out_moves_the_mean(self):
+    process = _build_with_liar(lambda array: array + 1.0)
+    clients = self.problem.client_data([0, _LIAR, 2])
+    found = self._run_round(process, clients)
+    self.assertEqual(found.metrics['client']['num_rejected'], 0.0)
+    honest = self._run_round(_build(), clients)
+    difference = (
+      found.state.global_model_weights.trainable[0]
+      - honest.state.global_model_weights.trainable[0]
+    )
+    self.assertGreater(np.abs(difference).max(), 0.1)
+
+  def test_round_of_a_liar_alone_is_the_servers(self):
+    process = _build_with_liar(lambda array: array * np.nan)
+    found = self._run_round(process, self.problem.client_data([_LIAR]))
+    expected = self._run_round(process, [])
+    self._assert_same_state(found.state, expected.state)
+
+  def test_clients_that_drop_out_are_as_if_never_chosen(self):
+    images = np.concatenate([images for _, images in self.problem.clients])
+    ends = np.cumsum([len(images) for _, images in self.problem.clients])
+    population = pipelines.ClientPopulation(
+      sources.LabelledImages(images, np.zeros(len(images), np.int32)),
+      np.split(np.arange(ends[-1]), ends[:-1]),
+      clients_per_round=3,
+      seed=0,
+      dropout_probability=0.5,
+    )
+    round_num = next(n for n in range(1, 99) if len(population.cohort(n)) == 2)
+    process = _build()
+    found = self._run_round(process, population.datasets(round_num))
+    expected = self._run_round(
+      process, self.problem.client_data(population.cohort(round_num))
+    )
+    self._assert_same_state(found, expected)
+
+  @parameterized.named_parameters(
+    ('semifl', semifl.build_semifl),
+    ('batch_label_semifl', batch_label_semifl.build_batch_label_semifl),
+  )
+  def test_whatever_images_clients_have_results_are_finite(self, build):
+    noise = linear_reference.create_images(7)
+    clients = {
+      'none': noise[:0],
+      'one': noise[:1],
+      # A batch has three, so that the last of these is of one image.
+      'batch_and_one': noise[:4],
+      'the_same_image': np.repeat(noise[:1], 7, axis=0),
+      'black': np.zeros_like(noise),
+      'white': np.full_like(noise, 255),
+    }
+    datasets = {
+      name: linear_reference.client_dataset(number, images)
+      for number, (name, images) in enumerate(clients.items())
+    }
+    # No chunk at all, not even an empty one.
+    datasets['no_chunk'] = linear_reference.client_dataset(9, noise).take(0)
+    process = _build(build)
+    alone = self._run_round(process, [])
+    for cohort in (
+      *([dataset] for dataset in datasets.values()),
+      list(datasets.values()),
+    ):
+      output = self._run_round(process, cohort)
+      for array in tf.nest.flatten(output):
+        self.assertTrue(np.all(np.isfinite(array)))
+      self.assertEqual(output.metrics['client']['num_rejected'], 0.0)
+    for name in ('none', 'no_chunk'):
+      found = self._run_round(process, [datasets[name]])
+      self._assert_same_state(found.state, alone.state)
+
+  def test_server_whose_images_are_all_of_one_class_gives_finite_results(self):
+    process = _build()
+    images = self.problem.images
+    for server_data in (
+      linear_reference.labelled_dataset(images, np.zeros(len(images))),
+      linear_reference.labelled_dataset(images[:1], np.array([2])),
+      linear_reference.labelled_dataset(images[:0], np.array([])),
+    ):
+      output = process.next(
+        process.initialize()._replace(round_num=1),
+        server_data,
+        self.problem.client_data([0, 1]),
+      )
+      for array in tf.nest.flatten(output):
+        self.assertTrue(np.all(np.isfinite(array)))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,41 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Files as failing disks, wrong programs and hurried people leave them."""
+
+import functools
+
+import hypothesis
+from hypothesis import strategies
+
+# The same examples each time, none of which may take long: a program that is
+# given the wrong file must not hang.
+settings = functools.partial(
+  hypothesis.settings,
+  derandomize=True,
+  deadline=10_000,
+  suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+
+
+@strategies.composite
+def damaged(draw: strategies.DrawFn, content: bytes) -> bytes:
+  """Draws what has become of a file.
+
+  Args:
+    draw: Hypothesis's.
+    content: What was in it.
+
+  Returns:
+    The same with a few bytes changed, and perhaps an end cut off.
+  """
+  found = bytearray(content)
+  # What a file says of itself is often at its beginning.
+  positions = strategies.integers(0, len(content) - 1) | strategies.integers(
+    0, min(len(content), 64) - 1
+  )
+  for _ in range(draw(strategies.integers(0, 4))):
+    found[draw(positions)] = draw(strategies.integers(0, 255))
+  if draw(strategies.booleans()):
+    del found[draw(strategies.integers(0, len(content))) :]
+  return bytes(found)

@@ -1,0 +1,86 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of flags with any values: results, or one line that names a flag."""
+
+import contextlib
+import io
+import os
+import pathlib
+
+from absl import flags
+from absl.testing import absltest
+from absl.testing import flagsaver
+import hypothesis
+from hypothesis import strategies
+
+from launch import program
+from launch import show_partition
+from tests import damage
+
+_NUMBERS = strategies.sampled_from(
+  # 1,387 digits have no label; clients of a Dirichlet partition take 10 each.
+  ['0', '1', '-1', '2', '5', '10', '50', '138', '139', '1387', '1388']
+  + ['1' * 30, '1e3', '0.5', 'nan', 'inf', '-inf', '', 'x', ' 1', '1_0', '٤']
+  + ['1e-400', '1e-300', '1e-10', '0.001', '1e6', '1e308']
+)
+_VALUES = {
+  'num_clients': _NUMBERS,
+  'num_labeled': _NUMBERS,
+  'classes_per_client': _NUMBERS,
+  'dirichlet_concentration': _NUMBERS,
+  'skew': _NUMBERS,
+  'seed': _NUMBERS,
+  'test_fraction': _NUMBERS,
+  'image_size': strategies.sampled_from(['0', '8', 'x', '8x', '9' * 5000]),
+  'partition': strategies.sampled_from(
+    ['iid', 'classes', 'dirichlet', 'main_classes', 'none']
+  ),
+  'task': strategies.sampled_from(['digits', 'image_folder', '']),
+  'image_dir': strategies.sampled_from(['/no/such', '', 'x' * 300]),
+  'partition_files': strategies.sampled_from(
+    ['a.svg', 'a.doc', '', ',', '.png', '/proc/a.png', 'x' * 300 + '.png']
+  ),
+}
+
+
+class MalformedFlagsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    # Files without a folder are written here.
+    self.addCleanup(os.chdir, os.getcwd())
+    os.chdir(self.create_tempdir().full_path)
+
+  @hypothesis.given(
+    strategies.lists(
+      strategies.sampled_from(sorted(_VALUES)), max_size=3, unique=True
+    ).flatmap(
+      lambda names: strategies.fixed_dictionaries(
+        {name: _VALUES[name] for name in names}
+      )
+    )
+  )
+  @damage.settings(max_examples=80)
+  def test_partition_is_shown_or_a_flag_is_named(self, values):
+    printed = io.StringIO()
+    try:
+      with (
+        flagsaver.as_parsed(**values),
+        contextlib.redirect_stdout(printed),
+      ):
+        show_partition.main()
+    except flags.IllegalFlagValueError as error:
+      self.assertRegex(str(error), '^flag --')
+    except program.FlagError as error:
+      self.assertRegex(str(error), '^flag --')
+      self.assertLen(str(error).splitlines(), 1)
+      # Nothing is said or drawn of what is wrong.
+      self.assertEmpty(printed.getvalue())
+      self.assertEmpty(os.listdir())
+    else:
+      *_, line = printed.getvalue().splitlines()
+      pathlib.Path(line.removeprefix('picture: ')).unlink()
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,183 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of which clients' updates count, whatever clients do."""
+
+import collections
+import math
+from typing import NamedTuple
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl import optimizers
+from tff_semifl import runtime
+from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+
+_RATIO = 2.0
+# All elements of all weights: 4 x 3 and 3.
+_NUM_WEIGHTS = 15
+
+
+class _Turn(NamedTuple):
+  """What a client claims to have done.
+
+  Attributes:
+    length: Of its update, which is the same in all elements.
+    loss: Sum of its losses.
+    participates: Whether it has an update.
+  """
+
+  length: float = 1.0
+  loss: float = 6.0
+  participates: bool = True
+
+
+def _weights(length):
+  """Returns weights of a length, all elements the same."""
+  value = np.float32(length / math.sqrt(_NUM_WEIGHTS))
+  return functional.ModelWeights(
+    (np.full([4, 3], value), np.full([3], value)), ()
+  )
+
+
+def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False):
+  """Builds client work in which client k does what `turns[k]` says."""
+
+  def train(weights, context, data, optimizer_state):
+    del context  # Unused.
+    lengths, losses, participates = (
+      tf.gather(list(values), data['client_id'])
+      for values in zip(*turns, strict=True)
+    )
+    element = lengths / math.sqrt(_NUM_WEIGHTS)
+    return client_work.LocalTraining(
+      training=training_loop.TrainingResult(
+        trainable=tuple(array - element for array in weights.trainable),
+        optimizer_state=collections.OrderedDict(
+          optimizer_state,
+          accumulator=[a + 5 for a in optimizer_state['accumulator']],
+        ),
+        sums=training_loop.TrainingSums(
+          loss=losses, num_correct=1.0, num_examples=3.0, num_visited=3.0
+        ),
+      ),
+      num_labelled=tf.constant(8.0),
+      num_confident=tf.constant(2.0),
+      participates=participates,
+    )
+
+  return client_work.build_client_work(
+    linear_reference.create_classifier(),
+    train,
+    optimizer=optimizers.build_nesterov_sgd(),
+    keep_optimizer_state=keep_optimizer_state,
+    max_update_norm_ratio=ratio,
+  )
+
+
+def _next(process, num_clients, weights, *client_states):
+  context = round_context.RoundContext(0, 1, 0.1)
+  return process.next(
+    process.initialize(),
+    [(weights, context)] * num_clients,
+    [
+      linear_reference.client_dataset(k, linear_reference.create_images(1))
+      for k in range(num_clients)
+    ],
+    *client_states,
+  )
+
+
+class ClientWorkTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context())
+
+  @parameterized.named_parameters(
+    # Twice the length of the weights, 4.
+    ('just_short_enough', 4.0, _Turn(length=7.99), True),
+    ('just_too_long', 4.0, _Turn(length=8.01), False),
+    # Twice 1, as the weights are shorter than that.
+    ('short_weights', 0.25, _Turn(length=1.99), True),
+    ('too_long_for_short_weights', 0.25, _Turn(length=2.01), False),
+    ('no_weights_at_all', 0.0, _Turn(length=1.99), True),
+    ('nothing', 4.0, _Turn(length=0.0), True),
+    ('not_a_number', 4.0, _Turn(length=math.nan), False),
+    ('infinite', 4.0, _Turn(length=math.inf), False),
+    # Its square is no float32 any more.
+    ('exploded', 4.0, _Turn(length=1e30), False),
+    ('loss_not_a_number', 4.0, _Turn(loss=math.nan), False),
+    ('loss_infinite', 4.0, _Turn(loss=-math.inf), False),
+    # Of weights as long as these the square is none either.
+    ('infinite_for_endless_weights', 1e25, _Turn(length=math.inf), False),
+    ('finite_for_endless_weights', 1e25, _Turn(length=0.0), True),
+  )
+  def test_update_counts_or_is_rejected(self, weights_length, turn, counts):
+    output = _next(_build([turn]), 1, _weights(weights_length))
+    [result] = output.result
+    self.assertEqual(result.update_weight, float(counts))
+    measured = output.measurements
+    self.assertEqual(measured['num_participating'], float(counts))
+    self.assertEqual(measured['num_rejected'], float(not counts))
+    expected = turn.length / math.sqrt(_NUM_WEIGHTS) if counts else 0.0
+    for update in result.update:
+      np.testing.assert_allclose(
+        update, np.full_like(update, expected), rtol=1e-5, atol=1e-6
+      )
+
+  @parameterized.parameters((1e9, 1.0), (math.inf, 0.0), (math.nan, 0.0))
+  def test_endless_ratio_rejects_what_is_not_finite(self, length, weight):
+    process = _build([_Turn(length=length)], ratio=math.inf)
+    [result] = _next(process, 1, _weights(4.0)).result
+    self.assertEqual(result.update_weight, weight)
+
+  def test_what_a_rejected_client_saw_is_in_no_sum(self):
+    turns = [
+      _Turn(loss=6.0),
+      _Turn(length=math.nan),
+      _Turn(length=100.0, loss=1000.0),
+      _Turn(loss=math.inf),
+      # It has nothing to report, and yet nothing is wrong with it.
+      _Turn(length=0.0, loss=0.0, participates=False),
+    ]
+    output = _next(_build(turns), 5, _weights(4.0))
+    self.assertEqual(
+      [result.update_weight for result in output.result], [1, 0, 0, 0, 0]
+    )
+    # Two clients with 3 examples, 1 of them right, and 2 of 8 confident each.
+    self.assertEqual(
+      {name: round(float(v), 6) for name, v in output.measurements.items()},
+      {
+        'loss': 1.0,
+        'accuracy': 0.333333,
+        'label_ratio': 0.25,
+        'num_participating': 1.0,
+        'num_rejected': 3.0,
+      },
+    )
+
+  def test_rejected_client_keeps_the_state_that_it_came_with(self):
+    turns = [
+      _Turn(),
+      _Turn(length=math.nan),
+      _Turn(length=9),
+      _Turn(loss=-math.inf),
+    ]
+    process = _build(turns, keep_optimizer_state=True)
+    state = process.initialize_client_state()
+    state['accumulator'] = [np.ones_like(a) for a in state['accumulator']]
+    output = _next(process, 4, _weights(4.0), [state] * 4)
+    for result, expected in zip(output.result, [6, 1, 1, 1], strict=True):
+      for array in result.client_state['accumulator']:
+        np.testing.assert_array_equal(array, np.full_like(array, expected))
+
+
+if __name__ == '__main__':
+  absltest.main()
