@@ -65,7 +65,7 @@ def _without_export():
   return mock.patch.object(experiment_lib.saved_model, 'export_saved_model')
 
 
-class SystemsMatrixTest(parameterized.TestCase):
+class AllSystemsTest(parameterized.TestCase):
   def _flags(self, system, **flag_values):
     """Within, flags are those of a small experiment in a new folder."""
     values = system.defaults | _SMALL | _OTHER_MODELS.get(system.name, {})
