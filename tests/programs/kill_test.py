@@ -18,7 +18,7 @@ from tests.programs import killable_program
 from tests.programs import saved_run
 
 _KILLS = 20
-_TOTAL_ROUNDS = 20
+_TOTAL_ROUNDS = 30
 # Resuming uses some ten files, a round some forty.
 _MOST_FILES = 60
 
