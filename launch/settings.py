@@ -116,9 +116,12 @@ def resolve(system: system_lib.System, *, seed: int | None = None) -> Settings:
       raise ValueError(
         f'--model={model_flags.MODEL.value} normalises nothing; leave it out'
       )
+  # Where nobody chooses, a pass over all images would replace statistics that
+  # the system itself keeps (D48).
+  are_chosen = system.uses(training_flags.BATCH_NORM_STATISTICS)
   batch_norm_statistics = program.resolve(
     training_flags.BATCH_NORM_STATISTICS,
-    'pooled' if system.clients_have_labels else 'server',
+    'pooled' if system.clients_have_labels and are_chosen else 'server',
     is_used=model_flags.NORMALIZATION.value == 'static_batch'
     and models.has_normalization(),
     no_use='without static batch normalisation there are no statistics',

@@ -172,6 +172,14 @@ class AllSystemsTest(parameterized.TestCase):
       ' out',
     )
 
+  @parameterized.parameters(
+    (systems.SUPERVISED_AVERAGING,), (systems.CONSISTENCY_AVERAGING,)
+  )
+  def test_no_pass_over_images_replaces_running_statistics_d48(self, system):
+    with self._flags(system, normalization='static_batch'):
+      experiment = self._create(system)
+    self.assertIsNone(experiment.training_program.statistics)
+
   def test_server_statistics_without_images_at_the_server(self):
     with self.assertRaisesRegex(
       program.FlagError, '--batch_norm_statistics=server: the server has no'

@@ -90,7 +90,7 @@ def _compose_gradient_process(
       choose,
       (
         state.round_num,
-        tff.federated_sum(trained.update_weight),
+        parts.num_counting(trained),
         (aggregated.state, aggregated.result),
         (
           state.aggregator,
