@@ -75,7 +75,9 @@ def create_training_program(
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
     total_rounds=settings.total_rounds,
     rounds_per_evaluation=run_flags.ROUNDS_PER_EVALUATION.value,
-    statistics=_create_statistics_pass(settings, classifier, data, clients),
+    statistics=_create_statistics_pass(
+      system, settings, classifier, data, clients
+    ),
     epsilon_fn=chosen_aggregator.create_epsilon_fn(
       settings.aggregation, clients.num_clients, settings.clients_per_round
     ),
@@ -109,6 +111,7 @@ def _hyperparameters(
 
 
 def _create_statistics_pass(
+  system: system_lib.System,
   settings: settings_lib.Settings,
   classifier: functional.ImageClassifier,
   data: federated_data.FederatedData,
@@ -121,6 +124,7 @@ def _create_statistics_pass(
         classifier
       ),
       clients.all_datasets(),
+      for_clients=not system.clients_have_labels,
     )
   if settings.batch_norm_statistics == 'pooled':
     by_class = np.argsort(data.labelled.labels, kind='stable')
@@ -132,5 +136,6 @@ def _create_statistics_pass(
       tf.data.Dataset.from_tensors(data.labelled.images[by_class]).concatenate(
         tf.data.Dataset.from_tensors(data.unlabelled.images)
       ),
+      for_clients=not system.clients_have_labels,
     )
   return None

@@ -11,7 +11,6 @@ set of Alpaydin and Kaynak's "Optical Recognition of Handwritten Digits" (UCI,
 import functools
 
 import numpy as np
-from sklearn import datasets
 
 from tasks import image_task
 from tff_semifl.augment import keras_cv_policy
@@ -53,6 +52,9 @@ def create_task() -> image_task.ImageTask:
 
 
 def _load(data_dir: str | None) -> image_task.TaskData:
+  # Takes long to import, and whoever knows the tasks imports this module.
+  from sklearn import datasets
+
   del data_dir  # The images are part of scikit-learn.
   digits = datasets.load_digits()
   images = np.rint(digits.images * (255 / _MAX_LEVEL)).astype(np.uint8)

@@ -3,6 +3,7 @@
 
 """What pytest needs to run tests that absl's own main would run."""
 
+import gc
 import signal
 
 from absl import flags
@@ -14,3 +15,6 @@ flags.FLAGS.mark_as_parsed()
 # which ends by that signal alone and holds the output open until it does.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
   signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# As `launch.program` has it: tests build as many graphs as programs do.
+gc.set_threshold(100_000)

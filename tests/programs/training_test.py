@@ -193,6 +193,30 @@ class TrainingTest(parameterized.TestCase):
     np.testing.assert_allclose(mean, [pixels.mean()], rtol=1e-5)
     np.testing.assert_allclose(variance, [pixels.var(ddof=1)], rtol=1e-5)
 
+  @parameterized.parameters(
+    # Rounds 0 to 4, of which 0, 3 and 4 are evaluated.
+    (True, 5),
+    (False, 3),
+  )
+  def test_statistics_that_nobody_asks_for(self, for_clients, expected):
+    program = linear_program.create_program(4, has_federated_statistics=True)
+    computation = program.statistics.computation
+    passes = []
+
+    def compute(weights, data):
+      passes.append(data)
+      return computation(weights, data)
+
+    program = dataclasses.replace(
+      program,
+      rounds_per_evaluation=3,
+      statistics=program.statistics._replace(
+        computation=compute, for_clients=for_clients
+      ),
+    )
+    self._train(self.create_tempdir().full_path, 4, program=program)
+    self.assertLen(passes, expected)
+
   def test_finished_run_has_nothing_left_to_do(self):
     folder = self.create_tempdir().full_path
     first = self._train(folder, 2)

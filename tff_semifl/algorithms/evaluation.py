@@ -4,6 +4,7 @@
 """Measuring a model on test data, and pseudo-labels against the truth."""
 
 import collections
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -12,6 +13,7 @@ import tensorflow_federated as tff
 from tff_semifl import losses
 from tff_semifl import pseudo_labels
 from tff_semifl.augment import augmentation
+from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import pseudo_labelling
@@ -37,22 +39,20 @@ def build_evaluation(
   """
   data_type = pipelines.labelled_type(classifier.image_shape)
 
-  # An iterator: functions of `tf.data`, that of `reduce` too, run on the CPU.
-  @tf.function
-  def add_up(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    num_correct, loss, count = 0.0, 0.0, 0.0
-    for chunk in iter(dataset):
+  @tff.tensorflow.computation(classifier.weights_type, data_type)
+  def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    def add_chunk(sums: tuple[tf.Tensor, ...], chunk: Mapping[str, tf.Tensor]):
+      num_correct, loss, count = sums
       logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
       size = tf.cast(tf.shape(logits)[0], tf.float32)
       mean_loss = losses.cross_entropy(logits, chunk['label'])
-      num_correct += training_loop.count_correct(logits, chunk['label'])
-      loss += tf.math.multiply_no_nan(mean_loss, size)
-      count += size
-    return num_correct, loss, count
+      return (
+        num_correct + training_loop.count_correct(logits, chunk['label']),
+        loss + tf.math.multiply_no_nan(mean_loss, size),
+        count + size,
+      )
 
-  @tff.tensorflow.computation(classifier.weights_type, data_type)
-  def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    num_correct, loss, count = add_up(weights, dataset)
+    num_correct, loss, count = folding.fold(dataset, (0.0, 0.0, 0.0), add_chunk)
     return collections.OrderedDict(
       accuracy=tf.math.divide_no_nan(num_correct, count),
       loss=tf.math.divide_no_nan(loss, count),

@@ -11,6 +11,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import schedules
 from tff_semifl.algorithms import aggregators
+from tff_semifl.algorithms import finalizer
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import round_process
 from tff_semifl.augment import augmentation
@@ -80,7 +81,7 @@ def build_training_parts(
       max_update_norm_ratio=hyperparameters.max_update_norm_ratio,
     ),
     aggregator=aggregators.create(aggregator, weights_type.trainable),
-    finalizer=tff.learning.templates.build_apply_optimizer_finalizer(
+    finalizer=finalizer.build_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
       tff.learning.optimizers.build_sgdm(
         1.0, momentum=hyperparameters.global_momentum

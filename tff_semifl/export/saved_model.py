@@ -48,7 +48,8 @@ def export_saved_model(
   @tf.function(
     input_signature=[
       tf.TensorSpec([None, None, None, num_channels], tf.uint8, 'images')
-    ]
+    ],
+    autograph=False,
   )
   def serve(images: tf.Tensor) -> dict[str, tf.Tensor]:
     logits = model(resizing.fit_to_size(images, height, width), training=False)
@@ -57,7 +58,7 @@ def export_saved_model(
       'class_name': tf.gather(names, tf.argmax(logits, axis=-1)),
     }
 
-  @tf.function(input_signature=[])
+  @tf.function(input_signature=[], autograph=False)
   def name_classes() -> dict[str, tf.Tensor]:
     return {exported_model.CLASS_NAMES: names}
 

@@ -254,11 +254,14 @@ def _creation_order(model: tf.keras.Model) -> list[int]:
   """
   created = []
 
-  def record(next_creator: Callable[..., tf.Variable], **kwargs) -> tf.Variable:
-    created.append(next_creator(**kwargs))
+  def record(
+    _, *, shape: Sequence[int], dtype: tf.DType, **kwargs
+  ) -> tf.Tensor:
+    created.append(tf.zeros(shape, dtype))
     return created[-1]
 
-  with tf.variable_creator_scope(record):
+  # In a graph of its own: nothing has to be computed.
+  with tf.Graph().as_default(), tf.variable_creator_scope(record):
     clone = tf.keras.models.clone_model(model)
   weights = [*clone.trainable_weights, *clone.non_trainable_weights]
   position = {w.ref(): index for index, w in enumerate(weights)}

@@ -82,10 +82,14 @@ class StatisticsPass(NamedTuple):
     computation: `(<W@SERVER, data> -> W@SERVER)`, from one of the builders of
       `batch_norm_statistics`.
     data: What it takes: a dataset, or one for each client.
+    for_clients: Whether clients go by the statistics that they receive, as they
+      do when they label images with the model. If not, those of rounds without
+      an evaluation are not computed.
   """
 
   computation: tff.Computation
   data: Any
+  for_clients: bool = True
 
 
 class RoundMetrics(NamedTuple):
@@ -262,13 +266,17 @@ def _run_rounds(
   """Runs the rounds up to one, and measures what came of it."""
   start = time.monotonic()
   state = latest.state
+  statistics = program.statistics
   for round_num in range(latest.round_num + 1, last_round):
-    state = _run_round(program, state, round_num, client_states).state
+    state = _run_process(program, state, round_num, client_states).state
+    if statistics is not None and statistics.for_clients:
+      state = _compute_statistics(statistics, state)
   pseudo_labels = _measure_pseudo_labels(program, state, last_round)
-  output = _run_round(program, state, last_round, client_states)
-  test = program.evaluation(
-    output.state.global_model_weights, program.test_dataset
-  )
+  output = _run_process(program, state, last_round, client_states)
+  state = output.state
+  if statistics is not None:
+    state = _compute_statistics(statistics, state)
+  test = program.evaluation(state.global_model_weights, program.test_dataset)
   clients = program.clients
   metrics = RoundMetrics(
     test=TestMetrics(
@@ -288,7 +296,7 @@ def _run_rounds(
   )
   if program.epsilon_fn is not None:
     metrics.aggregator['epsilon'] = program.epsilon_fn(last_round)
-  return output.state, tf.nest.map_structure(_shortest, metrics)
+  return state, tf.nest.map_structure(_shortest, metrics)
 
 
 def _measure_pseudo_labels(
@@ -309,21 +317,12 @@ def _measure_pseudo_labels(
   )
 
 
-def _run_round(
-  program: TrainingProgram,
-  state: Any,
-  round_num: int,
-  client_states: client_states_lib.ClientStates | None,
-) -> tff.learning.templates.LearningProcessOutput:
-  """Runs one round, up to the statistics of the weights it ends with."""
-  output = _run_process(program, state, round_num, client_states)
-  if program.statistics is None:
-    return output
-  weights = program.statistics.computation(
-    output.state.global_model_weights, program.statistics.data
-  )
-  return tff.learning.templates.LearningProcessOutput(
-    output.state._replace(global_model_weights=weights), output.metrics
+def _compute_statistics(statistics: StatisticsPass, state: Any) -> Any:
+  """Returns a state whose weights have statistics of their own."""
+  return state._replace(
+    global_model_weights=statistics.computation(
+      state.global_model_weights, statistics.data
+    )
   )
 
 

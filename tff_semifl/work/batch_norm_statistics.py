@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
@@ -119,16 +120,15 @@ def fold_batches(
     The total of each layer; zeros if there is no image.
   """
 
-  # An iterator: functions of `tf.data`, that of `reduce` too, run on the CPU.
-  @tf.function
-  def fold(batches: tf.data.Dataset):
-    totals = zero_moments(classifier)
-    for batch in iter(batches):
-      moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
-      totals = tuple(map(add_fn, totals, moments))
-    return totals
+  def add_batch(
+    totals: tuple[tf.Tensor, ...], batch: tf.Tensor
+  ) -> tuple[tf.Tensor, ...]:
+    moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
+    return tuple(map(add_fn, totals, moments))
 
-  return fold(images.rebatch(STATISTICS_BATCH_SIZE))
+  return folding.fold(
+    images.rebatch(STATISTICS_BATCH_SIZE), zero_moments(classifier), add_batch
+  )
 
 
 def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:

@@ -1,0 +1,45 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A fold over a dataset whose steps run where the model is."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import tensorflow as tf
+
+_Total = TypeVar('_Total')
+
+
+def fold(
+  dataset: tf.data.Dataset,
+  initial: _Total,
+  add_fn: Callable[[_Total, object], _Total],
+) -> _Total:
+  """Puts the elements of a dataset together, from the first to the last.
+
+  `tf.data.Dataset.reduce` does so on the CPU, even where there is a GPU.
+
+  Args:
+    dataset: The elements.
+    initial: The result for no elements, a structure of tensors.
+    add_fn: (result so far, element) -> result with it, of the same shapes.
+  """
+
+  # `iter` asks for one; nothing in it is for AutoGraph, which takes its time.
+  @tf.function(autograph=False)
+  def run(dataset: tf.data.Dataset) -> _Total:
+    iterator = iter(dataset)
+
+    def step(element: tf.experimental.Optional, total: _Total):
+      total = add_fn(total, element.get_value())
+      return iterator.get_next_as_optional(), total
+
+    _, total = tf.while_loop(
+      lambda element, _: element.has_value(),
+      step,
+      (iterator.get_next_as_optional(), initial),
+    )
+    return total
+
+  return run(dataset)
