@@ -32,6 +32,7 @@ from tff_semifl.programs import by_reference
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
+from tff_semifl.programs import round_metrics
 from tff_semifl.programs import tensorboard_log
 from tff_semifl.programs import training
 
@@ -227,7 +228,7 @@ def _train(
       for watcher in watchers:
         watcher.start(first_round)
 
-    def on_round(round_num: int, metrics: training.RoundMetrics) -> None:
+    def on_round(round_num: int, metrics: round_metrics.RoundMetrics) -> None:
       for watcher in watchers:
         watcher.show_round(round_num, metrics)
 

@@ -6,12 +6,11 @@
 import dataclasses
 import pathlib
 
-from absl import flags
-
 from launch import chosen_aggregator
 from launch import chosen_task
 from launch import data_flags
 from launch import federated_data
+from launch import flag_conflicts
 from launch import image_folder_flags
 from launch import model_flags
 from launch import models
@@ -69,6 +68,7 @@ def resolve(system: system_lib.System, *, seed: int | None = None) -> Settings:
     program.FlagError: If a flag is given that has no use, or a folder of images
       cannot be used.
   """
+  flag_conflicts.check(system)
   task = chosen_task.create_task()
   seed = data_flags.SEED.value if seed is None else seed
   sharing = federated_data.NO_PARTITION
@@ -80,42 +80,6 @@ def resolve(system: system_lib.System, *, seed: int | None = None) -> Settings:
   num_labeled = None
   if system.uses(data_flags.NUM_LABELED):
     num_labeled = data_flags.NUM_LABELED.value or task.num_labeled
-  with program.blame(model_flags.JIT_COMPILE, ValueError):
-    if model_flags.JIT_COMPILE.value and run_flags.RUNTIME.value == 'native':
-      raise ValueError(
-        "TFF's worker has no XLA; use --runtime=in_process or leave it out"
-      )
-  with program.blame(training_flags.BATCH_NORM_STATISTICS, ValueError):
-    if system.clients_have_labels and (
-      training_flags.BATCH_NORM_STATISTICS.value == 'server'
-    ):
-      raise ValueError('the server has no images; use federated or pooled')
-  with program.blame(run_flags.ROUNDS_PER_EVALUATION, ValueError):
-    if training_flags.KEEP_CLIENT_MOMENTUM.value and (
-      run_flags.ROUNDS_PER_EVALUATION.value > 1
-    ):
-      raise ValueError(
-        "clients' momentum is kept for each round; leave this out, or"
-        ' --keep_client_momentum'
-      )
-  with program.blame(model_flags.MODEL, ValueError):
-    if system.models and model_flags.MODEL.value not in system.models:
-      raise ValueError(
-        f'launch.train_{system.name} trains {" or ".join(system.models)}'
-      )
-    if models.has_dropout() and not system.takes_dropout:
-      raise ValueError(
-        f'launch.train_{system.name} gives dropout no random numbers; choose a'
-        ' model without'
-      )
-  with program.blame(model_flags.NORMALIZATION, ValueError):
-    if (
-      not models.has_normalization()
-      and flags.FLAGS[model_flags.NORMALIZATION.name].present
-    ):
-      raise ValueError(
-        f'--model={model_flags.MODEL.value} normalises nothing; leave it out'
-      )
   # Where nobody chooses, a pass over all images would replace statistics that
   # the system itself keeps (D48).
   are_chosen = system.uses(training_flags.BATCH_NORM_STATISTICS)

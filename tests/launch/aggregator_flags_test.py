@@ -9,6 +9,7 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 
 from launch import experiment as experiment_lib
+from launch import fedmatch_systems
 from launch import program
 from launch import settings as settings_lib
 from launch import systems
@@ -78,6 +79,16 @@ class AggregatorFlagsTest(parameterized.TestCase):
       '^flag --aggregator=differential_privacy: needs --noise_multiplier, 1',
     ):
       self._resolve(aggregator='differential_privacy')
+
+  def test_system_that_has_no_noise(self):
+    for values in ({'aggregator': 'differential_privacy'}, _PRIVATE):
+      with self.assertRaisesRegex(
+        program.FlagError,
+        '^flag --aggregator=differential_privacy: launch.train_fedmatch weighs',
+      ):
+        self._resolve(
+          fedmatch_systems.FEDMATCH, model='fedmatch_resnet', **values
+        )
 
   @parameterized.parameters('federated', 'pooled')
   def test_statistics_that_tell_what_noise_should_hide(self, statistics):

@@ -9,15 +9,15 @@ import io
 from absl.testing import absltest
 
 from tff_semifl.programs import progress
-from tff_semifl.programs import training
+from tff_semifl.programs import round_metrics
 
 
 def _metrics(accuracy, label_ratio, seconds):
-  return training.RoundMetrics(
-    test=training.TestMetrics(accuracy, 0.0, accuracy),
-    server=training.ServerMetrics(0.0, 0.0),
-    client=training.ClientMetrics(
-      **dict.fromkeys(training.ClientMetrics._fields, 0.0)
+  return round_metrics.RoundMetrics(
+    test=round_metrics.TestMetrics(accuracy, 0.0, accuracy),
+    server=round_metrics.ServerMetrics(0.0, 0.0),
+    client=round_metrics.ClientMetrics(
+      **dict.fromkeys(round_metrics.ClientMetrics._fields, 0.0)
     )._replace(label_ratio=label_ratio),
     learning_rate=0.0,
     seconds=seconds,

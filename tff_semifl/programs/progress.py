@@ -7,7 +7,7 @@ import sys
 
 import tqdm
 
-from tff_semifl.programs import training
+from tff_semifl.programs import round_metrics
 
 
 class Progress:
@@ -61,7 +61,9 @@ class Progress:
       dynamic_ncols=True,
     )
 
-  def show_round(self, round_num: int, metrics: training.RoundMetrics) -> None:
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
     """Shows accuracy, label ratio and time left.
 
     Args:

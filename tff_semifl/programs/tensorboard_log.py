@@ -23,7 +23,7 @@ import tensorflow as tf
 
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import metrics_table
-from tff_semifl.programs import training
+from tff_semifl.programs import round_metrics
 
 # What the names of such files begin with, by which TensorBoard knows them.
 _PREFIX = 'events.out.tfevents'
@@ -82,7 +82,9 @@ class TensorBoardLog:
       for file in before:
         file.unlink()
 
-  def show_round(self, round_num: int, metrics: training.RoundMetrics) -> None:
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
     """Adds a round that is in the table.
 
     Args:

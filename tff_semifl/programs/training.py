@@ -19,60 +19,12 @@ from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
 from tff_semifl.programs import client_states as client_states_lib
+from tff_semifl.programs import round_metrics
 from tff_semifl.work import round_context
 
 
 class TrainingDivergedError(Exception):
   """The weights are of no use any more."""
-
-
-class TestMetrics(NamedTuple):
-  """The global model on the test images, after the server's turn.
-
-  Attributes:
-    accuracy: Share of right predictions.
-    loss: Mean cross-entropy.
-    best_accuracy: The highest accuracy up to this round (D16).
-  """
-
-  accuracy: float
-  loss: float
-  best_accuracy: float
-
-
-class ServerMetrics(NamedTuple):
-  """The server's training, over all its steps of the round."""
-
-  loss: float
-  accuracy: float
-
-
-class ClientMetrics(NamedTuple):
-  """The clients of the round; all 0 if there are none.
-
-  Attributes:
-    loss: Mean training loss.
-    accuracy: Share of strong views that the models being trained gave their
-      pseudo-label.
-    label_ratio: Share of images whose pseudo-label was trained on.
-    pseudo_accuracy: Share of right pseudo-labels.
-    threshold_accuracy: Share of right ones among those trained on, averaged
-      over clients (D17).
-    micro_threshold_accuracy: The same over all images of all clients.
-    num_participating: Clients whose update counted.
-    num_rejected: Clients whose update was not finite or far too long.
-    num_dropped: Clients that were chosen but not heard of.
-  """
-
-  loss: float
-  accuracy: float
-  label_ratio: float
-  pseudo_accuracy: float
-  threshold_accuracy: float
-  micro_threshold_accuracy: float
-  num_participating: float
-  num_rejected: float
-  num_dropped: float
 
 
 class StatisticsPass(NamedTuple):
@@ -90,29 +42,6 @@ class StatisticsPass(NamedTuple):
   computation: tff.Computation
   data: Any
   for_clients: bool = True
-
-
-class RoundMetrics(NamedTuple):
-  """One row of `metrics.csv`; a field `b` of a part `a` is column `a/b`.
-
-  Scripts of users read these columns: do not rename or reorder them.
-
-  Attributes:
-    test: The global model after the round.
-    server: The server's turn.
-    client: The clients' turn.
-    learning_rate: Of both.
-    seconds: How long all of it took since the row before, measuring included.
-    aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
-      what has been spent of differential privacy so far.
-  """
-
-  test: TestMetrics
-  server: ServerMetrics
-  client: ClientMetrics
-  learning_rate: float
-  seconds: float
-  aggregator: Mapping[str, Any]
 
 
 class ProgramState(NamedTuple):
@@ -175,7 +104,7 @@ async def train(
   metrics_manager: tff.program.ReleaseManager,
   client_states: client_states_lib.ClientStates | None = None,
   on_start: Callable[[int], None],
-  on_round: Callable[[int, RoundMetrics], None],
+  on_round: Callable[[int, round_metrics.RoundMetrics], None],
 ) -> ProgramState:
   """Runs the rounds that have not been run yet.
 
@@ -188,7 +117,7 @@ async def train(
   Args:
     program: What to train.
     state_manager: Keeps `ProgramState`s, with the round as version.
-    metrics_manager: Takes `RoundMetrics`, with the round as key.
+    metrics_manager: Takes `round_metrics.RoundMetrics`, with the round as key.
     client_states: Keeps the clients' states of a `StatefulProcess`.
     on_start: Called with the number of the round that comes first.
     on_round: Called after each evaluation with the number of the round and
@@ -247,7 +176,7 @@ def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
   return min((round_num // interval + 1) * interval, program.total_rounds)
 
 
-def _is_finite(state: Any, metrics: RoundMetrics) -> bool:
+def _is_finite(state: Any, metrics: round_metrics.RoundMetrics) -> bool:
   """Returns whether a round has left anything to go on with."""
   # Momentum that is not finite would spoil the next round instead.
   return all(
@@ -262,7 +191,7 @@ def _run_rounds(
   latest: ProgramState,
   last_round: int,
   client_states: client_states_lib.ClientStates | None,
-) -> tuple[Any, RoundMetrics]:
+) -> tuple[Any, round_metrics.RoundMetrics]:
   """Runs the rounds up to one, and measures what came of it."""
   start = time.monotonic()
   state = latest.state
@@ -278,12 +207,12 @@ def _run_rounds(
     state = _compute_statistics(statistics, state)
   test = program.evaluation(state.global_model_weights, program.test_dataset)
   clients = program.clients
-  metrics = RoundMetrics(
-    test=TestMetrics(
+  metrics = round_metrics.RoundMetrics(
+    test=round_metrics.TestMetrics(
       **test, best_accuracy=max(latest.best_accuracy, test['accuracy'])
     ),
-    server=ServerMetrics(**output.metrics['server']),
-    client=ClientMetrics(
+    server=round_metrics.ServerMetrics(**output.metrics['server']),
+    client=round_metrics.ClientMetrics(
       **output.metrics['client'],
       **pseudo_labels,
       num_dropped=float(
