@@ -27,7 +27,7 @@ def _module_flags(module):
 
 
 class FlagsTest(absltest.TestCase):
-  def test_flags_that_readme_and_flagfiles_name_exist(self):
+  def test_flags_that_documents_and_flagfiles_name_exist(self):
     known = {flag.name for module in _OURS for flag in _module_flags(module)}
     # Flags of absl, pip and Bazel that a document may name.
     others = {
@@ -38,7 +38,11 @@ class FlagsTest(absltest.TestCase):
       'verbosity',
       'no-deps',
     }
-    documents = [_ROOT / 'README.md', *_ROOT.glob('launch/**/*.flags')]
+    documents = [
+      _ROOT / 'README.md',
+      *_ROOT.glob('docs/**/*.md'),
+      *_ROOT.glob('launch/**/*.flags'),
+    ]
     self.assertGreater(len(documents), 1)
     for document in documents:
       named = set(
