@@ -37,6 +37,12 @@ def _append_digit(number, digit):
   return 10 * number + digit
 
 
+def _type_of(template):
+  return tff.types.to_type(
+    tf.nest.map_structure(lambda part: (part.dtype, part.shape), template)
+  )
+
+
 def _invoke(computation, *args, default_num_clients=3):
   context = in_process.InProcessContext(default_num_clients=default_num_clients)
   if len(args) > 1:
@@ -195,6 +201,46 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(
       _invoke(run, [1.0, 2.0], [3.0, 1.0]), (3.0, 1.5, 1.25, 1.0, 2.0)
     )
+
+  @parameterized.product(
+    template=[
+      np.zeros(3, np.float32),
+      [np.float32(0), np.zeros((2, 3), np.float32)],
+      collections.OrderedDict(a=np.float32(0), b=[np.zeros(2, np.float32)]),
+    ],
+    num_clients=[0, 1, 5],
+  )
+  def test_mean_is_the_one_with_weights_of_one(self, template, num_clients):
+    """To the last bit, although nothing is weighed."""
+
+    @tff.federated_computation(
+      tff.FederatedType(_type_of(template), tff.CLIENTS), _FLOAT_AT_CLIENTS
+    )
+    def run(x, w):
+      return tff.federated_mean(x), tff.federated_mean(x, w)
+
+    generator = np.random.default_rng(num_clients)
+    clients = [
+      tf.nest.map_structure(
+        lambda part: generator.normal(size=part.shape).astype(np.float32),
+        template,
+      )
+      for _ in range(num_clients)
+    ]
+    found, expected = _invoke(run, clients, [1.0] * num_clients)
+    tf.nest.map_structure(np.testing.assert_array_equal, found, expected)
+
+  def test_mean_of_other_numbers(self):
+    @tff.federated_computation(
+      tff.FederatedType([np.float64, np.float32], tff.CLIENTS)
+    )
+    def run(x):
+      return tff.federated_mean(x)
+
+    clients = [[np.float64(1 / 3), np.float32(n)] for n in range(4)]
+    found = _invoke(run, clients)
+    self.assertEqual(found[0].dtype, np.float64)
+    self.assertAllClose(found, [1 / 3, 1.5], rtol=1e-15)
 
   @parameterized.parameters(0, 2)
   def test_select(self, num_keys):

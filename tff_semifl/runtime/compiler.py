@@ -8,12 +8,22 @@ sends every graph through grappler, which takes seconds for a network of
 ordinary size and gains nothing that we could measure.
 """
 
+import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
-# A step of `transform_to_native_form`, which TFF does not export by itself.
+# A step of `transform_to_native_form`, and what the bodies of intrinsics are
+# made of, which TFF does not export by itself.
 from tensorflow_federated.python.core.environments.tensorflow_backend import (
   compiled_computation_transformations as graphs,
 )
+from tensorflow_federated.python.core.environments.tensorflow_backend import (
+  tensorflow_building_block_factory as tensorflow_blocks,
+)
+from tensorflow_federated.python.core.impl.compiler import (
+  building_block_factory as blocks,
+)
+from tensorflow_federated.python.core.impl.types import type_analysis
 
 
 def compile_to_block(
@@ -55,8 +65,41 @@ def compile_computation(
 
 def _replace_intrinsics(computation):
   """Turns means, sums and the like into aggregations."""
-  # This adds TensorFlow code, so it comes first.
-  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(
-    computation.to_building_block()
+  block, _ = tff.framework.transform_postorder(
+    computation.to_building_block(), _replace_mean
   )
+  # This adds TensorFlow code, so it comes first.
+  block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
   return block
+
+
+def _replace_mean(block):
+  """Turns an unweighted mean of float32 into a sum over a number of clients.
+
+  TFF's own body weighs each array of each client by an array of ones, which
+  takes a third of the time of a mean; the numbers are the same.
+  """
+  if not (
+    isinstance(block, tff.framework.Intrinsic)
+    and block.uri == 'federated_mean'
+    and type_analysis.contains_only(
+      block.type_signature.parameter.member,
+      lambda part: isinstance(part, tff.StructType)
+      or (isinstance(part, tff.TensorType) and part.dtype == np.float32),
+    )
+  ):
+    return block, False
+  value = tff.framework.Reference('value', block.type_signature.parameter)
+  one = tensorflow_blocks.create_generic_constant(
+    tff.FederatedType(np.float32, tff.CLIENTS), 1
+  )
+  sums = blocks.create_federated_zip(
+    tff.framework.Struct(
+      [blocks.create_federated_sum(value), blocks.create_federated_sum(one)]
+    )
+  )
+  return tff.framework.Lambda(
+    value.name,
+    value.type_signature,
+    tensorflow_blocks.apply_binary_operator_with_upcast(sums, tf.divide),
+  ), True
