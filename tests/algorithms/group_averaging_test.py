@@ -3,9 +3,7 @@
 
 """Tests of the benchmark's systems: types, rounds in NumPy, both runtimes."""
 
-import collections
 import dataclasses
-import math
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -14,125 +12,22 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import local_steps_reference
+from tests.algorithms import group_averaging_reference
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
-from tff_semifl.algorithms import benchmark_hyperparameters
-from tff_semifl.algorithms import evaluation
 from tff_semifl.algorithms import group_averaging
 from tff_semifl.algorithms import group_averaging_systems
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.models import functional
-from tff_semifl.models import static_batch_norm
 from tff_semifl.programs import slots
-
-_SEED = 7
-_NUM_STEPS = 3
-_BATCH_SIZE = 2
-# Some images are above it, some below.
-_THRESHOLD = 0.37
-_WARM_UP = 2
-_SCHEDULE = 20
-_BASE = 0.4
-
-_HYPERPARAMETERS = benchmark_hyperparameters.BenchmarkHyperparameters(
-  clients_per_round=3,
-  num_groups=2,
-  seed=_SEED,
-  steps_per_round=_NUM_STEPS,
-  batch_size=_BATCH_SIZE,
-  confidence_threshold=_THRESHOLD,
-  learning_rate=_BASE,
-  warm_up_steps=_WARM_UP,
-  schedule_steps=_SCHEDULE,
-)
-_VIEWS = {
-  'weak_augmentation': linear_reference.shifted,
-  'strong_augmentation': linear_reference.inverted,
-}
-
-
-def _learning_rates(round_num):
-  """Equation 10 with c of 7/16, at the steps of a round."""
-  rates = []
-  for t in range((round_num - 1) * _NUM_STEPS, round_num * _NUM_STEPS):
-    share = (t - _WARM_UP) / (_SCHEDULE - _WARM_UP)
-    cosine = max(math.cos(math.pi * 7 / 16 * share), 1e-4)
-    rates.append(_BASE * (t / _WARM_UP if t < _WARM_UP else cosine))
-  return rates
 
 
 def _build(**overrides):
   return group_averaging_systems.build_consistency_averaging(
     linear_reference.create_classifier(),
-    dataclasses.replace(_HYPERPARAMETERS, **overrides),
-    **_VIEWS,
+    dataclasses.replace(group_averaging_reference.HYPERPARAMETERS, **overrides),
+    **group_averaging_reference.VIEWS,
   )
-
-
-class _Reference:
-  """The state of a whole process, in NumPy."""
-
-  def __init__(self, num_groups, num_slots, group_size):
-    initial = linear_reference.create_classifier().initial_weights.trainable
-    self.group_size = group_size
-    self.average = [np.asarray(array, np.float64) for array in initial]
-    self.groups = [self.average] * num_groups
-    zeros = [np.zeros_like(array) for array in self.average]
-    self.slot_momenta = [zeros] * num_slots
-    self.server_momenta = [zeros] * num_groups
-
-  def run_round(self, problem, cohort, round_num, **client_options):
-    """Runs a round and returns (server rounds, client rounds, updates)."""
-    common = {
-      'seed': _SEED,
-      'round_num': round_num,
-      'num_steps': _NUM_STEPS,
-      'batch_size': _BATCH_SIZE,
-      'learning_rates': _learning_rates(round_num),
-      'weak': linear_reference.shifted,
-    }
-    members = collections.defaultdict(list)
-    clients, updates = [], []
-    for slot, client_id in enumerate(cohort):
-      group = slot // self.group_size
-      result = local_steps_reference.train_node(
-        self.groups[group],
-        self.slot_momenta[slot],
-        problem.clients[client_id][1],
-        node=client_id,
-        **common,
-        **client_options,
-      )
-      self.slot_momenta[slot] = result.accumulator
-      members[group].append(result.weights)
-      updates.append(result.weights[0] - self.groups[group][0])
-      clients.append(result)
-    servers = []
-    for group in range(len(self.groups)):
-      result = local_steps_reference.train_node(
-        self.average,
-        self.server_momenta[group],
-        problem.images,
-        labels=problem.labels,
-        node=-1 - group,
-        **common,
-      )
-      self.server_momenta[group] = result.accumulator
-      members[group].append(result.weights)
-      servers.append(result)
-    self.groups = [
-      [np.mean(arrays, axis=0) for arrays in zip(*members[g], strict=True)]
-      for g in range(len(self.groups))
-    ]
-    self.average = [
-      np.mean(arrays, axis=0) for arrays in zip(*self.groups, strict=True)
-    ]
-    return servers, clients, updates
-
-
-def _assert_close(found, expected):
-  for a, b in zip(found, expected, strict=True):
-    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
 class ComputationTest(absltest.TestCase):
@@ -176,7 +71,7 @@ class ComputationTest(absltest.TestCase):
   def test_users_with_labels_have_them_by_type(self):
     process = group_averaging_systems.build_supervised_averaging(
       linear_reference.create_classifier(),
-      _HYPERPARAMETERS,
+      group_averaging_reference.HYPERPARAMETERS,
       weak_augmentation=linear_reference.unchanged,
     )
     self.assertEqual(
@@ -194,7 +89,9 @@ class ComputationTest(absltest.TestCase):
     )
     with self.assertRaisesRegex(ValueError, 'no dense layer for its classes'):
       group_averaging_systems.build_consistency_averaging(
-        functional.from_keras(model), _HYPERPARAMETERS, **_VIEWS
+        functional.from_keras(model),
+        group_averaging_reference.HYPERPARAMETERS,
+        **group_averaging_reference.VIEWS,
       )
 
 
@@ -236,7 +133,7 @@ class RoundTest(parameterized.TestCase):
     """Nobody, all, one fewer than there are slots, all, in other slots."""
     process = slots.SlottedProcess(_build(num_groups=num_groups), 3)
     state = process.initialize()
-    reference = _Reference(num_groups, 3, group_size)
+    reference = group_averaging_reference.Reference(num_groups, 3, group_size)
     seen = set()
     for round_num, cohort in enumerate(([], [2, 0, 1], [1, 2], [0, 1, 2])):
       output = process.next(
@@ -245,7 +142,9 @@ class RoundTest(parameterized.TestCase):
       state = output.state
       if round_num == 0:
         # The benchmark has no turn of the server alone.
-        _assert_close(state.global_model_weights.trainable, reference.average)
+        group_averaging_reference.assert_close(
+          state.global_model_weights.trainable, reference.average
+        )
         for array in tf.nest.flatten(state.server_work['accumulator']):
           np.testing.assert_array_equal(array, np.zeros_like(array))
         continue
@@ -253,20 +152,26 @@ class RoundTest(parameterized.TestCase):
         self.problem,
         cohort,
         round_num,
-        threshold=_THRESHOLD,
+        threshold=group_averaging_reference.THRESHOLD,
         strong=linear_reference.inverted,
       )
-      _assert_close(state.global_model_weights.trainable, reference.average)
+      group_averaging_reference.assert_close(
+        state.global_model_weights.trainable, reference.average
+      )
       for group, expected in enumerate(reference.groups):
-        _assert_close([a[group] for a in state.group_weights], expected)
-        _assert_close(
+        group_averaging_reference.assert_close(
+          [a[group] for a in state.group_weights], expected
+        )
+        group_averaging_reference.assert_close(
           [a[group] for a in state.server_work['accumulator']],
           reference.server_momenta[group],
         )
       for slot, expected in zip(
         state.slots, reference.slot_momenta, strict=True
       ):
-        _assert_close(slot.client_state['accumulator'], expected)
+        group_averaging_reference.assert_close(
+          slot.client_state['accumulator'], expected
+        )
       self.assertEqual([int(slot.slot) for slot in state.slots], [0, 1, 2])
       self._assert_metrics(output.metrics, servers, clients, round_num)
       squares = sum(np.sum(update**2) for update in updates)
@@ -279,7 +184,14 @@ class RoundTest(parameterized.TestCase):
       )
       seen.update(c.num_counted for c in clients)
     # Some were sure of some and not of others.
-    self.assertTrue(seen - {0, _NUM_STEPS * _BATCH_SIZE})
+    self.assertTrue(
+      seen
+      - {
+        0,
+        group_averaging_reference.NUM_STEPS
+        * group_averaging_reference.BATCH_SIZE,
+      }
+    )
 
   def _assert_metrics(self, metrics, servers, clients, round_num):
     def ratio(nodes, part, whole):
@@ -302,20 +214,22 @@ class RoundTest(parameterized.TestCase):
     self.assertEqual(metrics['client']['num_participating'], len(clients))
     self.assertEqual(metrics['client']['num_rejected'], 0)
     np.testing.assert_allclose(
-      metrics['learning_rate'], _learning_rates(round_num)[-1], rtol=1e-5
+      metrics['learning_rate'],
+      group_averaging_reference.learning_rates(round_num)[-1],
+      rtol=1e-5,
     )
 
   def test_self_training_equals_numpy(self):
     process = slots.SlottedProcess(
       group_averaging_systems.build_self_training_averaging(
         linear_reference.create_classifier(),
-        _HYPERPARAMETERS,
+        group_averaging_reference.HYPERPARAMETERS,
         weak_augmentation=linear_reference.shifted,
       ),
       3,
     )
     state = process.initialize()._replace(round_num=1)
-    reference = _Reference(2, 3, 2)
+    reference = group_averaging_reference.Reference(2, 3, 2)
     for round_num in (1, 2):
       state = process.next(
         state, self.problem.server_data, self.problem.client_data([0, 1, 2])
@@ -324,16 +238,18 @@ class RoundTest(parameterized.TestCase):
         self.problem,
         [0, 1, 2],
         round_num,
-        threshold=_THRESHOLD,
+        threshold=group_averaging_reference.THRESHOLD,
         is_self_training=True,
       )
-    _assert_close(state.global_model_weights.trainable, reference.average)
+    group_averaging_reference.assert_close(
+      state.global_model_weights.trainable, reference.average
+    )
 
   def test_supervised_equals_numpy(self):
     process = slots.SlottedProcess(
       group_averaging_systems.build_supervised_averaging(
         linear_reference.create_classifier(),
-        _HYPERPARAMETERS,
+        group_averaging_reference.HYPERPARAMETERS,
         weak_augmentation=linear_reference.shifted,
       ),
       3,
@@ -343,9 +259,9 @@ class RoundTest(parameterized.TestCase):
     [data] = self.problem.client_data([0])
     data = data.map(lambda chunk: dict(chunk, label=labels))
     output = process.next(state, self.problem.server_data, [data])
-    reference = _Reference(2, 3, 2)
+    reference = group_averaging_reference.Reference(2, 3, 2)
     reference.run_round(self.problem, [0], 1, labels=labels)
-    _assert_close(
+    group_averaging_reference.assert_close(
       output.state.global_model_weights.trainable, reference.average
     )
     self.assertEqual(output.metrics['client']['label_ratio'], 0)
@@ -365,16 +281,16 @@ class RoundTest(parameterized.TestCase):
       [np.zeros([4, 3]), np.zeros(3)],
       self.problem.clients[1][1],
       node=1,
-      seed=_SEED,
+      seed=group_averaging_reference.SEED,
       round_num=1,
-      num_steps=_NUM_STEPS,
-      batch_size=_BATCH_SIZE,
-      learning_rates=_learning_rates(1),
-      threshold=_THRESHOLD,
+      num_steps=group_averaging_reference.NUM_STEPS,
+      batch_size=group_averaging_reference.BATCH_SIZE,
+      learning_rates=group_averaging_reference.learning_rates(1),
+      threshold=group_averaging_reference.THRESHOLD,
       weak=linear_reference.shifted,
       strong=linear_reference.inverted,
     )
-    _assert_close(
+    group_averaging_reference.assert_close(
       both.global_model_weights.trainable,
       [
         (s + c) / 2
@@ -402,7 +318,9 @@ class RoundTest(parameterized.TestCase):
       ],
     )
     for output in (rejected, empty):
-      _assert_close(output.state.group_weights, nobody.state.group_weights)
+      group_averaging_reference.assert_close(
+        output.state.group_weights, nobody.state.group_weights
+      )
       for slot in output.state.slots:
         for array in slot.client_state['accumulator']:
           np.testing.assert_array_equal(array, np.zeros_like(array))
@@ -418,177 +336,6 @@ class RoundTest(parameterized.TestCase):
         self.problem.server_data,
         self.problem.client_data([0, 1, 2]),
       )
-
-
-class BatchNormTest(absltest.TestCase):
-  """Running averages stay where they are (D48)."""
-
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
-    self.classifier = functional.from_keras(
-      tf.keras.Sequential(
-        [
-          tf.keras.Input(linear_reference.IMAGE_SHAPE),
-          static_batch_norm.StaticBatchNormalization(),
-          tf.keras.layers.Flatten(),
-          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
-        ]
-      )
-    )
-
-  def _average(self, images, batches, concatenated=None):
-    """The running mean and variance of raw pixels after a round."""
-    mean, variance = 0.0, 1.0
-    for batch in batches:
-      pixels = images[batch].astype(np.float64)
-      if concatenated is not None:
-        pixels = np.concatenate([pixels, concatenated(pixels)])
-      mean = 0.9 * mean + 0.1 * pixels.mean()
-      variance = 0.9 * variance + 0.1 * pixels.var(ddof=1)
-    return [mean], [variance]
-
-  def test_running_averages_of_each_node(self):
-    problem = linear_problem.LinearProblem()
-    process = slots.SlottedProcess(
-      group_averaging_systems.build_consistency_averaging(
-        self.classifier,
-        _HYPERPARAMETERS,
-        weak_augmentation=linear_reference.unchanged,
-        strong_augmentation=lambda images, seed: 255 - images,
-      ),
-      3,
-    )
-    state = process.initialize()._replace(round_num=1)
-    state = process.next(
-      state, problem.server_data, problem.client_data([2, 1])
-    ).state
-
-    def batches(num_images, node):
-      return local_steps_reference.draw_batches(
-        num_images,
-        seed=_SEED,
-        round_num=1,
-        node=node,
-        num_steps=_NUM_STEPS,
-        batch_size=_BATCH_SIZE,
-      )
-
-    expected = [
-      self._average(
-        images, batches(len(images), node), lambda pixels: 255 - pixels
-      )
-      for node, images in (problem.clients[2], problem.clients[1])
-    ]
-    # Nobody took the third slot.
-    expected.append(([0.0], [1.0]))
-    for slot, each in zip(state.slots, expected, strict=True):
-      for a, b in zip(slot.client_state['statistics'], each, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-4)
-    replicas = [
-      self._average(problem.images, batches(5, -1 - group))
-      for group in range(2)
-    ]
-    for index in range(2):
-      np.testing.assert_allclose(
-        state.server_work['statistics'][index],
-        [replica[index] for replica in replicas],
-        rtol=1e-4,
-      )
-      # Evaluation is by those of the server, of its first replica.
-      np.testing.assert_allclose(
-        state.global_model_weights.non_trainable[index],
-        replicas[0][index],
-        rtol=1e-4,
-      )
-
-  def test_self_training_labels_by_the_averages_of_the_slot(self):
-    problem = linear_problem.LinearProblem()
-    process = slots.SlottedProcess(
-      group_averaging_systems.build_self_training_averaging(
-        self.classifier,
-        dataclasses.replace(_HYPERPARAMETERS, confidence_threshold=0.9),
-        weak_augmentation=linear_reference.unchanged,
-      ),
-      3,
-    )
-    state = process.initialize()._replace(round_num=1)
-    ratios = []
-    for variance in (1.0, 1e12):
-      # Divided by a million, all pixels are alike, and no label is sure.
-      slot = state.slots[0]
-      client_state = dict(slot.client_state)
-      client_state['statistics'] = [
-        np.zeros([1], np.float32),
-        np.full([1], variance, np.float32),
-      ]
-      changed = state._replace(
-        slots=(
-          slot._replace(client_state=collections.OrderedDict(client_state)),
-          *state.slots[1:],
-        )
-      )
-      output = process.next(
-        changed, problem.server_data, problem.client_data([0])
-      )
-      ratios.append(output.metrics['client']['label_ratio'])
-    self.assertGreater(ratios[0], 0.5)
-    self.assertEqual(ratios[1], 0)
-
-
-class LearningTest(absltest.TestCase):
-  def test_learns_what_is_bright(self):
-    """Images of three classes, by the pixel that is bright in them."""
-    self.enter_context(runtime.simulation_context())
-    generator = np.random.default_rng(0)
-
-    def create_images(labels):
-      images = generator.integers(150, size=[len(labels), 4], dtype=np.uint8)
-      images[np.arange(len(labels)), labels] += 100
-      return images.reshape(-1, *linear_reference.IMAGE_SHAPE)
-
-    labels = np.arange(12) % 3
-    server_data = linear_reference.labelled_dataset(
-      create_images(labels), labels
-    )
-    true_labels = np.arange(240) % 3
-    images = create_images(true_labels)
-    classifier = linear_reference.create_classifier()
-    process = slots.SlottedProcess(
-      group_averaging_systems.build_consistency_averaging(
-        classifier,
-        dataclasses.replace(
-          _HYPERPARAMETERS,
-          clients_per_round=4,
-          batch_size=12,
-          steps_per_round=8,
-          learning_rate=0.1,
-          schedule_steps=400,
-          confidence_threshold=0.8,
-        ),
-        weak_augmentation=linear_reference.unchanged,
-        strong_augmentation=linear_reference.unchanged,
-      ),
-      4,
-    )
-    evaluate = evaluation.build_evaluation(classifier)
-    test_data = linear_reference.labelled_dataset(images, true_labels)
-    state = process.initialize()
-    results = [evaluate(state.global_model_weights, test_data)]
-    server_losses = []
-    for round_num in range(16):
-      client_data = [
-        linear_reference.client_dataset(client, images[client::4])
-        for client in range(4 if round_num else 0)
-      ]
-      output = process.next(state, server_data, client_data)
-      state = output.state
-      results.append(evaluate(state.global_model_weights, test_data))
-      server_losses.append(output.metrics['server']['loss'])
-    self.assertLess(server_losses[-1], 0.8 * server_losses[1])
-    self.assertLess(results[-1]['loss'], 0.8 * results[0]['loss'])
-    self.assertLess(results[0]['accuracy'], 0.5)
-    self.assertGreater(results[-1]['accuracy'], 0.75)
 
 
 class RuntimeTest(absltest.TestCase):

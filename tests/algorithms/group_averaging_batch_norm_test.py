@@ -1,0 +1,143 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of batch normalisation in the benchmark's systems."""
+
+import collections
+import dataclasses
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import local_steps_reference
+from tests.algorithms import group_averaging_reference
+from tests.algorithms import linear_problem
+from tff_semifl import runtime
+from tff_semifl.algorithms import group_averaging_systems
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+from tff_semifl.programs import slots
+
+
+class BatchNormTest(absltest.TestCase):
+  """Running averages stay where they are (D48)."""
+
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context())
+    self.classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input(linear_reference.IMAGE_SHAPE),
+          static_batch_norm.StaticBatchNormalization(),
+          tf.keras.layers.Flatten(),
+          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+        ]
+      )
+    )
+
+  def _average(self, images, batches, concatenated=None):
+    """The running mean and variance of raw pixels after a round."""
+    mean, variance = 0.0, 1.0
+    for batch in batches:
+      pixels = images[batch].astype(np.float64)
+      if concatenated is not None:
+        pixels = np.concatenate([pixels, concatenated(pixels)])
+      mean = 0.9 * mean + 0.1 * pixels.mean()
+      variance = 0.9 * variance + 0.1 * pixels.var(ddof=1)
+    return [mean], [variance]
+
+  def test_running_averages_of_each_node(self):
+    problem = linear_problem.LinearProblem()
+    process = slots.SlottedProcess(
+      group_averaging_systems.build_consistency_averaging(
+        self.classifier,
+        group_averaging_reference.HYPERPARAMETERS,
+        weak_augmentation=linear_reference.unchanged,
+        strong_augmentation=lambda images, seed: 255 - images,
+      ),
+      3,
+    )
+    state = process.initialize()._replace(round_num=1)
+    state = process.next(
+      state, problem.server_data, problem.client_data([2, 1])
+    ).state
+
+    def batches(num_images, node):
+      return local_steps_reference.draw_batches(
+        num_images,
+        seed=group_averaging_reference.SEED,
+        round_num=1,
+        node=node,
+        num_steps=group_averaging_reference.NUM_STEPS,
+        batch_size=group_averaging_reference.BATCH_SIZE,
+      )
+
+    expected = [
+      self._average(
+        images, batches(len(images), node), lambda pixels: 255 - pixels
+      )
+      for node, images in (problem.clients[2], problem.clients[1])
+    ]
+    # Nobody took the third slot.
+    expected.append(([0.0], [1.0]))
+    for slot, each in zip(state.slots, expected, strict=True):
+      for a, b in zip(slot.client_state['statistics'], each, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4)
+    replicas = [
+      self._average(problem.images, batches(5, -1 - group))
+      for group in range(2)
+    ]
+    for index in range(2):
+      np.testing.assert_allclose(
+        state.server_work['statistics'][index],
+        [replica[index] for replica in replicas],
+        rtol=1e-4,
+      )
+      # Evaluation is by those of the server, of its first replica.
+      np.testing.assert_allclose(
+        state.global_model_weights.non_trainable[index],
+        replicas[0][index],
+        rtol=1e-4,
+      )
+
+  def test_self_training_labels_by_the_averages_of_the_slot(self):
+    problem = linear_problem.LinearProblem()
+    process = slots.SlottedProcess(
+      group_averaging_systems.build_self_training_averaging(
+        self.classifier,
+        dataclasses.replace(
+          group_averaging_reference.HYPERPARAMETERS, confidence_threshold=0.9
+        ),
+        weak_augmentation=linear_reference.unchanged,
+      ),
+      3,
+    )
+    state = process.initialize()._replace(round_num=1)
+    ratios = []
+    for variance in (1.0, 1e12):
+      # Divided by a million, all pixels are alike, and no label is sure.
+      slot = state.slots[0]
+      client_state = dict(slot.client_state)
+      client_state['statistics'] = [
+        np.zeros([1], np.float32),
+        np.full([1], variance, np.float32),
+      ]
+      changed = state._replace(
+        slots=(
+          slot._replace(client_state=collections.OrderedDict(client_state)),
+          *state.slots[1:],
+        )
+      )
+      output = process.next(
+        changed, problem.server_data, problem.client_data([0])
+      )
+      ratios.append(output.metrics['client']['label_ratio'])
+    self.assertGreater(ratios[0], 0.5)
+    self.assertEqual(ratios[1], 0)
+
+
+if __name__ == '__main__':
+  absltest.main()

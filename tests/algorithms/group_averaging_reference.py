@@ -1,0 +1,122 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rounds of the benchmark's systems with the linear model, in NumPy."""
+
+import collections
+import math
+
+import numpy as np
+
+from tests import linear_reference
+from tests import local_steps_reference
+from tff_semifl.algorithms import benchmark_hyperparameters
+
+SEED = 7
+NUM_STEPS = 3
+BATCH_SIZE = 2
+# Some images are above it, some below.
+THRESHOLD = 0.37
+WARM_UP = 2
+SCHEDULE = 20
+BASE = 0.4
+
+HYPERPARAMETERS = benchmark_hyperparameters.BenchmarkHyperparameters(
+  clients_per_round=3,
+  num_groups=2,
+  seed=SEED,
+  steps_per_round=NUM_STEPS,
+  batch_size=BATCH_SIZE,
+  confidence_threshold=THRESHOLD,
+  learning_rate=BASE,
+  warm_up_steps=WARM_UP,
+  schedule_steps=SCHEDULE,
+)
+VIEWS = {
+  'weak_augmentation': linear_reference.shifted,
+  'strong_augmentation': linear_reference.inverted,
+}
+
+
+def learning_rates(round_num):
+  """Equation 10 with c of 7/16, at the steps of a round."""
+  rates = []
+  for t in range((round_num - 1) * NUM_STEPS, round_num * NUM_STEPS):
+    share = (t - WARM_UP) / (SCHEDULE - WARM_UP)
+    cosine = max(math.cos(math.pi * 7 / 16 * share), 1e-4)
+    rates.append(BASE * (t / WARM_UP if t < WARM_UP else cosine))
+  return rates
+
+
+class Reference:
+  """The state of a whole process, in NumPy.
+
+  Attributes:
+    group_size: Slots of a group.
+    average: The weights that all receive.
+    groups: The weights of each group.
+    slot_momenta: The momentum of each slot.
+    server_momenta: That of the server in each group.
+  """
+
+  def __init__(self, num_groups, num_slots, group_size):
+    initial = linear_reference.create_classifier().initial_weights.trainable
+    self.group_size = group_size
+    self.average = [np.asarray(array, np.float64) for array in initial]
+    self.groups = [self.average] * num_groups
+    zeros = [np.zeros_like(array) for array in self.average]
+    self.slot_momenta = [zeros] * num_slots
+    self.server_momenta = [zeros] * num_groups
+
+  def run_round(self, problem, cohort, round_num, **client_options):
+    """Runs a round and returns (server rounds, client rounds, updates)."""
+    common = {
+      'seed': SEED,
+      'round_num': round_num,
+      'num_steps': NUM_STEPS,
+      'batch_size': BATCH_SIZE,
+      'learning_rates': learning_rates(round_num),
+      'weak': linear_reference.shifted,
+    }
+    members = collections.defaultdict(list)
+    clients, updates = [], []
+    for slot, client_id in enumerate(cohort):
+      group = slot // self.group_size
+      result = local_steps_reference.train_node(
+        self.groups[group],
+        self.slot_momenta[slot],
+        problem.clients[client_id][1],
+        node=client_id,
+        **common,
+        **client_options,
+      )
+      self.slot_momenta[slot] = result.accumulator
+      members[group].append(result.weights)
+      updates.append(result.weights[0] - self.groups[group][0])
+      clients.append(result)
+    servers = []
+    for group in range(len(self.groups)):
+      result = local_steps_reference.train_node(
+        self.average,
+        self.server_momenta[group],
+        problem.images,
+        labels=problem.labels,
+        node=-1 - group,
+        **common,
+      )
+      self.server_momenta[group] = result.accumulator
+      members[group].append(result.weights)
+      servers.append(result)
+    self.groups = [
+      [np.mean(arrays, axis=0) for arrays in zip(*members[g], strict=True)]
+      for g in range(len(self.groups))
+    ]
+    self.average = [
+      np.mean(arrays, axis=0) for arrays in zip(*self.groups, strict=True)
+    ]
+    return servers, clients, updates
+
+
+def assert_close(found, expected):
+  for a, b in zip(found, expected, strict=True):
+    np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
