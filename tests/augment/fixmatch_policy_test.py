@@ -10,14 +10,11 @@ from PIL import Image
 from PIL import ImageEnhance
 from PIL import ImageOps
 import tensorflow as tf
-import tensorflow_federated as tff
 
-from tests.augment import everywhere
 from tests.augment import pillow
-from tff_semifl import runtime
+from tests.augment import policy_test_case
 from tff_semifl.augment import fixmatch_policy
 
-_SEED = tf.constant([3, 4])
 _LEVELS = tuple(range(1, 10))
 _GREY = 127
 
@@ -87,7 +84,8 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     images = pillow.create_images(*size)
     operation = _operations()[name]
     views = operation.apply(
-      tf.cast(images, tf.float32), operation.draw(len(images), _SEED)
+      tf.cast(images, tf.float32),
+      operation.draw(len(images), policy_test_case.SEED),
     )
     self.assertAllEqual(views, pillow.apply(_WITHOUT_LEVEL[name], images))
 
@@ -112,7 +110,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     expected = set(_LEVELS)
     if name in _TWO_WAYS:
       expected |= {-level for level in _LEVELS}
-    levels = _operations()[name].draw(num_draws, _SEED).numpy()
+    levels = _operations()[name].draw(num_draws, policy_test_case.SEED).numpy()
     values, counts = np.unique(levels, return_counts=True)
     self.assertEqual(set(values.tolist()), expected)
     # Chi-square with one degree of freedom fewer than there are values.
@@ -123,17 +121,15 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     )
 
 
-class BuildFixMatchRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
-  def _augment(self, images, seed=_SEED):
-    augment = fixmatch_policy.build_fixmatch_rand_augment()
-    return augment(tf.constant(images), seed)
+class BuildFixMatchRandAugmentTest(policy_test_case.PolicyTestCase):
+  build = fixmatch_policy.build_fixmatch_rand_augment
 
   def test_covers_a_box_around_any_pixel(self):
     num_images, size = 10000, 32
     # Black stays black, but for what an operation brings in from outside, or
     # inverts. The views that show a single box tell where boxes are.
     images = np.zeros([num_images, size, size, 1], np.uint8)
-    covered = self._augment(images).numpy()[..., 0] == _GREY
+    covered = self.augment(images).numpy()[..., 0] == _GREY
     is_box = np.full(num_images, True)
     area = 1
     limits = []
@@ -164,14 +160,14 @@ class BuildFixMatchRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters((96, 16), (32, 16), (28, 14), (8, 4))
   def test_box_is_at_most_half_of_the_image(self, size, expected):
     images = np.full([200, size, size, 1], 0, np.uint8)
-    covered = self._augment(images).numpy()[..., 0] == _GREY
+    covered = self.augment(images).numpy()[..., 0] == _GREY
     # Most often the box is inside, and no other mid-grey comes in.
     areas = np.bincount(covered.sum(axis=(1, 2)))
     self.assertEqual(areas.argmax(), expected**2)
 
   def test_every_view_is_covered(self):
     images = np.full([500, 32, 32, 3], 200, np.uint8)
-    covered = (self._augment(images).numpy() == _GREY).all(axis=3)
+    covered = (self.augment(images).numpy() == _GREY).all(axis=3)
     # The smallest boxes are in the corner around the first pixel: 8x8.
     self.assertGreaterEqual(covered.sum(axis=(1, 2)).min(), 64)
 
@@ -181,7 +177,7 @@ class BuildFixMatchRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     noise = np.random.default_rng(0).integers(
       20, 230, size=[1, 48, 48, 3], dtype=np.uint8
     )
-    views = self._augment(np.repeat(noise, num_images, axis=0)).numpy()
+    views = self.augment(np.repeat(noise, num_images, axis=0)).numpy()
     is_same = (views == noise) | (views == _GREY).all(axis=3, keepdims=True)
     # Neither of both steps applies one of the 13 other operations.
     expected = (1 - 13 / 14 * 1 / 2) ** 2
@@ -191,53 +187,6 @@ class BuildFixMatchRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
       rtol=0,
       atol=5 * np.sqrt(expected * (1 - expected) / num_images),
     )
-
-  def test_same_seed_same_views(self):
-    images = pillow.create_images()
-    first, again, other = (
-      self._augment(images, tf.constant(seed))
-      for seed in ([1, 2], [1, 2], [2, 2])
-    )
-    self.assertEqual(first.dtype, tf.uint8)
-    self.assertEqual(first.shape, images.shape)
-    self.assertAllEqual(first, again)
-    self.assertNotAllEqual(first, other)
-
-  def test_grey_images_are_treated_as_colour_images_that_are_grey(self):
-    grey = pillow.create_images()[..., :1]
-    views = self._augment(grey)
-    self.assertAllEqual(
-      views, self._augment(np.tile(grey, [1, 1, 1, 3]))[..., :1]
-    )
-    self.assertNotAllEqual(views, grey)
-
-  @parameterized.parameters((32, 32, 3), (8, 8, 1), (96, 50, 3))
-  def test_same_everywhere(self, *shape):
-    images = pillow.create_images(*shape[:2])[..., : shape[2]]
-    views = everywhere.run_everywhere(
-      fixmatch_policy.build_fixmatch_rand_augment(), images, _SEED
-    )
-    self.assertAllEqual(views['graph'], views['eager'])
-    self.assertAllEqual(views['dataset'], views['eager'])
-
-  def test_runs_inside_a_computation(self):
-    images = pillow.create_images()
-    augment = fixmatch_policy.build_fixmatch_rand_augment()
-
-    @tff.tensorflow.computation(
-      tff.TensorType(np.uint8, [None, *images.shape[1:]])
-    )
-    def computation(images):
-      return augment(images, _SEED.numpy())
-
-    with runtime.simulation_context('in_process'):
-      views = computation(images)
-    self.assertAllEqual(views, augment(tf.constant(images), _SEED))
-
-  @parameterized.parameters(1, 3)
-  def test_no_images(self, num_channels):
-    views = self._augment(np.zeros([0, 32, 32, num_channels], np.uint8))
-    self.assertEqual(views.shape, [0, 32, 32, num_channels])
 
 
 if __name__ == '__main__':

@@ -11,15 +11,12 @@ from PIL import ImageDraw
 from PIL import ImageEnhance
 from PIL import ImageOps
 import tensorflow as tf
-import tensorflow_federated as tff
 
-from tests.augment import everywhere
 from tests.augment import pillow
-from tff_semifl import runtime
+from tests.augment import policy_test_case
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import semifl_policy
 
-_SEED = tf.constant([3, 4])
 _BILINEAR = Image.Resampling.BILINEAR
 
 
@@ -99,7 +96,8 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     images = pillow.create_images(*size)
     operation = _operations()[name]
     views = operation.apply(
-      tf.cast(images, tf.float32), operation.draw(len(images), _SEED)
+      tf.cast(images, tf.float32),
+      operation.draw(len(images), policy_test_case.SEED),
     )
     self.assertAllEqual(views, pillow.apply(_WITHOUT_PARAMETERS[name], images))
 
@@ -111,7 +109,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
   def test_operation_with_parameters(self, name, size):
     images = pillow.create_images(*size)
     operation = _operations()[name]
-    parameters = operation.draw(len(images), _SEED)
+    parameters = operation.draw(len(images), policy_test_case.SEED)
     views = operation.apply(tf.cast(images, tf.float32), parameters)
     self.assertAllEqual(
       views, pillow.apply(_WITH_PARAMETERS[name], images, parameters.numpy())
@@ -120,7 +118,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(*_SIGNED)
   def test_both_directions_are_equally_likely(self, name):
     num_draws = 2000
-    signs = _operations()[name].draw(num_draws, _SEED).numpy()
+    signs = _operations()[name].draw(num_draws, policy_test_case.SEED).numpy()
     self.assertEqual(set(signs.tolist()), {-1, 1})
     # Five standard deviations of the sum of as many signs.
     self.assertLess(abs(np.sum(signs)), 5 * np.sqrt(num_draws))
@@ -129,7 +127,9 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     num_images = 4000
     operation = _operations()['CutoutConst']
     images = tf.zeros([num_images, 32, 32, 3])
-    views = operation.apply(images, operation.draw(num_images, _SEED)).numpy()
+    views = operation.apply(
+      images, operation.draw(num_images, policy_test_case.SEED)
+    ).numpy()
     covered = (views[..., 0] == 127).mean(axis=(1, 2))
     # The box reaches the last row and column, and begins at int(u - 20), or at
     # 0 for u < 21, where u is uniform on 0..32: at 0 with odds of 21 in 32, at
@@ -165,10 +165,8 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLess(abs(correlation), 5 / np.sqrt(num_images))
 
 
-class BuildSemiFLRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
-  def _augment(self, images, seed=_SEED):
-    augment = semifl_policy.build_semifl_rand_augment()
-    return augment(tf.constant(images), seed)
+class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
+  build = semifl_policy.build_semifl_rand_augment
 
   def test_fixed_odds_are_those_of_drawn_ones(self):
     """The mean over q, uniform on 0.2..0.8, of an odds of q."""
@@ -186,7 +184,7 @@ class BuildSemiFLRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     ]
     views = rand_augment.apply_random_operations(
       tf.zeros([num_images, 1, 1, 3], tf.uint8),
-      _SEED,
+      policy_test_case.SEED,
       operations=marked,
       num_operations=semifl_policy.NUM_OPERATIONS,
       application_probability=semifl_policy.APPLICATION_PROBABILITY,
@@ -204,7 +202,7 @@ class BuildSemiFLRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
   def test_as_many_views_are_black_or_white_as_follows(self):
     num_images = 4000
     images = np.repeat(_create_noise(), num_images, axis=0)
-    views = self._augment(images).numpy().reshape(num_images, -1)
+    views = self.augment(images).numpy().reshape(num_images, -1)
     is_blank = (views == 0).all(axis=1) | (views == 255).all(axis=1)
     # Translated by the second operation; or by the first, and then neither
     # translated again nor covered by a grey box.
@@ -221,7 +219,7 @@ class BuildSemiFLRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     # All operations change noise, and no two of them cancel but inversions
     # (Invert and Solarize).
     images = np.repeat(_create_noise(), num_images, axis=0)
-    views = self._augment(images).numpy()
+    views = self.augment(images).numpy()
     is_unchanged = (views == images).all(axis=(1, 2, 3))
     # Applied neither of both, or two inversions.
     expected = 1 / 4 + 1 / 4 * (2 / 15) ** 2
@@ -231,53 +229,6 @@ class BuildSemiFLRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
       rtol=0,
       atol=5 * np.sqrt(expected * (1 - expected) / num_images),
     )
-
-  def test_same_seed_same_views(self):
-    images = pillow.create_images()
-    first, again, other = (
-      self._augment(images, tf.constant(seed))
-      for seed in ([1, 2], [1, 2], [2, 2])
-    )
-    self.assertEqual(first.dtype, tf.uint8)
-    self.assertEqual(first.shape, images.shape)
-    self.assertAllEqual(first, again)
-    self.assertNotAllEqual(first, other)
-
-  def test_grey_images_are_treated_as_colour_images_that_are_grey(self):
-    grey = pillow.create_images()[..., :1]
-    views = self._augment(grey)
-    self.assertAllEqual(
-      views, self._augment(np.tile(grey, [1, 1, 1, 3]))[..., :1]
-    )
-    self.assertNotAllEqual(views, grey)
-
-  @parameterized.parameters((32, 32, 3), (8, 8, 1), (96, 50, 3))
-  def test_same_everywhere(self, *shape):
-    images = pillow.create_images(*shape[:2])[..., : shape[2]]
-    views = everywhere.run_everywhere(
-      semifl_policy.build_semifl_rand_augment(), images, _SEED
-    )
-    self.assertAllEqual(views['graph'], views['eager'])
-    self.assertAllEqual(views['dataset'], views['eager'])
-
-  def test_runs_inside_a_computation(self):
-    images = pillow.create_images()
-    augment = semifl_policy.build_semifl_rand_augment()
-
-    @tff.tensorflow.computation(
-      tff.TensorType(np.uint8, [None, *images.shape[1:]])
-    )
-    def computation(images):
-      return augment(images, _SEED.numpy())
-
-    with runtime.simulation_context('in_process'):
-      views = computation(images)
-    self.assertAllEqual(views, augment(tf.constant(images), _SEED))
-
-  @parameterized.parameters(1, 3)
-  def test_no_images(self, num_channels):
-    views = self._augment(np.zeros([0, 32, 32, num_channels], np.uint8))
-    self.assertEqual(views.shape, [0, 32, 32, num_channels])
 
 
 if __name__ == '__main__':

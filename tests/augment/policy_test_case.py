@@ -1,0 +1,77 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What holds for every pool of RandAugment that is ours."""
+
+from collections.abc import Callable
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests.augment import everywhere
+from tests.augment import pillow
+from tff_semifl import runtime
+from tff_semifl.augment import augmentation
+
+SEED = tf.constant([3, 4])
+
+
+class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
+  """Tests of a policy.
+
+  Attributes:
+    build: Builds it.
+  """
+
+  build: Callable[[], augmentation.Augmentation]
+
+  def augment(self, images, seed=SEED):
+    """Returns a view of each image."""
+    return type(self).build()(tf.constant(images), seed)
+
+  def test_same_seed_same_views(self):
+    images = pillow.create_images()
+    first, again, other = (
+      self.augment(images, tf.constant(seed))
+      for seed in ([1, 2], [1, 2], [2, 2])
+    )
+    self.assertEqual(first.dtype, tf.uint8)
+    self.assertEqual(first.shape, images.shape)
+    self.assertAllEqual(first, again)
+    self.assertNotAllEqual(first, other)
+
+  def test_grey_images_are_treated_as_colour_images_that_are_grey(self):
+    grey = pillow.create_images()[..., :1]
+    views = self.augment(grey)
+    self.assertAllEqual(
+      views, self.augment(np.tile(grey, [1, 1, 1, 3]))[..., :1]
+    )
+    self.assertNotAllEqual(views, grey)
+
+  @parameterized.parameters((32, 32, 3), (8, 8, 1), (96, 50, 3))
+  def test_same_everywhere(self, *shape):
+    images = pillow.create_images(*shape[:2])[..., : shape[2]]
+    views = everywhere.run_everywhere(type(self).build(), images, SEED)
+    self.assertAllEqual(views['graph'], views['eager'])
+    self.assertAllEqual(views['dataset'], views['eager'])
+
+  def test_runs_inside_a_computation(self):
+    images = pillow.create_images()
+    augment = type(self).build()
+
+    @tff.tensorflow.computation(
+      tff.TensorType(np.uint8, [None, *images.shape[1:]])
+    )
+    def computation(images):
+      return augment(images, SEED.numpy())
+
+    with runtime.simulation_context('in_process'):
+      views = computation(images)
+    self.assertAllEqual(views, augment(tf.constant(images), SEED))
+
+  @parameterized.parameters(1, 3)
+  def test_no_images(self, num_channels):
+    views = self.augment(np.zeros([0, 32, 32, num_channels], np.uint8))
+    self.assertEqual(views.shape, [0, 32, 32, num_channels])
