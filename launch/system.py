@@ -79,8 +79,9 @@ class System:
     defaults: Values of flags, by name, that are not given, where its paper has
       others than SemiFL's.
     build_process: (classifier, numbers, task, aggregator) -> process.
-    measures_pseudo_labels: Whether the pseudo-labels it trains on are those of
-      the model that clients receive, which can be compared with the truth.
+    labels_by_global_model: Whether clients label images with the model that
+      they receive, by its batch normalisation statistics.
+    measures_pseudo_labels: Whether such labels are compared with the truth.
     create_data: Shares out a task's images.
     models: Names of the models that it can train, or none if any will do.
     takes_dropout: Whether it can train models with dropout.
@@ -96,6 +97,7 @@ class System:
   build_process: BuildProcessFn
   unused_flags: tuple[flags.FlagHolder, ...] = ()
   defaults: Mapping[str, object] = dataclasses.field(default_factory=dict)
+  labels_by_global_model: bool = False
   measures_pseudo_labels: Callable[[], bool] = lambda: False
   create_data: federated_data.CreateDataFn = (
     federated_data.create_federated_data

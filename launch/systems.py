@@ -152,6 +152,7 @@ SEMIFL = system.System(
   name='semifl',
   flag_modules=(*_COMMON_FLAGS, semifl_flags),
   build_process=system.build_from_task(semifl.build_semifl, _semifl_keywords),
+  labels_by_global_model=True,
   measures_pseudo_labels=lambda: semifl_flags.MEASURE_PSEUDO_LABELS.value,
 )
 BATCH_LABEL_SEMIFL = system.System(
@@ -168,6 +169,7 @@ PARALLEL_SEMIFL = system.System(
   build_process=system.build_from_task(
     parallel_semifl.build_parallel_semifl, _parallel_keywords
   ),
+  labels_by_global_model=True,
   measures_pseudo_labels=lambda: semifl_flags.MEASURE_PSEUDO_LABELS.value,
 )
 FEDAVG_FIXMATCH = system.System(

@@ -22,6 +22,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.programs import training
+from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import federated_batch_norm_statistics
 from tff_semifl.work import pooled_batch_norm_statistics
 
@@ -62,7 +63,7 @@ def create_training_program(
   return training.TrainingProgram(
     process=system.build_process(
       classifier,
-      _hyperparameters(settings),
+      _hyperparameters(system, settings),
       task,
       chosen_aggregator.create_aggregator(
         settings.aggregation, settings.clients_per_round, settings.seed
@@ -85,6 +86,7 @@ def create_training_program(
 
 
 def _hyperparameters(
+  system: system_lib.System,
   settings: settings_lib.Settings,
 ) -> hyperparameters_lib.Hyperparameters:
   flags = training_flags
@@ -106,7 +108,15 @@ def _hyperparameters(
     keep_server_momentum=flags.KEEP_SERVER_MOMENTUM.value,
     keep_client_momentum=flags.KEEP_CLIENT_MOMENTUM.value,
     max_update_norm_ratio=aggregator_flags.MAX_UPDATE_NORM_RATIO.value,
-    server_statistics=settings.batch_norm_statistics == 'server',
+    server_statistics=settings.batch_norm_statistics == 'server'
+    and not _only_evaluations_need_statistics(system),
+  )
+
+
+def _only_evaluations_need_statistics(system: system_lib.System) -> bool:
+  """Whether rounds without an evaluation can do without statistics."""
+  return not system.labels_by_global_model and system.uses(
+    training_flags.BATCH_NORM_STATISTICS
   )
 
 
@@ -117,14 +127,15 @@ def _create_statistics_pass(
   data: federated_data.FederatedData,
   clients: pipelines.ClientPopulation,
 ) -> training.StatisticsPass | None:
-  """Returns what computes statistics that need more than a cohort's images."""
+  """Returns what computes statistics, unless the process itself does."""
+  for_clients = system.labels_by_global_model
   if settings.batch_norm_statistics == 'federated':
     return training.StatisticsPass(
       federated_batch_norm_statistics.build_federated_batch_norm_statistics(
         classifier
       ),
       clients.all_datasets(),
-      for_clients=not system.clients_have_labels,
+      for_clients=for_clients,
     )
   if settings.batch_norm_statistics == 'pooled':
     by_class = np.argsort(data.labelled.labels, kind='stable')
@@ -136,6 +147,14 @@ def _create_statistics_pass(
       tf.data.Dataset.from_tensors(data.labelled.images[by_class]).concatenate(
         tf.data.Dataset.from_tensors(data.unlabelled.images)
       ),
-      for_clients=not system.clients_have_labels,
+      for_clients=for_clients,
+    )
+  if settings.batch_norm_statistics == 'server' and (
+    _only_evaluations_need_statistics(system)
+  ):
+    return training.StatisticsPass(
+      batch_norm_statistics.build_server_batch_norm_statistics(classifier),
+      pipelines.labelled_dataset(data.labelled),
+      for_clients=for_clients,
     )
   return None
