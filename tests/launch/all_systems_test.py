@@ -135,6 +135,21 @@ class AllSystemsTest(parameterized.TestCase):
             float(found[name]), float(value), rtol=1e-3, atol=6e-3, err_msg=name
           )
 
+  def test_statistics_that_were_not_computed_change_nothing(self):
+    last_rows = []
+    for interval in (1, 2):
+      with (
+        self._flags(systems.BATCH_LABEL_SEMIFL, rounds_per_evaluation=interval),
+        _without_export(),
+      ):
+        folder = self._run(self._create(systems.BATCH_LABEL_SEMIFL))
+      with (folder / 'metrics.csv').open() as file:
+        rows = list(csv.DictReader(file))
+      self.assertLen(rows, 4 - interval)
+      del rows[-1]['seconds']
+      last_rows.append(rows[-1])
+    self.assertEqual(*last_rows)
+
   @parameterized.named_parameters(_NAMED_SYSTEMS)
   def test_there_is_a_program_that_trains_it(self, system):
     source = (_ROOT / 'launch' / f'train_{system.name}.py').read_text()
