@@ -7,6 +7,7 @@ import gc
 import signal
 
 from absl import flags
+import pytest
 
 # absl's main would parse them; under pytest each keeps its default.
 flags.FLAGS.mark_as_parsed()
@@ -18,3 +19,25 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # As `launch.program` has it: tests build as many graphs as programs do.
 gc.set_threshold(100_000)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+  """Has files with real programs begin first: they take longest.
+
+  By itself xdist begins with the files that have the most tests, and those with
+  one long test come last, when other processes have nothing left to do.
+  """
+  if config.getvalue('dist') != 'loadfile':
+    return None
+  from xdist import scheduler
+
+  class ProgramsFirst(scheduler.LoadFileScheduling):
+    def _assign_work_unit(self, node):
+      for file in self.workqueue:
+        if file.startswith('tests/launch/'):
+          self.workqueue.move_to_end(file, last=False)
+          break
+      super()._assign_work_unit(node)
+
+  return ProgramsFirst(config, log)
