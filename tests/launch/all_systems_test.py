@@ -5,7 +5,6 @@
 
 import csv
 import pathlib
-import shutil
 import subprocess
 import sys
 from unittest import mock
@@ -22,6 +21,7 @@ from launch import runtimes
 from launch import settings as settings_lib
 from launch import systems
 from launch import training_flags
+from tests.programs import saved_run
 
 _ROOT = pathlib.Path(__file__).parents[2]
 # Little to do, and flags of all systems: each reads its own.
@@ -52,12 +52,6 @@ _OTHER_MODELS = {
   'fedmatch_as_in_semifl': {'model': 'decomposed_wide_resnet'},
 }
 _NAMED_SYSTEMS = [(system.name, system) for system in systems.ALL]
-
-
-def _read_arrays(checkpoint):
-  """Returns the bytes of all arrays; names of functions differ."""
-  [path] = (checkpoint / 'variables').glob('variables.data-*')
-  return path.read_bytes()
 
 
 def _without_export():
@@ -115,12 +109,11 @@ class AllSystemsTest(parameterized.TestCase):
         )
 
       with self.subTest('resumes exactly'), _without_export():
-        checkpoint = folder / 'checkpoints' / 'program_state_2'
-        before = _read_arrays(checkpoint)
-        shutil.rmtree(checkpoint)
+        before = saved_run.read(folder)
+        (folder / 'checkpoints' / 'program_state_2.npz').unlink()
         self.assertEqual(self._rows(self._run(experiment)), rows)
         # The weights too, to the last bit, and all else that is kept.
-        self.assertEqual(_read_arrays(checkpoint), before)
+        self.assertEqual(saved_run.read(folder), before)
 
     with (
       self.subTest('native'),

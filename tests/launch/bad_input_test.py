@@ -160,7 +160,7 @@ class BadInputTest(parameterized.TestCase):
     self.assertRegex(
       completed.stderr.splitlines()[-1],
       f'^flag --output_dir={folder}: cannot write {folder}/mine/checkpoints/'
-      'program_state_0: File too large; .* the same command goes on',
+      'program_state_0.npz: File too large; .* the same command goes on',
     )
     self.assertNotIn('Traceback', completed.stderr)
 

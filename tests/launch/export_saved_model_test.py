@@ -210,11 +210,11 @@ class ExportSavedModelTest(parameterized.TestCase):
   def test_newest_intact_checkpoint(self):
     intact = trained_experiment.save(self._experiment, round_num=1)
     trained_experiment.save(self._experiment, round_num=2)
-    damaged = self._experiment / 'checkpoints/program_state_2/saved_model.pb'
+    damaged = self._experiment / 'checkpoints/program_state_2.npz'
     damaged.write_bytes(b'')
     with self.assertLogs(level='WARNING') as logs:
       printed = self._export()
-    self.assertIn('program_state_2 is damaged', logs.output[0])
+    self.assertIn('program_state_2.npz is damaged', logs.output[0])
     self.assertIn('model of round 1', printed)
     export = self._experiment / 'export'
     self._assert_exported(intact, export)

@@ -107,14 +107,16 @@ def _kill_at_some_moment(
   if kind == 'start':
     after = generator.uniform(0, 10)
   else:
-    after = generator.uniform(0, 0.5 if kind == 'round' else 0.2)
+    after = generator.uniform(0, 0.5 if kind == 'round' else 0.005)
     # The first line that says so ends a round.
     for line in process.stderr:
       if re.search(r'round \d+/', line):
         break
     if kind == 'save':
-      while process.poll() is None and not list(folder.glob('*/unfinished/*')):
-        time.sleep(0.001)
+      while process.poll() is None and not list(
+        folder.glob('checkpoints/*.temporary')
+      ):
+        time.sleep(0.0001)
   time.sleep(after)
   process.kill()
   process.communicate()
@@ -123,7 +125,6 @@ def _kill_at_some_moment(
 
 def _list_checkpoints(folder: pathlib.Path) -> str:
   found = sorted(path.name for path in folder.glob('checkpoints/*'))
-  found += sorted(path.name for path in folder.glob('checkpoints/unfinished/*'))
   return ' '.join(name.removeprefix('program_state_') for name in found)
 
 

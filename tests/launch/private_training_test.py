@@ -86,7 +86,7 @@ class PrivateTrainingTest(absltest.TestCase):
       stdout=subprocess.DEVNULL,
       stderr=subprocess.DEVNULL,
     )
-    checkpoint = killed / 'small' / 'checkpoints' / 'program_state_1'
+    checkpoint = killed / 'small' / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150
     while not checkpoint.exists() and time.monotonic() < deadline:
       time.sleep(0.01)

@@ -121,7 +121,7 @@ class SweepTest(absltest.TestCase):
   def test_killed_sweep_goes_on_and_then_skips_what_is_complete(self):
     process = self._start()
     # Killed in the middle of the first two runs.
-    checkpoint = 'semifl_one_seed*/checkpoints/program_state_0'
+    checkpoint = 'semifl_one_seed*/checkpoints/program_state_0.npz'
     _wait_until(lambda: list(self.output_dir.glob(checkpoint)))
     process.kill()
     process.communicate()

@@ -111,7 +111,7 @@ class TrainSemiFLTest(absltest.TestCase):
       stderr=subprocess.DEVNULL,
       start_new_session=True,
     )
-    checkpoint = self.experiment / 'checkpoints' / 'program_state_1'
+    checkpoint = self.experiment / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150
     while not checkpoint.exists() and time.monotonic() < deadline:
       time.sleep(0.01)

@@ -93,10 +93,7 @@ class VariantsTest(parameterized.TestCase):
     # As after a kill in the last round but one: its state was not yet saved.
     states = pathlib.Path(self.folder, 'small', 'checkpoints')
     for round_num in (2, 3):
-      path = states / f'program_state_{round_num}'
-      for file in sorted(path.rglob('*'), reverse=True):
-        file.rmdir() if file.is_dir() else file.unlink()
-      path.rmdir()
+      (states / f'program_state_{round_num}.npz').unlink()
     self._train(systems.SEMIFL, **flag_values)
     self.assertEqual(
       [row | {'seconds': None} for row in self._rows()],

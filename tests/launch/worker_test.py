@@ -152,9 +152,9 @@ class TrainingTest(absltest.TestCase):
     self._finish(in_process, 0)
     training = self._start_training(remote, '--runtime=remote', addresses)
     folder = pathlib.Path(remote, 'small', 'checkpoints')
-    worker_processes.wait_until((folder / 'program_state_1').exists, 150)
+    worker_processes.wait_until((folder / 'program_state_1.npz').exists, 150)
     workers[0].signal(signal.SIGKILL)
-    worker_processes.wait_until((folder / 'program_state_2').exists, 150)
+    worker_processes.wait_until((folder / 'program_state_2.npz').exists, 150)
     workers[1].signal(signal.SIGKILL)
     output = self._finish(training, 1)
     self.assertIn('done again by the 1 left', output)
@@ -182,7 +182,7 @@ class TrainingTest(absltest.TestCase):
       remote, '--runtime=remote', addresses, '--client_epochs=100000'
     )
     folder = pathlib.Path(remote, 'small', 'checkpoints')
-    worker_processes.wait_until((folder / 'program_state_0').exists, 150)
+    worker_processes.wait_until((folder / 'program_state_0.npz').exists, 150)
     # Until a worker is busy with the clients of round 1, which it is for long.
     cpu = psutil.Process(workers[0].process.pid).cpu_times
     before = cpu().user

@@ -17,10 +17,11 @@ import tensorflow as tf
 from tests.programs import killable_program
 from tests.programs import saved_run
 
-_KILLS = 20
-_TOTAL_ROUNDS = 30
-# Resuming uses some ten files, a round some forty.
+_KILLS = 24
+_TOTAL_ROUNDS = 40
+# Resuming uses some ten files, a round some twenty, four of them checkpoints.
 _MOST_FILES = 60
+_MOST_CHECKPOINT_FILES = 8
 
 
 class KillTest(absltest.TestCase):
@@ -51,9 +52,9 @@ class KillTest(absltest.TestCase):
     self.assertEqual(process.exitcode, 0)
     return time.monotonic() - start
 
-  def _kill_at_a_file(self, folder, number):
+  def _kill_at_a_file(self, folder, number, within):
     """Returns the name of the file, or None if there were fewer."""
-    process, receiver = self._start(folder, number)
+    process, receiver = self._start(folder, (str(within), number))
     process.join(60)
     said = []
     while receiver.poll():
@@ -86,18 +87,23 @@ class KillTest(absltest.TestCase):
     generator = random.Random(0)
     files = []
     for kill in range(_KILLS):
-      if kill % 4:
-        file = self._kill_at_a_file(killed, generator.randint(1, _MOST_FILES))
-        self.assertIsNotNone(file, f'complete after {kill} kills')
-        files.append(file)
-      else:
+      if kill % 4 == 0:
         # Anywhere, C++ code included.
         after = generator.uniform(0, 2 * seconds / _TOTAL_ROUNDS)
         self.assertTrue(
           self._kill_after(killed, after), f'complete after {kill} kills'
         )
-    # Many were in the middle of saving a round.
-    self.assertGreater(sum('checkpoints' in file.parts for file in files), 5)
+        continue
+      within, most_files = killed, _MOST_FILES
+      if kill % 4 == 1:
+        within, most_files = killed / 'checkpoints', _MOST_CHECKPOINT_FILES
+      file = self._kill_at_a_file(
+        killed, generator.randint(1, most_files), within
+      )
+      self.assertIsNotNone(file, f'complete after {kill} kills')
+      files.append(file)
+    # Some were in the middle of saving a round.
+    self.assertIn('.temporary', [file.suffix for file in files[::3]])
     self._finish(killed)
     found = saved_run.read(killed)
     self.assertEqual(found.rows, expected.rows)

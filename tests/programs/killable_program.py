@@ -108,7 +108,7 @@ def _create_program(total_rounds):
 def train(
   folder: str,
   total_rounds: int,
-  kill_at: int | None,
+  kill_at: tuple[str, int] | None,
   parent: connection.Connection,
 ) -> None:
   """Trains, going on from what the folder has.
@@ -116,13 +116,13 @@ def train(
   Args:
     folder: The experiment's folder.
     total_rounds: The last round.
-    kill_at: The process kills itself just before it uses a file of the folder
-      for the time of this number, from 1; None for not at all.
+    kill_at: A folder and a number, from 1: the process kills itself just before
+      it uses a file in there for the time of that number; None for not at all.
     parent: Is sent the name of the file that is used then, and the word 'start'
       when training is about to begin.
   """
   if kill_at is not None:
-    _kill_at(folder, kill_at, parent)
+    _kill_at(*kill_at, parent)
   experiment = outputs.ExperimentFolder(pathlib.Path(folder), {})
   program = _create_program(total_rounds)
   log = experiment.tensorboard_log()

@@ -5,7 +5,6 @@
 
 import asyncio
 import csv
-import io
 import json
 import pathlib
 import shutil
@@ -18,6 +17,7 @@ from hypothesis import strategies
 import numpy as np
 
 from tests import damage
+from tff_semifl.programs import array_files
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
@@ -101,11 +101,10 @@ class MalformedFilesTest(parameterized.TestCase):
   @damage.settings()
   def test_state_of_a_client_is_as_it_was_or_refused(self, data):
     state = [np.arange(3, dtype=np.float32), np.float32(0.5)]
-    content = io.BytesIO()
-    np.savez(content, *state)
     path = self.folder / '7' / '1.npz'
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(data.draw(damage.damaged(content.getvalue())))
+    array_files.write(path, state)
+    path.write_bytes(data.draw(damage.damaged(path.read_bytes())))
     states = client_states.ClientStates(
       self.folder, lambda: [np.zeros(3, np.float32), np.float32(0)], num_kept=3
     )
@@ -130,28 +129,26 @@ class MalformedFilesTest(parameterized.TestCase):
 
 
 def _add_copy(folder):
-  shutil.copytree(folder / 'program_state_2', folder / 'program_state_2 (copy)')
+  path = folder / 'program_state_2.npz'
+  shutil.copy(path, folder / 'program_state_2 (copy).npz')
+  shutil.copy(path, folder / 'program_state_03.npz')
 
 
-def _add_file(folder):
-  (folder / 'program_state_3').write_text('no folder')
+def _add_no_zip_file(folder):
+  (folder / 'program_state_3.npz').write_text('no zip file')
 
 
-def _add_empty_folder(folder):
-  (folder / 'program_state_3').mkdir()
+def _add_one_array(folder):
+  with (folder / 'program_state_3.npz').open('wb') as file:
+    np.save(file, np.zeros([2]))
 
 
-def _add_folder_of_no_number(folder):
-  (folder / 'program_state_x').mkdir()
+def _add_code(folder):
+  np.savez(folder / 'program_state_3.npz', a=np.array([print], object))
 
 
-def _add_folder_of_a_large_number(folder):
-  (folder / f'program_state_{10**30}').mkdir()
-
-
-def _spoil_checksums(folder):
-  shutil.copytree(folder / 'program_state_2', folder / 'program_state_3')
-  (folder / 'program_state_3/SHA256SUMS').write_bytes(b'\xff\0')
+def _add_a_large_number(folder):
+  (folder / f'program_state_{10**30}.npz').mkdir()
 
 
 class MalformedCheckpointsTest(parameterized.TestCase):
@@ -173,11 +170,10 @@ class MalformedCheckpointsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     _add_copy,
-    _add_file,
-    _add_empty_folder,
-    _add_folder_of_no_number,
-    _add_folder_of_a_large_number,
-    _spoil_checksums,
+    _add_no_zip_file,
+    _add_one_array,
+    _add_code,
+    _add_a_large_number,
   )
   def test_newest_that_is_intact_is_found_among_others(self, change):
     change(self.folder)
@@ -187,12 +183,17 @@ class MalformedCheckpointsTest(parameterized.TestCase):
     self.assertEqual(self._load()[1], 3)
 
   @parameterized.parameters(
-    ({'b': np.zeros([2])},), ({'a': 0, 'b': 0},), ([0, 0],)
+    ({'b': np.zeros([2], int)}, "Expected nothing as 'a', found int64.2."),
+    ({'a': np.zeros([2], int), 'b': 0}, "int64.. as 'b', found nothing"),
+    ({'a': np.zeros([3], int)}, r"int64.3. as 'a', found int64.2."),
+    ({'a': np.zeros([2])}, r"float64.2. as 'a', found int64.2."),
+    ([0, 0], "as '0', found nothing"),
   )
-  def test_state_of_another_version_of_the_program(self, structure):
+  def test_state_of_another_version_of_the_program(self, structure, message):
     with self.assertRaisesRegex(
       durable_files.OutputError,
-      f'^{self.folder}/program_state_2 has no state of this program, .*; go on',
+      f'^{self.folder}/program_state_2.npz has no state of this program, .*'
+      f'{message}.*; go on',
     ):
       asyncio.run(self._open().load_latest(structure))
 

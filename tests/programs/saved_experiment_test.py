@@ -96,7 +96,7 @@ class SavedExperimentTest(parameterized.TestCase):
 
   def test_with_damaged_checkpoints_alone(self):
     self._save(1)
-    for file in self._path.rglob('saved_model.pb'):
+    for file in self._path.rglob('*.npz'):
       file.write_bytes(b'')
     with self.assertRaisesRegex(
       durable_files.OutputError, 'no checkpoint in .* is intact'

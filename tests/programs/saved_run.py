@@ -7,8 +7,7 @@ import csv
 import pathlib
 from typing import NamedTuple
 
-import numpy as np
-import tensorflow as tf
+from tff_semifl.programs import checkpoints
 
 
 class SavedRun(NamedTuple):
@@ -33,17 +32,7 @@ def read(folder: pathlib.Path) -> SavedRun:
     rows = list(csv.DictReader(file))
   for row in rows:
     del row['seconds']
-  newest = max(
-    folder.glob('checkpoints/program_state_*'),
-    key=lambda path: int(path.name.split('_')[-1]),
-  )
-  reader = tf.train.load_checkpoint(str(newest / 'variables' / 'variables'))
+  arrays, _ = checkpoints.read_latest(folder / 'checkpoints')
   return SavedRun(
-    rows,
-    {
-      name: np.asarray(reader.get_tensor(name)).tobytes()
-      for name in reader.get_variable_to_shape_map()
-      # How the numbers are put together.
-      if name != '_CHECKPOINTABLE_OBJECT_GRAPH'
-    },
+    rows, {name: array.tobytes() for name, array in arrays.items()}
   )

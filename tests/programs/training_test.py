@@ -148,7 +148,7 @@ class TrainingTest(parameterized.TestCase):
   def test_round_cut_off_between_metrics_and_state_is_run_again(self):
     folder = self.create_tempdir().full_path
     self._train(folder, 2)
-    tf.io.gfile.rmtree(f'{folder}/states/program_state_2')
+    pathlib.Path(folder, 'states/program_state_2.npz').unlink()
     rounds = []
     self._train(folder, 3, on_round=lambda n, _: rounds.append(n))
     self.assertEqual(rounds, [2, 3])
@@ -161,8 +161,8 @@ class TrainingTest(parameterized.TestCase):
     expected = self._train(folder, 4)
     rows = self._read_metrics(folder)
     for round_num in (3, 4):
-      path = pathlib.Path(folder, f'states/program_state_{round_num}')
-      (path / 'saved_model.pb').write_bytes(b'')
+      path = pathlib.Path(folder, f'states/program_state_{round_num}.npz')
+      path.write_bytes(b'')
     rounds = []
     found = self._train(folder, 4, on_round=lambda n, _: rounds.append(n))
     self.assertEqual(rounds, [3, 4])
@@ -276,7 +276,7 @@ class TrainingTest(parameterized.TestCase):
       training.TrainingDivergedError, 'not finite after round 0'
     ):
       self._train(folder, 4, program=program)
-    self.assertFalse(tf.io.gfile.exists(f'{folder}/states/program_state_0'))
+    self.assertEmpty(list(pathlib.Path(folder, 'states').iterdir()))
 
 
 if __name__ == '__main__':

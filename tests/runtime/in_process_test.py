@@ -337,6 +337,20 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
     # The context goes on working.
     self.assertEqual(context.invoke(run, [1, 3]), [1, 3])
 
+  def test_error_of_a_computation_without_a_parameter(self):
+    @tff.tensorflow.computation
+    def fail():
+      with tf.control_dependencies([tf.debugging.Assert(False, ['at once'])]):
+        return tf.constant(0)
+
+    @tff.federated_computation
+    def run():
+      return fail()
+
+    for computation in (fail, run):
+      with self.assertRaisesRegex(errors.ComputationError, '(?s)^Tensor.*once'):
+        in_process.InProcessContext().invoke(computation, None)
+
   def test_threads_change_nothing_but_the_time(self):
     @tff.tensorflow.computation(tff.TensorType(np.int32, [2]))
     def draw(seed):

@@ -9,14 +9,11 @@ changed. To resume from any checkpoint, a few versions of each are kept.
 """
 
 from collections.abc import Callable, Sequence
-import io
 import pathlib
 import re
 from typing import Any
 
-import numpy as np
-import tensorflow as tf
-
+from tff_semifl.programs import array_files
 from tff_semifl.programs import durable_files
 
 
@@ -76,11 +73,7 @@ class ClientStates:
       path = self._path(client, round_num)
       with durable_files.naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # `savez` leaves a file that it cannot finish in disorder.
-        content = io.BytesIO()
-        np.savez(content, *map(np.asarray, tf.nest.flatten(state)))
-        with durable_files.replacing(path) as file:
-          file.write(content.getbuffer())
+        array_files.write(path, state)
         self._remove_old(client, round_num)
 
   def _load_one(self, client: int, round_num: int) -> Any:
@@ -89,15 +82,11 @@ class ClientStates:
       return self._initial
     path = self._path(client, max(earlier))
     try:
-      # A zip file has checksums. Nothing in it is code to be run.
-      with np.load(path, allow_pickle=False) as arrays:
-        # `savez` names its positional arrays so.
-        flat = [arrays[f'arr_{index}'] for index in range(len(arrays.files))]
-      return tf.nest.pack_sequence_as(self._initial, flat)
-    except Exception as error:  # Which one depends on the damaged byte.
+      return array_files.pack_as(self._initial, array_files.read(path))
+    except (array_files.DamagedFileError, ValueError) as error:
       raise durable_files.OutputError(
-        f'{path} is damaged: {error}; put a good copy in its place, or remove'
-        ' the whole experiment to train from the beginning'
+        f'{error}; put a good copy of {path} in its place, or remove the whole'
+        ' experiment to train from the beginning'
       ) from error
 
   def _remove_old(self, client: int, round_num: int) -> None:

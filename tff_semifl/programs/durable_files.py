@@ -15,6 +15,8 @@ from typing import BinaryIO
 
 import tensorflow as tf
 
+_TEMPORARY = '.temporary'
+
 
 class OutputError(Exception):
   """A folder cannot be written to, or does not hold what it should."""
@@ -55,7 +57,7 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
   Yields:
     The file, to be written.
   """
-  temporary = path.with_suffix('.temporary')
+  temporary = path.with_suffix(_TEMPORARY)
   try:
     with temporary.open('wb') as file:
       yield file
@@ -68,6 +70,12 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
   sync(path.parent)
 
 
+def remove_unfinished(folder: pathlib.Path) -> None:
+  """Removes the files of a folder that a kill kept from taking their place."""
+  for path in folder.glob(f'*{_TEMPORARY}'):
+    path.unlink()
+
+
 @contextlib.contextmanager
 def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
   """Fills a folder that takes its place when the `with` block ends well.
@@ -78,7 +86,7 @@ def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
   Yields:
     The folder, empty.
   """
-  temporary = path.with_name(f'{path.name}.temporary')
+  temporary = path.with_name(f'{path.name}{_TEMPORARY}')
   replaced = path.with_name(f'{path.name}.replaced')
   shutil.rmtree(temporary, ignore_errors=True)
   shutil.rmtree(replaced, ignore_errors=True)

@@ -7,6 +7,7 @@ Nothing is written, so a run may be at work in the folder.
 """
 
 from collections.abc import Mapping
+import itertools
 import json
 import pathlib
 from typing import Any, NamedTuple
@@ -97,15 +98,30 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
     raise SavedExperimentError(
       'has no checkpoint yet: no round has been completed'
     )
-  state, _ = latest
-  return TrainedModel(
-    functional.ModelWeights(
-      *(
-        tuple(np.asarray(array) for array in arrays)
-        for arrays in state.state.global_model_weights
-      )
-    ),
-    round_num=int(state.round_num),
-    accuracy=float(state.accuracy),
-    best_accuracy=float(state.best_accuracy),
+  arrays, _ = latest
+  try:
+    return TrainedModel(
+      functional.ModelWeights(
+        *(
+          _sequence(arrays, f'state/global_model_weights/{kind}')
+          for kind in functional.ModelWeights._fields
+        )
+      ),
+      round_num=int(arrays['round_num']),
+      accuracy=float(arrays['accuracy']),
+      best_accuracy=float(arrays['best_accuracy']),
+    )
+  except KeyError as error:
+    raise SavedExperimentError(
+      f'has a checkpoint of another program: there is no {error} in it'
+    ) from error
+
+
+def _sequence(
+  arrays: Mapping[str, np.ndarray], name: str
+) -> tuple[np.ndarray, ...]:
+  """Returns the arrays that a checkpoint has in a sequence of that name."""
+  names = itertools.takewhile(
+    arrays.__contains__, (f'{name}/{index}' for index in itertools.count())
   )
+  return tuple(arrays[each] for each in names)

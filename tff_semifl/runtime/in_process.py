@@ -142,7 +142,7 @@ class InProcessContext(tff.framework.SyncContext):
 def _name(comp: tff.framework.ConcreteComputation) -> str:
   """Returns the name of the function that was decorated, if it is known."""
   block = comp.to_building_block()
-  if not isinstance(block, tff.framework.Lambda):
-    return ''
   # TFF names the parameter after the function.
+  if not isinstance(block, tff.framework.Lambda) or not block.parameter_name:
+    return ''
   return f'In {block.parameter_name.removesuffix("_arg")!r}: '
