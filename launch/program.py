@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
-import gc
 import os
 import signal
 import sys
@@ -16,11 +15,6 @@ from absl import app
 from absl import flags
 from absl import logging
 import tensorflow as tf
-
-# Objects that have to come into being before Python looks for dead cycles among
-# the youngest. Building graphs makes millions that stay alive: with Python's
-# 700, that search is a tenth of the time until training begins.
-_GARBAGE_THRESHOLD = 100_000
 
 _INTERRUPTED = (
   '\ninterrupted; the same command goes on from the last complete round'
@@ -96,8 +90,6 @@ def run(main: Callable[[], None]) -> None:
   Args:
     main: The program, after its flags were parsed.
   """
-  gc.set_threshold(_GARBAGE_THRESHOLD)
-
   def guarded_main(argv: Sequence[str]) -> None:
     if len(argv) > 1:
       print(

@@ -17,7 +17,7 @@ flags.FLAGS.mark_as_parsed()
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
   signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# As `launch.program` has it: tests build as many graphs as programs do.
+# As `launch` has it: tests build as many graphs as programs do.
 gc.set_threshold(100_000)
 
 
