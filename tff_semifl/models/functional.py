@@ -104,9 +104,9 @@ def from_keras(
     for layer in model.layers
   ):
     with_moments = static_batch_norm.create_moments_model(model)
-    outputs = _pure_function(
-      with_moments, _creation_order(with_moments), training=True
-    )
+    # Its layers are those of the model in their order, and some without weights
+    # that nothing depends on.
+    outputs = _pure_function(with_moments, creation_order, training=True)
 
     def batch_moments(
       weights: ModelWeights, images: tf.Tensor
