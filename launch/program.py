@@ -90,6 +90,7 @@ def run(main: Callable[[], None]) -> None:
   Args:
     main: The program, after its flags were parsed.
   """
+
   def guarded_main(argv: Sequence[str]) -> None:
     if len(argv) > 1:
       print(

@@ -13,13 +13,14 @@ from tff_semifl import runtime
 
 
 def check_flags() -> None:
-  """Checks the flags, before anything else is done.
+  """Checks the flags, before anything else is done, and limits threads.
 
   Raises:
     program.FlagError: If they do not go together, or a certificate is of no
       use.
   """
   _resolve()
+  worker_flags.limit_threads()
 
 
 @contextlib.contextmanager
@@ -56,14 +57,20 @@ def _resolve():
   )
   for flag in worker_flags.TLS_FLAGS:
     program.resolve(flag, None, **for_remote)
-  max_concurrent_clients = program.resolve(
+  for flag in (
     worker_flags.MAX_CONCURRENT_CLIENTS,
-    None,
-    is_used=not is_remote,
-    no_use='is for each launch.worker to know with --runtime=remote',
-  )
+    worker_flags.THREADS_PER_OPERATION,
+  ):
+    program.resolve(
+      flag,
+      None,
+      is_used=not is_remote,
+      no_use='is for each launch.worker to know with --runtime=remote',
+    )
+  if run_flags.RUNTIME.value == 'native':
+    return {'max_concurrent_clients': worker_flags.MAX_CONCURRENT_CLIENTS.value}
   if not is_remote:
-    return {'max_concurrent_clients': max_concurrent_clients}
+    return {'max_concurrent_clients': worker_flags.max_concurrent_clients()}
   with program.blame(run_flags.WORKERS, ValueError):
     _check_addresses(workers)
   return {

@@ -48,6 +48,7 @@ def main() -> None:
     if _PORT.value is None:
       raise ValueError('say which, or 0 for one that is free')
   tls = worker_flags.read_tls()
+  worker_flags.limit_threads()
   with (
     program.blame(_HOST, ValueError),
     program.blame(_PORT, OSError),
@@ -56,7 +57,7 @@ def main() -> None:
       _PORT.value,
       host=_HOST.value,
       tls=tls,
-      max_concurrent_clients=worker_flags.MAX_CONCURRENT_CLIENTS.value,
+      max_concurrent_clients=worker_flags.max_concurrent_clients(),
     )
   # Waits for SIGTERM, which ends it, and Ctrl-C, which does, too.
   ended = threading.Event()

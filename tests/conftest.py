@@ -4,6 +4,7 @@
 """What pytest needs to run tests that absl's own main would run."""
 
 import gc
+import os
 import signal
 
 from absl import flags
@@ -16,6 +17,10 @@ flags.FLAGS.mark_as_parsed()
 # which ends by that signal alone and holds the output open until it does.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
   signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Models are small, and tests share the cores. TensorFlow reads it when it
+# begins to compute, in the programs that tests start, too.
+os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
 # As `launch` has it: tests build as many graphs as programs do.
 gc.set_threshold(100_000)

@@ -47,6 +47,7 @@ NOT_THE_CELLS = {
   'runtime',
   'seed',
   'tensorboard',
+  'threads_per_operation',
   'train_in_bfloat16',
 }
 

@@ -1,0 +1,114 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of --threads_per_operation, in the real program."""
+
+import csv
+import os
+import pathlib
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import tensorflow as tf
+
+from launch import program
+from launch import runtimes
+from launch import worker_flags
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_FLAGS = (
+  '--task=digits',
+  '--num_clients=10',
+  '--clients_per_round=2',
+  '--client_epochs=1',
+  '--server_epochs=1',
+  '--confidence_threshold=0.2',
+  '--total_rounds=1',
+  '--model_width=1',
+  '--experiment_name=small',
+)
+
+
+class ThreadsTest(parameterized.TestCase):
+  def _train(self, cores, *flags):
+    """Trains on so many cores, and returns the rows without the seconds."""
+    folder = self.create_tempdir().full_path
+    chosen = sorted(os.sched_getaffinity(0))[:cores]
+    # What the tests are run with must not do what the flag is to do.
+    environment = dict(os.environ)
+    environment.pop('TF_NUM_INTRAOP_THREADS', None)
+    subprocess.run(
+      [
+        sys.executable,
+        '-m',
+        'launch.train_semifl',
+        *_FLAGS,
+        f'--output_dir={folder}',
+        *flags,
+      ],
+      cwd=_ROOT,
+      env=environment,
+      preexec_fn=lambda: os.sched_setaffinity(0, chosen),
+      check=True,
+      capture_output=True,
+      timeout=150,
+    )
+    with pathlib.Path(folder, 'small/metrics.csv').open() as file:
+      return [
+        {name: value for name, value in row.items() if name != 'seconds'}
+        for row in csv.DictReader(file)
+      ]
+
+  def test_numbers_do_not_depend_on_the_number_of_cores(self):
+    if len(os.sched_getaffinity(0)) < 2:
+      self.skipTest('there is but one core')
+    one, two = (self._train(n, '--threads_per_operation=1') for n in (1, 2))
+    self.assertEqual(one, two)
+    # To see that this says something.
+    self.assertNotEqual(self._train(2, '--threads_per_operation=2'), one)
+
+  @parameterized.parameters(
+    # Cores, threads, clients at a time as flags say, and as they are.
+    (8, 1, None, 8),
+    (8, 3, None, 2),
+    (2, 4, None, 1),
+    (8, 1, 3, 3),
+    (8, None, None, None),
+  )
+  def test_clients_at_a_time(self, num_cores, threads, clients, expected):
+    with (
+      flagsaver.flagsaver(
+        threads_per_operation=threads, max_concurrent_clients=clients
+      ),
+      mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)),
+    ):
+      self.assertEqual(worker_flags.max_concurrent_clients(), expected)
+
+  def test_one_client_at_a_time_on_a_gpu(self):
+    with (
+      flagsaver.flagsaver(threads_per_operation=1),
+      mock.patch.object(
+        tf.config, 'list_physical_devices', lambda _: ['a GPU']
+      ),
+    ):
+      self.assertIsNone(worker_flags.max_concurrent_clients())
+
+  def test_is_for_each_remote_worker_to_know(self):
+    with (
+      flagsaver.flagsaver(
+        threads_per_operation=1, runtime='remote', workers=['localhost:1']
+      ),
+      self.assertRaisesRegex(
+        program.FlagError,
+        '^flag --threads_per_operation=1: is for each launch.worker to know',
+      ),
+    ):
+      runtimes.check_flags()
+
+
+if __name__ == '__main__':
+  absltest.main()
