@@ -31,13 +31,14 @@ def write(path: pathlib.Path, structure: Any) -> None:
 
   Args:
     path: Where it is to be; what is there stays until then.
-    structure: Arrays of numbers, numbers and bytes (without zeros at the end),
+    structure: Arrays of numbers, numbers and bytes (without a zero at the end),
       nested in dicts, sequences and classes of attrs. Each is named by the way
       to it: `weights/trainable/0`.
 
   Raises:
     OSError: If it cannot be written.
     TypeError: If there is anything else, or a number of a type not NumPy's.
+    ValueError: If two have the same name.
   """
   # `savez` leaves a file that it cannot finish in disorder.
   content = io.BytesIO()
@@ -96,15 +97,20 @@ def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 def _by_name(structure: Any) -> dict[str, np.ndarray]:
   """Returns all arrays of a structure, in its order."""
-  leaves = tree.flatten_with_path(structure)
-  arrays = {'/'.join(map(str, path)): np.asarray(leaf) for path, leaf in leaves}
-  if len(arrays) < len(leaves):
-    raise ValueError('Two arrays have the same name.')
-  for name, array in arrays.items():
-    if array.dtype.kind not in _KINDS:
+  arrays = {}
+  for path, leaf in tree.flatten_with_path(structure):
+    name = '/'.join(map(str, path))
+    array = np.asarray(leaf)
+    if name in arrays:
+      raise ValueError(f'Two arrays have the same name, {name!r}.')
+    # NumPy takes zeros at the end for padding.
+    is_cut = isinstance(leaf, bytes) and leaf.endswith(b'\0')
+    if array.dtype.kind not in _KINDS or is_cut:
       raise TypeError(
-        f'Expected numbers or bytes, found {array!r} as {name!r}.'
+        'Expected numbers, or bytes without a zero at the end, found'
+        f' {leaf!r} as {name!r}.'
       )
+    arrays[name] = array
   return arrays
 
 
