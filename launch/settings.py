@@ -139,11 +139,11 @@ def default_name(
   elif sharing.partition is not None:
     parameter = '' if sharing.parameter is None else sharing.parameter
     who_has_what = f'{sharing.partition}{parameter}'
-  is_alone = (
+  has_no_clients = (
     system.uses(training_flags.CLIENTS_PER_ROUND) and not clients_per_round
   )
   parts = [
-    'labels_alone' if is_alone else system.name,
+    f'{system.name}_without_clients' if has_no_clients else system.name,
     data_flags.TASK.value,
     num_labeled,
     who_has_what,

@@ -17,8 +17,8 @@ from tff_semifl.programs import results as results_lib
 
 _CAPTION = """\
 Test accuracy after the last round, and the best of all rounds: mean of complete
-runs (population standard deviation, ddof=0). The paper's is the best (D16).
-Minutes are those of a run's rounds, on average."""
+runs (sample standard deviation). SemiFL's paper gives the best round, with the
+population's standard deviation (D16). Minutes are a run's, on average."""
 
 
 class Row(NamedTuple):
@@ -140,8 +140,8 @@ def _mean_and_deviation(
   """Returns both, None where there are too few to say."""
   if not values:
     return None, None
-  # As the authors' code, numpy.std, has it.
-  deviation = statistics.pstdev(values) if len(values) > 1 else None
+  # Of a sample: a few seeds stand for all that there are.
+  deviation = statistics.stdev(values) if len(values) > 1 else None
   return statistics.fmean(values), deviation
 
 

@@ -37,21 +37,21 @@ _ROWS = [
 
 class TableTest(absltest.TestCase):
   def test_markdown(self):
-    # Last: mean 83%, off by -3, 1 and 2 points: the root of 14/3 is 2.16; with
-    # ddof=1 it would be 2.65. Best: mean 91%, off by -1, -1 and 2: the root of
-    # 6/3 is 1.41. One run says nothing of a deviation.
+    # Last: mean 83%, off by -3, 1 and 2 points: the root of 14/2 is 2.65. Best:
+    # mean 91%, off by -1, -1 and 2: the root of 6/2 is 1.73. One run says
+    # nothing of a deviation.
     self.assertEqual(
       table.to_markdown(_ROWS).split('\n\n')[0].splitlines(),
       [
         '| experiment | seeds | last accuracy | best accuracy | paper |'
         ' minutes |',
         '| --- | --- | --- | --- | --- | --- |',
-        '| semifl_cell | 3 | 83.0% (2.2) | 91.0% (1.4) | 88.2% (0.3) | 3.0 |',
+        '| semifl_cell | 3 | 83.0% (2.6) | 91.0% (1.7) | 88.2% (0.3) | 3.0 |',
         '| semifl_other | 1 of 2 | 50.0% | 62.5% | | 0.2 |',
         '| batch_label_semifl_cell | 0 of 2 | | | 88.2% (0.3) | |',
       ],
     )
-    self.assertIn('ddof=0', table.to_markdown(_ROWS))
+    self.assertIn('sample standard deviation', table.to_markdown(_ROWS))
 
   def test_csv(self):
     first, second, third = csv.DictReader(io.StringIO(table.to_csv(_ROWS)))
@@ -59,9 +59,9 @@ class TableTest(absltest.TestCase):
       'seeds': 3,
       'complete': 3,
       'accuracy_mean': 0.83,
-      'accuracy_deviation': (14 / 3) ** 0.5 / 100,
+      'accuracy_deviation': 7**0.5 / 100,
       'best_accuracy_mean': 0.91,
-      'best_accuracy_deviation': 2**0.5 / 100,
+      'best_accuracy_deviation': 3**0.5 / 100,
       'paper_accuracy_mean': 0.882,
       'paper_accuracy_deviation': 0.003,
       'minutes_mean': 3,

@@ -111,7 +111,7 @@ class SweepTest(absltest.TestCase):
         values = [float(last[f'test/{column}']) for last in last_rows]
         self.assertAlmostEqual(float(row[f'{column}_mean']), np.mean(values))
         self.assertAlmostEqual(
-          float(row[f'{column}_deviation']), np.std(values)
+          float(row[f'{column}_deviation']), np.std(values, ddof=1)
         )
     self.assertEqual([row['complete'] for row in table], ['2', '2'])
     self.assertEqual(
