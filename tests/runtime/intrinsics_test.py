@@ -317,26 +317,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertEqual(total, tf.nest.map_structure(lambda x: 2 * x, element))
 
-  @parameterized.named_parameters(
-    ('sum', lambda x: tff.federated_secure_sum(x, 5)),
-    ('sum_bitwidth', lambda x: tff.federated_secure_sum_bitwidth(x, 5)),
-  )
-  def test_secure_sum_is_refused_with_advice(self, secure_sum):
-    computation = tff.federated_computation(secure_sum, _INT_AT_CLIENTS)
-    with self.assertRaisesRegex(
-      NotImplementedError, 'replace_secure_intrinsics_with_bodies'
-    ):
-      _invoke(computation, [1, 2])
-
-  def test_advice_on_secure_sum_works(self):
-    computation = tff.federated_computation(
-      lambda x: tff.federated_secure_sum(x, 5), _INT_AT_CLIENTS
-    )
-    computation = tff.backends.test.replace_secure_intrinsics_with_bodies(
-      computation
-    )
-    self.assertEqual(_invoke(computation, [1, 2]), 3)
-
   def test_unknown_intrinsic_is_refused(self):
     with self.assertRaisesRegex(NotImplementedError, 'not_an_intrinsic'):
       intrinsics.get_intrinsic('not_an_intrinsic')

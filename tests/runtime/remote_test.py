@@ -217,10 +217,23 @@ class TwoWorkersTest(parameterized.TestCase, tf.test.TestCase):
       return tff.federated_sum(a), tff.federated_sum(b)
 
     self._use()
-    with self.assertRaisesRegex(ValueError, r'different numbers.*\[1, 2\]'):
+    with self.assertRaisesRegex(ValueError, r'Conflicting.*\[1, 2\]'):
       work([1], [1, 2])
     with self.assertRaisesRegex(TypeError, 'list with one value per client'):
       work(1, [1])
+
+  def test_secure_aggregation_is_refused_as_in_process(self):
+    @tff.federated_computation(_AT_CLIENTS)
+    def work(numbers):
+      return tff.federated_secure_sum(numbers, 5)
+
+    self._use()
+    # Whole, and split among both.
+    for numbers in ([1], [1, 2]):
+      with self.assertRaisesRegex(
+        NotImplementedError, 'federated_secure_sum.*no secure aggregation'
+      ):
+        work(numbers)
 
   def test_addresses_are_checked(self):
     for workers in ([], [self._workers[0]] * 2):

@@ -23,7 +23,10 @@ from tensorflow_federated.python.core.environments.tensorflow_backend import (
 from tensorflow_federated.python.core.impl.compiler import (
   building_block_factory as blocks,
 )
+from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.types import type_analysis
+
+from tff_semifl.runtime import intrinsics
 
 
 def compile_to_block(
@@ -55,12 +58,28 @@ def compile_computation(
   Returns:
     An equivalent computation, in which each piece of TensorFlow code has an id
     by which a worker knows it again.
+
+  Raises:
+    NotImplementedError: The result depends on secure aggregation.
   """
+  block = _replace_intrinsics(computation)
+  _check_not_secure(block)
   return tff.backends.native.transform_to_native_form(
-    tff.framework.ConcreteComputation.from_building_block(
-      _replace_intrinsics(computation)
-    )
+    tff.framework.ConcreteComputation.from_building_block(block)
   )
+
+
+def _check_not_secure(block):
+  """Refuses what a worker would refuse without saying what it is."""
+  if not tree_analysis.contains_called_intrinsic(
+    block, list(intrinsics.REFUSED)
+  ):
+    return
+  # In this form there is nothing that the result does not need.
+  block = tff.framework.to_call_dominant(block)
+  for uri in intrinsics.REFUSED:
+    if tree_analysis.contains_called_intrinsic(block, uri):
+      intrinsics.get_intrinsic(uri)  # Raises.
 
 
 def _replace_intrinsics(computation):

@@ -24,10 +24,12 @@ _SECURE_SUM_HINT = (
   '`tff.backends.test.replace_secure_intrinsics_with_bodies` first, or '
   'hand in an aggregator that is not secure.'
 )
-_UNSUPPORTED = {
+# What no simulation has, by the name in TFF, each with what to use instead.
+REFUSED = {
+  'federated_secure_modular_sum': _SECURE_SUM_HINT,
+  'federated_secure_select': 'Use `tff.federated_select` in a simulation.',
   'federated_secure_sum': _SECURE_SUM_HINT,
   'federated_secure_sum_bitwidth': _SECURE_SUM_HINT,
-  'federated_secure_select': 'Use `tff.federated_select` in a simulation.',
 }
 
 
@@ -44,7 +46,7 @@ def get_intrinsic(uri: str) -> Callable[[cohorts.Cohort, Any, tff.Type], Any]:
     NotImplementedError: There is none.
   """
   if uri not in _INTRINSICS:
-    hint = _UNSUPPORTED.get(uri, 'It is not known to this runtime.')
+    hint = REFUSED.get(uri, 'It is not known to this runtime.')
     raise NotImplementedError(f'`{uri}` cannot be run. {hint}')
   return _INTRINSICS[uri]
 

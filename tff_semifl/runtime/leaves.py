@@ -182,7 +182,8 @@ class LeafCache:
     kind = block.proto.WhichOneof('computation')
     if kind != 'tensorflow':
       raise NotImplementedError(
-        f'Found code of kind {kind!r}: only TensorFlow can be run.'
+        f'Found code of kind {kind!r}: only TensorFlow can be run. Write it '
+        'with `tff.tensorflow.computation`.'
       )
     proto = type(block.proto)()
     proto.CopyFrom(block.proto)

@@ -83,8 +83,10 @@ def num_clients(value: Any, value_type: tff.Type) -> int | None:
   counts = count_clients(value, value_type)
   if len(counts) > 1:
     raise ValueError(
-      'The arguments at the clients are for different numbers of clients: '
-      f'{sorted(counts)}. The type of the argument is {value_type}.'
+      # The first two words are those of TFF's own contexts.
+      'Conflicting cardinalities: the arguments at the clients are for '
+      f'different numbers of clients: {sorted(counts)}. The type of the '
+      f'argument is {value_type}.'
     )
   return counts.pop() if counts else None
 
