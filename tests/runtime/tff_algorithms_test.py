@@ -4,6 +4,7 @@
 """TFF's own learning algorithms give the same on both runtimes."""
 
 import collections
+import types
 
 from absl.testing import parameterized
 import numpy as np
@@ -139,6 +140,33 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
         _model_fn, _optimizers.build_sgdm(0.02, momentum=0.9)
       ),
     ),
+    (
+      'mime_lite_with_schedule',
+      lambda: _algorithms.build_mime_lite_with_optimizer_schedule(
+        _functional_model(),
+        lambda round_number: 0.05 / tf.cast(round_number + 1, tf.float32),
+        _SGD,
+      ),
+    ),
+    (
+      'scheduled_optimizer',
+      lambda: _algorithms.build_unweighted_fed_avg(
+        _functional_model(),
+        _optimizers.schedule_learning_rate(
+          _SGD, lambda step: 0.02 / tf.cast(step + 1, tf.float32)
+        ),
+        _optimizers.build_adam(0.1),
+      ),
+    ),
+    (
+      'metrics_of_each_client',
+      # More than there are clients: none is left out by chance.
+      lambda: _algorithms.build_weighted_fed_avg(
+        _functional_model(),
+        _SGD,
+        metrics_aggregator=tff.learning.metrics.finalize_then_sample,
+      ),
+    ),
   )
   def test_supervised_learning(self, build):
     outputs = self.assert_agree_in_rounds(build(), _create_rounds())
@@ -154,6 +182,32 @@ class TffAlgorithmsTest(agreement.AgreementTestCase):
     self.assertAllEqual(weights[-1], weights[-2])
     for before, after in zip(weights[:-2], weights[1:-1], strict=True):
       self.assertAllInRange(np.abs(after - before), 1e-4, 5.0)
+
+  def test_metrics_that_are_summed_securely(self):
+    def build(metrics_aggregator):
+      return _algorithms.build_weighted_fed_avg(
+        _model_fn, _SGD, metrics_aggregator=metrics_aggregator
+      )
+
+    process = build(tff.learning.metrics.secure_sum_then_finalize)
+    replace = tff.backends.test.replace_secure_intrinsics_with_bodies
+    rounds = _create_rounds()[:2]
+    _, first, _ = self.assert_agree_in_rounds(
+      types.SimpleNamespace(
+        initialize=process.initialize, next=replace(process.next)
+      ),
+      rounds,
+      # Sums are of integers, each rounded up or down by the last digit.
+      rtol=1e-3,
+    )
+    plain = build(tff.learning.metrics.sum_then_finalize)
+    with self.use(self.in_process):
+      expected = plain.next(plain.initialize(), *rounds[0]).metrics
+    self.assertAllClose(
+      first['metrics']['client_work']['train']['mean_squared_error'],
+      expected['client_work']['train']['mean_squared_error'],
+      rtol=1e-3,
+    )
 
   def test_reconstruction(self):
     process = _algorithms.build_fed_recon(
