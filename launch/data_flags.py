@@ -37,7 +37,8 @@ PARTITION = flags.DEFINE_enum(
   ['iid', 'classes', 'dirichlet', 'main_classes'],
   'How unlabelled images are shared among clients: iid, at random and evenly;'
   ' classes, a few classes each; dirichlet, a random mix of classes each;'
-  ' main_classes, one class more than others each, as in the benchmark.',
+  ' main_classes, one class more than others each, or with fewer clients than'
+  ' classes several, as in the benchmark.',
 )
 CLASSES_PER_CLIENT = flags.DEFINE_integer(
   'classes_per_client',
@@ -56,7 +57,7 @@ SKEW = flags.DEFINE_float(
   'skew',
   None,
   'R of the benchmark, for --partition=main_classes only: from 0, clients are'
-  ' alike, to 1, each has its main class alone. By default 0.4 (equation 8,'
+  ' alike, to 1, each has its main classes alone. By default 0.4 (equation 8,'
   ' D32).',
 )
 NUM_CLIENTS = flags.DEFINE_integer(

@@ -3,7 +3,7 @@
 
 """A task's images, shared out among server and clients as the flags say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from absl import flags
@@ -59,7 +59,7 @@ class FederatedData(NamedTuple):
 
   labelled: sources.LabelledImages
   unlabelled: sources.LabelledImages
-  shares: list[np.ndarray]
+  shares: Sequence[np.ndarray]
   test: sources.LabelledImages
 
 
@@ -247,21 +247,33 @@ def _share_out(
   num_classes: int,
   settings: PartitionSettings,
   seed: int,
-) -> list[np.ndarray]:
-  num_clients = data_flags.NUM_CLIENTS.value
+) -> Sequence[np.ndarray]:
+  """Returns for each client the indices of its images.
+
+  Raises:
+    program.FlagError: If the flags cannot be followed, or an image was lost.
+  """
+  num_images, num_clients = len(labels), data_flags.NUM_CLIENTS.value
   if settings.partition == 'iid':
     with program.blame(data_flags.NUM_CLIENTS, ValueError):
-      return partition.partition_iid(len(labels), num_clients, seed)
+      shares = partition.partition_iid(num_images, num_clients, seed)
+      partition.check_all_are_shared(
+        shares, num_images, num_left=num_images % num_clients
+      )
+    return shares
   # What is wrong may be any of several numbers; the message says which.
   with program.blame(data_flags.PARTITION, ValueError):
     if settings.partition == 'classes':
-      return skewed_partition.partition_classes(
+      shares = skewed_partition.partition_classes(
         labels, num_classes, settings.classes_per_client, num_clients, seed
       )
-    if settings.partition == 'main_classes':
-      return main_class_partition.partition_main_classes(
+    elif settings.partition == 'main_classes':
+      shares = main_class_partition.partition_main_classes(
         labels, num_classes, settings.skew, num_clients, seed
       )
-    return skewed_partition.partition_dirichlet(
-      labels, settings.dirichlet_concentration, num_clients, seed
-    )
+    else:
+      shares = skewed_partition.partition_dirichlet(
+        labels, settings.dirichlet_concentration, num_clients, seed
+      )
+    partition.check_all_are_shared(shares, num_images)
+  return shares

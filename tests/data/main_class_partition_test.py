@@ -3,16 +3,21 @@
 
 """Tests of the benchmark's partition: equation 8, and the level R it gives."""
 
+import itertools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
 import numpy as np
 
+from tff_semifl import random_seeds
 from tff_semifl.data import label_skew
 from tff_semifl.data import main_class_partition
 
 _SEEDS = strategies.integers(0, 2**31 - 1)
+# Of the ten digits, without 100 labelled images each.
+_SVHN_SIZES = (4848, 13761, 10485, 8397, 7358, 6782, 5627, 5495, 4945, 4559)
 
 
 @strategies.composite
@@ -34,16 +39,29 @@ def _problems(draw):
   return labels, num_classes, draw(strategies.floats(0, 1)), num_clients
 
 
+def _deal(num_classes, num_clients):
+  """Deals ceil(classes / clients) main classes each, round and round."""
+  remaining = itertools.cycle(range(num_classes))
+  num_each = -(-num_classes // num_clients)
+  return [
+    list(itertools.islice(remaining, num_each)) for _ in range(num_clients)
+  ]
+
+
 def _equation_8(sizes, skew, num_clients):
-  """Numbers of images as they are written, which are no integers."""
+  """Numbers of images as they are written, which are no integers.
+
+  A client has what equation 8 gives for each of its main classes.
+  """
   num_classes, total = len(sizes), sum(sizes)
   numbers = np.zeros([num_clients, num_classes])
-  for user in range(num_clients):
-    j = user % num_classes
-    m = len([u for u in range(num_clients) if u % num_classes == j])
-    for i in range(num_classes):
-      numbers[user, i] = sizes[i] * (sizes[j] / total) * (1 - skew) / m
-    numbers[user, j] += sizes[j] * skew / m
+  dealt = _deal(num_classes, num_clients)
+  for user, main_classes in enumerate(dealt):
+    for j in main_classes:
+      m = sum(j in others for others in dealt)
+      for i in range(num_classes):
+        numbers[user, i] += sizes[i] * (sizes[j] / total) * (1 - skew) / m
+      numbers[user, j] += sizes[j] * skew / m
   return numbers
 
 
@@ -65,13 +83,11 @@ class PartitionMainClassesTest(parameterized.TestCase):
   @hypothesis.given(_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)
   def test_no_image_has_two_clients_and_none_is_left(self, problem, seed):
-    labels, num_classes, _, num_clients = problem
+    labels, *_ = problem
     shares = main_class_partition.partition_main_classes(*problem, seed)
     given = np.concatenate(shares)
     self.assertEqual(given.dtype, np.int64)
-    self.assertLen(np.unique(given), len(given))
-    if num_clients >= num_classes:
-      self.assertLen(given, len(labels))
+    np.testing.assert_array_equal(np.sort(given), np.arange(len(labels)))
 
   @hypothesis.given(_problems(), _SEEDS)
   @hypothesis.settings(deadline=None, max_examples=20)
@@ -114,8 +130,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
   @parameterized.parameters((0.0, 0.0), (1.0, 1.0), (0.25, 0.25))
   def test_level_of_classes_that_differ_in_size(self, skew, expected):
     """SVHN's: distances do not depend on sizes (equation 9)."""
-    sizes = (4848, 13761, 10485, 8397, 7358, 6782, 5627, 5495, 4945, 4559)
-    labels = np.repeat(np.arange(10), sizes)
+    labels = np.repeat(np.arange(10), _SVHN_SIZES)
     shares = main_class_partition.partition_main_classes(
       labels, 10, skew, 10, seed=0
     )
@@ -124,7 +139,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
       label_skew.measure_label_skew(counts), expected, delta=1e-3
     )
     # n_j / m_j, to within a rounding of each class.
-    np.testing.assert_allclose(counts.sum(axis=1), sizes, atol=5)
+    np.testing.assert_allclose(counts.sum(axis=1), _SVHN_SIZES, atol=5)
 
   def test_equal_remainders_do_not_pile_up(self):
     # EMNIST: 2300 * 0.6 / 47 = 29.4 of each other class, so that 17 of 47
@@ -135,24 +150,101 @@ class PartitionMainClassesTest(parameterized.TestCase):
     )
     self.assertEqual({len(share) for share in shares}, {2300})
 
-  def test_fewer_clients_than_classes_leave_images(self):
-    # 1000 images each: half of them of the main class, and half of all four,
-    # 125 of each. The other 500 of the third class are nobody's, say.
+  def test_fewer_clients_than_classes_have_several(self):
+    # 1000 images each, two main classes each: half of the main classes, and of
+    # the other half of all classes half each.
     labels = np.repeat(np.arange(4), 1000)
     shares = main_class_partition.partition_main_classes(
       labels, 4, 0.5, 2, seed=0
     )
     np.testing.assert_array_equal(
       label_skew.count_classes(labels, shares, 4),
-      [[625, 125, 125, 125], [125, 625, 125, 125]],
+      [[750, 750, 250, 250], [250, 250, 750, 750]],
     )
+
+  @parameterized.parameters((10, 5, 3), (20, 3, 13))
+  def test_emnist_of_few_clients(self, num_clients, num_each, num_shared):
+    """D32: the cells of Table G.1 with K = 10 and 20.
+
+    ceil(47 / K) main classes each are 50 or 60 for 47 classes, so that the
+    first 3 or 13 are those of two clients.
+    """
+    labels = np.repeat(np.arange(47), 2300)
+    shares = main_class_partition.partition_main_classes(
+      labels, 47, 0.4, num_clients, seed=0
+    )
+    counts = label_skew.count_classes(labels, shares, 47)
+    self.assertEqual(counts.sum(), 47 * 2300)
+    sizes = np.full(47, 2300)
+    np.testing.assert_allclose(
+      counts, _equation_8(sizes, 0.4, num_clients), atol=1
+    )
+    # A client with 5 classes of its own has 5 / 47 of the 0.6 * 2300 images of
+    # any other class, 147, and none has more. Of a main class that it shares
+    # each has 0.4 * 1150 = 460 besides.
+    is_main = counts > 400
+    self.assertEqual(set(is_main.sum(axis=1)), {num_each})
+    np.testing.assert_array_equal(
+      is_main.sum(axis=0), [2] * num_shared + [1] * (47 - num_shared)
+    )
+    # No two clients are at a distance beyond R.
+    skew = label_skew.measure_label_skew(counts)
+    self.assertBetween(skew, 0.35, 0.4)
+
+  @parameterized.parameters(
+    # CIFAR-10 and SVHN after 1000 labels, EMNIST after 4700.
+    ([4900] * 10, 10, 0.4),
+    ([4900] * 10, 16, 0.4),
+    ([4900] * 10, 30, 0.4),
+    (_SVHN_SIZES, 10, 0.4),
+    (_SVHN_SIZES, 20, 0.4),
+    (_SVHN_SIZES, 30, 1.0),
+    ([2300] * 47, 47, 0.4),
+  )
+  def test_as_many_clients_as_classes_have_one_each(
+    self, sizes, num_clients, skew
+  ):
+    """Which images, to the last: equation 8 as it is written, by the seed."""
+    num_classes = len(sizes)
+    numbers = np.round(_equation_8(sizes, skew, num_clients), 9)
+    counts = np.floor(numbers).astype(int)
+    for j in range(num_classes):
+      # Largest remainders first; of equal ones, who has fewest so far.
+      by_need = sorted(
+        range(num_clients),
+        key=lambda u: (
+          -round(numbers[u, j] - counts[u, j], 9),
+          counts[u].sum(),
+        ),
+      )
+      for user in by_need[: sizes[j] - counts[:, j].sum()]:
+        counts[user, j] += 1
+    labels = np.repeat(np.arange(num_classes), sizes)
+    generator = random_seeds.numpy_generator(
+      3, random_seeds.Purpose.CLIENT_PARTITION
+    )
+    expected = [[] for _ in range(num_clients)]
+    for j in range(num_classes):
+      images = list(generator.permutation(np.flatnonzero(labels == j)))
+      for user in range(num_clients):
+        expected[user] += images[: counts[user, j]]
+        del images[: counts[user, j]]
+    shares = main_class_partition.partition_main_classes(
+      labels, num_classes, skew, num_clients, seed=3
+    )
+    for share, images in zip(shares, expected, strict=True):
+      np.testing.assert_array_equal(share, generator.permutation(images))
 
   @parameterized.parameters(
     (1.1, 2, '^1.1 is not in 0..1'),
     (-0.1, 2, '^-0.1 is not in 0..1'),
     (float('nan'), 2, '^nan is not in 0..1'),
     (0.5, 0, '^0 clients are none'),
-    (0.5, 41, '^8 unlabelled images leave client .* of 41, whose main class'),
+    (
+      0.5,
+      41,
+      '^8 unlabelled images leave client .* of 41 without any; its main',
+    ),
   )
   def test_what_cannot_be(self, skew, num_clients, message):
     labels = np.repeat(np.arange(2), 4)
@@ -162,7 +254,9 @@ class PartitionMainClassesTest(parameterized.TestCase):
       )
 
   def test_main_class_without_images(self):
-    with self.assertRaisesRegex(ValueError, 'leave client 1 of 2, whose main'):
+    with self.assertRaisesRegex(
+      ValueError, r'client 1 of 2 .* main classes are \[1\]'
+    ):
       main_class_partition.partition_main_classes(
         np.zeros(10, np.int32), 2, 0.5, 2, seed=0
       )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clients with a main class each: the benchmark's partition of a level R.
+"""Clients with main classes: the benchmark's partition of a level R.
 
 NumPy only; everything is a function of the seed and returns indices.
 
@@ -9,6 +9,8 @@ References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
   8 and 9 (appendix A.2); D30 to D32.
 """
+
+import math
 
 import numpy as np
 
@@ -26,27 +28,36 @@ def partition_main_classes(
   num_clients: int,
   seed: int,
 ) -> list[np.ndarray]:
-  """Gives each client a share R of one class, and the rest like all images.
+  """Gives each client a share R of its main classes, the rest like all images.
 
-  Client u has the main class u modulo the number of classes. If a class j of
-  n_j images, a fraction q_j of all, is the main class of m_j clients, each of
-  them gets n_j / m_j images: a share R of them of class j, and of every class
-  i, j too, n_i q_j (1 - R) / m_j (equation 8). So fractions of its images are
-  R + (1 - R) q_j of class j and (1 - R) q_i of the others.
+  Of d classes each of K clients has ceil(d / K) as main classes, dealt in turn:
+  client u has the next ones after those of client u - 1, and class 0 comes
+  after the last. With as many clients as classes or more, that is the class u
+  modulo d. With fewer, no class is left without a client, and some have two.
 
-  Two clients with different main classes are at the distance R, two with the
-  same at none. What `label_skew.measure_label_skew` finds is therefore R for as
-  many clients as classes, or fewer, and less for more (D31).
+  Let class j have n_j images, a fraction q_j of all, and be a main class of m_j
+  clients. Client u, with the main classes M_u, gets of class i
+
+      N_ui = [i in M_u] R n_i / m_i + (1 - R) n_i sum_{j in M_u} q_j / m_j
+
+  images: equation 8, summed over the main classes of the client (D32). It has
+  N_u = sum_{j in M_u} n_j / m_j images in all, of which a fraction
+  [i in M_u] R n_i / (m_i N_u) + (1 - R) q_i is of class i. Every image has one
+  client: summed over the clients, N_ui is n_i.
+
+  Two clients without a main class in common are at the distance R, two with the
+  same main classes at none, others between. What
+  `label_skew.measure_label_skew` finds is therefore R for as many clients as
+  classes, and where clients share main classes, less (D31).
 
   Numbers are rounded class by class, by the largest remainder, and among equal
   ones for the client that has fewest images; which images they are is random.
-  No image has two clients (D32). None is left, unless there are fewer clients
-  than classes: shares of the classes that are nobody's main class then stay.
 
   Args:
     labels: int [num_images], in 0..num_classes-1.
     num_classes: Number of classes.
-    skew: R, in [0, 1]. 0 makes clients alike, 1 gives each one class.
+    skew: R, in [0, 1]. 0 makes clients alike, 1 gives each its main classes
+      alone.
     num_clients: Number of clients.
     seed: The run's seed.
 
@@ -67,9 +78,12 @@ def partition_main_classes(
   )
   if not counts.sum(axis=1).all():
     client = int(counts.sum(axis=1).argmin())
+    [main_classes] = np.nonzero(
+      _deal_main_classes(num_classes, num_clients)[client]
+    )
     raise ValueError(
-      f'{len(labels)} unlabelled images leave client {client} of {num_clients},'
-      f' whose main class is {client % num_classes}, without any'
+      f'{len(labels)} unlabelled images leave client {client} of {num_clients}'
+      f' without any; its main classes are {list(map(int, main_classes))}'
     )
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.CLIENT_PARTITION
@@ -77,14 +91,23 @@ def partition_main_classes(
   pieces = [
     np.split(
       generator.permutation(np.flatnonzero(labels == class_index)),
-      np.cumsum(counts[:, class_index]),
-    )[:num_clients]
+      np.cumsum(counts[:-1, class_index]),
+    )
     for class_index in range(num_classes)
   ]
   return [
     generator.permutation(np.concatenate(each))
     for each in zip(*pieces, strict=True)
   ]
+
+
+def _deal_main_classes(num_classes: int, num_clients: int) -> np.ndarray:
+  """Returns which classes are main classes of whom, bool [clients, classes]."""
+  num_each = math.ceil(num_classes / num_clients)
+  dealt = np.arange(num_clients * num_each).reshape(num_clients, num_each)
+  is_main = np.zeros([num_clients, num_classes], bool)
+  np.put_along_axis(is_main, dealt % num_classes, True, axis=1)
+  return is_main
 
 
 def _count_images(
@@ -98,24 +121,19 @@ def _count_images(
     num_clients: K.
 
   Returns:
-    int64 [num_clients, num_classes].
+    int64 [num_clients, num_classes]. Each column adds up to the class's size.
   """
-  num_classes = len(class_sizes)
-  main_classes = np.arange(num_clients) % num_classes
-  num_sharing = np.bincount(main_classes, minlength=num_classes)[main_classes]
+  is_main = _deal_main_classes(len(class_sizes), num_clients)
+  num_sharing = is_main.sum(axis=0)
   fractions = class_sizes / max(class_sizes.sum(), 1)
-  quotas = np.outer(fractions[main_classes] / num_sharing, class_sizes)
+  quotas = np.outer(is_main @ (fractions / num_sharing), class_sizes)
   quotas *= 1 - skew
-  quotas[np.arange(num_clients), main_classes] += (
-    skew * class_sizes[main_classes] / num_sharing
-  )
+  quotas += is_main * (skew * class_sizes / num_sharing)
   quotas = np.round(quotas, _DECIMALS)
   counts = np.floor(quotas).astype(np.int64)
   remainders = np.round(quotas - counts, _DECIMALS)
-  for class_index in range(num_classes):
-    # Of a class with clients for all of it, exactly its size.
-    total = int(np.rint(quotas[:, class_index].sum()))
-    num_left = total - counts[:, class_index].sum()
+  for class_index, class_size in enumerate(class_sizes):
+    num_left = class_size - counts[:, class_index].sum()
     order = np.lexsort((counts.sum(axis=1), -remainders[:, class_index]))
     counts[order[:num_left], class_index] += 1
   return counts

@@ -6,6 +6,7 @@
 NumPy only. Everything is a function of the seed and returns indices.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +94,8 @@ def shuffle(num_labelled: int, seed: int) -> np.ndarray:
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   """Gives each client the same number of images, at random (C.5).
 
-  What does not divide, fewer images than there are clients, is left out.
+  Each has the number of images by that of clients, rounded down, as SemiFL's
+  code has it. What does not divide, fewer images than clients, has no client.
 
   Args:
     num_images: Number of images to share out.
@@ -120,3 +122,33 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   size = num_images // num_clients
   order = generator.permutation(num_images)[: size * num_clients]
   return order.reshape(num_clients, size)
+
+
+def check_all_are_shared(
+  shares: Sequence[np.ndarray], num_images: int, *, num_left: int = 0
+) -> None:
+  """Checks that each image has one client, but for as many as may have none.
+
+  Args:
+    shares: For each client int64 indices in 0..num_images-1.
+    num_images: Number of images to share out.
+    num_left: How many the definition of the partition leaves without a client.
+
+  Raises:
+    ValueError: If an image has two clients, or more or fewer than `num_left`
+      have none.
+  """
+  num_clients = np.zeros(num_images, np.int64)
+  for share in shares:
+    np.add.at(num_clients, share, 1)
+  if num_clients.max(initial=0) > 1:
+    raise ValueError(
+      f'{np.count_nonzero(num_clients > 1)} of {num_images} unlabelled images'
+      ' have more than one client'
+    )
+  num_without = np.count_nonzero(num_clients == 0)
+  if num_without != num_left:
+    raise ValueError(
+      f'{num_without} of {num_images} unlabelled images have no client; by the'
+      f' definition of the partition {num_left} have none'
+    )
