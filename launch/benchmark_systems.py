@@ -51,6 +51,7 @@ _UNUSED = (
   training_flags.KEEP_SERVER_MOMENTUM,
   training_flags.KEEP_CLIENT_MOMENTUM,
   training_flags.BATCH_NORM_STATISTICS,
+  training_flags.REPRODUCE_FINAL_TEST,
   aggregator_flags.AGGREGATOR,
   aggregator_flags.CLIPPING_QUANTILE,
   aggregator_flags.NOISE_MULTIPLIER,

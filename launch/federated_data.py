@@ -55,12 +55,16 @@ class FederatedData(NamedTuple):
       `sources.UNKNOWN_LABEL`; no client gets to see them.
     shares: For each client the int64 indices of its images in `unlabelled`.
     test: To evaluate on.
+    training_order: int64 indices into the labelled images and after them the
+      unlabelled ones, which put all of them into the order of the data set.
+      None if they are in it.
   """
 
   labelled: sources.LabelledImages
   unlabelled: sources.LabelledImages
   shares: Sequence[np.ndarray]
   test: sources.LabelledImages
+  training_order: np.ndarray | None = None
 
 
 # (task, partition, num_labeled, seed) -> data.
@@ -126,9 +130,11 @@ def create_federated_data(
       unlabelled=data.unlabelled,
       shares=data.shares,
       test=data.test,
+      training_order=_invert(order, len(data.unlabelled.labels)),
     )
   split = _split_labels(task, data, num_labeled, seed)
   unlabelled = data.train.select(split.unlabelled)
+  order = np.concatenate([split.labelled, split.unlabelled])
   if data.unlabelled is not None:
     unlabelled = sources.LabelledImages(
       np.concatenate([unlabelled.images, data.unlabelled.images]),
@@ -139,6 +145,9 @@ def create_federated_data(
     unlabelled=unlabelled,
     shares=_share_out(unlabelled.labels, task.num_classes, settings, seed),
     test=data.test,
+    training_order=_invert(
+      order, len(unlabelled.labels) - len(split.unlabelled)
+    ),
   )
 
 
@@ -223,6 +232,12 @@ def create_labelled_client_data(
     shares=_share_out(data.train.labels, task.num_classes, settings, seed),
     test=data.test,
   )
+
+
+def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
+  """Returns what undoes an order of images, others after them unchanged."""
+  others = np.arange(len(order), len(order) + num_others)
+  return np.concatenate([np.argsort(order), others])
 
 
 def _load(task: image_task.ImageTask) -> image_task.TaskData:

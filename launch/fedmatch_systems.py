@@ -109,6 +109,7 @@ FEDMATCH = system.System(
     training_flags.KEEP_SERVER_MOMENTUM,
     training_flags.KEEP_CLIENT_MOMENTUM,
     training_flags.BATCH_NORM_STATISTICS,
+    training_flags.REPRODUCE_FINAL_TEST,
     # Updates are averaged with weights of 0 or 1.
     aggregator_flags.NOISE_MULTIPLIER,
     aggregator_flags.CLIPPING_NORM,

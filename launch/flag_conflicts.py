@@ -25,11 +25,28 @@ def check(system: system_lib.System) -> None:
       raise ValueError(
         "TFF's worker has no XLA; use --runtime=in_process or leave it out"
       )
+  statistics = training_flags.BATCH_NORM_STATISTICS.value
   with program.blame(training_flags.BATCH_NORM_STATISTICS, ValueError):
     if system.clients_have_labels and (
-      training_flags.BATCH_NORM_STATISTICS.value == 'server'
+      statistics in ('server', 'server_batches')
     ):
       raise ValueError('the server has no images; use federated or pooled')
+    if not system.uses(training_flags.CLIENTS_PER_ROUND) and (
+      statistics in ('federated', 'pooled')
+    ):
+      raise ValueError(
+        f'launch.train_{system.name} has no clients; use server or'
+        ' server_batches'
+      )
+  with program.blame(training_flags.REPRODUCE_FINAL_TEST, ValueError):
+    if training_flags.REPRODUCE_FINAL_TEST.value and not (
+      model_flags.NORMALIZATION.value == 'static_batch'
+      and models.has_normalization()
+    ):
+      raise ValueError(
+        'without static batch normalisation there are no statistics; leave it'
+        ' out'
+      )
   with program.blame(run_flags.ROUNDS_PER_EVALUATION, ValueError):
     if training_flags.KEEP_CLIENT_MOMENTUM.value and (
       run_flags.ROUNDS_PER_EVALUATION.value > 1

@@ -137,7 +137,7 @@ def _create_centralized(
       training_flags.SERVER_EPOCHS,
       training_flags.KEEP_SERVER_MOMENTUM,
       training_flags.CONFIDENCE_THRESHOLD,
-      training_flags.BATCH_NORM_STATISTICS,
+      training_flags.REPRODUCE_FINAL_TEST,
       *_CLIENT_FLAGS,
       *unused,
     ),

@@ -7,10 +7,13 @@ import json
 
 from launch import experiment as experiment_lib
 from launch import plan
+from launch import program
 from launch import run_flags
 from launch import runtimes
 from launch import settings as settings_lib
 from launch import system as system_lib
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import results
 
 
 def train(system: system_lib.System) -> None:
@@ -33,6 +36,13 @@ def train(system: system_lib.System) -> None:
     f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
     f' {final.best_accuracy:.1%}'
   )
+  if experiment.training_program.final_test is not None:
+    with program.blame(run_flags.OUTPUT_DIR, durable_files.OutputError):
+      found = results.read_final_test(folder.metrics_path)
+    print(
+      f'final test as in D11, of the model of round {found.round_num}:'
+      f' {found.accuracy:.1%}'
+    )
   epsilon_fn = experiment.training_program.epsilon_fn
   if epsilon_fn is not None:
     print(

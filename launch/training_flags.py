@@ -87,11 +87,23 @@ KEEP_CLIENT_MOMENTUM = flags.DEFINE_bool(
 BATCH_NORM_STATISTICS = flags.DEFINE_enum(
   'batch_norm_statistics',
   None,
-  ['federated', 'pooled', 'server'],
+  ['federated', 'pooled', 'server', 'server_batches'],
   'Of which images static batch normalisation has statistics (D8 to D10):'
   " server, the server's, which is the default; federated, those of all"
   ' clients, each with a pass over its own (appendix B);'
-  " pooled, all of both in one place, as the authors' code simulates it.",
+  " pooled, all of both in one place, as the authors' code simulates it;"
+  " server_batches, the server's as the authors' code has them, a plain mean"
+  ' over batches of one class after the other: of 250 images, or in training in'
+  ' one place of --server_batch_size.',
+)
+REPRODUCE_FINAL_TEST = flags.DEFINE_bool(
+  'reproduce_final_test',
+  False,
+  'Whether each evaluation also tests the model with statistics of all training'
+  " images in the data's order, in batches of --server_batch_size, as the"
+  " authors' final test has it whatever the statistics of training are (D11):"
+  ' columns final_test/accuracy and final_test/loss. Their result is that of'
+  ' the round with the best test/accuracy, and is printed at the end.',
 )
 
 

@@ -79,6 +79,7 @@ def create_training_program(
     statistics=_create_statistics_pass(
       system, settings, classifier, data, clients
     ),
+    final_test=_create_final_test(settings, classifier, data),
     epsilon_fn=chosen_aggregator.create_epsilon_fn(
       settings.aggregation, clients.num_clients, settings.clients_per_round
     ),
@@ -138,15 +139,29 @@ def _create_statistics_pass(
       for_clients=for_clients,
     )
   if settings.batch_norm_statistics == 'pooled':
-    by_class = np.argsort(data.labelled.labels, kind='stable')
     return training.StatisticsPass(
       pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
         classifier
       ),
       # Images that no client was given are among them too.
-      tf.data.Dataset.from_tensors(data.labelled.images[by_class]).concatenate(
+      _class_by_class(data).concatenate(
         tf.data.Dataset.from_tensors(data.unlabelled.images)
       ),
+      for_clients=for_clients,
+    )
+  if settings.batch_norm_statistics == 'server_batches':
+    has_clients = system.uses(training_flags.CLIENTS_PER_ROUND)
+    return training.StatisticsPass(
+      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        classifier,
+        batch_size=batch_norm_statistics.STATISTICS_BATCH_SIZE
+        if has_clients
+        else settings.server_batch_size,
+      ),
+      # It is the choice of some that leaves them class by class (D.1).
+      tf.data.Dataset.from_tensors(data.labelled.images)
+      if settings.num_labeled is None
+      else _class_by_class(data),
       for_clients=for_clients,
     )
   if settings.batch_norm_statistics == 'server' and (
@@ -158,3 +173,28 @@ def _create_statistics_pass(
       for_clients=for_clients,
     )
   return None
+
+
+def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:
+  """Returns the labelled images as the authors' label split has them (A.5)."""
+  order = np.argsort(data.labelled.labels, kind='stable')
+  return tf.data.Dataset.from_tensors(data.labelled.images[order])
+
+
+def _create_final_test(
+  settings: settings_lib.Settings,
+  classifier: functional.ImageClassifier,
+  data: federated_data.FederatedData,
+) -> training.StatisticsPass | None:
+  """Returns the statistics of the authors' final test, if asked for (D11)."""
+  if not training_flags.REPRODUCE_FINAL_TEST.value:
+    return None
+  images = np.concatenate([data.labelled.images, data.unlabelled.images])
+  if data.training_order is not None:
+    images = images[data.training_order]
+  return training.StatisticsPass(
+    pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+      classifier, batch_size=settings.server_batch_size
+    ),
+    tf.data.Dataset.from_tensors(images),
+  )

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import os
 import pathlib
+import re
 from unittest import mock
 
 from absl import flags
@@ -43,6 +44,7 @@ NOT_THE_CELLS = {
   'noise_multiplier',
   'privacy_delta',
   'quantization_bits',
+  'reproduce_final_test',
   'rounds_per_evaluation',
   'runtime',
   'seed',
@@ -54,8 +56,42 @@ NOT_THE_CELLS = {
 CLASS_SIZES = {
   'cifar10': [5000] * 10,
   'cifar100': [500] * 100,
+  'emnist': [2400] * 47,
   'svhn': [4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659],
 }
+
+
+# A kind of place, and labels of such places.
+_LABEL = r'(?:[A-Z]\.)?\d+'
+_PLACES = re.compile(
+  rf'\b(Table|Figure|appendix)s? ({_LABEL}(?:(?:, | to ){_LABEL})*)'
+)
+
+
+def format_places(places):
+  """Returns 'Figure 2, Tables 1, C.1' for the places of a paper, sorted."""
+  labels = {}
+  for place in sorted(places):
+    kind, label = place.split()
+    labels.setdefault(kind, []).append(label)
+  return ', '.join(
+    f'{kind}{"s" if len(some) > 1 else ""} {", ".join(some)}'
+    for kind, some in labels.items()
+  )
+
+
+def parse_places(text):
+  """Returns the set of places that a text names: {'Figure 2', 'Table 1'}."""
+  places = set()
+  for kind, labels in _PLACES.findall(text):
+    for label in labels.split(', '):
+      first, to, last = label.partition(' to ')
+      if to:
+        some = range(int(first), int(last) + 1)
+      else:
+        some = [first]
+      places.update(f'{kind} {each}' for each in some)
+  return places
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from tff_semifl.models import static_batch_norm
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import training
 from tff_semifl.work import federated_batch_norm_statistics
+from tff_semifl.work import pooled_batch_norm_statistics
 
 _THRESHOLD = 0.37
 
@@ -41,7 +42,8 @@ def create_program(
   Args:
     total_rounds: The last round.
     has_federated_statistics: Whether the model normalises what it sees, by
-      statistics of all clients.
+      statistics of all clients; it is tested once more with those of all
+      images, as means over batches of four.
     is_by_reference: Whether images are passed by reference.
     dropout_probability: Of a client of a cohort.
     aggregator: Other than the mean.
@@ -59,7 +61,8 @@ def create_program(
     seed=0,
     dropout_probability=dropout_probability,
   )
-  classifier, statistics = linear_reference.create_classifier(), None
+  classifier = linear_reference.create_classifier()
+  statistics = final_test = None
   if has_federated_statistics:
     classifier = _create_normalizing_classifier()
     statistics = training.StatisticsPass(
@@ -67,6 +70,12 @@ def create_program(
         classifier
       ),
       clients.all_datasets(),
+    )
+    final_test = training.StatisticsPass(
+      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        classifier, batch_size=4
+      ),
+      tf.data.Dataset.from_tensors(data.images),
     )
   program = training.TrainingProgram(
     process=semifl.build_semifl(
@@ -96,6 +105,7 @@ def create_program(
     test_dataset=pipelines.batched_dataset(data, 10),
     total_rounds=total_rounds,
     statistics=statistics,
+    final_test=final_test,
   )
   if is_by_reference:
     return by_reference.take_indices(program, images)

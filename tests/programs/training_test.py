@@ -217,6 +217,46 @@ class TrainingTest(parameterized.TestCase):
     self._train(self.create_tempdir().full_path, 4, program=program)
     self.assertLen(passes, expected)
 
+  def test_final_test_has_statistics_of_its_own_d11(self):
+    program = linear_program.create_program(2, has_federated_statistics=True)
+    folder = self.create_tempdir().full_path
+    final = self._train(folder, 2, program=program)
+    images = linear_reference.create_images(30).astype(np.float64)
+    batches = [images[start : start + 4] for start in range(0, 30, 4)]
+    self.assertLen(batches, 8)
+    mean = np.mean([batch.mean() for batch in batches])
+    variance = np.mean([batch.var(ddof=1) for batch in batches])
+    scale, offset, kernel, bias = final.state.global_model_weights.trainable
+    normalized = (images - mean) / np.sqrt(variance + 1e-5) * scale + offset
+    logits = normalized.reshape(30, -1) @ kernel + bias
+    labels = np.arange(30) % 3
+    losses = np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(30), labels]
+    row = self._read_metrics(folder)[-1]
+    self.assertEqual(
+      list(row), [*_COLUMNS, 'final_test/accuracy', 'final_test/loss']
+    )
+    self.assertAlmostEqual(
+      float(row['final_test/loss']), losses.mean(), places=4
+    )
+    self.assertAlmostEqual(
+      float(row['final_test/accuracy']),
+      np.mean(logits.argmax(axis=1) == labels),
+      places=6,
+    )
+
+    with self.subTest('changes nothing else'):
+      other = self.create_tempdir().full_path
+      without = dataclasses.replace(program, final_test=None)
+      again = self._train(other, 2, program=without)
+      tf.nest.map_structure(
+        np.testing.assert_array_equal, again.state, final.state
+      )
+      self.assertNotEqual(row['final_test/loss'], row['test/loss'])
+      row_without = self._read_metrics(other)[-1]
+      self.assertEqual(list(row_without), _COLUMNS)
+      for column in {*_COLUMNS} - {'seconds'}:
+        self.assertEqual(row_without[column], row[column])
+
   def test_finished_run_has_nothing_left_to_do(self):
     folder = self.create_tempdir().full_path
     first = self._train(folder, 2)

@@ -44,12 +44,12 @@ def create_classifier(offset: float = 0.0) -> functional.ImageClassifier:
 
 
 def see_batches(
-  images: np.ndarray, offset: float = 0.0
+  images: np.ndarray, offset: float = 0.0, *, batch_size: int = _BATCH_SIZE
 ) -> list[tuple[np.ndarray, np.ndarray]]:
   """Returns what both layers see of each batch: float64 [values, channels]."""
   seen = []
-  for start in range(0, len(images), _BATCH_SIZE):
-    batch = images[start : start + _BATCH_SIZE]
+  for start in range(0, len(images), batch_size):
+    batch = images[start : start + batch_size]
     pixels = batch.reshape(-1, 1).astype(np.float64) + offset
     # Normalised by the biased variance of the batch, with epsilon 1e-5.
     normalized = (pixels - pixels.mean()) / np.sqrt(pixels.var() + 1e-5)

@@ -14,9 +14,9 @@ from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import pooled_batch_norm_statistics
 
 
-def _build(classifier):
+def _build(classifier, **options):
   return pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
-    classifier
+    classifier, **options
   )
 
 
@@ -72,6 +72,24 @@ class ExecutionTest(absltest.TestCase):
         np.mean([batch.mean(axis=0) for batch in values], axis=0),
         np.mean([batch.var(axis=0, ddof=1) for batch in values], axis=0),
       ]
+    for found, value in zip(self._compute(images), expected, strict=True):
+      np.testing.assert_allclose(found, value, rtol=1e-4)
+
+  def test_batches_of_another_size_d11(self):
+    """Of ten images, as in the final test of few labels; the last of seven."""
+    images = linear_reference.create_images(37)
+    images[:20] //= 4
+    self.statistics = _build(self.classifier, batch_size=10)
+    seen = batch_norm_reference.see_batches(images, batch_size=10)
+    self.assertLen(seen, 4)
+    expected = [
+      np.mean([statistic(batch) for batch in layer], axis=0)
+      for layer in zip(*seen, strict=True)
+      for statistic in (
+        lambda batch: batch.mean(axis=0),
+        lambda batch: batch.var(axis=0, ddof=1),
+      )
+    ]
     for found, value in zip(self._compute(images), expected, strict=True):
       np.testing.assert_allclose(found, value, rtol=1e-4)
 

@@ -50,6 +50,11 @@ def take_indices(
       process.initialize, convert(process.next)
     )
 
+  def convert_pass(statistics):
+    if statistics is None:
+      return None
+    return statistics._replace(computation=convert(statistics.computation))
+
   return dataclasses.replace(
     program,
     process=convert_process(program.process),
@@ -58,11 +63,7 @@ def take_indices(
       program.pseudo_label_evaluation
       and convert(program.pseudo_label_evaluation)
     ),
-    statistics=(
-      program.statistics
-      and program.statistics._replace(
-        computation=convert(program.statistics.computation)
-      )
-    ),
+    statistics=convert_pass(program.statistics),
+    final_test=convert_pass(program.final_test),
     mapped_images=images,
   )

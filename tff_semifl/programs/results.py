@@ -25,6 +25,18 @@ class Results(NamedTuple):
   minutes: float
 
 
+class FinalTest(NamedTuple):
+  """What the final test of SemiFL's authors finds (D11).
+
+  Attributes:
+    round_num: The round with the best test accuracy, the first of several.
+    accuracy: Of its model, with the statistics of the final test.
+  """
+
+  round_num: int
+  accuracy: float
+
+
 _NO_ROUND = Results(-1, 0.0, 0.0, 0.0)
 
 
@@ -50,4 +62,24 @@ def read_results(path: pathlib.Path) -> Results:
     float(metrics['test/accuracy'][-1]),
     float(metrics['test/best_accuracy'][-1]),
     float(metrics['seconds'].sum()) / 60,
+  )
+
+
+def read_final_test(path: pathlib.Path) -> FinalTest | None:
+  """Reads what the authors' final test finds, or None if it was not made.
+
+  Args:
+    path: A `metrics.csv`.
+
+  Raises:
+    metrics_table.MetricsError: If it cannot be read, or is something else.
+  """
+  metrics = metrics_table.read_metrics(path)
+  if not {'test/accuracy', 'final_test/accuracy'} <= metrics.keys():
+    return None
+  if not len(metrics['round']):
+    return None
+  best = int(metrics['test/accuracy'].argmax())
+  return FinalTest(
+    int(metrics['round'][best]), float(metrics['final_test/accuracy'][best])
   )

@@ -3,6 +3,7 @@
 
 """What is measured in a round, and written down as a row of a table."""
 
+import collections
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -69,6 +70,8 @@ class RoundMetrics(NamedTuple):
     seconds: How long all of it took since the row before, measuring included.
     aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
       what has been spent of differential privacy so far.
+    final_test: The model on the test images once more, with the statistics of
+      the authors' final test, `accuracy` and `loss` (D11), if asked for.
   """
 
   test: TestMetrics
@@ -77,3 +80,4 @@ class RoundMetrics(NamedTuple):
   learning_rate: float
   seconds: float
   aggregator: Mapping[str, Any]
+  final_test: Mapping[str, float] = collections.OrderedDict()

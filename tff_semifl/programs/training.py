@@ -78,6 +78,8 @@ class TrainingProgram:
       clients is of the last of these rounds.
     statistics: What gives the model its batch normalisation statistics after
       each round, or None if the process itself does, or there are none.
+    final_test: What gives it other ones to be tested with once more at each
+      evaluation, and for nothing else (D11); or None.
     mapped_images: What the computations read images from, as long as the
       program has it, if the data are indices (see `by_reference`); else None.
     epsilon_fn: Round -> epsilon spent up to it, or None if clients have no
@@ -93,6 +95,7 @@ class TrainingProgram:
   total_rounds: int
   rounds_per_evaluation: int = 1
   statistics: StatisticsPass | None = None
+  final_test: StatisticsPass | None = None
   mapped_images: mapped_images_lib.MappedImages | None = None
   epsilon_fn: Callable[[int], float] | None = None
 
@@ -206,6 +209,7 @@ def _run_rounds(
   if statistics is not None:
     state = _compute_statistics(statistics, state)
   test = program.evaluation(state.global_model_weights, program.test_dataset)
+  final_test = _run_final_test(program, state)
   clients = program.clients
   metrics = round_metrics.RoundMetrics(
     test=round_metrics.TestMetrics(
@@ -222,6 +226,7 @@ def _run_rounds(
     learning_rate=output.metrics['learning_rate'],
     seconds=time.monotonic() - start,
     aggregator=collections.OrderedDict(output.metrics['aggregator']),
+    final_test=final_test,
   )
   if program.epsilon_fn is not None:
     metrics.aggregator['epsilon'] = program.epsilon_fn(last_round)
@@ -243,6 +248,18 @@ def _measure_pseudo_labels(
     # The views do not depend on the learning rate.
     round_context.RoundContext(state.seed, state.round_num, np.float32(0)),
     program.clients.datasets_with_true_labels(round_num),
+  )
+
+
+def _run_final_test(
+  program: TrainingProgram, state: Any
+) -> Mapping[str, float]:
+  """Tests the model with other statistics than it goes on with (D11)."""
+  if program.final_test is None:
+    return collections.OrderedDict()
+  tested = _compute_statistics(program.final_test, state)
+  return collections.OrderedDict(
+    program.evaluation(tested.global_model_weights, program.test_dataset)
   )
 
 

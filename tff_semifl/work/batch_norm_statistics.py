@@ -102,12 +102,14 @@ def fold_batches(
   weights: functional.ModelWeights,
   images: tf.data.Dataset,
   add_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  *,
+  batch_size: int = STATISTICS_BATCH_SIZE,
 ) -> tuple[tf.Tensor, ...]:
   """Puts together what each layer sees in batches of images.
 
-  Images are taken in the order they come, 250 a batch, across the boundaries
-  of chunks; the last batch may be smaller. No more than a chunk and a batch of
-  them are in memory, unless `images` itself is.
+  Images are taken in the order they come, across the boundaries of chunks; the
+  last batch may be smaller. No more than a chunk and a batch of them are in
+  memory, unless `images` itself is.
 
   Args:
     classifier: A model with static batch normalisation, in training mode.
@@ -115,6 +117,7 @@ def fold_batches(
     images: Chunks, uint8 [number, height, width, channels].
     add_fn: (total, moments of a batch) -> total, for one layer, each float32
       [3, channels]. Moments are count, mean and sum of squared deviations.
+    batch_size: Images of a batch, at least 1.
 
   Returns:
     The total of each layer; zeros if there is no image.
@@ -127,7 +130,7 @@ def fold_batches(
     return tuple(map(add_fn, totals, moments))
 
   return folding.fold(
-    images.rebatch(STATISTICS_BATCH_SIZE), zero_moments(classifier), add_batch
+    images.rebatch(batch_size), zero_moments(classifier), add_batch
   )
 
 

@@ -4,8 +4,9 @@
 """Statistics for static batch normalisation as SemiFL's authors compute them.
 
 The procedure of the code behind the tables of SemiFL (NeurIPS 2022), where it
-differs from appendix B (D8, D9, D10). It puts the images of the server and of
-all clients into one place: a simulation may do so, a federation could not.
+differs from appendix B (D8, D9, D10). Of the server's images alone a server can
+compute it; with those of all clients it takes all images in one place: a
+simulation may do so, a federation could not.
 """
 
 import numpy as np
@@ -18,16 +19,24 @@ from tff_semifl.work import batch_norm_statistics
 
 def build_pooled_batch_norm_statistics(
   classifier: functional.ImageClassifier,
+  *,
+  batch_size: int = batch_norm_statistics.STATISTICS_BATCH_SIZE,
 ) -> tff.Computation:
   """Builds the statistics of images that a single place sees (D9, "central").
 
   For numbers that are to be compared with those of the tables, not for
-  clients whose images are their own. The tables' order of images is the
-  server's, class by class, then those of all clients in the order of the data
-  set (D10).
+  clients whose images are their own. Images come in the order of the authors:
 
-  Batches are of 250 images across the boundaries of chunks, of clients and of
-  classes. The statistics are plain means over batches, of batch means and of
+  - SemiFL: the server's, class by class, then those of all clients in the order
+    of the data set (D10); with statistics of the server only (Table 3), just
+    the former.
+  - Training in one place: the labelled images, class by class, or all images in
+    the order of the data set; batches are those of training (D.1).
+  - The final test of a federated system: all training images in the order of
+    the data set, in batches of the server's training (D11).
+
+  Batches go across the boundaries of chunks, of clients and of classes. The
+  statistics are plain means over batches, of batch means and of
   unbiased batch variances (D8): the last batch counts as much as a full one,
   and differences between batches count for nothing. Where batches are of one
   class each, as labelled images in their order are, the variance is therefore
@@ -36,6 +45,7 @@ def build_pooled_batch_norm_statistics(
 
   Args:
     classifier: A model with static batch normalisation.
+    batch_size: Images of a batch, at least 1.
 
   Returns:
     A computation with W for model weights and chunks of bare images, H by W
@@ -58,7 +68,7 @@ def build_pooled_batch_norm_statistics(
     return batch_norm_statistics.replace_statistics(
       weights,
       batch_norm_statistics.fold_batches(
-        classifier, weights, dataset, average_batches
+        classifier, weights, dataset, average_batches, batch_size=batch_size
       ),
     )
 

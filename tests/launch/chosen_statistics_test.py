@@ -1,0 +1,227 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the statistics that flags choose: of which images, in what batches.
+
+Numbers are those of NumPy, for the first normalisation layer of a WideResNet:
+what it sees is a convolution of the pixels.
+"""
+
+import contextlib
+import csv
+import io
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import numpy as np
+
+from launch import experiment as experiment_lib
+from launch import program
+from launch import settings as settings_lib
+from launch import systems
+from launch import train
+from tasks import digits
+from tff_semifl import runtime
+
+_SMALL = {
+  'task': 'digits',
+  'num_clients': 10,
+  'clients_per_round': 2,
+  'client_epochs': 0.1,
+  'server_epochs': 0.5,
+  'server_batch_size': 20,
+  'total_rounds': 2,
+  'total_epochs': 2,
+  'model_width': 1,
+  'experiment_name': 'small',
+  'tensorboard': False,
+}
+
+
+def _see(experiment, images):
+  """Returns what the first normalisation layer sees, in float64."""
+  kernel = experiment.model.trainable_weights[0].numpy()
+  assert kernel.shape[:3] == (3, 3, 1)
+  pixels = images / 255 - digits.create_task().pixel_mean[0]
+  pixels /= digits.create_task().pixel_standard_deviation[0]
+  padded = np.pad(pixels[..., 0], [(0, 0), (1, 1), (1, 1)])
+  windows = np.lib.stride_tricks.sliding_window_view(padded, [3, 3], (1, 2))
+  seen = np.einsum('nhwij,ijc->nhwc', windows, kernel[:, :, 0].astype(float))
+  return seen.reshape(-1, kernel.shape[-1])
+
+
+def _average_batches(experiment, images, batch_size):
+  """Means over batches of means and of unbiased variances (A.5, D8)."""
+  batches = [
+    _see(experiment, images[start : start + batch_size])
+    for start in range(0, len(images), batch_size)
+  ]
+  return [
+    np.mean([batch.mean(axis=0) for batch in batches], axis=0),
+    np.mean([batch.var(axis=0, ddof=1) for batch in batches], axis=0),
+  ]
+
+
+class ChosenStatisticsTest(parameterized.TestCase):
+  def _create(self, system, **flag_values):
+    values = system.defaults | _SMALL | flag_values
+    with flagsaver.flagsaver(**values):
+      return experiment_lib.create_experiment(
+        system, settings_lib.resolve(system)
+      )
+
+  def _assert_computes(self, experiment, statistics, expected):
+    """Checks the first layer's statistics."""
+    with runtime.simulation_context():
+      state = experiment.training_program.process.initialize()
+      weights = state.global_model_weights
+      found = statistics.computation(weights, statistics.data)
+    # In float32 the batches' means are small numbers beside their deviations.
+    for value, exact in zip(found.non_trainable, expected, strict=False):
+      np.testing.assert_allclose(value, exact, rtol=1e-4, atol=1e-5)
+
+  def _class_by_class(self, experiment):
+    labelled = experiment.data.labelled
+    return np.concatenate(
+      [labelled.images[labelled.labels == label] for label in range(10)]
+    )
+
+  @parameterized.parameters((20,), (300,))
+  def test_partially_supervised_d8(self, server_batch_size):
+    """D.1: the labelled images class by class, in the batches of training."""
+    experiment = self._create(
+      systems.LABELS_ALONE,
+      num_labeled=500,
+      server_batch_size=server_batch_size,
+      batch_norm_statistics='server_batches',
+    )
+    images = self._class_by_class(experiment)
+    expected = _average_batches(experiment, images, server_batch_size)
+    self._assert_computes(
+      experiment, experiment.training_program.statistics, expected
+    )
+    # Neither the statistics of all images nor those of mixed batches.
+    for other in (
+      _average_batches(experiment, images, 500),
+      _average_batches(
+        experiment, experiment.data.labelled.images, server_batch_size
+      ),
+    ):
+      self.assertGreater(np.abs(other[1] / expected[1] - 1).max(), 1e-3)
+
+  def test_fully_supervised_keeps_the_order_of_the_data(self):
+    """D.1: there was nothing to choose class by class."""
+    experiment = self._create(
+      systems.ALL_LABELS, batch_norm_statistics='server_batches'
+    )
+    images = digits.create_task().load(None).train.images
+    self.assertLen(images, 1437)
+    self._assert_computes(
+      experiment,
+      experiment.training_program.statistics,
+      _average_batches(experiment, images, 20),
+    )
+
+  def test_server_only_d8(self):
+    """Table 3, sbn=0: as pooled, of the server's images alone."""
+    experiment = self._create(
+      systems.SEMIFL, num_labeled=500, batch_norm_statistics='server_batches'
+    )
+    statistics = experiment.training_program.statistics
+    # Clients label by them.
+    self.assertTrue(statistics.for_clients)
+    self._assert_computes(
+      experiment,
+      statistics,
+      _average_batches(experiment, self._class_by_class(experiment), 250),
+    )
+
+  @parameterized.parameters(
+    ('server_batches', systems.SEMIFL, 20),
+    ('pooled', systems.SEMIFL, 20),
+    ('pooled', systems.SUPERVISED_FEDAVG, 250),
+  )
+  def test_final_test_d11(self, kind, system, batch_size):
+    """All training images, in the order of the data, whatever training has."""
+    experiment = self._create(
+      system,
+      batch_norm_statistics=kind,
+      reproduce_final_test=True,
+      server_batch_size=20 if batch_size == 20 else None,
+    )
+    images = digits.create_task().load(None).train.images
+    statistics = experiment.training_program.final_test
+    [found] = statistics.data.as_numpy_iterator()
+    np.testing.assert_array_equal(found, images)
+    self._assert_computes(
+      experiment, statistics, _average_batches(experiment, images, batch_size)
+    )
+
+  def test_nothing_is_tested_twice_unless_asked_for(self):
+    experiment = self._create(systems.SEMIFL)
+    self.assertIsNone(experiment.training_program.final_test)
+
+  @parameterized.parameters(
+    (systems.LABELS_ALONE, 'pooled', 'train_labels_alone has no clients; use'),
+    (systems.ALL_LABELS, 'federated', 'train_all_labels has no clients; use'),
+    (systems.SUPERVISED_FEDAVG, 'server_batches', 'the server has no images'),
+  )
+  def test_statistics_of_nobody(self, system, kind, message):
+    with self.assertRaisesRegex(
+      program.FlagError, f'--batch_norm_statistics={kind}: .*{message}'
+    ):
+      self._create(system, batch_norm_statistics=kind)
+
+  def test_final_test_without_statistics(self):
+    with self.assertRaisesRegex(
+      program.FlagError, '--reproduce_final_test=True: without static batch'
+    ):
+      self._create(
+        systems.SEMIFL, reproduce_final_test=True, normalization='group'
+      )
+
+  def _train(self, system, **flag_values):
+    """Runs the program's main; returns what it printed, and its rows."""
+    folder = self.create_tempdir().full_path
+    values = _SMALL | system.defaults | flag_values
+    with (
+      flagsaver.flagsaver(**(values | {'output_dir': folder})),
+      contextlib.redirect_stdout(io.StringIO()) as printed,
+    ):
+      train.train(system)
+    with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
+      return printed.getvalue(), list(csv.DictReader(file))
+
+  def test_table_3_as_its_authors_have_it(self):
+    printed, rows = self._train(
+      systems.SEMIFL,
+      batch_norm_statistics='server_batches',
+      reproduce_final_test=True,
+    )
+    self.assertLen(rows, 3)
+    best = max(rows, key=lambda row: float(row['test/accuracy']))
+    self.assertIn(
+      f'final test as in D11, of the model of round {best["round"]}:'
+      f' {float(best["final_test/accuracy"]):.1%}\n',
+      printed,
+    )
+    # Other statistics, other numbers.
+    for row in rows:
+      self.assertNotEqual(row['final_test/loss'], row['test/loss'])
+
+  def test_statistics_change_the_test_but_not_the_training_in_one_place(self):
+    kinds = ('server', 'server_batches')
+    (_, exact), (_, batches) = (
+      self._train(systems.LABELS_ALONE, batch_norm_statistics=kind)
+      for kind in kinds
+    )
+    self.assertLen(exact, 2)
+    for first, second in zip(exact, batches, strict=True):
+      self.assertEqual(first['server/loss'], second['server/loss'])
+      self.assertNotEqual(first['test/loss'], second['test/loss'])
+
+
+if __name__ == '__main__':
+  absltest.main()
