@@ -19,6 +19,8 @@ from launch import experiment as experiment_lib
 from launch import program
 from launch import settings as settings_lib
 from launch import systems
+from tff_semifl.data import main_class_partition
+from tff_semifl.data import skewed_partition
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -77,6 +79,28 @@ class BadInputTest(parameterized.TestCase):
     with flagsaver.flagsaver(**flag_values):
       with self.assertRaisesRegex(program.FlagError, message):
         _create()
+
+  @parameterized.parameters(
+    ('dirichlet', skewed_partition, 'partition_dirichlet'),
+    ('classes', skewed_partition, 'partition_classes'),
+    ('main_classes', main_class_partition, 'partition_main_classes'),
+  )
+  def test_partition_that_loses_an_image(self, name, module, function):
+    create = getattr(module, function)
+
+    def lose_one(*arguments):
+      first, *others = create(*arguments)
+      return [first[1:], *others]
+
+    with (
+      flagsaver.flagsaver(partition=name, num_clients=10),
+      mock.patch.object(module, function, side_effect=lose_one),
+      self.assertRaisesRegex(
+        program.FlagError,
+        f'--partition={name}: 1 of 1387 unlabelled images have no client',
+      ),
+    ):
+      _create()
 
   def test_no_data_and_no_network(self):
     empty = self.create_tempdir().full_path

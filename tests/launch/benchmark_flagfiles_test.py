@@ -337,16 +337,28 @@ class BenchmarkFlagfilesTest(parameterized.TestCase):
       },
     )
 
+  @parameterized.named_parameters(_NAMED_CELLS)
+  def test_every_image_is_the_servers_or_of_one_user(self, cell):
+    with flagfile_cells.flags_of(cell.path):
+      described = plan.describe(
+        flagfile_cells.create_experiment(_SYSTEMS[cell.system], cell.task)
+      )
+    labels = cell.labels or (4700 if cell.task == 'emnist' else 1000)
+    num_images = sum(flagfile_cells.CLASS_SIZES[cell.task])
+    self.assertEqual(described['labelled_images'], labels)
+    self.assertEqual(described['clients'], cell.users)
+    self.assertEqual(
+      described['unlabelled_images_at_clients'], num_images - labels
+    )
+
   @parameterized.parameters((10, 5), (20, 3), (47, 1))
-  def test_every_image_of_table_g1_has_a_user(self, users, num_each):
-    """D32: with fewer users than classes each has several main classes."""
+  def test_users_of_table_g1_have_several_main_classes(self, users, num_each):
+    """D32: ceil(47 / K) each."""
     cell = _Cell('', 'emnist', users, users, system=_SUPERVISED)
     with flagfile_cells.flags_of(cell.path):
       described = plan.describe(
         flagfile_cells.create_experiment(_SYSTEMS[cell.system], cell.task)
       )
-    self.assertEqual(described['unlabelled_images'], 47 * 2300)
-    self.assertEqual(described['unlabelled_images_at_clients'], 47 * 2300)
     # As many classes of 2300 images, but for rounding of each class.
     self.assertAlmostEqual(
       described['images_per_client']['most'], num_each * 2300, delta=47
