@@ -138,9 +138,8 @@ def check_all_are_shared(
     ValueError: If an image has two clients, or more or fewer than `num_left`
       have none.
   """
-  num_clients = np.zeros(num_images, np.int64)
-  for share in shares:
-    np.add.at(num_clients, share, 1)
+  given = np.concatenate([np.empty(0, np.int64), *shares])
+  num_clients = np.bincount(given, minlength=num_images)
   if num_clients.max(initial=0) > 1:
     raise ValueError(
       f'{np.count_nonzero(num_clients > 1)} of {num_images} unlabelled images'
