@@ -8,6 +8,7 @@ aggregator has no use for is an error.
 """
 
 import math
+import re
 
 from absl import flags
 
@@ -43,6 +44,14 @@ PRIVACY_DELTA = flags.DEFINE_float(
   None,
   'Delta for which --aggregator=differential_privacy computes epsilon, in'
   ' (0, 1), less than 1 over the number of clients. By default 1e-5.',
+)
+INSECURE_FIXED_PRIVACY_KEY = flags.DEFINE_string(
+  'insecure_fixed_privacy_key',
+  None,
+  'For tests: noise and cohorts of --aggregator=differential_privacy follow'
+  ' from these 64 hexadecimal digits, so that everybody can repeat them.'
+  ' Nothing is private then, and no epsilon is claimed. By default each'
+  ' experiment draws a secret key of its own.',
 )
 QUANTIZATION_BITS = flags.DEFINE_integer(
   'quantization_bits',
@@ -85,4 +94,9 @@ for _flag in (CLIPPING_QUANTILE, PRIVACY_DELTA):
   _register_range(_flag, lambda value: 0 < value < 1, 'in (0, 1)')
 _register_range(
   CLIENT_DROPOUT_PROBABILITY, lambda value: 0 <= value < 1, 'in [0, 1)'
+)
+flags.register_validator(
+  INSECURE_FIXED_PRIVACY_KEY.name,
+  lambda value: value is None or re.fullmatch('[0-9a-f]{64}', value),
+  message='must be 64 hexadecimal digits, 0 to 9 and a to f',
 )

@@ -57,6 +57,7 @@ _UNUSED = (
   aggregator_flags.NOISE_MULTIPLIER,
   aggregator_flags.CLIPPING_NORM,
   aggregator_flags.PRIVACY_DELTA,
+  aggregator_flags.INSECURE_FIXED_PRIVACY_KEY,
   aggregator_flags.QUANTIZATION_BITS,
 )
 _DEFAULTS = {

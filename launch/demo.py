@@ -74,7 +74,12 @@ def _create_pair(seed: int) -> tuple[_Run, _Run]:
       labels_alone,
       experiment_lib.open_folder(systems.SEMIFL, labels_alone.settings),
     ),
-    (experiment, experiment_lib.open_folder(systems.SEMIFL, settings)),
+    (
+      experiment,
+      experiment_lib.open_folder(
+        systems.SEMIFL, settings, experiment.privacy_key
+      ),
+    ),
   )
 
 

@@ -7,10 +7,12 @@
   python -m launch.evaluate --exported_model=mine.tflite --images=photos/test
 
 It takes SavedModels and TFLite models, and needs no experiment. --images has a
-folder for each class; tasks have test images.
+folder for each class; tasks have test images. What a model that was trained
+with differential privacy promises to clients is printed, too.
 """
 
 from collections.abc import Iterator
+import dataclasses
 import json
 import pathlib
 
@@ -67,6 +69,10 @@ def main() -> None:
   )
   for name, size, accuracy in rows:
     print(f'{name}: {_percent(accuracy)} of {size}')
+  if model.privacy is not None:
+    print(f'privacy: {model.privacy.headline}')
+    for what, text in model.privacy.details:
+      print(f'  {what}: {text}')
   if _JSON_FILE.value is not None:
     _write_json(model, scores, pathlib.Path(_JSON_FILE.value))
 
@@ -139,6 +145,7 @@ def _write_json(
       )
     },
     'confusion': scores.confusion.tolist(),
+    'privacy': model.privacy and dataclasses.asdict(model.privacy),
   }
   with program.blame(_JSON_FILE, OSError):
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,9 +13,11 @@ import tensorflow as tf
 
 from launch import aggregator_flags
 from launch import augmentation_flags
+from launch import chosen_aggregator
 from launch import chosen_task
 from launch import federated_data
 from launch import models
+from launch import privacy_record
 from launch import program
 from launch import run_flags
 from launch import settings as settings_lib
@@ -23,6 +25,7 @@ from launch import system as system_lib
 from launch import training_flags
 from launch import training_programs
 from tasks import image_task
+from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
@@ -49,6 +52,8 @@ class Experiment:
     data: Who has which images, by reference with --runtime=native.
     clients: The clients.
     training_program: What to train.
+    privacy_key: The secret to be kept until it is trained, or None if there is
+      none.
   """
 
   system: system_lib.System
@@ -58,6 +63,7 @@ class Experiment:
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
   training_program: training.TrainingProgram
+  privacy_key: privacy_key_lib.PrivacyKey | None
 
 
 def without_clients(experiment: Experiment) -> Experiment:
@@ -84,6 +90,8 @@ def without_clients(experiment: Experiment) -> Experiment:
     training_program=dataclasses.replace(
       experiment.training_program, clients=clients
     ),
+    # There is nobody to protect.
+    privacy_key=None,
   )
 
 
@@ -107,6 +115,9 @@ def create_experiment(
     num_labeled=settings.num_labeled,
     seed=settings.seed,
   )
+  privacy_key = chosen_aggregator.obtain_privacy_key(
+    settings.aggregation, _folder_path(settings)
+  )
   images = None
   # In process nothing is sent, and remote workers cannot map what is here.
   if run_flags.RUNTIME.value == 'native':
@@ -120,13 +131,14 @@ def create_experiment(
       data.unlabelled,
       data.shares,
       clients_per_round=settings.clients_per_round,
-      seed=settings.seed,
+      # With privacy, who takes part is as secret as the noise.
+      seed=privacy_key.cohort_seed if privacy_key else settings.seed,
       dropout_probability=aggregator_flags.CLIENT_DROPOUT_PROBABILITY.value,
       have_labels=system.clients_have_labels,
     )
   model = models.create_model(task, settings)
   training_program = training_programs.create_training_program(
-    system, settings, task, model, data, clients
+    system, settings, task, model, data, clients, privacy_key
   )
   if images is not None:
     training_program = by_reference.take_indices(training_program, images)
@@ -138,7 +150,14 @@ def create_experiment(
     data=data,
     clients=clients,
     training_program=training_program,
+    privacy_key=None
+    if settings.aggregation.insecure_fixed_privacy_key
+    else privacy_key,
   )
+
+
+def _folder_path(settings: settings_lib.Settings) -> pathlib.Path:
+  return pathlib.Path(run_flags.OUTPUT_DIR.value) / settings.experiment_name
 
 
 def _map_images(
@@ -156,26 +175,32 @@ def _map_images(
 
 
 def open_folder(
-  system: system_lib.System, settings: settings_lib.Settings
+  system: system_lib.System,
+  settings: settings_lib.Settings,
+  privacy_key: privacy_key_lib.PrivacyKey | None = None,
 ) -> outputs.ExperimentFolder:
   """Makes or finds the experiment's folder.
 
   Args:
     system: What is to be trained.
     settings: The flags.
+    privacy_key: That of the experiment, to be kept in the folder.
 
   Raises:
-    program.FlagError: If it cannot be written to or holds another experiment.
+    program.FlagError: If it cannot be written to, holds another experiment, or
+      lacks the key of a private one.
   """
-  path = pathlib.Path(run_flags.OUTPUT_DIR.value) / settings.experiment_name
   with program.blame(run_flags.OUTPUT_DIR, durable_files.OutputError):
-    return outputs.ExperimentFolder(
-      path,
+    folder = outputs.ExperimentFolder(
+      _folder_path(settings),
       settings_lib.all_flags(system, settings),
       run_flags.MAY_CHANGE | chosen_task.names_of_flags_told_by_data(),
       chosen_task.create_task().data_description,
       system.name,
     )
+    if privacy_key is not None:
+      folder.keep_privacy_key(privacy_key, settings.total_rounds)
+  return folder
 
 
 def run(
@@ -204,8 +229,13 @@ def run(
       durable_files.replacing_folder(folder.export_path) as path,
     ):
       saved_model.export_saved_model(
-        experiment.model, experiment.task.class_names, path
+        experiment.model,
+        experiment.task.class_names,
+        path,
+        privacy_record.read(folder.path, final.round_num),
       )
+    # Whoever has the model and the key has the model without noise.
+    folder.remove_privacy_key()
   return final
 
 

@@ -15,6 +15,7 @@ import tqdm
 from launch import model_card
 from tff_semifl.data import sources
 from tff_semifl.export import exported_model
+from tff_semifl.export import privacy_statement
 from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import tflite
@@ -34,6 +35,7 @@ _FILES = (
   'assets',
   'model_*.tflite',
   exported_model.LABELS_FILE,
+  privacy_statement.NAME,
   model_card.CARD,
   model_card.PICTURE,
 )
@@ -73,6 +75,7 @@ def export(
   *,
   calibration_images: np.ndarray | None,
   test: sources.LabelledImages | None,
+  privacy: privacy_statement.PrivacyStatement | None,
 ) -> model_card.ExportedFile:
   """Exports a model in one format, and tests what was written.
 
@@ -83,20 +86,23 @@ def export(
     class_names: A name for each class.
     calibration_images: For `TFLITE_INT8`, as `tflite.convert` takes them.
     test: To test on, or None.
+    privacy: What is promised to clients, or None if nothing was asked for.
 
   Raises:
     saved_model.ExportError: If it cannot be exported.
   """
   if name == SAVED_MODEL:
     file = path
-    saved_model.export_saved_model(model, class_names, path)
+    saved_model.export_saved_model(model, class_names, path, privacy)
     num_bytes = sum(
       inner.stat().st_size for inner in path.rglob('*') if inner.is_file()
     )
   else:
     precision = _TFLITE[name]
     file = path / f'model_{precision.value}.tflite'
-    content = tflite.convert(model, class_names, precision, calibration_images)
+    content = tflite.convert(
+      model, class_names, precision, calibration_images, privacy
+    )
     file.write_bytes(content)
     num_bytes = len(content)
     (path / exported_model.LABELS_FILE).write_text('\n'.join(class_names))

@@ -26,6 +26,7 @@ from launch import image_folder_flags
 from launch import model_card
 from launch import model_flags
 from launch import models
+from launch import privacy_record
 from launch import program
 from launch import recorded_flags
 from tasks import image_task
@@ -116,6 +117,7 @@ def main() -> None:
       tflite.check_is_for_integers(model)
     calibration_images = _load_calibration_images(task)
   test, why_not_tested = _load_test_images(task)
+  privacy = privacy_record.describe(hparams.flags, trained.round_num)
   with (
     program.blame(
       _EXPORT_DIR,
@@ -134,6 +136,7 @@ def main() -> None:
         task.class_names,
         calibration_images=calibration_images,
         test=test,
+        privacy=privacy,
       )
       for name in formats
     ]
@@ -146,8 +149,11 @@ def main() -> None:
       trained=trained,
       files=files,
       why_not_tested=why_not_tested,
+      privacy=privacy,
     )
   print(model_card.format_table(files))
+  if privacy is not None:
+    print(f'privacy: {privacy.headline}')
   if why_not_tested is not None:
     print(f'not tested: {why_not_tested}')
   print(f'model of round {trained.round_num}, with its card: {export_path}')

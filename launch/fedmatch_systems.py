@@ -114,6 +114,7 @@ FEDMATCH = system.System(
     aggregator_flags.NOISE_MULTIPLIER,
     aggregator_flags.CLIPPING_NORM,
     aggregator_flags.PRIVACY_DELTA,
+    aggregator_flags.INSECURE_FIXED_PRIVACY_KEY,
   ),
   defaults={
     model_flags.MODEL.name: 'fedmatch_resnet',

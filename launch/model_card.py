@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from launch import markdown
 from launch import run_flags
+from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
 from tff_semifl.programs import picture_files
@@ -69,6 +70,7 @@ def write(
   trained: saved_experiment.TrainedModel,
   files: Sequence[ExportedFile],
   why_not_tested: str | None,
+  privacy: privacy_statement.PrivacyStatement | None = None,
 ) -> None:
   """Writes the card, and a picture of the confusion matrix if there is one.
 
@@ -81,10 +83,12 @@ def write(
     trained: How far it is.
     files: What was exported; classes are reported of the first.
     why_not_tested: The reason, or None if the files were tested.
+    privacy: What is promised to clients, or None if nothing was asked for.
   """
   lines = [
     *_summary(name, model, class_names, files),
     *_training(hparams, trained),
+    *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
     *_limits(class_names, hparams, trained, files[0].scores),
     *_record(hparams),
@@ -163,6 +167,23 @@ def _training(
     ),
   )
   yield ''
+
+
+def _privacy(
+  privacy: privacy_statement.PrivacyStatement | None,
+) -> Iterator[str]:
+  if privacy is None:
+    return
+  yield '## Differential privacy of clients'
+  yield ''
+  yield f'Privacy: {_escape(privacy.headline)}.'
+  yield ''
+  if privacy.details:
+    yield markdown.table(
+      ['what', ''],
+      ([what, _escape(text)] for what, text in privacy.details),
+    )
+    yield ''
 
 
 def _accuracy(

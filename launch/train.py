@@ -7,6 +7,7 @@ import json
 
 from launch import experiment as experiment_lib
 from launch import plan
+from launch import privacy_record
 from launch import program
 from launch import run_flags
 from launch import runtimes
@@ -29,7 +30,7 @@ def train(system: system_lib.System) -> None:
   if run_flags.DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
     return
-  folder = experiment_lib.open_folder(system, settings)
+  folder = experiment_lib.open_folder(system, settings, experiment.privacy_key)
   with runtimes.simulation_context():
     final = experiment_lib.run(experiment, folder)
   print(
@@ -43,11 +44,8 @@ def train(system: system_lib.System) -> None:
       f'final test as in D11, of the model of round {found.round_num}:'
       f' {found.accuracy:.1%}'
     )
-  epsilon_fn = experiment.training_program.epsilon_fn
-  if epsilon_fn is not None:
-    print(
-      f'privacy: epsilon {epsilon_fn(final.round_num):.4g} at delta'
-      f' {settings.aggregation.privacy_delta:g} after {final.round_num} rounds'
-    )
+  statement = privacy_record.read(folder.path, final.round_num)
+  if statement is not None:
+    print(f'privacy: {statement.headline}')
   print(f'metrics: {folder.metrics_path}')
   print(f'SavedModel: {folder.export_path}')

@@ -16,6 +16,7 @@ from launch import system as system_lib
 from launch import training_flags
 from tasks import image_task
 from tff_semifl import optimizers
+from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl.algorithms import evaluation
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.data import pipelines
@@ -36,6 +37,7 @@ def create_training_program(
   model: tf.keras.Model,
   data: federated_data.FederatedData,
   clients: pipelines.ClientPopulation,
+  privacy_key: privacy_key_lib.PrivacyKey | None,
 ) -> training.TrainingProgram:
   """Puts together what is to be run.
 
@@ -46,6 +48,7 @@ def create_training_program(
     model: The model, with initial weights.
     data: Who has which images.
     clients: The clients.
+    privacy_key: What noise follows from, or None if there is none.
   """
   classifier = functional.from_keras(
     model,
@@ -66,7 +69,7 @@ def create_training_program(
       _hyperparameters(system, settings),
       task,
       chosen_aggregator.create_aggregator(
-        settings.aggregation, settings.clients_per_round, settings.seed
+        settings.aggregation, settings.clients_per_round, privacy_key
       ),
     ),
     evaluation=evaluation.build_evaluation(classifier),

@@ -7,6 +7,9 @@ Nothing in this project draws from a hidden generator. A draw is keyed by the
 run's seed, by what it is for, and by whichever of round, client and epoch it
 belongs to, so that two runs with the same flags agree, a resumed run agrees
 with one that was never interrupted, and no two purposes share a stream.
+
+The seed is public. What must be secret in a private run, the noise and who
+takes part, follows from its `privacy_key` instead.
 """
 
 import enum
@@ -33,7 +36,6 @@ class Purpose(enum.IntEnum):
   MIX_VIEW = 11
   MIXUP_COEFFICIENT = 12
   CLIENT_DROPOUT = 13
-  PRIVACY_NOISE = 14
   DROPOUT_MASK = 15
   PROBE_IMAGE = 16
 
@@ -44,7 +46,7 @@ def numpy_generator(
   """Returns a NumPy generator for `purpose`, for work done before training.
 
   Args:
-    seed: The run's seed, a non-negative integer.
+    seed: The run's seed, a non-negative integer of any size.
     purpose: What the numbers are for.
     *keys: Further non-negative keys, such as the round.
   """

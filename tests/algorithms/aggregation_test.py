@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests.algorithms import linear_problem
+from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import semifl
@@ -24,7 +25,7 @@ def _build_private_mean(noise_multiplier=1e-6):
     noise_multiplier=noise_multiplier,
     clipping_norm=_CLIPPING_NORM,
     clients_per_round=3,
-    seed=0,
+    key=privacy_key.PrivacyKey.insecure_fixed(0),
   )
 
 

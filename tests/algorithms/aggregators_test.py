@@ -9,14 +9,18 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests.algorithms import sip_hash
+from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.programs import checkpoints
 
 # One of more than 256 elements, which is quantised, and one of as many.
 _SHAPES = ((30, 40), (256,))
+_KEY = privacy_key.PrivacyKey.insecure_fixed(3)
 _TYPE = tff.to_type([tff.TensorType(np.float32, shape) for shape in _SHAPES])
 
 
@@ -144,13 +148,13 @@ class PrivateMeanTest(parameterized.TestCase):
     super().setUp()
     self.enter_context(runtime.simulation_context())
 
-  def _create(self, *, noise_multiplier=0.5, seed=3):
+  def _create(self, *, noise_multiplier=0.5, key=_KEY):
     return _create(
       aggregators.build_private_mean(
         noise_multiplier=noise_multiplier,
         clipping_norm=2.0,
         clients_per_round=4,
-        seed=seed,
+        key=key,
       )
     )
 
@@ -199,21 +203,84 @@ class PrivateMeanTest(parameterized.TestCase):
     process = self._create(**kwargs)
     return process, process.initialize()
 
-  def test_noise_differs_by_round_tensor_and_seed(self):
+  def test_noise_differs_by_round_tensor_and_key(self):
     process, state = self._start()
     first, state = self._noise(process, state)
     second, _ = self._noise(process, state)
-    other_seed, _ = self._noise(*self._start(seed=4))
+    # The last bit of 256.
+    other_key, _ = self._noise(
+      *self._start(key=privacy_key.PrivacyKey.insecure_fixed(2))
+    )
     samples = [
       first[0].ravel()[:256],
       first[1],
       second[0].ravel()[:256],
       second[1],
-      other_seed[0].ravel()[:256],
+      other_key[0].ravel()[:256],
+      other_key[1],
     ]
     correlations = np.corrcoef(samples) - np.eye(len(samples))
     # Five standard errors.
     self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(256))
+
+  def test_two_runs_with_keys_of_their_own_do_not_tell_what_a_client_did(self):
+    """Their difference is noise of both, whatever seed they have."""
+    updates = _draw_updates(4, seed=1, lengths=[1.0] * 4)
+    changed = [*updates[:3], _draw_updates(1, seed=9, lengths=[1.0])[0]]
+    first, second = (
+      process.next(process.initialize(), sent).result
+      for process, sent in (
+        (self._create(key=privacy_key.PrivacyKey.draw()), updates),
+        (self._create(key=privacy_key.PrivacyKey.draw()), changed),
+      )
+    )
+    # Of the client whose update is another: a quarter of it in the mean.
+    told = np.concatenate(
+      [
+        (a - b - (u - v) / 4).ravel()
+        for a, b, u, v in zip(
+          first, second, updates[3], changed[3], strict=True
+        )
+      ]
+    )
+    # Twice the variance of a noise: five standard errors.
+    variance = 2 * (0.5 * 2 / 4) ** 2
+    self.assertLess(
+      abs(np.mean(told**2) / variance - 1), 5 * np.sqrt(2 / told.size)
+    )
+
+  def test_noise_follows_from_192_bits_of_keyed_hashes(self):
+    """As written out here, with SipHash in Python."""
+    # The test vector of its paper.
+    self.assertEqual(
+      sip_hash.compute(bytes(range(16)), bytes(range(15))), 0xA129CA6149BE45E5
+    )
+    process, state = self._start()
+    _, state = self._noise(process, state)
+    found, _ = self._noise(process, state)
+    hash_key = _KEY.derive('noise', 16)
+    for tensor_number, shape in enumerate(_SHAPES):
+      words = [
+        sip_hash.compute(hash_key, f'1/{tensor_number}/{word}'.encode()) % 2**32
+        for word in range(6)
+      ]
+      key, *counter = (
+        low + (high << 32)
+        for low, high in zip(words[::2], words[1::2], strict=True)
+      )
+      normal = tf.raw_ops.StatelessRandomNormalV2(
+        shape=[4, *shape],
+        key=tf.constant([key], tf.uint64),
+        counter=tf.constant(counter, tf.uint64),
+        alg=tf.random.Algorithm.PHILOX.value,
+      )
+      np.testing.assert_allclose(
+        found[tensor_number],
+        # Multiplier times norm, over four clients.
+        np.sum(np.float64(normal), axis=0) / 2 * (0.5 * 2 / 4),
+        rtol=1e-4,
+        atol=1e-6,
+      )
 
   def test_noise_is_that_of_the_run_after_the_state_was_on_the_disk(self):
     process, state = self._start()

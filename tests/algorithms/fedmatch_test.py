@@ -12,6 +12,7 @@ from tests import decomposed_reference
 from tests import fedmatch_reference
 from tests import linear_reference
 from tests.algorithms import linear_problem
+from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import fedmatch
@@ -90,7 +91,10 @@ class ComputationTest(absltest.TestCase):
     ):
       _build(
         aggregator=aggregators.build_private_mean(
-          noise_multiplier=1.0, clipping_norm=1.0, clients_per_round=2, seed=0
+          noise_multiplier=1.0,
+          clipping_norm=1.0,
+          clients_per_round=2,
+          key=privacy_key.PrivacyKey.draw(),
         )
       )
 

@@ -100,6 +100,15 @@ class AggregatorFlagsTest(parameterized.TestCase):
       self._resolve(batch_norm_statistics=statistics, **_PRIVATE)
     self._resolve(batch_norm_statistics='server', **_PRIVATE)
 
+  def test_momentum_that_tells_of_earlier_rounds(self):
+    with self.assertRaisesRegex(
+      program.FlagError,
+      '^flag --aggregator=differential_privacy: with --keep_client_momentum'
+      ' what a client sends depends on the rounds that it took part in before',
+    ):
+      self._resolve(keep_client_momentum='true', **_PRIVATE)
+    self._resolve(keep_client_momentum='true')
+
   def test_statistics_that_are_so_by_default(self):
     """Where the server has no images, they are of those of the clients."""
     with self.assertRaisesRegex(
@@ -125,6 +134,8 @@ class AggregatorFlagsTest(parameterized.TestCase):
     ('clipping_norm', 'inf', 'must be from 0.000001 to 1000000'),
     ('clipping_norm', '-1', 'must be from 0.000001 to 1000000'),
     ('clipping_quantile', '1', r'must be in \(0, 1\)'),
+    ('insecure_fixed_privacy_key', '12ab', 'must be 64 hexadecimal digits'),
+    ('insecure_fixed_privacy_key', 'AB' * 32, 'must be 64 hexadecimal digits'),
     ('privacy_delta', '0', r'must be in \(0, 1\)'),
     ('quantization_bits', '17', r'range \[1, 16\]'),
     ('max_update_norm_ratio', '0', 'must be above 0'),

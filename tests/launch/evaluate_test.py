@@ -84,6 +84,7 @@ class EvaluateTest(parameterized.TestCase):
           'dog': {'num_images': 1, 'accuracy': 1.0},
         },
         'confusion': [[2, 1], [0, 1]],
+        'privacy': None,
       },
     )
 

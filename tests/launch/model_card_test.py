@@ -3,6 +3,7 @@
 
 """Tests of what a model card says."""
 
+import dataclasses
 import pathlib
 
 from absl.testing import absltest
@@ -11,6 +12,7 @@ import PIL.Image
 
 from launch import model_card
 from tests.export import small_model
+from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import saved_experiment
 
@@ -41,7 +43,9 @@ class ModelCardTest(absltest.TestCase):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _write(self, confusion=None, *, round_num=10, why_not_tested=None):
+  def _write(
+    self, confusion=None, *, round_num=10, why_not_tested=None, privacy=None
+  ):
     scores = None
     if confusion is not None:
       scores = scores_lib.Scores(np.array(confusion), 0.75)
@@ -58,6 +62,7 @@ class ModelCardTest(absltest.TestCase):
         )
       ],
       why_not_tested=why_not_tested,
+      privacy=privacy,
     )
     return (self._folder / 'README.md').read_text()
 
@@ -85,7 +90,12 @@ class ModelCardTest(absltest.TestCase):
     self.assertNotIn('/home/someone', card)
     self.assertNotIn('None', card)
     # Nothing to object to in the training and in these numbers.
-    for text in ('not fully trained', 'not balanced', 'Little is known'):
+    for text in (
+      'not fully trained',
+      'not balanced',
+      'Little is known',
+      'rivacy',
+    ):
       self.assertNotIn(text, card)
 
   def test_says_how_right_the_model_is(self):
@@ -107,6 +117,27 @@ class ModelCardTest(absltest.TestCase):
       self.assertIn(text, card)
     with PIL.Image.open(self._folder / 'confusion_matrix.png') as picture:
       self.assertGreater(min(picture.size), 300)
+
+  def test_says_what_is_promised_to_clients(self):
+    promised = privacy_statement.PrivacyStatement(
+      epsilon=3.25,
+      delta=1e-5,
+      num_rounds=10,
+      num_clients=9,
+      clients_per_round=3,
+      noise_multiplier=4.0,
+      clipping_norm=0.5,
+    )
+    card = self._write(why_not_tested='no images', privacy=promised)
+    self.assertIn('Privacy: epsilon 3.25 at delta 1e-05 after 10 rounds.', card)
+    for what in ('neighboring relation', 'sampling', 'covered', 'not covered'):
+      self.assertIn(f'\n| {what} | ', card)
+    known = dataclasses.replace(
+      promised, epsilon=None, why_not_private='everybody knows the key'
+    )
+    card = self._write(why_not_tested='no images', privacy=known)
+    self.assertIn('Privacy: none: everybody knows the key.', card)
+    self.assertNotIn('epsilon', card)
 
   def test_says_that_it_was_not_tested_and_why(self):
     card = self._write(why_not_tested='there are no images', round_num=4)

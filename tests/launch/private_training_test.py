@@ -3,24 +3,46 @@
 
 """Tests of the real program with noise, and with clients that drop out."""
 
+import base64
+import contextlib
 import csv
-import os
+import io
+import json
 import pathlib
 import signal
+import stat
+import struct
 import subprocess
 import sys
+import tempfile
 import time
+import zipfile
 
 from absl.testing import absltest
+from absl.testing import flagsaver
 
+from launch import evaluate
+from launch import export_saved_model
 from tests.programs import saved_run
 from tff_semifl.programs import privacy
+from tff_semifl.programs import privacy_key_file
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _ROUNDS = 3
+_EPSILONS = [
+  privacy.compute_epsilon(
+    noise_multiplier=2.0,
+    num_clients=10,
+    clients_per_round=4,
+    num_rounds=num_rounds,
+    delta=0.01,
+  )
+  for num_rounds in range(_ROUNDS + 1)
+]
+_HEADLINE = f'privacy: epsilon {_EPSILONS[-1]:.4g} at delta 0.01 after 3 rounds'
 
 
-def _command(folder):
+def _command(folder, *more):
   return [
     sys.executable,
     '-m',
@@ -41,63 +63,198 @@ def _command(folder):
     '--client_dropout_probability=0.5',
     '--experiment_name=small',
     f'--output_dir={folder}',
+    *more,
   ]
 
 
-def _run(folder):
-  return subprocess.run(
-    _command(folder), cwd=_ROOT, capture_output=True, text=True, timeout=200
+def _run(folder, *more):
+  completed = subprocess.run(
+    _command(folder, *more),
+    cwd=_ROOT,
+    capture_output=True,
+    text=True,
+    timeout=200,
   )
+  if completed.returncode:
+    raise AssertionError(completed.stderr)
+  return completed
 
 
-class PrivateTrainingTest(absltest.TestCase):
-  def test_killed_run_resumes_to_the_same_noise_and_says_what_it_cost(self):
-    whole, killed = (
-      pathlib.Path(self.create_tempdir(name).full_path)
-      for name in ('whole', 'killed')
-    )
-    completed = _run(whole)
-    self.assertEqual(completed.returncode, 0, completed.stderr)
-    epsilons = [
-      privacy.compute_epsilon(
-        noise_multiplier=2.0,
-        num_clients=10,
-        clients_per_round=4,
-        num_rounds=num_rounds,
-        delta=0.01,
-      )
-      for num_rounds in range(_ROUNDS + 1)
-    ]
-    self.assertIn(
-      f'privacy: epsilon {epsilons[-1]:.4g} at delta 0.01 after 3 rounds\n',
-      completed.stdout,
-    )
-    with (whole / 'small' / 'metrics.csv').open() as file:
-      rows = list(csv.DictReader(file))
-    for row, epsilon in zip(rows, epsilons, strict=True):
-      self.assertAlmostEqual(float(row['aggregator/epsilon']), epsilon)
-    dropped = [float(row['client/num_dropped']) for row in rows]
-    self.assertEqual(dropped[0], 0)
-    self.assertBetween(sum(dropped), 1, 4 * _ROUNDS - 1)
-
+def _kill_after_round_1(folder):
+  """Returns what the program had printed."""
+  with tempfile.TemporaryFile() as log:
     process = subprocess.Popen(
-      _command(killed),
-      cwd=_ROOT,
-      stdout=subprocess.DEVNULL,
-      stderr=subprocess.DEVNULL,
+      _command(folder), cwd=_ROOT, stdout=log, stderr=log
     )
-    checkpoint = killed / 'small' / 'checkpoints' / 'program_state_1.npz'
+    checkpoint = folder / 'small' / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150
     while not checkpoint.exists() and time.monotonic() < deadline:
       time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
+    process.send_signal(signal.SIGKILL)
     process.wait()
-    completed = _run(killed)
-    self.assertEqual(completed.returncode, 0, completed.stderr)
-    self.assertIn('resumed after round', completed.stderr)
-    self.assertEqual(
-      saved_run.read(killed / 'small'), saved_run.read(whole / 'small')
+    log.seek(0)
+    return log.read()
+
+
+def _encodings(key):
+  """Returns the bytes that would give away a key, or what follows from it."""
+  encodings = []
+  for secret in (
+    key.secret,
+    key.derive('noise', 16),
+    key.derive('cohorts', 32),
+  ):
+    words = [
+      number
+      for form in ('<q', '<Q', '>q', '>Q')
+      for (number,) in struct.iter_unpack(form, secret)
+    ]
+    numbers = [int.from_bytes(secret, order) for order in ('little', 'big')]
+    encodings += [
+      secret,
+      secret[::-1],
+      secret.hex().encode(),
+      secret.hex().upper().encode(),
+      # Without the ends, which depend on what is around it.
+      base64.b64encode(secret)[:-4],
+      base64.urlsafe_b64encode(secret)[:-4],
+      *(str(number).encode() for number in (*words, *numbers)),
+      *(hex(number).removeprefix('0x').encode() for number in numbers),
+    ]
+  return encodings
+
+
+def _contents(folder):
+  """Yields the names and contents of all files, and of files within."""
+  for path in folder.rglob('*'):
+    if path.is_file():
+      yield path.name, path.read_bytes()
+      if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+          for name in archive.namelist():
+            yield f'{path.name}:{name}', archive.read(name)
+
+
+def _run_here(main, **values):
+  """Returns what a program prints that is run in this process."""
+  output = io.StringIO()
+  with flagsaver.as_parsed(**values), contextlib.redirect_stdout(output):
+    main()
+  return output.getvalue()
+
+
+class PrivateTrainingTest(absltest.TestCase):
+  """A run that was killed after the first round and resumed."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._folder = pathlib.Path(
+      tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
     )
+    cls._experiment = cls._folder / 'small'
+    cls._before = _kill_after_round_1(cls._folder)
+    cls._mode = stat.S_IMODE((cls._experiment / 'privacy.key').stat().st_mode)
+    cls._key = privacy_key_file.read(cls._experiment / 'privacy.key')
+    cls._files_before = dict(_contents(cls._experiment))
+    cls._resumed = _run(cls._folder)
+    cls._files_after = dict(_contents(cls._experiment))
+
+  def test_key_is_the_owners_and_goes_when_the_run_is_complete(self):
+    self.assertEqual(self._mode, 0o600)
+    self.assertIn('privacy.key', self._files_before)
+    self.assertNotIn('privacy.key', self._files_after)
+    self.assertIn('resumed after round', self._resumed.stderr)
+
+  def test_nothing_but_its_file_has_the_key(self):
+    files = [
+      *self._files_before.items(),
+      *self._files_after.items(),
+      ('log', self._before),
+      ('stdout', self._resumed.stdout.encode()),
+      ('stderr', self._resumed.stderr.encode()),
+    ]
+    names = {name for name, _ in files}
+    self.assertContainsSubset(
+      {'hparams.json', 'metrics.csv', 'saved_model.pb', 'privacy.json'}, names
+    )
+    encodings = _encodings(self._key)
+    found = {
+      name for name, content in files for each in encodings if each in content
+    }
+    # Which shows that it would be found.
+    self.assertEqual(found, {'privacy.key'})
+
+  def test_resumed_run_equals_one_that_ran_through_with_the_same_key(self):
+    """To the last bit; and one with a known key claims no privacy."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    known = _run(
+      folder, f'--insecure_fixed_privacy_key={self._key.secret.hex()}'
+    )
+    expected = saved_run.read(self._experiment)
+    for row in expected.rows:
+      del row['aggregator/epsilon']
+    self.assertEqual(saved_run.read(folder / 'small'), expected)
+    self.assertFalse((folder / 'small' / 'privacy.key').exists())
+    self.assertIn(
+      'privacy: none: --insecure_fixed_privacy_key was given', known.stdout
+    )
+    self.assertNotIn('epsilon', known.stdout)
+    written = json.loads((folder / 'small/export/privacy.json').read_text())
+    self.assertIsNone(written['epsilon'])
+
+  def test_says_what_it_cost(self):
+    self.assertIn(f'{_HEADLINE}\n', self._resumed.stdout)
+    with (self._experiment / 'metrics.csv').open() as file:
+      rows = list(csv.DictReader(file))
+    for row, epsilon in zip(rows, _EPSILONS, strict=True):
+      self.assertAlmostEqual(float(row['aggregator/epsilon']), epsilon)
+
+  def test_complete_run_is_started_again_and_trains_nothing(self):
+    before = saved_run.read(self._experiment)
+    again = _run(self._folder)
+    self.assertIn(f'{_HEADLINE}\n', again.stdout)
+    self.assertNotIn('round 1', again.stderr)
+    self.assertEqual(saved_run.read(self._experiment), before)
+    self.assertFalse((self._experiment / 'privacy.key').exists())
+
+  def test_model_says_what_it_promises(self):
+    """That of training, and those exported later with a card."""
+    later = pathlib.Path(self.create_tempdir().full_path, 'export')
+    printed = _run_here(
+      export_saved_model.main,
+      experiment=str(self._experiment),
+      export_dir=str(later),
+      format='saved_model,tflite_float32',
+    )
+    self.assertIn(f'{_HEADLINE}\n', printed)
+    card = (later / 'README.md').read_text()
+    self.assertIn(f'P{_HEADLINE[1:]}.', card)
+    for text in ('neighboring relation', 'without replacement', 'not covered'):
+      self.assertIn(text, card)
+    encodings = _encodings(self._key)
+    for name, content in _contents(later):
+      self.assertFalse(any(each in content for each in encodings), name)
+    json_file = later.parent / 'results.json'
+    for model in (
+      self._experiment / 'export',
+      later,
+      later / 'model_float32.tflite',
+    ):
+      printed = _run_here(
+        evaluate.main,
+        exported_model=str(model),
+        task='digits',
+        json_file=str(json_file),
+      )
+      self.assertIn(f'{_HEADLINE}\n', printed)
+      self.assertIn("  not covered: the server's labeled images", printed)
+      promised = json.loads(json_file.read_text())['privacy']
+      self.assertAlmostEqual(promised['epsilon'], _EPSILONS[-1])
+      self.assertEqual(
+        (promised['delta'], promised['num_clients'], promised['num_rounds']),
+        (0.01, 10, 3),
+      )
 
 
 if __name__ == '__main__':

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests.programs import linear_program
+from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import stateful_process
@@ -116,7 +117,10 @@ class TrainingTest(parameterized.TestCase):
       'private',
       {
         'aggregator': aggregators.build_private_mean(
-          noise_multiplier=0.1, clipping_norm=0.1, clients_per_round=2, seed=0
+          noise_multiplier=0.1,
+          clipping_norm=0.1,
+          clients_per_round=2,
+          key=privacy_key.PrivacyKey.insecure_fixed(0),
         ),
         'dropout_probability': 0.4,
       },

@@ -21,9 +21,10 @@ _PARTS = _SEEDS | {
   'optimizers',
   'schedules',
 }
-_ALGORITHMS = _PARTS | {'work', 'algorithms'}
+_ALGORITHMS = _PARTS | {'work', 'algorithms', 'privacy_key'}
 _ALLOWED = {
   'random_seeds': set(),
+  'privacy_key': set(),
   'data': _PARTS,
   'augment': _PARTS,
   'models': _PARTS,
@@ -32,7 +33,7 @@ _ALLOWED = {
   'optimizers': _PARTS,
   'schedules': _PARTS,
   'work': _PARTS,
-  'algorithms': _PARTS | {'work'},
+  'algorithms': _PARTS | {'work', 'privacy_key'},
   'programs': _ALGORITHMS | {'export'},
   'export': _ALGORITHMS | {'programs'},
   'runtime': set(),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How clients' updates become one: TFF's factories, made a function of a seed.
+"""How clients' updates become one: TFF's factories, without hidden generators.
 
 Each can be handed to the builders of the systems. A weighted one leaves out
 clients whose weight is 0, those without a confident image say; an unweighted
@@ -14,7 +14,8 @@ import numpy as np
 import tensorflow_federated as tff
 import tensorflow_privacy
 
-from tff_semifl.algorithms import seeded_gaussian_query
+from tff_semifl import privacy_key
+from tff_semifl.algorithms import keyed_gaussian_query
 
 # Minimum and maximum of a smaller tensor weigh as much as what is saved.
 _MIN_QUANTIZED_ELEMENTS = 256
@@ -62,7 +63,7 @@ def build_private_mean(
   noise_multiplier: float,
   clipping_norm: float,
   clients_per_round: int,
-  seed: int,
+  key: privacy_key.PrivacyKey,
 ) -> tff.aggregators.UnweightedAggregationFactory:
   """Builds the mean that differential privacy asks for (McMahan et al., 2018).
 
@@ -74,12 +75,14 @@ def build_private_mean(
     noise_multiplier: Standard deviation of the noise, in clipping norms.
     clipping_norm: Longest update; longer ones are scaled down to it.
     clients_per_round: What the sum is divided by.
-    seed: The run's seed. Who knows it can subtract the noise.
+    key: What the noise follows from, and nothing else may: `PrivacyKey.draw()`,
+      kept for as long as the run may be resumed. Whoever knows it can subtract
+      the noise, so the cohorts of the run should follow from it as well.
   """
-  query = seeded_gaussian_query.SeededGaussianSumQuery(
+  query = keyed_gaussian_query.KeyedGaussianSumQuery(
     l2_norm_clip=clipping_norm,
     stddev=noise_multiplier * clipping_norm,
-    seed=seed,
+    key=key,
   )
   return tff.aggregators.DifferentiallyPrivateFactory(
     tensorflow_privacy.NormalizedQuery(query, float(clients_per_round))

@@ -104,7 +104,8 @@ class ClientPopulation:
         `datasets_with_true_labels`, unless clients have them.
       partition: For each client the indices of its images in `data`.
       clients_per_round: Size of a cohort, from 0 to the number of clients.
-      seed: The run's seed.
+      seed: What cohorts and dropouts follow from: the run's seed, or the
+        `cohort_seed` of a private one's key.
       dropout_probability: How often a client that was chosen for a round is
         not heard of again in it, in [0, 1).
       have_labels: Whether clients know and may train on the labels.

@@ -4,6 +4,8 @@
 """Models that were exported, as whoever uses them has them."""
 
 import abc
+from collections.abc import Callable
+import functools
 import os
 import pathlib
 import zipfile
@@ -11,6 +13,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
 
 # Signatures of a SavedModel; the second takes nothing.
@@ -30,10 +33,13 @@ class ExportedModel(abc.ABC):
   Attributes:
     class_names: A name for each class.
     num_channels: Of the images that it takes: 3 for colours, 1 for grey.
+    privacy: What is promised to those whose images it was trained on, or None
+      if privacy was not asked for.
   """
 
   class_names: tuple[str, ...]
   num_channels: int
+  privacy: privacy_statement.PrivacyStatement | None
 
   @abc.abstractmethod
   def predict(self, images: np.ndarray) -> np.ndarray:
@@ -85,6 +91,8 @@ class _SavedModel(ExportedModel):
     self.class_names = tuple(name.decode() for name in names)
     (specification,) = self._serve.structured_input_signature[1].values()
     self.num_channels = specification.shape[-1]
+    file = path / privacy_statement.NAME
+    self.privacy = _read_privacy(file.read_bytes, file)
 
   def predict(self, images: np.ndarray) -> np.ndarray:
     return self._serve(images=tf.constant(images))['probabilities'].numpy()
@@ -98,6 +106,9 @@ class _TFLiteModel(ExportedModel):
     try:
       with zipfile.ZipFile(path) as archive:
         names = archive.read(LABELS_FILE).decode()
+        self.privacy = _read_privacy(
+          functools.partial(archive.read, privacy_statement.NAME), path
+        )
     except (OSError, zipfile.BadZipFile, KeyError) as error:
       raise ExportedModelError(
         f'{path} is no TFLite model of this project, with the names of its'
@@ -127,3 +138,16 @@ class _TFLiteModel(ExportedModel):
       # A copy of what the next image will be written over.
       outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
     return np.array(outputs)
+
+
+def _read_privacy(
+  read: Callable[[], bytes], path: pathlib.Path
+) -> privacy_statement.PrivacyStatement | None:
+  """Returns the statement that a model has, None if it has none."""
+  try:
+    return privacy_statement.from_json(read().decode())
+  # That of a ZIP file that has no such file, and that of a folder.
+  except (KeyError, FileNotFoundError):
+    return None
+  except (OSError, ValueError) as error:
+    raise ExportedModelError(f'{path} is damaged: {error}') from error

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.export import exported_model
+from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
 
 
@@ -18,7 +19,10 @@ class ExportError(Exception):
 
 
 def export_saved_model(
-  model: tf.keras.Model, class_names: Sequence[str], path: pathlib.Path
+  model: tf.keras.Model,
+  class_names: Sequence[str],
+  path: pathlib.Path,
+  privacy: privacy_statement.PrivacyStatement | None = None,
 ) -> None:
   """Saves a trained model.
 
@@ -33,6 +37,7 @@ def export_saved_model(
       logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
+    privacy: What is promised to those whose images it was trained on.
 
   Raises:
     ExportError: If the saved model does not load or gives other probabilities
@@ -70,6 +75,8 @@ def export_saved_model(
       exported_model.CLASS_NAMES: name_classes,
     },
   )
+  if privacy is not None:
+    (path / privacy_statement.NAME).write_text(privacy.to_json())
   _check_saved_model(path, model)
 
 

@@ -9,7 +9,7 @@ operations are TFLite's own. The names of the classes are packed into the file,
 as TFLite metadata has it: `unzip model.tflite` gives `labels.txt`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import enum
 import io
 import zipfile
@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.export import exported_model
+from tff_semifl.export import privacy_statement
 
 
 class Precision(enum.Enum):
@@ -57,6 +58,7 @@ def convert(
   class_names: Sequence[str],
   precision: Precision,
   calibration_images: np.ndarray | None = None,
+  privacy: privacy_statement.PrivacyStatement | None = None,
 ) -> bytes:
   """Converts a trained model.
 
@@ -68,6 +70,7 @@ def convert(
     calibration_images: For integers, images that show which values there are to
       be represented: uint8 [num_images, height, width, channels], at least one.
       Without use otherwise.
+    privacy: What is promised to those whose images it was trained on.
 
   Returns:
     The content of the file.
@@ -104,7 +107,10 @@ def convert(
     converter.representative_dataset = lambda: _calibration(calibration_images)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = tf.uint8
-  return _pack(converter.convert(), class_names)
+  files = {exported_model.LABELS_FILE: '\n'.join(class_names)}
+  if privacy is not None:
+    files[privacy_statement.NAME] = privacy.to_json()
+  return _pack(converter.convert(), files)
 
 
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
@@ -118,9 +124,10 @@ def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
     yield [image[np.newaxis]]
 
 
-def _pack(content: bytes, class_names: Sequence[str]) -> bytes:
-  """Returns a model with the names of its classes behind it, as a ZIP file."""
+def _pack(content: bytes, files: Mapping[str, str]) -> bytes:
+  """Returns a model with files behind it, by their names, as a ZIP file."""
   file = io.BytesIO(content)
   with zipfile.ZipFile(file, 'a') as archive:
-    archive.writestr(exported_model.LABELS_FILE, '\n'.join(class_names))
+    for name, text in files.items():
+      archive.writestr(name, text)
   return file.getvalue()

@@ -8,6 +8,7 @@ The same of folders, but for a moment between the old one and the new one.
 
 from collections.abc import Iterator
 import contextlib
+import functools
 import os
 import pathlib
 import shutil
@@ -48,18 +49,24 @@ def naming(
 
 
 @contextlib.contextmanager
-def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
+def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
   """Writes a file that takes its place when the `with` block ends well.
 
   Args:
     path: Where it is to be; what is there stays until then.
+    mode: Who may read and write it, from the moment that it is there, less
+      what the umask of the process forbids.
 
   Yields:
     The file, to be written.
   """
-  temporary = path.with_suffix(_TEMPORARY)
+  temporary = temporary_path(path)
   try:
-    with temporary.open('wb') as file:
+    # One that a kill left has the mode that it has.
+    temporary.unlink(missing_ok=True)
+    with open(
+      temporary, 'xb', opener=functools.partial(os.open, mode=mode)
+    ) as file:
       yield file
       file.flush()
       os.fsync(file.fileno())
@@ -68,6 +75,11 @@ def replacing(path: pathlib.Path) -> Iterator[BinaryIO]:
     temporary.unlink(missing_ok=True)
     raise
   sync(path.parent)
+
+
+def temporary_path(path: pathlib.Path) -> pathlib.Path:
+  """Returns where `replacing` writes a file before it takes its place."""
+  return path.with_suffix(_TEMPORARY)
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:

@@ -15,10 +15,12 @@ from typing import IO, Any
 
 import tensorflow_federated as tff
 
+from tff_semifl import privacy_key
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import metrics_file
+from tff_semifl.programs import privacy_key_file
 from tff_semifl.programs import tensorboard_log
 
 _PACKAGES = (
@@ -38,7 +40,8 @@ class ExperimentFolder:
   """`<output_dir>/<experiment_name>`, made if it is not there.
 
   It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`, and
-  `client_states/`, `logdir/` and `pictures/` if they are asked for.
+  `client_states/`, `logdir/` and `pictures/` if they are asked for; a private
+  run that is not complete also has its key there.
   """
 
   def __init__(
@@ -112,6 +115,40 @@ class ExperimentFolder:
       self.path / 'client_states', initialize, num_kept=NUM_CHECKPOINTS
     )
 
+  def keep_privacy_key(
+    self, key: privacy_key.PrivacyKey, last_round: int
+  ) -> None:
+    """Writes down the key of a private run, to resume it with.
+
+    Args:
+      key: The key that the run was built with: the one that the folder has, or
+        a new one for a folder without.
+      last_round: The round after which the run is complete and its key gone.
+
+    Raises:
+      durable_files.OutputError: If rounds are left to run and were begun with
+        another key, or if it cannot be kept secret.
+    """
+    path = self.path / privacy_key_file.NAME
+    found = privacy_key_file.read(path)
+    if found == key:
+      return
+    latest = checkpoints.read_latest(self.path / 'checkpoints')
+    is_new = latest is None and not self.metrics_path.exists()
+    if found is None and is_new:
+      privacy_key_file.write(path, key)
+    elif latest is None or latest[1] < last_round:
+      # What clients sent would be told twice, with noise that is not the same.
+      raise durable_files.OutputError(
+        f'{path}, the secret key that this run was begun with, is missing or'
+        ' another: its private rounds cannot be run again. Put the key back, or'
+        ' train anew with another --experiment_name'
+      )
+
+  def remove_privacy_key(self) -> None:
+    """Removes the key of a private run that is complete, if it has one."""
+    privacy_key_file.remove(self.path / privacy_key_file.NAME)
+
   def metrics_manager(self) -> metrics_file.MetricsFile:
     """Returns the manager of `metrics.csv`."""
     return metrics_file.MetricsFile(self.metrics_path)
@@ -176,7 +213,7 @@ class ExperimentFolder:
         )
       return
     # A kill may have left half of what is written below.
-    ours = (_LOCK_NAME, path.with_suffix('.temporary').name)
+    ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
     if any(path.name not in ours for path in self.path.iterdir()):
       raise durable_files.OutputError(
         f'{self.path} is not empty and holds no experiment; choose another'

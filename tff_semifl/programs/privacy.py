@@ -22,9 +22,10 @@ def compute_epsilon(
   Two populations are neighbours if one client has other images. Its update may
   then move the sum by two clipping norms, so that the noise counts for half its
   multiplier. Cohorts are drawn without replacement, each of the same size, and
-  Renyi divergences are added up over rounds (Wang, Balle, Kasiviswanathan,
-  2019). Libraries that count clients as drawn one by one, and there or not
-  there, name a smaller number.
+  nobody but the server knows whom they are of (see `privacy_key`). Renyi
+  divergences are added up over rounds (Wang, Balle, Kasiviswanathan, 2019).
+  Libraries that count clients as drawn one by one, and there or not there, name
+  a smaller number.
 
   Args:
     noise_multiplier: Standard deviation of the noise, in clipping norms.

@@ -1,0 +1,134 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a model promises to the clients whose images it was trained on.
+
+It travels with the model: `privacy.json` beside a SavedModel, or in the ZIP
+file at the end of a TFLite model.
+"""
+
+import dataclasses
+import json
+
+# In a SavedModel's folder, or in a TFLite model's ZIP file.
+NAME = 'privacy.json'
+
+_NEIGHBORING_RELATION = (
+  'two populations are neighbors if they differ in one client, who has other'
+  ' images, all of them, in one of the two'
+)
+_SAMPLING = (
+  'each round draws its clients uniformly, without replacement, always as many,'
+  ' and keeps secret whom; clients that drop out do so by chance, whatever'
+  ' images they have'
+)
+_NOISE = (
+  'Gaussian, from a secret key that the operating system drew and that is'
+  ' removed after the last round, by Philox, a generator for statistics and not'
+  ' for cryptography, in float32, whose rounding the proofs leave out (Mironov,'
+  ' 2012)'
+)
+_COVERED = (
+  'one run: the weights after each round, and whatever is made of them, this'
+  ' model too'
+)
+_NOT_COVERED = (
+  'metrics of clients, which have no noise: loss, accuracy, pseudo-labels,'
+  ' numbers of clients that took part or were rejected, how long a round took;'
+  ' whoever sees them as well may tell more, and whom a round drew',
+  "the server's labeled images, which it trains on without noise, and has batch"
+  ' normalization statistics of',
+  'other runs on the same clients, another seed or other flags: what they cost'
+  ' adds up',
+  'the server itself, and the workers that it runs computations on: noise is'
+  ' added there, to sums that they see',
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrivacyStatement:
+  """The guarantee of (epsilon, delta)-differential privacy, or that it is none.
+
+  Attributes:
+    epsilon: At most so much, or None if nothing is promised.
+    delta: The probability with which epsilon may not hold.
+    num_rounds: Rounds with clients.
+    num_clients: All there are.
+    clients_per_round: Of these, in a round.
+    noise_multiplier: Standard deviation of the noise, in clipping norms.
+    clipping_norm: Length that updates are clipped to.
+    why_not_private: Why nothing is promised, or None if something is.
+    neighboring_relation: Which populations are hard to tell apart.
+    sampling: How cohorts are drawn, as epsilon takes it.
+    noise: Where noise comes from.
+    covered: What the guarantee is of.
+    not_covered: What it is not of.
+  """
+
+  epsilon: float | None
+  delta: float
+  num_rounds: int
+  num_clients: int
+  clients_per_round: int
+  noise_multiplier: float
+  clipping_norm: float
+  why_not_private: str | None = None
+  neighboring_relation: str = _NEIGHBORING_RELATION
+  sampling: str = _SAMPLING
+  noise: str = _NOISE
+  covered: str = _COVERED
+  not_covered: tuple[str, ...] = _NOT_COVERED
+
+  @property
+  def headline(self) -> str:
+    """Epsilon and delta, or that there is none and why."""
+    if self.epsilon is None:
+      return f'none: {self.why_not_private}'
+    return (
+      f'epsilon {self.epsilon:.4g} at delta {self.delta:g} after'
+      f' {self.num_rounds} rounds'
+    )
+
+  @property
+  def details(self) -> list[tuple[str, str]]:
+    """What that means: names and texts; none if nothing is promised."""
+    if self.epsilon is None:
+      return []
+    return [
+      (
+        'mechanism',
+        f'updates clipped to length {self.clipping_norm:g}, their sum with'
+        f' Gaussian noise of {self.noise_multiplier:g} times that,'
+        f' {self.clients_per_round} of {self.num_clients} clients in a round',
+      ),
+      ('neighboring relation', self.neighboring_relation),
+      ('sampling', self.sampling),
+      ('noise', self.noise),
+      ('covered', self.covered),
+      *(('not covered', text) for text in self.not_covered),
+    ]
+
+  def to_json(self) -> str:
+    """Returns it as a JSON object, its attributes by name."""
+    return json.dumps(dataclasses.asdict(self), indent=2) + '\n'
+
+
+def from_json(text: str) -> PrivacyStatement:
+  """Returns what `to_json` wrote.
+
+  Args:
+    text: The JSON object.
+
+  Raises:
+    ValueError: If it is another.
+  """
+  try:
+    values = dict(json.loads(text))
+    statement = PrivacyStatement(
+      **values | {'not_covered': tuple(values['not_covered'])}
+    )
+    # Numbers are numbers, and texts are texts.
+    _ = (statement.headline, statement.details)
+  except (ValueError, TypeError, KeyError, RecursionError) as error:
+    raise ValueError(f'it is no privacy statement: {error}') from error
+  return statement
