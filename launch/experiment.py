@@ -123,6 +123,7 @@ def create_experiment(
       seed=settings.seed,
       dropout_probability=aggregator_flags.CLIENT_DROPOUT_PROBABILITY.value,
       have_labels=system.clients_have_labels,
+      know_turns=system.clients_know_turns,
     )
   model = models.create_model(task, settings)
   training_program = training_programs.create_training_program(

@@ -86,6 +86,7 @@ class System:
     models: Names of the models that it can train, or none if any will do.
     takes_dropout: Whether it can train models with dropout.
     clients_have_labels: Whether clients train on true labels.
+    clients_know_turns: Whether clients know in how many rounds they took part.
     total_rounds: The last round.
     steps_per_round: Steps of a round, if the number of images does not say.
     attach: (process, experiment's folder, number of clients) -> the process
@@ -105,6 +106,7 @@ class System:
   models: tuple[str, ...] = ()
   takes_dropout: bool = False
   clients_have_labels: bool = False
+  clients_know_turns: bool = False
   total_rounds: Callable[[], int] = _total_rounds
   steps_per_round: Callable[[], int] | None = None
   attach: Callable[[Any, pathlib.Path, int], Any] = _attach_nothing

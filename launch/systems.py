@@ -198,6 +198,7 @@ FEDSGD_FIXMATCH = system.System(
     training_flags.GLOBAL_MOMENTUM,
   ),
   build_process=system.build_from_task(fedsgd_fixmatch.build_fedsgd_fixmatch),
+  clients_know_turns=True,
   steps_per_round=lambda: 1,
 )
 SUPERVISED_FEDAVG = system.System(
