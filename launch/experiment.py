@@ -119,7 +119,9 @@ def create_experiment(
     clients = pipelines.ClientPopulation(
       data.unlabelled,
       data.shares,
-      clients_per_round=settings.clients_per_round,
+      clients_per_round=len(data.shares)
+      if system.all_clients_take_part
+      else settings.clients_per_round,
       seed=settings.seed,
       dropout_probability=aggregator_flags.CLIENT_DROPOUT_PROBABILITY.value,
       have_labels=system.clients_have_labels,
