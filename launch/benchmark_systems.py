@@ -127,7 +127,7 @@ CONSISTENCY_AVERAGING = system.System(
     'strong_augmentation',
   ),
   takes_dropout=True,
-  steps_per_round=lambda: benchmark_flags.STEPS_PER_ROUND.value,
+  least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
 )
 SELF_TRAINING_AVERAGING = system.System(
   name='self_training_averaging',
@@ -138,7 +138,7 @@ SELF_TRAINING_AVERAGING = system.System(
     group_averaging_systems.build_self_training_averaging, 'weak_augmentation'
   ),
   takes_dropout=True,
-  steps_per_round=lambda: benchmark_flags.STEPS_PER_ROUND.value,
+  least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
 )
 SUPERVISED_AVERAGING = system.System(
   name='supervised_averaging',
@@ -154,5 +154,5 @@ SUPERVISED_AVERAGING = system.System(
   ),
   clients_have_labels=True,
   takes_dropout=True,
-  steps_per_round=lambda: benchmark_flags.STEPS_PER_ROUND.value,
+  least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
 )

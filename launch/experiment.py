@@ -130,11 +130,14 @@ def create_experiment(
     clients = pipelines.ClientPopulation(
       data.unlabelled,
       data.shares,
-      clients_per_round=settings.clients_per_round,
+      clients_per_round=len(data.shares)
+      if system.all_clients_take_part
+      else settings.clients_per_round,
       # With privacy, who takes part is as secret as the noise.
       seed=privacy_key.cohort_seed if privacy_key else settings.seed,
       dropout_probability=aggregator_flags.CLIENT_DROPOUT_PROBABILITY.value,
       have_labels=system.clients_have_labels,
+      know_turns=system.clients_know_turns,
     )
   model = models.create_model(task, settings)
   training_program = training_programs.create_training_program(

@@ -3,6 +3,7 @@
 
 """What an experiment would do, without doing it."""
 
+from collections.abc import Sequence
 import math
 
 import numpy as np
@@ -32,19 +33,21 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
     'unlabelled_images_at_clients': sum(sizes),
     'test_images': len(experiment.data.test.labels),
     'clients': len(sizes),
-    'clients_per_round': settings.clients_per_round,
+    'clients_per_round': experiment.clients.clients_per_round,
     'images_per_client': {
       'least': min(sizes, default=0),
       'most': max(sizes, default=0),
     },
     'server_steps_per_round': _count_steps(
       experiment,
+      sizes,
       len(experiment.data.labelled.labels),
       settings.server_batch_size,
       settings.server_epochs,
     ),
     'steps_of_a_client_per_round_at_most': _count_steps(
       experiment,
+      [max(sizes, default=0)],
       max(sizes, default=0),
       training_flags.CLIENT_BATCH_SIZE.value,
       training_flags.CLIENT_EPOCHS.value,
@@ -59,13 +62,14 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
 
 def _count_steps(
   experiment: experiment_lib.Experiment,
+  client_sizes: Sequence[int],
   num_images: int,
   batch_size: int,
   num_epochs: float,
 ) -> int:
-  steps_per_round = experiment.system.steps_per_round
-  if steps_per_round is not None:
-    return steps_per_round() if num_images else 0
+  least_steps = experiment.system.least_steps_per_round
+  if least_steps is not None:
+    return least_steps(client_sizes) if num_images else 0
   return count_steps(num_images, batch_size, num_epochs)
 
 

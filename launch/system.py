@@ -3,7 +3,7 @@
 
 """What a training program must know of the system that it trains."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import pathlib
 import types
@@ -86,8 +86,11 @@ class System:
     models: Names of the models that it can train, or none if any will do.
     takes_dropout: Whether it can train models with dropout.
     clients_have_labels: Whether clients train on true labels.
+    clients_know_turns: Whether clients know in how many rounds they took part.
     total_rounds: The last round.
-    steps_per_round: Steps of a round, if the number of images does not say.
+    all_clients_take_part: Whether all clients do in each round but round 0.
+    least_steps_per_round: (number of images of each client) -> steps of a
+      round, at least, if epochs and batch sizes do not say.
     attach: (process, experiment's folder, number of clients) -> the process
       with what it remembers in files.
   """
@@ -105,8 +108,10 @@ class System:
   models: tuple[str, ...] = ()
   takes_dropout: bool = False
   clients_have_labels: bool = False
+  clients_know_turns: bool = False
   total_rounds: Callable[[], int] = _total_rounds
-  steps_per_round: Callable[[], int] | None = None
+  all_clients_take_part: bool = False
+  least_steps_per_round: Callable[[Sequence[int]], int] | None = None
   attach: Callable[[Any, pathlib.Path, int], Any] = _attach_nothing
 
   def adopt_flags(self) -> None:

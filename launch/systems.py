@@ -13,6 +13,7 @@ from launch import centralized_flags
 from launch import data_flags
 from launch import federated_data
 from launch import fedmatch_systems
+from launch import fedsgd_systems
 from launch import image_folder_flags
 from launch import model_flags
 from launch import parallel_flags
@@ -26,7 +27,6 @@ from tasks import image_task
 from tff_semifl.algorithms import batch_label_semifl
 from tff_semifl.algorithms import centralized
 from tff_semifl.algorithms import fedavg_fixmatch
-from tff_semifl.algorithms import fedsgd_fixmatch
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import parallel
 from tff_semifl.algorithms import parallel_semifl
@@ -187,19 +187,6 @@ FEDRGD_AS_IN_SEMIFL = system.System(
     lambda: {'server_share_fn': parallel.of_two_groups},
   ),
 )
-FEDSGD_FIXMATCH = system.System(
-  name='fedsgd_fixmatch',
-  flag_modules=_COMMON_FLAGS,
-  unused_flags=(
-    training_flags.CLIENT_EPOCHS,
-    training_flags.SERVER_EPOCHS,
-    training_flags.KEEP_CLIENT_MOMENTUM,
-    training_flags.KEEP_SERVER_MOMENTUM,
-    training_flags.GLOBAL_MOMENTUM,
-  ),
-  build_process=system.build_from_task(fedsgd_fixmatch.build_fedsgd_fixmatch),
-  steps_per_round=lambda: 1,
-)
 SUPERVISED_FEDAVG = system.System(
   name='supervised_fedavg',
   flag_modules=(*_COMMON_FLAGS, supervised_flags),
@@ -220,6 +207,8 @@ LABELS_ALONE = _create_centralized(
 ALL_LABELS = _create_centralized(
   'all_labels', federated_data.create_all_server_data, data_flags.NUM_LABELED
 )
+FEDSGD_FIXMATCH = fedsgd_systems.FEDSGD_FIXMATCH
+FEDSGD_FIXMATCH_AS_IN_SEMIFL = fedsgd_systems.FEDSGD_FIXMATCH_AS_IN_SEMIFL
 FEDMATCH = fedmatch_systems.FEDMATCH
 FEDMATCH_AS_IN_SEMIFL = fedmatch_systems.FEDMATCH_AS_IN_SEMIFL
 CONSISTENCY_AVERAGING = benchmark_systems.CONSISTENCY_AVERAGING
@@ -235,6 +224,7 @@ ALL = (
   FEDMATCH_AS_IN_SEMIFL,
   FEDRGD_AS_IN_SEMIFL,
   FEDSGD_FIXMATCH,
+  FEDSGD_FIXMATCH_AS_IN_SEMIFL,
   LABELS_ALONE,
   PARALLEL_SEMIFL,
   SELF_TRAINING_AVERAGING,

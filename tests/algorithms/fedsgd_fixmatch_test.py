@@ -3,6 +3,7 @@
 
 """Tests of federated SGD with FixMatch against steps in NumPy (D.4)."""
 
+import collections
 import dataclasses
 
 from absl.testing import absltest
@@ -31,10 +32,23 @@ def _build(build, threshold=_THRESHOLD):
   )
 
 
-def _select(images, size, round_num, purpose, *keys):
-  """The batch of a round: each image once an epoch."""
+def _client_data(problem, cohort, num_turns):
+  return [
+    dataset.map(
+      lambda chunk, client=client: collections.OrderedDict(
+        client_id=chunk['client_id'],
+        turn=np.int32(num_turns[client]),
+        image=chunk['image'],
+      )
+    )
+    for client, dataset in zip(cohort, problem.client_data(cohort), strict=True)
+  ]
+
+
+def _select(images, size, turn, purpose, *keys):
+  """The batch of a turn: each image once an epoch."""
   num_batches = -(-len(images) // size)
-  epoch, batch = divmod(round_num, num_batches)
+  epoch, batch = divmod(turn, num_batches)
   order = tf.random.experimental.stateless_shuffle(
     tf.range(len(images)),
     random_seeds.stateless_seed(linear_problem.SEED, purpose, *keys, epoch),
@@ -47,25 +61,36 @@ class FedSGDFixMatchTest(absltest.TestCase):
     super().setUp()
     self.enter_context(runtime.simulation_context())
 
-  def test_type_of_data_and_metrics_is_as_in_other_systems(self):
+  def test_clients_know_their_turn_and_all_else_is_as_in_other_systems(self):
     found = _build(fedsgd_fixmatch.build_fedsgd_fixmatch).next.type_signature
     expected = _build(
       batch_label_semifl.build_batch_label_semifl
     ).next.type_signature
-    self.assertEqual(found.parameter[1:], expected.parameter[1:])
+    self.assertEqual(found.parameter[1], expected.parameter[1])
+    self.assertEqual(
+      str(found.parameter[2]),
+      '{<client_id=int32,turn=int32,image=uint8[?,2,2,1]>*}@CLIENTS',
+    )
     self.assertEqual(found.result.metrics, expected.result.metrics)
 
   def test_rounds_equal_numpy(self):
-    """One step a round, on the union of what server and clients drew."""
+    """One step a round, on the union of what server and clients drew.
+
+    Clients skip rounds, and have two batches an epoch: client 0 is in its third
+    epoch in the end.
+    """
     problem = linear_problem.LinearProblem()
     process = _build(fedsgd_fixmatch.build_fedsgd_fixmatch)
     state = process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     purpose = random_seeds.Purpose
     num_confident = 0
-    for round_num, cohort in enumerate(([], [2, 0], [1, 2], [0, 1])):
+    num_turns = collections.Counter()
+    for round_num, cohort in enumerate(
+      ([], [2, 0], [1, 2], [0, 1], [0], [0, 2], [1, 0])
+    ):
       output = process.next(
-        state, problem.server_data, problem.client_data(cohort)
+        state, problem.server_data, _client_data(problem, cohort, num_turns)
       )
       state = output.state
       sgd.learning_rate = linear_problem.learning_rate(round_num)
@@ -74,7 +99,10 @@ class FedSGDFixMatchTest(absltest.TestCase):
       terms = [(1.0, problem.images[batch], problem.labels[batch])]
       for client_id in cohort:
         images = problem.clients[client_id][1]
-        batch = _select(images, 3, round_num, purpose.FIX_ORDER, client_id)
+        batch = _select(
+          images, 3, num_turns[client_id], purpose.FIX_ORDER, client_id
+        )
+        num_turns[client_id] += 1
         probabilities = linear_reference.softmax(
           linear_reference.logits(sgd.weights, images[batch])
         )
@@ -98,6 +126,7 @@ class FedSGDFixMatchTest(absltest.TestCase):
         output.metrics['client']['num_participating'], len(cohort)
       )
     self.assertGreater(num_confident, 0)
+    self.assertGreater(num_turns[0], 4)
 
   def test_nobody_sure_is_a_step_of_the_server_alone(self):
     problem = linear_problem.LinearProblem()
@@ -105,7 +134,7 @@ class FedSGDFixMatchTest(absltest.TestCase):
     state = process.initialize()._replace(round_num=1)
     results = [
       process.next(
-        state, problem.server_data, problem.client_data(cohort)
+        state, problem.server_data, _client_data(problem, cohort, {0: 3, 1: 0})
       ).state.global_model_weights.trainable
       for cohort in ([], [0, 1])
     ]

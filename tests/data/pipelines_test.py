@@ -30,13 +30,14 @@ def _create_data(num_images):
 
 
 def _create_population(
-  num_images=20, num_clients=10, clients_per_round=3, seed=0
+  num_images=20, num_clients=10, clients_per_round=3, seed=0, **kwargs
 ):
   return pipelines.ClientPopulation(
     _create_data(num_images),
     partition.partition_iid(num_images, num_clients, seed=0),
     clients_per_round=clients_per_round,
     seed=seed,
+    **kwargs,
   )
 
 
@@ -55,6 +56,12 @@ class TypesTest(parameterized.TestCase):
     self.assertEqual(
       str(pipelines.client_type((32, 32, 3))),
       '<client_id=int32,image=uint8[?,32,32,3]>*',
+    )
+
+  def test_client_with_turn_type(self):
+    self.assertEqual(
+      str(pipelines.client_with_turn_type((32, 32, 3))),
+      '<client_id=int32,turn=int32,image=uint8[?,32,32,3]>*',
     )
 
   def test_client_with_true_labels_type(self):
@@ -85,6 +92,10 @@ class TypesTest(parameterized.TestCase):
     for dataset in population.datasets_with_true_labels(1):
       self._assert_is_of_type(
         dataset, pipelines.client_with_true_labels_type(_IMAGE_SHAPE)
+      )
+    for dataset in _create_population(know_turns=True).datasets(1):
+      self._assert_is_of_type(
+        dataset, pipelines.client_with_turn_type(_IMAGE_SHAPE)
       )
 
 
@@ -166,6 +177,22 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
         self.assertEqual(chunk['client_id'], client)
         self.assertAllEqual(chunk['image'], data.images[clients[client]])
 
+  def test_clients_know_their_turns(self):
+    population = _create_population(know_turns=True, dropout_probability=0.3)
+    changed = population.with_clients_per_round(9)
+    for each in (population, changed):
+      num_turns = [0] * 10
+      for round_num in range(12):
+        chunks = [_get_element(data) for data in each.datasets(round_num)]
+        self.assertEqual(
+          [chunk['client_id'] for chunk in chunks], each.cohort(round_num)
+        )
+        for chunk in chunks:
+          # Those who drop out have no turn.
+          self.assertEqual(chunk['turn'], num_turns[chunk['client_id']])
+          num_turns[chunk['client_id']] += 1
+      self.assertGreater(len(set(num_turns)), 1)
+
   def test_datasets_with_true_labels(self):
     data = _create_data(20)
     clients = partition.partition_iid(20, 10, seed=0)
@@ -185,6 +212,8 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
     changed = population.with_clients_per_round(10)
     self.assertLen(population.cohort(1), 3)
     self.assertLen(changed.cohort(1), 10)
+    self.assertEqual(population.clients_per_round, 3)
+    self.assertEqual(changed.clients_per_round, 10)
     self.assertEqual(changed.num_images, population.num_images)
     self.assertEqual(
       changed.with_clients_per_round(3).cohort(5), population.cohort(5)

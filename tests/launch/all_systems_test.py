@@ -28,6 +28,7 @@ _ROOT = pathlib.Path(__file__).parents[2]
 _SMALL = {
   'num_clients': 10,
   'clients_per_round': 2,
+  'clients_per_step': 2,
   'client_epochs': 0.2,
   'server_epochs': 0.5,
   # The untrained model is sure enough, so that clients train.
@@ -46,12 +47,20 @@ _SMALL = {
   'experiment_name': 'small',
   'tensorboard': False,
 }
-# What trains but one model.
-_OTHER_MODELS = {
+_OTHER_FLAGS = {
+  # They train but one model.
   'fedmatch': {'model': 'fedmatch_resnet', 'model_width': None},
   'fedmatch_as_in_semifl': {'model': 'decomposed_wide_resnet'},
+  # Large batches, and few steps: 140 let rounding tell the runtimes apart.
+  'fedsgd_fixmatch_as_in_semifl': {'client_batch_size': 50},
 }
 _NAMED_SYSTEMS = [(system.name, system) for system in systems.ALL]
+
+
+def _num_participating(system):
+  if system.all_clients_take_part:
+    return 10
+  return 2 if system.uses(training_flags.CLIENTS_PER_ROUND) else 0
 
 
 def _without_export():
@@ -62,7 +71,7 @@ def _without_export():
 class AllSystemsTest(parameterized.TestCase):
   def _flags(self, system, **flag_values):
     """Within, flags are those of a small experiment in a new folder."""
-    values = system.defaults | _SMALL | _OTHER_MODELS.get(system.name, {})
+    values = system.defaults | _SMALL | _OTHER_FLAGS.get(system.name, {})
     values |= {'output_dir': self.create_tempdir().full_path} | flag_values
     return flagsaver.flagsaver(**values)
 
@@ -92,9 +101,8 @@ class AllSystemsTest(parameterized.TestCase):
       experiment = self._create(system)
       folder = self._run(experiment)
       rows = self._rows(folder)
-      has_clients = system.uses(training_flags.CLIENTS_PER_ROUND)
       self.assertEqual(
-        float(rows[-1]['client/num_participating']), 2.0 if has_clients else 0.0
+        float(rows[-1]['client/num_participating']), _num_participating(system)
       )
       # Every round but round 0 changes the model.
       self.assertLen({row['test/loss'] for row in rows}, 3)
@@ -187,6 +195,15 @@ class AllSystemsTest(parameterized.TestCase):
     with self._flags(system, normalization='static_batch'):
       experiment = self._create(system)
     self.assertIsNone(experiment.training_program.statistics)
+
+  def test_more_clients_in_a_step_than_there_are(self):
+    with (
+      self._flags(systems.FEDSGD_FIXMATCH_AS_IN_SEMIFL, clients_per_step=11),
+      self.assertRaisesRegex(
+        program.FlagError, '--clients_per_step=11: there are 10 clients; .*most'
+      ),
+    ):
+      self._create(systems.FEDSGD_FIXMATCH_AS_IN_SEMIFL)
 
   def test_server_statistics_without_images_at_the_server(self):
     with self.assertRaisesRegex(

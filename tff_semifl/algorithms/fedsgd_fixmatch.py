@@ -12,6 +12,7 @@ from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import round_process
 from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import gradient_work
 
@@ -28,7 +29,9 @@ def build_fedsgd_fixmatch(
 
   The step's gradient is that of the server's batch, and the uniform mean of
   those of the clients; it is the gradient of FixMatch's loss on what all of
-  them drew. Clients keep nothing, and there is no global momentum.
+  them drew. Clients visit each of their images once an epoch of their own, and
+  know how often they took part: client data are of
+  `pipelines.client_with_turn_type`. There is no global momentum.
 
   Args:
     classifier: The model.
@@ -49,6 +52,7 @@ def build_fedsgd_fixmatch(
     dataclasses.replace(hyperparameters, keep_client_momentum=False),
     weak_augmentation=weak_augmentation,
     aggregator=aggregator,
+    client_data_type=pipelines.client_with_turn_type(classifier.image_shape),
   )
   parts = dataclasses.replace(
     parts,

@@ -18,6 +18,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import random_seeds
 from tff_semifl.data import sources
+from tff_semifl.data import turns
 
 ImageShape = tuple[int, int, int]
 
@@ -41,6 +42,21 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
+      image=tff.TensorType(np.uint8, (None, *image_shape)),
+    )
+  )
+
+
+def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
+  """The type of the data of a client that knows how often it took part.
+
+  Its turn is 0 in the first of its rounds, 1 in the second, and so on, however
+  many rounds of others are in between.
+  """
+  return tff.SequenceType(
+    collections.OrderedDict(
+      client_id=np.int32,
+      turn=np.int32,
       image=tff.TensorType(np.uint8, (None, *image_shape)),
     )
   )
@@ -96,6 +112,7 @@ class ClientPopulation:
     seed: int,
     dropout_probability: float = 0.0,
     have_labels: bool = False,
+    know_turns: bool = False,
   ):
     """Initialises the population.
 
@@ -109,6 +126,7 @@ class ClientPopulation:
       dropout_probability: How often a client that was chosen for a round is
         not heard of again in it, in [0, 1).
       have_labels: Whether clients know and may train on the labels.
+      know_turns: Whether clients know in how many rounds they took part.
 
     Raises:
       ValueError: If a cohort would be larger than the population, a number is
@@ -130,11 +148,19 @@ class ClientPopulation:
     self._seed = seed
     self._dropout_probability = dropout_probability
     self._have_labels = have_labels
+    self._turns = None
+    if know_turns:
+      self._turns = turns.TurnCounter(self.cohort, len(partition))
 
   @property
   def num_clients(self) -> int:
     """Number of clients in the population."""
     return len(self._partition)
+
+  @property
+  def clients_per_round(self) -> int:
+    """Size of a cohort before anybody drops out."""
+    return self._clients_per_round
 
   @property
   def num_images(self) -> list[int]:
@@ -152,6 +178,7 @@ class ClientPopulation:
       seed=self._seed,
       dropout_probability=self._dropout_probability,
       have_labels=self._have_labels,
+      know_turns=self._turns is not None,
     )
 
   def cohort(self, round_num: int) -> list[int]:
@@ -187,9 +214,21 @@ class ClientPopulation:
   def datasets(self, round_num: int) -> list[tf.data.Dataset]:
     """Returns the cohort's datasets, of `client_type`.
 
-    If clients have labels they are of `labelled_client_type`.
+    If clients have labels they are of `labelled_client_type`, if they know
+    their turns of `client_with_turn_type`.
     """
-    chunks = [self._chunk(client) for client in self.cohort(round_num)]
+    cohort = self.cohort(round_num)
+    chunks = [self._chunk(client) for client in cohort]
+    if self._turns is not None:
+      # Fields are in the order of the type's.
+      chunks = [
+        collections.OrderedDict(
+          client_id=chunk['client_id'], turn=turn, image=chunk['image']
+        )
+        for chunk, turn in zip(
+          chunks, self._turns.before(round_num, cohort), strict=True
+        )
+      ]
     if self._have_labels:
       chunks = [
         collections.OrderedDict(

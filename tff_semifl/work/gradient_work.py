@@ -27,31 +27,30 @@ from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
 
 
-def _select_batch(
+def select_batch(
   num_images: tf.Tensor,
   batch_size: int,
-  context: round_context.RoundContext,
-  purpose: random_seeds.Purpose,
-  *keys: tf.Tensor,
+  turn: tf.Tensor,
+  order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns the images of a round: each once an epoch, in a new order.
+  """Returns the images of a turn: each once an epoch, in a new order.
+
+  An epoch is as many turns as there are batches, the last of which has what is
+  left.
 
   Args:
     num_images: int32 scalar, how many there are.
     batch_size: Images in a batch; the last of an epoch may have fewer.
-    context: Its round says which batch of which epoch it is.
-    purpose: What the order is for.
-    *keys: Whose order it is.
+    turn: int32 scalar, how many batches have been taken before.
+    order_seed: int32 [2], a stateless seed of the run and of whose order it is.
 
   Returns:
-    int32 [batch], none if there are no images.
+    int32 [batch], indices of images; none if there are no images.
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
-  epoch = context.round_num // num_batches
-  start = context.round_num % num_batches * batch_size
+  start = turn % num_batches * batch_size
   order = tf.random.experimental.stateless_shuffle(
-    tf.range(num_images),
-    random_seeds.stateless_seed(context.seed, purpose, *keys, epoch),
+    tf.range(num_images), random_seeds.fold_in(order_seed, turn // num_batches)
   )
   return order[start : start + batch_size]
 
@@ -66,8 +65,10 @@ def build_gradient_training(
 ) -> client_work.LocalTrainingFn:
   """Builds what a client does: a gradient, as if of a step of length one.
 
-  The loss is FixMatch's: cross-entropy of the strong views of those images of
-  the batch whose weak view the model is sure of, divided by all of the batch.
+  Its data are of `pipelines.client_with_turn_type`: in its turns, in however
+  few of the rounds, it goes through its images, each once an epoch. The loss is
+  FixMatch's: cross-entropy of the strong views of those images of the batch
+  whose weak view the model is sure of, divided by all of the batch.
 
   Args:
     classifier: The model.
@@ -97,12 +98,11 @@ def build_gradient_training(
         tf.float32,
       )
 
-    batch = _select_batch(
+    batch = select_batch(
       tf.shape(data['image'])[0],
       batch_size,
-      context,
-      purpose.FIX_ORDER,
-      client_id,
+      data['turn'],
+      random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, client_id),
     )
     images = tf.gather(data['image'], batch)
     num_images = tf.shape(batch)[0]
@@ -200,11 +200,13 @@ def build_gradient_server_work(
   ):
     optimizer_state, clients_gradient = state
     data = pipelines.concatenate_chunks(dataset)
-    batch = _select_batch(
+    batch = select_batch(
       tf.shape(data['label'])[0],
       batch_size,
-      context,
-      random_seeds.Purpose.SERVER_ORDER,
+      context.round_num,  # The server has a turn in each.
+      random_seeds.stateless_seed(
+        context.seed, random_seeds.Purpose.SERVER_ORDER
+      ),
     )
     views = weak_augmentation(
       tf.gather(data['image'], batch),

@@ -1,0 +1,267 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of federated SGD as SemiFL's authors ran it, against a second (D55).
+
+The second one is a loop over steps that puts each cohort's images together and
+passes them through the network of `wide_resnet_reference`, in float64. Only the
+random numbers are TensorFlow's.
+"""
+
+from typing import NamedTuple
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import wide_resnet_reference
+from tff_semifl import random_seeds
+from tff_semifl import runtime
+from tff_semifl.algorithms import fedsgd_fixmatch_as_in_semifl
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import supervised_fedavg
+from tff_semifl.work import batch_norm_statistics
+from tff_semifl.work import epoch_cohorts
+
+_SEED = 5
+_TOTAL_ROUNDS = 8
+_LEARNING_RATE = 0.03
+_THRESHOLD = 0.9
+_CLIENTS_PER_STEP = 2
+_CLIENT_BATCH_SIZE = 3
+_SERVER_BATCH_SIZE = 4
+# Two, one and two batches: in the last steps of an epoch clients run out.
+_CLIENT_SIZES = (5, 2, 6)
+_LABELS = np.arange(6) % wide_resnet_reference.NUM_CLASSES
+
+
+def _build(classifier, clients_per_step=_CLIENTS_PER_STEP):
+  return fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
+    classifier,
+    hyperparameters_lib.Hyperparameters(
+      total_rounds=_TOTAL_ROUNDS,
+      server_batch_size=_SERVER_BATCH_SIZE,
+      seed=_SEED,
+      client_batch_size=_CLIENT_BATCH_SIZE,
+      confidence_threshold=_THRESHOLD,
+      learning_rate=_LEARNING_RATE,
+    ),
+    weak_augmentation=linear_reference.mirrored,
+    strong_augmentation=linear_reference.inverted,
+    clients_per_step=clients_per_step,
+  )
+
+
+class _Problem:
+  """Labelled images and three clients, all of patches."""
+
+  def __init__(self):
+    self.images = wide_resnet_reference.create_images(len(_LABELS), seed=9)
+    self.server_data = linear_reference.labelled_dataset(self.images, _LABELS)
+    self.clients = [
+      wide_resnet_reference.create_images(size, seed=number)
+      for number, size in enumerate(_CLIENT_SIZES)
+    ]
+
+  def client_data(self, order):
+    return [
+      linear_reference.client_dataset(client, self.clients[client])
+      for client in order
+    ]
+
+
+class _Epoch(NamedTuple):
+  """What an epoch of the second implementation saw.
+
+  Attributes:
+    confidences: For each step those of the union.
+    client_loss: Mean loss of all strong views that were trained on.
+    server_loss: Likewise of the labelled images.
+  """
+
+  confidences: list[np.ndarray]
+  client_loss: float
+  server_loss: float
+
+
+def _train_epoch(problem, sgd, round_num):
+  """Takes the steps of a round."""
+  purpose = random_seeds.Purpose
+
+  def seed(which, *keys):
+    return random_seeds.stateless_seed(_SEED, which, round_num, *keys)
+
+  num_batches = [-(-size // _CLIENT_BATCH_SIZE) for size in _CLIENT_SIZES]
+  cohorts = epoch_cohorts.draw(
+    tf.constant(num_batches), _CLIENTS_PER_STEP, seed(purpose.COHORT)
+  )
+  orders = np.concatenate(
+    [
+      tf.random.experimental.stateless_shuffle(
+        tf.range(len(_LABELS)),
+        random_seeds.fold_in(seed(purpose.SERVER_ORDER), number),
+      ).numpy()
+      for number in range(9)
+    ]
+  )
+  confidences, client_losses, server_losses = [], [], []
+  for step, clients in enumerate(cohorts.clients.numpy()):
+    parts = []
+    for client, turn in zip(clients, cohorts.turns[step].numpy(), strict=True):
+      if client >= 0:
+        start = turn * _CLIENT_BATCH_SIZE
+        parts.append(
+          problem.clients[client][start : start + _CLIENT_BATCH_SIZE]
+        )
+    union = tf.constant(np.concatenate(parts))
+    weak = linear_reference.mirrored(union, seed(purpose.WEAK_VIEW, step))
+    probabilities = linear_reference.softmax(sgd.logits(weak.numpy()))
+    confidences.append(probabilities.max(axis=1))
+    batch = orders[step * _SERVER_BATCH_SIZE : (step + 1) * _SERVER_BATCH_SIZE]
+    views = linear_reference.mirrored(
+      tf.constant(problem.images[batch]),
+      seed(purpose.SERVER_AUGMENTATION, step),
+    )
+    terms = [(1.0, views.numpy(), _LABELS[batch])]
+    if np.any(confidences[-1] >= _THRESHOLD):
+      strong = linear_reference.inverted(union, seed(purpose.STRONG_VIEW, step))
+      terms.append((1.0, strong.numpy(), probabilities.argmax(axis=1)))
+    server_losses.append(_loss(sgd, terms[0]))
+    if len(terms) > 1:
+      client_losses += [_loss(sgd, terms[1])] * len(union)
+    sgd.step(*terms)
+  return _Epoch(
+    confidences,
+    np.mean(client_losses) if client_losses else 0.0,
+    np.mean(server_losses),
+  )
+
+
+def _loss(sgd, term):
+  _, images, labels = term
+  probabilities = linear_reference.softmax(sgd.logits(images))
+  return -np.mean(np.log(probabilities[np.arange(len(labels)), labels]))
+
+
+class ComputationTest(absltest.TestCase):
+  def test_types(self):
+    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
+    state = (
+      f'<global_model_weights={weights},distributor=<>,client_work=<>,'
+      'aggregator=<>,finalizer=<>,server_work=<learning_rate=float32,'
+      'accumulator=<float32[4,3],float32[3]>>,round_num=int32,seed=int32>'
+      '@SERVER'
+    )
+    process = _build(linear_reference.create_classifier())
+    self.assertEqual(
+      process.initialize.type_signature.compact_representation(),
+      f'( -> {state})',
+    )
+    self.assertEqual(
+      process.next.type_signature.compact_representation(),
+      f'(<state={state},server_data=<image=uint8[?,2,2,1],label=int32[?]>*'
+      '@SERVER,client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS>'
+      f' -> <state={state},metrics=<client=<loss=float32,accuracy=float32,'
+      'label_ratio=float32,num_participating=float32,num_rejected=float32>,'
+      'server=<loss=float32,accuracy=float32>,aggregator=<>,'
+      'learning_rate=float32>@SERVER>)',
+    )
+
+  def test_metrics_are_those_of_other_systems(self):
+    classifier = linear_reference.create_classifier()
+    other = supervised_fedavg.build_supervised_fedavg(
+      classifier,
+      hyperparameters_lib.Hyperparameters(total_rounds=1, server_batch_size=1),
+      weak_augmentation=linear_reference.unchanged,
+    )
+    found, expected = (
+      process.next.type_signature.result.metrics.member
+      for process in (_build(classifier), other)
+    )
+    self.assertEqual(found.client, expected.client)
+    self.assertEqual(found.server, expected.server)
+
+  def test_no_clients_per_step(self):
+    with self.assertRaisesRegex(ValueError, '`clients_per_step` .* found 0'):
+      _build(linear_reference.create_classifier(), clients_per_step=0)
+
+
+class ExecutionTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context())
+
+  def test_rounds_equal_the_reference(self):
+    """Two epochs, and a round 0 without clients."""
+    classifier = wide_resnet_reference.create_classifier()
+    problem = _Problem()
+    process = _build(classifier)
+    state = process.initialize()
+    before = state.global_model_weights.trainable
+    sgd = wide_resnet_reference.WideResNetSGD(classifier, before, 0.0)
+    confidences = []
+    # In whatever order clients come.
+    for round_num, order in enumerate(([], [2, 0, 1], [0, 1, 2])):
+      output = process.next(
+        state, problem.server_data, problem.client_data(order)
+      )
+      state = output.state
+      rate = (
+        _LEARNING_RATE
+        * (1 + np.cos(np.pi * (max(round_num, 1) - 1) / _TOTAL_ROUNDS))
+        / 2
+      )
+      metrics = output.metrics
+      self.assertAlmostEqual(metrics['learning_rate'], rate, places=6)
+      self.assertEqual(metrics['client']['num_participating'], len(order))
+      if not order:
+        for found, expected in zip(
+          state.global_model_weights.trainable, before, strict=True
+        ):
+          np.testing.assert_array_equal(found, expected)
+        continue
+      sgd.learning_rate = rate
+      epoch = _train_epoch(problem, sgd, round_num)
+      confidences += epoch.confidences
+      self.assertLess(
+        wide_resnet_reference.relative_error(
+          state.global_model_weights.trainable, sgd.weights, before
+        ),
+        1e-4,
+      )
+      self.assertAlmostEqual(
+        metrics['server']['loss'], epoch.server_loss, places=4
+      )
+      self.assertAlmostEqual(
+        metrics['client']['loss'], epoch.client_loss, places=4
+      )
+      seen = np.concatenate(epoch.confidences)
+      self.assertLen(seen, sum(_CLIENT_SIZES))
+      self.assertAlmostEqual(
+        metrics['client']['label_ratio'], np.mean(seen >= _THRESHOLD), places=6
+      )
+    # A round ends with statistics of the server's images.
+    compute = batch_norm_statistics.build_server_batch_norm_statistics(
+      classifier
+    )
+    weights = state.global_model_weights
+    for found, expected in zip(
+      weights.non_trainable,
+      compute(weights, problem.server_data).non_trainable,
+      strict=True,
+    ):
+      np.testing.assert_array_equal(found, expected)
+    # Some steps have nothing to learn from clients, and some all of a union of
+    # which the model is sure in part. Rounding decides nothing.
+    are_confident = [step >= _THRESHOLD for step in confidences]
+    self.assertTrue(any(not step.any() for step in are_confident))
+    self.assertTrue(
+      any(step.any() and not step.all() for step in are_confident)
+    )
+    margins = np.abs(np.concatenate(confidences) - _THRESHOLD)
+    self.assertGreater(margins.min(), 1e-3)
+
+
+if __name__ == '__main__':
+  absltest.main()

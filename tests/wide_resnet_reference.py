@@ -1,0 +1,192 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A small WideResNet, and its training written out a second time in float64.
+
+The second one is made of B.1, of the optimizer's formula and of the weights,
+with TensorFlow's convolution and its gradients; it shares no code with the
+first.
+"""
+
+import collections
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import functional
+from tff_semifl.models import wide_resnet
+
+IMAGE_SHAPE = (16, 16, 3)
+NUM_CLASSES = 4
+_MEAN = (0.5, 0.4, 0.3)
+_STANDARD_DEVIATION = (0.2, 0.25, 0.3)
+# Two groups of a block each: one with an identity, one that projects.
+_STRIDES = (1, 2)
+
+
+def create_classifier(seed: int = 0) -> functional.ImageClassifier:
+  """Creates a WideResNet of depth 7 with static batch normalisation."""
+  model = wide_resnet.create_wide_resnet(
+    IMAGE_SHAPE,
+    NUM_CLASSES,
+    depth=7,
+    width=1,
+    pixel_mean=_MEAN,
+    pixel_standard_deviation=_STANDARD_DEVIATION,
+    seed=seed,
+  )
+  generator = np.random.default_rng(seed)
+  for weight in model.trainable_weights:
+    # Scales and offsets other than 1 and 0, or decay and gradient of one might
+    # be taken for the other's.
+    if 'gamma' in weight.name:
+      weight.assign(generator.uniform(0.5, 1.5, size=weight.shape))
+    if 'beta' in weight.name:
+      weight.assign(generator.normal(size=weight.shape) / 2)
+    # So that it does not say the same of all images.
+    if 'dense' in weight.name:
+      weight.assign(generator.normal(size=weight.shape))
+  return functional.from_keras(model)
+
+
+def create_images(num_images: int, seed: int = 0) -> np.ndarray:
+  """Creates uint8 [num_images, 16, 16, 3]: patches, each image of one color."""
+  generator = np.random.default_rng(seed)
+  colors = generator.integers(192, size=(num_images, 1, 1, 3), dtype=np.uint8)
+  shades = generator.integers(64, size=(num_images, 4, 4, 3), dtype=np.uint8)
+  return (colors + shades).repeat(4, axis=1).repeat(4, axis=2)
+
+
+def _normalize(x: tf.Tensor) -> tf.Tensor:
+  """Each channel by mean and biased variance of the batch."""
+  deviations = x - tf.reduce_mean(x, axis=(0, 1, 2))
+  variance = tf.reduce_mean(deviations**2, axis=(0, 1, 2))
+  return deviations / tf.sqrt(variance + 1e-5)
+
+
+def _convolve(x: tf.Tensor, kernel: tf.Tensor, stride: int) -> tf.Tensor:
+  border = kernel.shape[0] // 2
+  padded = tf.pad(x, [(0, 0), (border, border), (border, border), (0, 0)])
+  return tf.nn.conv2d(padded, kernel, stride, 'VALID')
+
+
+class WideResNetSGD:
+  """Clip to norm 1, decay, Nesterov; one instance is one optimizer state.
+
+  It can be used in the place of `linear_reference.NumpySGD`.
+
+  Attributes:
+    weights: float64, in the order of the classifier's trainable weights.
+    accumulator: The momentum, likewise.
+    learning_rate: Of the steps to come.
+  """
+
+  def __init__(
+    self,
+    classifier: functional.ImageClassifier,
+    weights: Sequence[np.ndarray],
+    learning_rate: float,
+  ):
+    """Starts from weights of the classifier, with momentum of zero."""
+    self._names = classifier.trainable_names
+    self.weights = [np.asarray(array, np.float64) for array in weights]
+    self.accumulator = [np.zeros_like(array) for array in self.weights]
+    self.learning_rate = learning_rate
+
+  def logits(self, images: np.ndarray) -> np.ndarray:
+    """Returns float64 [num_images, classes], in training mode."""
+    return self._forward(self.weights, images).numpy()
+
+  def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
+    """Takes a step on a sum of losses, and returns that sum.
+
+    Args:
+      *terms: Factor, images and classes of each mean cross-entropy, each with
+        a pass through the network of its own.
+    """
+    weights = [tf.constant(array) for array in self.weights]
+    with tf.GradientTape() as tape:
+      tape.watch(weights)
+      loss = 0.0
+      for factor, images, labels in terms:
+        logits = self._forward(weights, images)
+        chosen = tf.gather(logits, labels, batch_dims=1)
+        loss += factor * tf.reduce_mean(
+          tf.reduce_logsumexp(logits, axis=1) - chosen
+        )
+    gradients = [g.numpy() for g in tape.gradient(loss, weights)]
+    norm = np.sqrt(sum(np.sum(g**2) for g in gradients))
+    scale = min(1.0, 1.0 / (norm + 1e-6))
+    for index, weight in enumerate(self.weights):
+      gradient = gradients[index] * scale + 5e-4 * weight
+      buffer = 0.9 * self.accumulator[index] + gradient
+      self.accumulator[index] = buffer
+      self.weights[index] = weight - self.learning_rate * (
+        gradient + 0.9 * buffer
+      )
+    return float(loss)
+
+  def _forward(
+    self, weights: Sequence[tf.Tensor], images: np.ndarray
+  ) -> tf.Tensor:
+    """The network of B.1: stem, blocks, normalisation, mean, classifier."""
+    by_name = dict(zip(self._names, weights, strict=True))
+    kernels = self._in_order_of_creation(
+      lambda name: name.startswith('conv2d') and name.endswith('/kernel:0')
+    )
+    threes = collections.deque(
+      by_name[name] for name in kernels if by_name[name].shape[0] == 3
+    )
+    ones = collections.deque(
+      by_name[name] for name in kernels if by_name[name].shape[0] == 1
+    )
+    norms = collections.deque(
+      (by_name[name], by_name[name.replace('gamma', 'beta')])
+      for name in self._in_order_of_creation(lambda name: 'gamma' in name)
+    )
+
+    def activate(x: tf.Tensor) -> tf.Tensor:
+      gamma, beta = norms.popleft()
+      return tf.nn.relu(_normalize(x) * gamma + beta)
+
+    x = (images / 255 - np.array(_MEAN)) / np.array(_STANDARD_DEVIATION)
+    x = _convolve(tf.constant(x, tf.float64), threes.popleft(), 1)
+    for stride in _STRIDES:
+      h = activate(x)
+      changes_channels = threes[0].shape[2] != threes[0].shape[3]
+      skip = _convolve(h, ones.popleft(), stride) if changes_channels else x
+      h = _convolve(h, threes.popleft(), stride)
+      x = skip + _convolve(activate(h), threes.popleft(), 1)
+    x = tf.reduce_mean(activate(x), axis=(1, 2))
+    assert not (threes or ones or norms), 'Some layers were not used.'
+    [kernel] = [w for n, w in by_name.items() if 'dense' in n and 'kernel' in n]
+    [bias] = [w for n, w in by_name.items() if 'dense' in n and 'bias' in n]
+    return x @ kernel + bias
+
+  def _in_order_of_creation(self, is_asked_for: Callable[[str], bool]):
+    """Returns names of weights, by the numbers of their layers."""
+
+    def number(name: str) -> int:
+      suffix = name.partition('/')[0].rpartition('_')[2]
+      return int(suffix) if suffix.isdigit() else 0
+
+    return sorted(filter(is_asked_for, self._names), key=number)
+
+
+def relative_error(
+  found: Sequence[np.ndarray],
+  expected: Sequence[np.ndarray],
+  before: Sequence[np.ndarray],
+) -> float:
+  """Returns how far weights are from others, as a share of their way there."""
+
+  def length(arrays, others) -> float:
+    return np.sqrt(
+      sum(
+        np.sum((np.asarray(a, np.float64) - b) ** 2)
+        for a, b in zip(arrays, others, strict=True)
+      )
+    )
+
+  return length(found, expected) / length(expected, before)

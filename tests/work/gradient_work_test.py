@@ -1,0 +1,98 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that federated SGD visits each image once an epoch of its client."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tff_semifl import random_seeds
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.work import gradient_work
+
+_BATCH_SIZE = 3
+_NUM_ROUNDS = 40
+
+
+def _create_population(num_images):
+  """Five clients, two of them in a round, of which one in five drops out."""
+  data = sources.LabelledImages(
+    np.zeros([5 * num_images, 1, 1, 1], np.uint8),
+    np.zeros([5 * num_images], np.int32),
+  )
+  return pipelines.ClientPopulation(
+    data,
+    np.split(np.arange(5 * num_images), 5),
+    clients_per_round=2,
+    seed=3,
+    dropout_probability=0.2,
+    know_turns=True,
+  )
+
+
+def _visit(population, rounds):
+  """Returns (round, client, indices of its images) of all turns of rounds."""
+  visits = []
+  for round_num in rounds:
+    for dataset in population.datasets(round_num):
+      [chunk] = dataset.as_numpy_iterator()
+      batch = gradient_work.select_batch(
+        len(chunk['image']),
+        _BATCH_SIZE,
+        chunk['turn'],
+        random_seeds.stateless_seed(
+          0, random_seeds.Purpose.FIX_ORDER, chunk['client_id']
+        ),
+      )
+      visits.append((round_num, int(chunk['client_id']), batch.numpy()))
+  return visits
+
+
+class EpochsOfClientsTest(parameterized.TestCase):
+  @parameterized.named_parameters(('even', 6), ('remainder', 7), ('few', 2))
+  def test_each_image_once_an_epoch_in_however_few_rounds(self, num_images):
+    turns_per_epoch = -(-num_images // _BATCH_SIZE)
+    visits = _visit(_create_population(num_images), range(_NUM_ROUNDS))
+    for client in range(5):
+      rounds = [round_num for round_num, who, _ in visits if who == client]
+      batches = [batch for _, who, batch in visits if who == client]
+      # It skips rounds, irregularly, and takes part for over two epochs.
+      self.assertGreater(len(set(np.diff(rounds))), 1)
+      self.assertGreater(len(batches), 2 * turns_per_epoch)
+      epochs = [
+        batches[start : start + turns_per_epoch]
+        for start in range(0, len(batches), turns_per_epoch)
+      ]
+      for epoch in epochs[:-1]:
+        self.assertCountEqual(np.concatenate(epoch), range(num_images))
+      # The last one need not be over.
+      unfinished = np.concatenate(epochs[-1])
+      self.assertLen(set(unfinished), len(unfinished))
+      self.assertEqual(
+        {len(batch) for batch in batches},
+        {min(_BATCH_SIZE, num_images), num_images % _BATCH_SIZE or _BATCH_SIZE},
+      )
+      # Epochs differ in their order, clients too.
+      if num_images > 2:
+        orders = {tuple(np.concatenate(epoch)) for epoch in epochs[:-1]}
+        self.assertGreater(len(orders), 1)
+
+  @parameterized.parameters(1, 17, 39)
+  def test_a_population_that_begins_in_the_middle_goes_on(self, first_round):
+    whole = _visit(_create_population(7), range(_NUM_ROUNDS))
+    rest = _visit(_create_population(7), range(first_round, _NUM_ROUNDS))
+    expected = [visit for visit in whole if visit[0] >= first_round]
+    self.assertEqual(
+      [(*visit[:2], visit[2].tolist()) for visit in rest],
+      [(*visit[:2], visit[2].tolist()) for visit in expected],
+    )
+
+  def test_without_images_there_is_nothing_to_visit(self):
+    seed = random_seeds.stateless_seed(0, random_seeds.Purpose.FIX_ORDER, 0)
+    self.assertEmpty(gradient_work.select_batch(0, 3, 5, seed).numpy())
+
+
+if __name__ == '__main__':
+  absltest.main()

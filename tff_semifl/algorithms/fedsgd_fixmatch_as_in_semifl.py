@@ -1,0 +1,199 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Federated SGD of FixMatch as SemiFL's authors ran it (Figure 2, D55).
+
+`fedsgd_fixmatch` is what federated SGD can do with clients that keep their
+images. The authors' curve is of something that it cannot: their program, of the
+paper's time and gone from their repository since, trains on a cohort's images
+as one batch. This is it, to compare with that curve.
+"""
+
+import collections
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import optimizers
+from tff_semifl import schedules
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import round_process
+from tff_semifl.augment import augmentation
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.work import batch_norm_statistics
+from tff_semifl.work import client_work
+from tff_semifl.work import gathered_images
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+from tff_semifl.work import union_training
+
+
+def build_fedsgd_fixmatch_as_in_semifl(
+  classifier: functional.ImageClassifier,
+  hyperparameters: hyperparameters_lib.Hyperparameters,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  clients_per_step: int = 10,
+) -> tff.templates.IterativeProcess:
+  """Builds it: a round is an epoch of the clients' images, in many steps.
+
+  With S for `RoundState`, L for chunks of labelled images, U for chunks of a
+  client's images and M for the metrics of `round_process.compose_process`:
+
+      initialize: ( -> S@SERVER)
+      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
+             -> <state=S@SERVER, metrics=M@SERVER>)
+
+  All clients take part in a round, each in as many of its steps as it has
+  batches; the learning rate is that of the round. Their images are gathered at
+  the server, which takes the steps (`union_training.train_epoch`): a simulation
+  of what they would compute, and not a way to keep images private. Round 0 has
+  no clients, and so no step.
+
+  Args:
+    classifier: The model.
+    hyperparameters: The numbers; those of epochs, of what is kept from round to
+      round and of global momentum are of no use. There is one optimizer, and
+      its momentum goes on through all rounds.
+    weak_augmentation: For the server's images and for pseudo-labels.
+    strong_augmentation: For the clients' loss.
+    clients_per_step: Clients in a step, as long as so many have images left.
+
+  Raises:
+    ValueError: If there would be no client in a step.
+  """
+  if clients_per_step < 1:
+    raise ValueError(
+      f'`clients_per_step` must be positive, found {clients_per_step}.'
+    )
+  optimizer = hyperparameters.optimizer
+  weights_type = classifier.weights_type
+  server_data_type = pipelines.labelled_type(classifier.image_shape)
+  gather = gathered_images.build_gathering(classifier.image_shape)
+  statistics = None
+  if classifier.batch_moments is not None and hyperparameters.server_statistics:
+    statistics = batch_norm_statistics.build_server_batch_norm_statistics(
+      classifier
+    )
+
+  @tff.tensorflow.computation
+  def initial_values():
+    weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+    return (
+      weights,
+      training_loop.initial_optimizer_state(optimizer, weights.trainable),
+      tf.constant(0, tf.int32),
+      tf.constant(hyperparameters.seed, tf.int32),
+    )
+
+  @tff.federated_computation
+  def initialize_fn():
+    weights, optimizer_state, round_num, seed = tff.federated_eval(
+      initial_values, tff.SERVER
+    )
+    nothing = tff.federated_value((), tff.SERVER)
+    return tff.federated_zip(
+      round_process.RoundState(
+        global_model_weights=weights,
+        distributor=nothing,
+        client_work=nothing,
+        aggregator=nothing,
+        finalizer=nothing,
+        server_work=optimizer_state,
+        round_num=round_num,
+        seed=seed,
+      )
+    )
+
+  state_type = initialize_fn.type_signature.result
+
+  @tff.tensorflow.computation(
+    state_type.member, server_data_type, gather.type_signature.result.member
+  )
+  def train(
+    state: round_process.RoundState,
+    server_data: tf.data.Dataset,
+    gathered: gathered_images.ClientImages,
+  ):
+    learning_rate = schedules.cosine_decay(
+      state.round_num,
+      initial_value=hyperparameters.learning_rate,
+      total_rounds=hyperparameters.total_rounds,
+    )
+    weights = state.global_model_weights
+    labelled = pipelines.concatenate_chunks(server_data)
+    result = union_training.train_epoch(
+      classifier,
+      weights,
+      optimizer.set_hparams(
+        state.server_work, {optimizers.LEARNING_RATE_KEY: learning_rate}
+      ),
+      round_context.RoundContext(state.seed, state.round_num, learning_rate),
+      union_training.LabelledImages(labelled['image'], labelled['label']),
+      gathered,
+      weak_augmentation=weak_augmentation,
+      strong_augmentation=strong_augmentation,
+      optimizer=optimizer,
+      clients_per_step=clients_per_step,
+      client_batch_size=hyperparameters.client_batch_size,
+      server_batch_size=hyperparameters.server_batch_size,
+      confidence_threshold=hyperparameters.confidence_threshold,
+    )
+    new_state = state._replace(
+      global_model_weights=functional.ModelWeights(
+        result.trainable, weights.non_trainable
+      ),
+      server_work=result.optimizer_state,
+      round_num=state.round_num + 1,
+    )
+    server, clients = result.server, result.clients
+    server_metrics = collections.OrderedDict(
+      loss=tf.math.divide_no_nan(server.loss, server.num_examples),
+      accuracy=tf.math.divide_no_nan(server.num_correct, server.num_examples),
+    )
+    client_sums = client_work.ClientSums(
+      loss=clients.loss,
+      num_correct=clients.num_correct,
+      num_examples=clients.num_examples,
+      num_labelled=result.num_labelled,
+      num_confident=result.num_confident,
+      num_participating=tf.math.count_nonzero(
+        gathered.num_images, dtype=tf.float32
+      ),
+      num_rejected=tf.constant(0.0),
+    )
+    return new_state, server_metrics, client_sums, learning_rate
+
+  @tff.tensorflow.computation(state_type.member, weights_type)
+  def put_weights(state: round_process.RoundState, weights):
+    return state._replace(global_model_weights=weights)
+
+  _, summarize = client_work.build_server_side()
+
+  @tff.federated_computation(
+    state_type,
+    tff.FederatedType(server_data_type, tff.SERVER),
+    gather.type_signature.parameter,
+  )
+  def next_fn(state, server_data, client_data):
+    state, server_metrics, client_sums, learning_rate = tff.federated_map(
+      train, (state, server_data, gather(client_data))
+    )
+    if statistics is not None:
+      state = tff.federated_map(
+        put_weights,
+        (state, statistics(state.global_model_weights, server_data)),
+      )
+    metrics = collections.OrderedDict(
+      client=tff.federated_map(summarize, client_sums),
+      server=server_metrics,
+      aggregator=tff.federated_value((), tff.SERVER),
+      learning_rate=learning_rate,
+    )
+    return tff.learning.templates.LearningProcessOutput(
+      state, tff.federated_zip(metrics)
+    )
+
+  return tff.templates.IterativeProcess(initialize_fn, next_fn)

@@ -1,0 +1,78 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which clients are in each step of an epoch of federated SGD (D55).
+
+An epoch is over when every image of every client was in one step, so that its
+number of steps depends on who is drawn: clients that have been through all of
+their images are not drawn again, and in the last steps there may be fewer than
+asked for.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+
+
+class EpochCohorts(NamedTuple):
+  """The cohorts of all steps of an epoch.
+
+  Attributes:
+    clients: int32 [steps, clients of a step], positions of clients; -1 where
+      nobody is left.
+    turns: int32 [steps, clients of a step], in how many earlier steps of the
+      epoch each of them was.
+  """
+
+  clients: tf.Tensor
+  turns: tf.Tensor
+
+
+def draw(
+  num_batches: tf.Tensor, clients_per_step: int, seed: tf.Tensor
+) -> EpochCohorts:
+  """Draws cohorts, each uniformly among those that have a batch left.
+
+  Args:
+    num_batches: int32 [clients], how many batches each client has.
+    clients_per_step: Clients of a step, as long as so many have a batch left.
+    seed: int32 [2], a stateless seed of the epoch.
+  """
+  num_clients = tf.shape(num_batches)[0]
+  size = tf.minimum(clients_per_step, num_clients)
+
+  def draw_step(step, turns_taken, clients, turns):
+    draws = tf.random.stateless_uniform(
+      [num_clients], random_seeds.fold_in(seed, step)
+    )
+    # Draws are at least 0: those that have nothing left come last.
+    draws = tf.where(turns_taken < num_batches, draws, -1.0)
+    values, drawn = tf.math.top_k(draws, size)
+    has_batch = values >= 0
+    clients = clients.write(step, tf.where(has_batch, drawn, -1))
+    turns = turns.write(step, tf.gather(turns_taken, drawn))
+    turns_taken = tf.tensor_scatter_nd_add(
+      turns_taken, drawn[:, tf.newaxis], tf.cast(has_batch, tf.int32)
+    )
+    return step + 1, turns_taken, clients, turns
+
+  def create_array() -> tf.TensorArray:
+    return tf.TensorArray(
+      tf.int32, size=0, dynamic_size=True, element_shape=[None]
+    )
+
+  num_steps, _, clients, turns = tf.while_loop(
+    lambda step, turns_taken, *_: tf.reduce_any(turns_taken < num_batches),
+    draw_step,
+    (0, tf.zeros_like(num_batches), create_array(), create_array()),
+  )
+  # Nothing cannot be stacked if nobody says how wide it is.
+  return tf.cond(
+    num_steps > 0,
+    lambda: EpochCohorts(clients.stack(), turns.stack()),
+    lambda: EpochCohorts(
+      tf.zeros([0, size], tf.int32), tf.zeros([0, size], tf.int32)
+    ),
+  )

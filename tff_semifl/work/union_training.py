@@ -1,0 +1,262 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps on the union of what clients drew, as SemiFL's authors took them (D55).
+
+What a step of federated SGD computes if a cohort's images are one batch: batch
+normalisation by the statistics of all of them, one decision for all of them
+whether they are trained on, and one mean. It is computed where all images are:
+in a real federation clients would have to hand over those of each step, or the
+moments of each layer's input, forward and backward.
+"""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import losses
+from tff_semifl import pseudo_labels
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+from tff_semifl.work import epoch_cohorts
+from tff_semifl.work import gathered_images
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+
+
+class LabelledImages(NamedTuple):
+  """The server's images.
+
+  Attributes:
+    image: uint8 [images, height, width, channels], at least one.
+    label: int32 [images].
+  """
+
+  image: tf.Tensor
+  label: tf.Tensor
+
+
+class Sums(NamedTuple):
+  """Sums over the images that were trained on in all steps, float32 scalars.
+
+  Attributes:
+    loss: Cross-entropies.
+    num_correct: Images that the model gave their label, true or pseudo.
+    num_examples: How many they are.
+  """
+
+  loss: tf.Tensor
+  num_correct: tf.Tensor
+  num_examples: tf.Tensor
+
+
+class EpochResult(NamedTuple):
+  """The outcome of an epoch.
+
+  Attributes:
+    trainable: Trained weights.
+    optimizer_state: The optimizer's state after the last step.
+    server: What was seen of the server's images.
+    clients: What was seen of the clients'.
+    num_labelled: Clients' images that got a pseudo-label, a float32 scalar.
+    num_confident: Those of them that the model was sure of, likewise.
+  """
+
+  trainable: tuple[tf.Tensor, ...]
+  optimizer_state: Any
+  server: Sums
+  clients: Sums
+  num_labelled: tf.Tensor
+  num_confident: tf.Tensor
+
+
+def train_epoch(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  optimizer_state: Any,
+  context: round_context.RoundContext,
+  labelled: LabelledImages,
+  unlabelled: gathered_images.ClientImages,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  clients_per_step: int,
+  client_batch_size: int,
+  server_batch_size: int,
+  confidence_threshold: float,
+) -> EpochResult:
+  """Takes steps until each image of each client was in one of them.
+
+  In each there is a batch of the server's and one of each client of the step's
+  cohort, with `epoch_cohorts.draw`. The loss is the cross-entropy of the
+  server's weak views plus, if the model is sure of at least one of the clients'
+  images, the mean cross-entropy of the strong views of all of them, sure or
+  not, with what the model says of their weak views as labels (D55). These three
+  passes are normalised by their own statistics.
+
+  A client's batches are cut from its images in the order in which it has them.
+  The server's come from orders of all its images, one after the other, so that
+  all batches are whole.
+
+  Args:
+    classifier: The model.
+    weights: Weights to start from.
+    optimizer_state: State of the optimizer to start from, with its learning
+      rate, which all steps have.
+    context: The round, which the random numbers are of.
+    labelled: The server's images.
+    unlabelled: The clients'. With none there is no step, and all is returned
+      as it came.
+    weak_augmentation: For the server's images and for pseudo-labels.
+    strong_augmentation: For the clients' loss.
+    optimizer: Takes the steps.
+    clients_per_step: Clients in a step, as long as so many have images left.
+    client_batch_size: Images of a client in a step; its last may be fewer.
+    server_batch_size: Images of the server in a step.
+    confidence_threshold: In (0, 1]; inclusive.
+  """
+  purpose = random_seeds.Purpose
+
+  def seed(which: random_seeds.Purpose, *keys: tf.Tensor) -> tf.Tensor:
+    return random_seeds.stateless_seed(
+      context.seed, which, context.round_num, *keys
+    )
+
+  cohorts = epoch_cohorts.draw(
+    -(-unlabelled.num_images // client_batch_size),
+    clients_per_step,
+    seed(purpose.COHORT),
+  )
+  first_images = tf.cumsum(unlabelled.num_images, exclusive=True)
+
+  def union(step: tf.Tensor) -> tf.Tensor:
+    """Returns the images of a step's cohort."""
+    clients, turns = cohorts.clients[step], cohorts.turns[step]
+    is_there = clients >= 0
+    clients = tf.boolean_mask(clients, is_there)
+    starts = tf.boolean_mask(turns, is_there) * client_batch_size
+    within = starts[:, tf.newaxis] + tf.range(client_batch_size)
+    sizes = tf.gather(unlabelled.num_images, clients)[:, tf.newaxis]
+    indices = tf.gather(first_images, clients)[:, tf.newaxis] + within
+    return tf.gather(unlabelled.image, tf.boolean_mask(indices, within < sizes))
+
+  def server_gradient(model: functional.ModelWeights, step: tf.Tensor):
+    batch = select_from_stream(
+      tf.shape(labelled.label)[0],
+      server_batch_size,
+      step,
+      seed(purpose.SERVER_ORDER),
+    )
+    views = weak_augmentation(
+      tf.gather(labelled.image, batch), seed(purpose.SERVER_AUGMENTATION, step)
+    )
+    return _compute_gradient(
+      classifier, model, views, tf.gather(labelled.label, batch)
+    )
+
+  def union_gradient(model: functional.ModelWeights, step: tf.Tensor):
+    images = union(step)
+    weak = weak_augmentation(images, seed(purpose.WEAK_VIEW, step))
+    labels = pseudo_labels.from_logits(
+      classifier.train_logits(model, tf.cast(weak, tf.float32))
+    )
+    confident = pseudo_labels.is_confident(labels, confidence_threshold)
+    gradient, sums = tf.cond(
+      tf.reduce_any(confident),
+      lambda: _compute_gradient(
+        classifier,
+        model,
+        strong_augmentation(images, seed(purpose.STRONG_VIEW, step)),
+        labels.labels,
+      ),
+      lambda: (
+        tuple(tf.zeros_like(array) for array in model.trainable),
+        nothing,
+      ),
+    )
+    return gradient, sums, confident
+
+  def take_step(step: tf.Tensor, result: EpochResult):
+    model = functional.ModelWeights(result.trainable, weights.non_trainable)
+    of_server, server_sums = server_gradient(model, step)
+    of_clients, client_sums, confident = union_gradient(model, step)
+    optimizer_state, trainable = optimizer.next(
+      result.optimizer_state,
+      result.trainable,
+      [a + b for a, b in zip(of_server, of_clients, strict=True)],
+    )
+    confident = tf.cast(confident, tf.float32)
+    return step + 1, EpochResult(
+      tuple(trainable),
+      optimizer_state,
+      tf.nest.map_structure(tf.add, result.server, server_sums),
+      tf.nest.map_structure(tf.add, result.clients, client_sums),
+      result.num_labelled + tf.reduce_sum(tf.ones_like(confident)),
+      result.num_confident + tf.reduce_sum(confident),
+    )
+
+  zero = tf.constant(0.0)
+  nothing = Sums(zero, zero, zero)
+  _, result = tf.while_loop(
+    lambda step, _: step < tf.shape(cohorts.clients)[0],
+    take_step,
+    (
+      0,
+      EpochResult(
+        tuple(weights.trainable), optimizer_state, nothing, nothing, zero, zero
+      ),
+    ),
+  )
+  return result
+
+
+def select_from_stream(
+  num_images: tf.Tensor,
+  batch_size: int,
+  step: tf.Tensor,
+  order_seed: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the batch of a step out of orders of all images in a row.
+
+  Args:
+    num_images: int32 scalar, how many there are, at least one.
+    batch_size: Images in a batch, of which one order may begin what another
+      ends.
+    step: int32 scalar, how many batches have been taken before.
+    order_seed: int32 [2], a stateless seed, of which the orders are.
+
+  Returns:
+    int32 [batch_size], indices of images.
+  """
+  first = step * batch_size
+  last = first + batch_size - 1
+  orders = tf.map_fn(
+    lambda number: tf.random.experimental.stateless_shuffle(
+      tf.range(num_images), random_seeds.fold_in(order_seed, number)
+    ),
+    tf.range(first // num_images, last // num_images + 1),
+  )
+  start = first % num_images
+  return tf.reshape(orders, [-1])[start : start + batch_size]
+
+
+def _compute_gradient(
+  classifier: functional.ImageClassifier,
+  model: functional.ModelWeights,
+  views: tf.Tensor,
+  labels: tf.Tensor,
+) -> tuple[tuple[tf.Tensor, ...], Sums]:
+  """Returns the gradient of the mean cross-entropy, and what was seen."""
+  with tf.GradientTape() as tape:
+    tape.watch(model.trainable)
+    logits = classifier.train_logits(model, tf.cast(views, tf.float32))
+    loss = losses.cross_entropy(logits, labels)
+  num_images = tf.cast(tf.shape(labels)[0], tf.float32)
+  return tuple(tape.gradient(loss, model.trainable)), Sums(
+    loss=num_images * loss,
+    num_correct=training_loop.count_correct(logits, labels),
+    num_examples=num_images,
+  )
