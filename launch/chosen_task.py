@@ -54,7 +54,7 @@ def _with_views(task: image_task.ImageTask) -> image_task.ImageTask:
 
 
 def flag_values() -> dict[str, object]:
-  """Returns the flags of --task=image_folder, and those that it replaces.
+  """Returns the flags of --task=image_folder, and those that it decides.
 
   With defaults filled in, by name; none for other tasks.
   """
@@ -65,6 +65,10 @@ def flag_values() -> dict[str, object]:
   return {
     **image_folder_flags.resolve()._asdict(),
     image_folder_flags.IMAGE_SIZE.name: f'{height}x{width}',
+    augmentation_flags.STRONG_AUGMENTATION.name: (
+      augmentation_flags.STRONG_AUGMENTATION.value
+      or augmentation_flags.IMAGE_FOLDER_AUGMENTATION
+    ),
     data_flags.PARTITION.name: None,
     data_flags.NUM_CLIENTS.name: len(task.load(None).shares),
   }

@@ -16,6 +16,7 @@ import numpy as np
 from launch import federated_data
 from launch import partition_summary
 from tasks import image_task
+from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import sources
 from tff_semifl.programs import augmentation_picture
 from tff_semifl.programs import durable_files
@@ -51,6 +52,9 @@ def draw(
       weak=task.weak_augmentation,
       strong=task.strong_augmentation,
       seed=seed,
+      notes=remaining_contrast.measure(
+        images, task.strong_augmentation, seed=seed
+      ).describe(),
     ).save(file, format='PNG')
 
   def write_partition(file: BinaryIO) -> None:

@@ -17,5 +17,6 @@ BUILDERS = {
     fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
   ),
   'keras_cv': keras_cv_policy.build_keras_cv_rand_augment,
+  'keras_cv_gentle': keras_cv_policy.build_gentle_rand_augment,
   'semifl': semifl_policy.build_semifl_rand_augment,
 }

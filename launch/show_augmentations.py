@@ -5,8 +5,9 @@
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
-Of the flags of `launch.train_semifl` it heeds --task, --data_dir and --seed,
-and those of a user's own images.
+Below the picture, and on standard output, it says how many strong views are
+blank and how much contrast they keep. Of the flags of `launch.train_semifl` it
+heeds --task, --data_dir and --seed, and those of a user's own images.
 """
 
 import pathlib
@@ -17,6 +18,7 @@ from launch import augmentation_flags
 from launch import chosen_task
 from launch import data_flags
 from launch import program
+from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import sources
 from tff_semifl.programs import augmentation_picture
 
@@ -38,17 +40,22 @@ def main() -> None:
   with program.blame(_NUM_IMAGES, ValueError):
     if _NUM_IMAGES.value > len(images):
       raise ValueError(f'there are {len(images)} images')
+  seed = data_flags.SEED.value
+  notes = remaining_contrast.measure(
+    images, task.strong_augmentation, seed=seed
+  ).describe()
   picture = augmentation_picture.create_picture(
     images[: _NUM_IMAGES.value],
     weak=task.weak_augmentation,
     strong=task.strong_augmentation,
-    seed=data_flags.SEED.value,
+    seed=seed,
+    notes=notes,
   )
   path = pathlib.Path(_AUGMENTATIONS_FILE.value)
   with program.blame(_AUGMENTATIONS_FILE, OSError):
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.save(path, format='PNG')
-  print(f'picture: {path}')
+  print(*notes, f'picture: {path}', sep='\n')
 
 
 if __name__ == '__main__':

@@ -38,11 +38,9 @@ def create_task() -> image_task.ImageTask:
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation,
-      # Gentler than KerasCV's default, which leaves little of 8x8 pixels. (Its
-      # equalisation does nothing to so few.)
-      keras_cv_policy.build_keras_cv_rand_augment(
-        magnitude=0.3, num_operations=2
-      ),
+      # KerasCV's default leaves little of 8x8 pixels. (Its equalisation does
+      # nothing to so few.)
+      keras_cv_policy.build_gentle_rand_augment(),
     ),
     model_depth=7,
     model_width=2,

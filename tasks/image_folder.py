@@ -15,7 +15,7 @@ import pathlib
 import numpy as np
 
 from tasks import image_task
-from tff_semifl.augment import semifl_policy
+from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
@@ -48,11 +48,12 @@ def create_task(
   """Creates the task of a folder of images, and reads them all.
 
   Mean and standard deviation of pixels are the server's: those of the clients'
-  images would be something that clients tell. Strong views are SemiFL's, as
-  with other tasks. Its pool has numbers of pixels that suit images of 200 and
-  more, for which it was made; of those of 32 pixels it leaves one in eight
-  blank, and the tables of the paper are of just that. FixMatch's pool has
-  smaller ones, made for 32 pixels, and does little to large images.
+  images would be something that clients tell. Strong views are KerasCV's in
+  their gentle form, whose shifts are shares of an image's size and suit any.
+  SemiFL's pool shifts by 100 pixels and covers 40x40, whatever the size: of
+  images of up to 100 pixels it leaves one view in seven blank, and the tables
+  of the paper are of just that (C.3). FixMatch's is made for 32 pixels, and
+  does little to large images.
 
   Args:
     root: Folder with `server`, `clients` and perhaps `test`.
@@ -111,7 +112,7 @@ def create_task(
     load=lambda data_dir: data,
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
-      weak_augmentation, semifl_policy.build_semifl_rand_augment()
+      weak_augmentation, keras_cv_policy.build_gentle_rand_augment()
     ),
     # Stem and classifier, and two layers a block with one more a group.
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP + 1) + 1,

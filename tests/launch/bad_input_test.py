@@ -3,6 +3,7 @@
 
 """Tests of what bad flags get: one line that names the flag and the remedy."""
 
+import os
 import pathlib
 import resource
 import subprocess
@@ -187,6 +188,22 @@ class BadInputTest(parameterized.TestCase):
       'program_state_0.npz: File too large; .* the same command goes on',
     )
     self.assertNotIn('Traceback', completed.stderr)
+
+  def test_fifo_in_place_of_flags_is_named_and_not_waited_for(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    path = folder / 'mine' / 'hparams.json'
+    path.parent.mkdir()
+    os.mkfifo(path)
+    completed = _run('--experiment_name=mine', f'--output_dir={folder}')
+    self.assertEqual(completed.returncode, 1)
+    self.assertEqual(
+      completed.stderr.splitlines(),
+      [
+        f'flag --output_dir={folder}: {path} is a FIFO, not a file; put back the'
+        ' file that was there, and the same command goes on, or choose another'
+        ' --output_dir'
+      ],
+    )
 
   def test_unknown_task_ends_the_program_with_one(self):
     completed = _run('--task=mnist')

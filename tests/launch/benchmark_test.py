@@ -154,7 +154,14 @@ class BenchmarkTest(absltest.TestCase):
     (measured,) = written['measurements']
     self.assertEqual(
       list(measured['values']),
-      ['fedmatch', 'fixmatch', 'fixmatch_pytorch', 'keras_cv', 'semifl'],
+      [
+        'fedmatch',
+        'fixmatch',
+        'fixmatch_pytorch',
+        'keras_cv',
+        'keras_cv_gentle',
+        'semifl',
+      ],
     )
     first_line, *lines = completed.stdout.splitlines()
     self.assertStartsWith(first_line, written['machine']['processor'])

@@ -46,8 +46,12 @@ class DataPicturesTest(absltest.TestCase):
       self._draw(np.arange(20) % 10), ['augmentations.png', 'partition.png']
     )
     with PIL.Image.open(self._folder / 'augmentations.png') as picture:
-      # Eight rows of 64 pixels, six between them, and sixteen above.
-      self.assertEqual(picture.height, 16 + 8 * 70 + 6)
+      # Eight rows of 64 pixels, six between them, sixteen above, and two lines
+      # of sixteen below on what is left of strong views.
+      self.assertEqual(picture.height, 16 + 8 * 70 + 6 + 2 * 16)
+      notes = np.asarray(picture.convert('L'))[-2 * 16 :]
+      self.assertLess(notes[:16].min(), 50)
+      self.assertLess(notes[16:].min(), 50)
     with PIL.Image.open(self._folder / 'partition.png') as picture:
       self.assertGreater(np.asarray(picture.convert('L')).std(), 10)
 

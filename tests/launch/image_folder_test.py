@@ -17,6 +17,7 @@ from absl.testing import flagsaver
 import numpy as np
 import tensorflow as tf
 
+from launch import augmentation_flags
 from launch import chosen_task
 from launch import experiment as experiment_lib
 from launch import federated_data
@@ -26,6 +27,7 @@ from launch import settings as settings_lib
 from launch import show_augmentations
 from launch import show_partition
 from launch import systems
+from tests.augment import photos
 from tests.data import image_tree
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -108,6 +110,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(flags['image_size'], '16x16')
     self.assertEqual(flags['on_odd_size'], 'refuse')
     self.assertIs(flags['flip'], True)
+    self.assertEqual(flags['strong_augmentation'], 'keras_cv_gentle')
 
     # The same images, at another place.
     moved = self._folder / 'moved' / 'photos'
@@ -146,11 +149,39 @@ class ImageFolderTest(absltest.TestCase):
       ('grey', {'grey': 'true'}),
       ('image_size', {'image_size': '12', 'on_odd_size': 'resize'}),
       ('on_odd_size', {'on_odd_size': 'resize'}),
+      ('strong_augmentation', {'strong_augmentation': 'semifl'}),
     ):
       with self.assertRaisesRegex(
         program.FlagError, rf'/mine holds another experiment, with --{name}='
       ):
         self._open(**values)
+
+  def test_does_not_resume_what_was_begun_with_another_default(self):
+    """Before, where nobody chose, strong views were SemiFL's."""
+    hparams_file = self._open().path / 'hparams.json'
+    hparams = json.loads(hparams_file.read_text())
+    self.assertEqual(hparams['flags']['strong_augmentation'], 'keras_cv_gentle')
+    hparams['flags']['strong_augmentation'] = None
+    hparams_file.write_text(json.dumps(hparams))
+    with self.assertRaisesRegex(
+      program.FlagError,
+      '--strong_augmentation=None and not keras_cv_gentle; choose another',
+    ):
+      self._open()
+
+  def test_strong_views_are_those_that_the_flag_names(self):
+    images = photos.load_photos(8, 16)
+    seed = tf.constant([1, 2])
+    views = {}
+    for name in (None, 'keras_cv_gentle', 'keras_cv', 'semifl'):
+      chosen = {} if name is None else {'strong_augmentation': name}
+      with self._flags(**chosen):
+        task = augmentation_flags.with_chosen_augmentation(
+          chosen_task.create_task()
+        )
+      views[name] = task.strong_augmentation(tf.constant(images), seed).numpy()
+    np.testing.assert_array_equal(views[None], views.pop('keras_cv_gentle'))
+    self.assertLen(np.unique([*views.values()], axis=0), 3)
 
   def test_plan(self):
     shutil.rmtree(self._images / 'test')
@@ -228,6 +259,9 @@ class ImageFolderTest(absltest.TestCase):
         'R, from 0 for one mix of classes to 1 for none in common: unknown, as'
         ' the class of 3 images is',
         f'picture: {partition_file}',
+        # All of this folder's images are of one colour.
+        'images that are blank themselves and not counted: 4',
+        'strong views: not measured, as there is no other image',
         f'picture: {augmentations_file}',
       ],
     )

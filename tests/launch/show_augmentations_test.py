@@ -15,11 +15,16 @@ from absl.testing import parameterized
 import numpy as np
 from PIL import Image
 
+from launch import augmentation_flags
 from launch import program
 from launch import show_augmentations
 from tasks import digits
+from tff_semifl.augment import remaining_contrast
 
 _ROOT = pathlib.Path(__file__).parents[2]
+# Above the columns, and of the two lines below them.
+_HEADING = 16
+_NOTES = 2 * 16
 
 
 def _read(path):
@@ -31,7 +36,7 @@ def _read(path):
 
 class ShowAugmentationsTest(parameterized.TestCase):
   def _show(self, **flag_values):
-    """Runs the program in this process and returns its picture."""
+    """Runs the program in this process; returns its picture and its lines."""
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'picture.png')
     output = io.StringIO()
     with (
@@ -41,15 +46,18 @@ class ShowAugmentationsTest(parameterized.TestCase):
       contextlib.redirect_stdout(output),
     ):
       show_augmentations.main()
-    self.assertEqual(output.getvalue(), f'picture: {path}\n')
-    return _read(path)
+    *lines, last = output.getvalue().splitlines()
+    self.assertEqual(last, f'picture: {path}')
+    return _read(path), lines
 
   @parameterized.parameters(None, 'semifl', 'fixmatch', 'keras_cv')
   def test_shows_the_images_and_ten_columns(self, name):
-    picture = self._show(strong_augmentation=name)
+    picture, _ = self._show(strong_augmentation=name)
     # Images of 8x8 are drawn as 64x64, with 6 pixels before, between and after,
-    # and 16 more for the names above.
-    self.assertEqual(picture.shape, (16 + 3 * 70 + 6, 10 * 70 + 6, 3))
+    # names above and notes below.
+    self.assertEqual(
+      picture.shape, (_HEADING + 3 * 70 + 6 + _NOTES, 10 * 70 + 6, 3)
+    )
     cells = np.stack(
       [
         [
@@ -73,14 +81,40 @@ class ShowAugmentationsTest(parameterized.TestCase):
       self.assertGreater(len(np.unique(views[2:], axis=0)), 3)
 
   def test_names_the_columns(self):
-    picture = self._show(strong_augmentation='semifl')
+    picture, _ = self._show(strong_augmentation='semifl')
     headings = picture[3:20, 6:].min(axis=(0, 2))
     for column in range(10):
       self.assertLess(headings[column * 70 : column * 70 + 64].min(), 50)
 
+  @parameterized.parameters(None, 'semifl')
+  def test_says_how_much_of_strong_views_is_left(self, name):
+    picture, lines = self._show(strong_augmentation=name)
+    task = digits.create_task()
+    if name:
+      with flagsaver.flagsaver(strong_augmentation=name):
+        task = augmentation_flags.with_chosen_augmentation(task)
+    # Of all images, and not only of those that are shown.
+    found = remaining_contrast.measure(
+      task.load(None).train.images, task.strong_augmentation, seed=0
+    )
+    self.assertEqual(lines, found.describe())
+    # Of 8x8 pixels, two shifts and a grey box of SemiFL's 15 operations leave
+    # nothing; two are drawn, and each is applied half of the time.
+    share = 1 - (1 - 3 / 15 * 1 / 2) ** 2 if name else 0
+    deviation = np.sqrt(share * (1 - share) / 512)
+    self.assertAlmostEqual(
+      found.num_blank_views / 512, share, delta=4 * deviation
+    )
+    # Both lines are below the columns, and end before the picture does.
+    for number in range(2):
+      top = len(picture) - _NOTES + 16 * number
+      columns = picture[top : top + 16].min(axis=(0, 2))
+      self.assertLess(columns[:300].min(), 50)
+      self.assertGreater(columns[-6:].min(), 200)
+
   def test_augmentations_and_seeds_give_other_pictures(self):
     pictures = [
-      self._show(strong_augmentation=name, seed=seed)
+      self._show(strong_augmentation=name, seed=seed)[0]
       for name, seed in (
         ('semifl', 0),
         ('semifl', 0),
@@ -131,9 +165,18 @@ class ShowAugmentationsTest(parameterized.TestCase):
       timeout=100,
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
-    self.assertEqual(completed.stdout, f'picture: {folder}/picture.png\n')
+    self.assertEmpty(completed.stderr)
+    self.assertRegex(
+      completed.stdout,
+      '^strong views: [0-9]+ of 512 are blank, with less than 5% of their'
+      " image's contrast\n"
+      'contrast kept .*: median [01][.][0-9]{2}, in one view of twenty'
+      ' [01][.][0-9]{2} or less\n'
+      f'picture: {folder}/picture.png\n$',
+    )
     self.assertEqual(
-      _read(f'{folder}/picture.png').shape, (16 + 2 * 70 + 6, 706, 3)
+      _read(f'{folder}/picture.png').shape,
+      (_HEADING + 2 * 70 + 6 + _NOTES, 706, 3),
     )
 
   def test_augmentation_that_there_is_not(self):
@@ -152,7 +195,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     self.assertEqual(completed.returncode, 1)
     self.assertIn(
       '--strong_augmentation=weak: value should be one of'
-      ' <fedmatch|fixmatch|fixmatch_pytorch|keras_cv|semifl>',
+      ' <fedmatch|fixmatch|fixmatch_pytorch|keras_cv|keras_cv_gentle|semifl>',
       completed.stderr,
     )
 

@@ -12,7 +12,9 @@ import numpy as np
 import tensorflow as tf
 
 from tasks import image_folder
+from tests.augment import photos
 from tests.data import image_tree
+from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import sources
@@ -103,6 +105,18 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotAllEqual(
       views, task.weak_augmentation(tf.constant(images), _SEEDS[0])
     )
+
+  @parameterized.parameters(32, 64, 96)
+  def test_no_strong_view_of_a_photo_is_blank(self, size):
+    images = photos.load_photos(64, size)
+    for index, image in enumerate(images[:4]):
+      file = self._root / 'server' / ('cat', 'dog')[index % 2] / 'photo.png'
+      tf.io.write_file(str(file), tf.io.encode_png(image))
+    task = self._create(
+      image_size=(size, size), on_odd_size=image_files.OnOddSize.RESIZE
+    )
+    found = remaining_contrast.measure(images, task.strong_augmentation, seed=0)
+    self.assertEqual((found.num_blank_views, found.num_views), (0, 512))
 
   def test_share_of_each_class_to_test_on_is_spread_evenly(self):
     root = self._root.with_name('without_test')

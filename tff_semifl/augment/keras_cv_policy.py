@@ -72,6 +72,19 @@ def build_keras_cv_rand_augment(
   return augment
 
 
+def build_gentle_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+  """Builds KerasCV's RandAugment as gentle as FixMatch's.
+
+  An image has two operations, of strengths about 0.3: shears by about that, and
+  shifts by up to that share of a side, much as in FixMatch's pool for PyTorch.
+  KerasCV's own defaults are three operations and 0.5.
+
+  Returns:
+    A function as of `build_keras_cv_rand_augment`.
+  """
+  return build_keras_cv_rand_augment(magnitude=0.3, num_operations=2)
+
+
 def create_operations(
   magnitude: float, standard_deviation: float
 ) -> list[rand_augment.Operation]:

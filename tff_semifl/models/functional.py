@@ -18,6 +18,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.models import keyed_dropout
+from tff_semifl.models import probabilities
 from tff_semifl.models import static_batch_norm
 
 ModelWeights = tff.learning.models.ModelWeights
@@ -83,18 +84,21 @@ def from_keras(
   """Makes pure functions of a Keras model.
 
   Args:
-    model: A functional Keras model from images to logits. Calling a layer
-      must not change its weights: `StaticBatchNormalization` will do, Keras'
-      `BatchNormalization` will not. `KeyedDropout` will, Keras' will not.
+    model: A functional Keras model from images to logits, so without a softmax
+      at its end. Calling a layer must not change its weights:
+      `StaticBatchNormalization` will do, Keras' `BatchNormalization` will not.
+      `KeyedDropout` will, Keras' will not.
     train_in_bfloat16: Whether `train_logits` computes in bfloat16, but for
       normalisations. Weights and their gradients are float32 all the same.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
       each size of a batch. TFF's own worker has no XLA, and leaves it out.
 
   Raises:
-    ValueError: If a layer is a model itself, draws random numbers, has
+    ValueError: If the outputs are probabilities or are not of two or more
+      classes, or if a layer is a model itself, draws random numbers, has
       weights that are not trained, or shares weights with another.
   """
+  returns_logits = probabilities.check_structure(model)
   for layer in model.layers:
     _check_is_pure(layer)
   creation_order = _creation_order(model)
@@ -113,18 +117,22 @@ def from_keras(
     ) -> list[tf.Tensor]:
       return outputs(weights, images)[1:]
 
+  initial_weights = ModelWeights(
+    tuple(w.numpy() for w in model.trainable_weights),
+    tuple(w.numpy() for w in model.non_trainable_weights),
+  )
+  logits = _pure_function(model, creation_order, training=False)
+  if not returns_logits:
+    probabilities.check_outputs(model, logits, initial_weights)
   return ImageClassifier(
-    initial_weights=ModelWeights(
-      tuple(w.numpy() for w in model.trainable_weights),
-      tuple(w.numpy() for w in model.non_trainable_weights),
-    ),
+    initial_weights=initial_weights,
     train_logits=_pure_function(
       _clone_in_bfloat16(model) if train_in_bfloat16 else model,
       creation_order,
       training=True,
       jit_compile=jit_compile,
     ),
-    logits=_pure_function(model, creation_order, training=False),
+    logits=logits,
     batch_moments=batch_moments,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],

@@ -60,6 +60,9 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
     DamagedFileError: If it is damaged, or there is none.
   """
   try:
+    found = durable_files.describe_special_file(path)
+    if found is not None:
+      raise ValueError(f'it is {found}, not a file')
     content = path.read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
       # An array that is said to be short would not be read to its checksum.

@@ -17,7 +17,8 @@ _NUM_STRONG_VIEWS = 8
 # Small images are enlarged, by a whole number, to at least so many pixels.
 _MIN_WIDTH = 64
 _GAP = 6
-_HEADING_HEIGHT = 16
+# Of a line of text, above the columns and below them.
+_LINE_HEIGHT = 16
 
 
 def create_picture(
@@ -26,6 +27,7 @@ def create_picture(
   weak: augmentation.Augmentation,
   strong: augmentation.Augmentation,
   seed: int,
+  notes: Sequence[str] = (),
 ) -> Image.Image:
   """Creates the picture: a row for each image, a column for each of its views.
 
@@ -34,9 +36,11 @@ def create_picture(
     weak: Makes the view of the second column.
     strong: Makes those of all columns after it.
     seed: The run's seed; another one gives other views.
+    notes: Lines of up to 110 characters, to be drawn below.
   """
   return _draw(
-    _create_views(tf.constant(images), weak=weak, strong=strong, seed=seed)
+    _create_views(tf.constant(images), weak=weak, strong=strong, seed=seed),
+    notes,
   )
 
 
@@ -65,16 +69,19 @@ def _create_views(
   ]
 
 
-def _draw(columns: Sequence[tuple[str, np.ndarray]]) -> Image.Image:
-  """Draws images in columns, each with its name above."""
+def _draw(
+  columns: Sequence[tuple[str, np.ndarray]], notes: Sequence[str]
+) -> Image.Image:
+  """Draws images in columns, each with its name above, and notes below."""
   num_rows, height, width, _ = columns[0][1].shape
   scale = -(-_MIN_WIDTH // width)
   row_height, column_width = height * scale + _GAP, width * scale + _GAP
+  notes_top = _LINE_HEIGHT + num_rows * row_height + _GAP
   picture = Image.new(
     'RGB',
     (
       len(columns) * column_width + _GAP,
-      _HEADING_HEIGHT + num_rows * row_height + _GAP,
+      notes_top + len(notes) * _LINE_HEIGHT,
     ),
     'white',
   )
@@ -87,6 +94,8 @@ def _draw(columns: Sequence[tuple[str, np.ndarray]]) -> Image.Image:
       enlarged = colour.repeat(scale, axis=0).repeat(scale, axis=1)
       picture.paste(
         Image.fromarray(enlarged),
-        (left, _GAP + _HEADING_HEIGHT + row * row_height),
+        (left, _GAP + _LINE_HEIGHT + row * row_height),
       )
+  for line, note in enumerate(notes):
+    drawing.text((_GAP, notes_top + line * _LINE_HEIGHT), note, fill='black')
   return picture

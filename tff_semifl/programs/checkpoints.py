@@ -19,11 +19,30 @@ from tff_semifl.programs import array_files
 from tff_semifl.programs import durable_files
 
 
+class CheckpointExistsError(
+  durable_files.OutputError, tff.program.ProgramStateExistsError
+):
+  """Somebody else has put a checkpoint where the next one is to be."""
+
+  def __init__(self, path: pathlib.Path):
+    """Initialises the error.
+
+    Args:
+      path: The checkpoint that there is.
+    """
+    Exception.__init__(
+      self,
+      f'{path} is there, and was not when this run began; move it away, and the'
+      ' same command goes on',
+    )
+
+
 class Checkpoints(tff.program.ProgramStateManager):
   """The last versions of a state: `<folder>/program_state_<version>.npz`.
 
   Each takes its place when it is on the disk as a whole, so a kill leaves
-  nothing but whole versions. One that was damaged later is not read.
+  nothing but whole versions. One that was damaged later is not read, nor one
+  that holds the state after another round (`round_num`) than its name says.
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
@@ -63,7 +82,7 @@ class Checkpoints(tff.program.ProgramStateManager):
     if not path.exists():
       raise tff.program.ProgramStateNotFoundError(version)
     try:
-      arrays = array_files.read(path)
+      arrays = _read(path, version)
     except array_files.DamagedFileError as error:
       raise durable_files.OutputError(str(error)) from error
     return _pack_as(structure, arrays, path)
@@ -100,25 +119,31 @@ class Checkpoints(tff.program.ProgramStateManager):
 
     Args:
       program_state: The state.
-      version: Its number. A damaged version of that number is replaced.
+      version: Its number. A damaged version of that number is replaced, and
+        the log says so.
 
     Raises:
       durable_files.OutputError: If it cannot be written. The versions that
         there are stay as they are.
-      tff.program.ProgramStateExistsError: If there is an intact one already.
+      CheckpointExistsError: If there is an intact one already.
     """
     path = _path(self._folder, version)
-    if path.exists() and _is_intact(path):
-      raise tff.program.ProgramStateExistsError(
-        version=version, path=str(self._folder)
-      )
+    if path.exists() or path.is_symlink():
+      try:
+        _read(path, version)
+      except array_files.DamagedFileError as error:
+        logging.warning('%s; it is replaced', error)
+      else:
+        raise CheckpointExistsError(path)
     state = await tff.program.materialize_value(program_state)
     with durable_files.naming(path):
       array_files.write(path, state)
       # Those after it, if any, are damaged: it was trained from what is before.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
-        _path(self._folder, old).unlink()
+        # A folder is none of ours.
+        if not _path(self._folder, old).is_dir():
+          _path(self._folder, old).unlink()
 
 
 def read_latest(
@@ -141,7 +166,7 @@ def read_latest(
   damage = None
   for version in reversed(_versions(folder)):
     try:
-      return array_files.read(_path(folder, version)), version
+      return _read(_path(folder, version), version), version
     except array_files.DamagedFileError as error:
       logging.warning('%s; it is left out', error)
       damage = error
@@ -167,12 +192,16 @@ def _versions(folder: pathlib.Path) -> Sequence[int]:
   )
 
 
-def _is_intact(path: pathlib.Path) -> bool:
-  try:
-    array_files.read(path)
-  except array_files.DamagedFileError:
-    return False
-  return True
+def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
+  """Reads a version; raises a DamagedFileError for that of another round."""
+  arrays = array_files.read(path)
+  round_num = arrays.get('round_num')
+  if round_num is not None and round_num != version:
+    raise array_files.DamagedFileError(
+      f'{path} has a name that is not its own: it holds the state after round'
+      f' {round_num} and belongs in {_path(path.parent, round_num)}'
+    )
+  return arrays
 
 
 def _pack_as(structure, arrays, path):

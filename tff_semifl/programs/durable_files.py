@@ -12,11 +12,19 @@ import functools
 import os
 import pathlib
 import shutil
+import stat
 from typing import BinaryIO
 
 import tensorflow as tf
 
 _TEMPORARY = '.temporary'
+_SPECIAL_FILES = {
+  stat.S_IFIFO: 'a FIFO',
+  stat.S_IFDIR: 'a folder',
+  stat.S_IFSOCK: 'a socket',
+  stat.S_IFCHR: 'a device',
+  stat.S_IFBLK: 'a device',
+}
 
 
 class OutputError(Exception):
@@ -48,6 +56,39 @@ def naming(
     ) from error
 
 
+def describe_special_file(path: pathlib.Path) -> str | None:
+  """Returns what is in the place of a file, if it is none, such as 'a FIFO'.
+
+  Whoever opens a FIFO may wait for ever, and a device may have no end.
+
+  Args:
+    path: Where a file should be; a link to one will do.
+
+  Returns:
+    What there is, or None for a file, or nothing at all.
+
+  Raises:
+    OSError: If that cannot be found out.
+  """
+  try:
+    mode = path.stat().st_mode
+  except FileNotFoundError:
+    return 'a link to nothing' if path.is_symlink() else None
+  return _SPECIAL_FILES.get(stat.S_IFMT(mode))
+
+
+def require_file(path: pathlib.Path, remedy: str) -> None:
+  """Raises an OutputError if something is in the place of a file and is none.
+
+  Args:
+    path: Where there is a file, or nothing.
+    remedy: What to do, for the error.
+  """
+  found = describe_special_file(path)
+  if found is not None:
+    raise OutputError(f'{path} is {found}, not a file; {remedy}')
+
+
 @contextlib.contextmanager
 def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
   """Writes a file that takes its place when the `with` block ends well.
@@ -59,8 +100,12 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
   Yields:
     The file, to be written.
+
+  Raises:
+    OutputError: If what is in the place of the unfinished file is none.
   """
   temporary = temporary_path(path)
+  require_file(temporary, 'remove it, and the same command goes on')
   try:
     # One that a kill left has the mode that it has.
     temporary.unlink(missing_ok=True)
@@ -85,7 +130,8 @@ def temporary_path(path: pathlib.Path) -> pathlib.Path:
 def remove_unfinished(folder: pathlib.Path) -> None:
   """Removes the files of a folder that a kill kept from taking their place."""
   for path in folder.glob(f'*{_TEMPORARY}'):
-    path.unlink()
+    with naming(path):
+      path.unlink()
 
 
 @contextlib.contextmanager

@@ -4,8 +4,10 @@
 """The table of metrics, which is whole at any moment."""
 
 import csv
+import itertools
 import pathlib
 
+from absl import logging
 import tensorflow_federated as tff
 
 from tff_semifl.programs import durable_files
@@ -18,8 +20,9 @@ class MetricsFile(tff.program.ReleaseManager):
 
   TFF's manager writes it: a new file, renamed, so that no row is ever half
   there; a row replaces those of its round and of later ones. What is added
-  here: each row is on the disk before the round's state is saved, and bad files
-  get an error that names them.
+  here: each row is on the disk before the round's state is saved, bad files get
+  an error that names them, and what others put in the table's place while it is
+  in use costs no row.
   """
 
   def __init__(self, path: pathlib.Path):
@@ -29,7 +32,8 @@ class MetricsFile(tff.program.ReleaseManager):
       path: The file, in a folder that is there.
 
     Raises:
-      durable_files.OutputError: If it is damaged or cannot be written.
+      durable_files.OutputError: If it is damaged or cannot be written, or is no
+        file.
     """
     self._path = path
     with durable_files.naming(path):
@@ -52,11 +56,15 @@ class MetricsFile(tff.program.ReleaseManager):
           f'{path} is damaged: {error}; put a good copy in its place, or remove'
           ' it, and the table begins with the next round'
         ) from error
+      self._content = path.read_bytes()
 
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
   ) -> None:
     """Writes a row; when this returns it is on the disk.
+
+    If the table is not as it was left, what is there is renamed to
+    `<name>.damaged1`, a warning says so, and the table has its rows again.
 
     Args:
       value: Its values, in any structure.
@@ -66,13 +74,49 @@ class MetricsFile(tff.program.ReleaseManager):
       durable_files.OutputError: If it cannot be written.
     """
     with durable_files.naming(self._path):
+      self._restore()
       await self._table.release(value, key)
       durable_files.sync(self._path)
       durable_files.sync(self._path.parent)
+      self._content = self._path.read_bytes()
+
+  def _restore(self) -> None:
+    """Puts the table back if it has been removed, changed or replaced."""
+    path = self._path
+    found = durable_files.describe_special_file(path)
+    is_there = found is not None or path.exists()
+    if found is None:
+      if is_there and path.read_bytes() == self._content:
+        return
+      found = 'changed' if is_there else 'gone'
+    remedy = ''
+    with durable_files.replacing(path) as file:
+      file.write(self._content)
+      if is_there:
+        damaged = _free_name(path)
+        path.rename(damaged)
+        remedy = f'; what was found is {damaged} now'
+    logging.warning(
+      '%s is %s, though a run is using it: its rows were put back%s',
+      path,
+      found,
+      remedy,
+    )
+
+
+def _free_name(path: pathlib.Path) -> pathlib.Path:
+  """Returns a name that is free for what was found in the place of a file."""
+  for number in itertools.count(1):
+    name = path.with_name(f'{path.name}.damaged{number}')
+    if not (name.exists() or name.is_symlink()):
+      return name
 
 
 def _check(path: pathlib.Path) -> None:
   """Raises a ValueError or csv.Error now, and not when a row is written."""
+  found = durable_files.describe_special_file(path)
+  if found is not None:
+    raise ValueError(f'it is {found}, not a file')
   if not path.exists():
     return
   # As TFF's manager takes it, to which nothing else ends a line.

@@ -33,6 +33,9 @@ def read_metrics(file: pathlib.Path) -> Metrics:
     MetricsError: If the file cannot be read, or is something else.
   """
   try:
+    found = durable_files.describe_special_file(file)
+    if found is not None:
+      raise MetricsError(f'{file} is {found}, not a file')
     with file.open(newline='') as lines:
       header, *rows = csv.reader(lines)
     if any(len(row) != len(header) for row in rows):

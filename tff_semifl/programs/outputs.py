@@ -164,7 +164,9 @@ class ExperimentFolder:
 
   def _lock(self) -> IO[str]:
     """Keeps others out for as long as the file is open."""
-    file = (self.path / _LOCK_NAME).open('w')
+    path = self.path / _LOCK_NAME
+    durable_files.require_file(path, 'remove it, and the same command goes on')
+    file = path.open('w')
     try:
       fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -181,6 +183,11 @@ class ExperimentFolder:
     system: str | None,
   ) -> None:
     path = self.path / 'hparams.json'
+    durable_files.require_file(
+      path,
+      'put back the file that was there, and the same command goes on, or'
+      ' choose another --output_dir',
+    )
     # Through JSON and back, to compare like with like.
     flags = json.loads(json.dumps(flags))
     if path.exists():

@@ -16,6 +16,7 @@ import numpy as np
 
 from tff_semifl.models import functional
 from tff_semifl.programs import checkpoints
+from tff_semifl.programs import durable_files
 
 
 class SavedExperimentError(Exception):
@@ -65,6 +66,9 @@ def read_hparams(folder: pathlib.Path) -> Hparams:
   """
   path = folder / 'hparams.json'
   try:
+    found = durable_files.describe_special_file(path)
+    if found is not None:
+      raise SavedExperimentError(f'{path} is {found}, not a file')
     hparams = json.loads(path.read_text())
     return Hparams(
       dict(hparams['flags']),

@@ -1,0 +1,167 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of how much of an image strong augmentations leave, of photos too."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.augment import photos
+from tff_semifl.augment import keras_cv_policy
+from tff_semifl.augment import remaining_contrast
+from tff_semifl.augment import semifl_policy
+
+
+def _unchanged(images, seed):
+  del seed  # Unused.
+  return images
+
+
+def _stripes(*levels, num_images=1):
+  """Returns images of 4x6 pixels whose rows have these levels in turn."""
+  rows = np.resize(np.array(levels, np.uint8), 4)
+  return np.broadcast_to(rows[:, None, None], [num_images, 4, 6, 3])
+
+
+class ContrastTest(absltest.TestCase):
+  def test_is_the_standard_deviation_of_pixels_from_their_channels_mean(self):
+    images = np.random.default_rng(0).integers(
+      256, size=[5, 6, 7, 3], dtype=np.uint8
+    )
+    found = remaining_contrast.compute_contrast(images)
+    for image, contrast in zip(images, found, strict=True):
+      centered = image - image.mean(axis=(0, 1))
+      self.assertAlmostEqual(contrast, np.sqrt((centered**2).mean()))
+
+  def test_limits(self):
+    orange = np.full([1, 4, 6, 3], [255, 128, 0], np.uint8)
+    for image, expected in (
+      (orange, 0),
+      (_stripes(0, 255), 127.5),
+      (_stripes(100, 104), 2),
+    ):
+      [contrast] = remaining_contrast.compute_contrast(image)
+      self.assertAlmostEqual(contrast, expected)
+
+
+class MeasureTest(absltest.TestCase):
+  def test_half_the_contrast(self):
+    images = _stripes(0, 200, num_images=10)
+    found = remaining_contrast.measure(
+      images, lambda images, _: images // 2, seed=0
+    )
+    # Eight views each.
+    self.assertEqual(
+      found, remaining_contrast.RemainingContrast(0, 80, 0, 0.5, 0.5)
+    )
+
+  def test_views_that_are_blank(self):
+    images = _stripes(0, 200, num_images=10)
+
+    def first_three_end_grey(images, seed):
+      del seed  # Unused.
+      return tf.concat([images[:3] // 100 + 99, images[3:]], axis=0)
+
+    found = remaining_contrast.measure(images, first_three_end_grey, seed=0)
+    self.assertEqual(found.num_blank_views, 3 * 8)
+    self.assertEqual(found.median_ratio, 1)
+    # Levels of 99 and 101: a standard deviation of 1 instead of 100.
+    self.assertAlmostEqual(found.low_ratio, 0.01)
+    self.assertEqual(
+      found.describe(),
+      [
+        'strong views: 24 of 80 are blank, with less than 5% of their'
+        " image's contrast",
+        'contrast kept (ratio of standard deviations of pixels): median 1.00,'
+        ' in one view of twenty 0.01 or less',
+      ],
+    )
+
+  def test_images_that_are_blank_themselves_are_not_counted(self):
+    images = np.concatenate([_stripes(0, 200), _stripes(7, num_images=3)])
+    found = remaining_contrast.measure(images, _unchanged, seed=0)
+    self.assertEqual(
+      found, remaining_contrast.RemainingContrast(3, 8, 0, 1.0, 1.0)
+    )
+    self.assertEqual(
+      found.describe()[0],
+      'images that are blank themselves and not counted: 3',
+    )
+    for blank in (images[1:], images[:0]):
+      found = remaining_contrast.measure(blank, _unchanged, seed=0)
+      self.assertEqual(found.num_views, 0)
+      self.assertEqual(
+        found.describe()[-1],
+        'strong views: not measured, as there is no other image',
+      )
+
+  def test_of_many_images_some_of_all_classes_are_looked_at(self):
+    # Sorted, 100 of each of two classes, one of which is blank.
+    images = np.concatenate(
+      [_stripes(0, 200, num_images=100), _stripes(7, num_images=100)]
+    )
+    found = remaining_contrast.measure(images, _unchanged, seed=0)
+    self.assertEqual((found.num_blank_images, found.num_views), (32, 32 * 8))
+
+  def test_of_large_images_fewer_are_looked_at(self):
+    seen = []
+
+    def augment(images, seed):
+      del seed  # Unused.
+      seen.append(images.shape[0])
+      return images
+
+    for size, expected in (((256, 256), 64), ((512, 512), 16), ((2000, 9), 64)):
+      image = np.zeros([1, *size, 1], np.uint8)
+      image[:, : size[0] // 2] = 200
+      images = np.broadcast_to(image, [70, *size, 1])
+      remaining_contrast.measure(images, augment, seed=0)
+      self.assertEqual(seen[-1], expected)
+
+  def test_seeds_draw_other_views(self):
+    images = photos.load_photos(8, 32)
+    augment = keras_cv_policy.build_gentle_rand_augment()
+    first, again, other = (
+      remaining_contrast.measure(images, augment, seed=seed)
+      for seed in (0, 0, 1)
+    )
+    self.assertEqual(first, again)
+    self.assertNotEqual(first, other)
+
+
+class PhotosTest(parameterized.TestCase):
+  """Of photos, the pool of the paper's tables leaves some blank."""
+
+  def _measure(self, build, size):
+    return remaining_contrast.measure(
+      photos.load_photos(64, size), build(), seed=0
+    )
+
+  def test_as_many_views_of_semifls_pool_are_blank_as_follows(self):
+    # A shift by 100 pixels leaves nothing of 96; a grey box of 40 pixels covers
+    # no image of that size. A view is shifted once or twice, but has two levels
+    # again if it is shifted first and then a box is put on it.
+    size = 96
+    expected = 1 - (1 - 1 / 15) ** 2 - 1 / 15 * 1 / 30
+    found = self._measure(semifl_policy.build_semifl_rand_augment, size)
+    self.assertEqual(found.num_views, 512)
+    deviation = np.sqrt(expected * (1 - expected) / found.num_views)
+    self.assertAlmostEqual(
+      found.num_blank_views / found.num_views, expected, delta=4 * deviation
+    )
+    self.assertLess(found.low_ratio, 0.01)
+
+  @parameterized.parameters(32, 64, 96)
+  def test_none_of_the_gentle_policy_is_blank(self, size):
+    found = self._measure(keras_cv_policy.build_gentle_rand_augment, size)
+    self.assertEqual(found.num_views, 512)
+    self.assertEqual(found.num_blank_views, 0)
+    # Little is lost in the usual view, and hardly any is near to blank.
+    self.assertAlmostEqual(found.median_ratio, 1, delta=0.1)
+    self.assertGreater(found.low_ratio, 5 * remaining_contrast.BLANK_VIEW_RATIO)
+
+
+if __name__ == '__main__':
+  absltest.main()

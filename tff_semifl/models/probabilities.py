@@ -1,0 +1,134 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Refuses Keras models that return probabilities where logits are needed.
+
+Losses and confidence take the softmax of what a model returns. Of probabilities
+that is nearly uniform, as they differ by one at the most: with ten classes no
+confidence exceeds e / (e + 9) = 23%, and no image is ever labelled.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# What to remove, by the functions that do it.
+_MAKE_PROBABILITIES = {
+  tf.keras.activations.softmax: 'softmax',
+  tf.keras.activations.sigmoid: 'sigmoid',
+  tf.keras.activations.hard_sigmoid: 'hard sigmoid',
+  tf.nn.softmax: 'softmax',
+  tf.nn.sigmoid: 'sigmoid',
+}
+# Layers that return the values they are given.
+_MOVE_VALUES = (
+  tf.keras.layers.Dropout,
+  tf.keras.layers.Flatten,
+  tf.keras.layers.Permute,
+  tf.keras.layers.Reshape,
+)
+# What random images, in 0..255, are multiplied with: a softmax that is written
+# carelessly overflows, but not for all of these.
+_SCALES = (1.0, 0.1, 0.01, 0.001)
+_WEIGHT_CHANGE = 0.05
+# Half precision has errors of up to so much.
+_TOLERANCE = 1e-3
+
+
+def check_structure(model: tf.keras.Model) -> bool:
+  """Checks that the last layer of a model does not make probabilities.
+
+  Args:
+    model: A functional or sequential Keras model.
+
+  Returns:
+    Whether it certainly returns logits. If not, `check_outputs` tells.
+
+  Raises:
+    ValueError: If it makes probabilities, or does not return a value for each
+      of two or more classes.
+  """
+  if len(model.output_shape) != 2 or model.output_shape[1] < 2:
+    raise ValueError(
+      f'Model {model.name!r} must return [batch, classes], a logit for each of'
+      f' two or more classes, found {list(model.output_shape)}.'
+    )
+  layer = _last_layer(model.outputs[0])
+  # Of an operation that is a layer, its function is what it does.
+  activation = getattr(layer, 'activation', getattr(layer, 'function', None))
+  if isinstance(layer, tf.keras.layers.Softmax):
+    activation = tf.nn.softmax
+  if activation in _MAKE_PROBABILITIES:
+    raise ValueError(_refusal(model, layer, _MAKE_PROBABILITIES[activation]))
+  return (
+    type(layer) is tf.keras.layers.Dense
+    and activation is tf.keras.activations.linear
+  )
+
+
+def check_outputs(
+  model: tf.keras.Model,
+  logits: Callable[[tff.learning.models.ModelWeights, tf.Tensor], tf.Tensor],
+  weights: tff.learning.models.ModelWeights,
+) -> None:
+  """Checks that outputs for random images are not the probabilities of classes.
+
+  That is, that not all are in 0..1 and those of each image sum to one. Weights
+  are changed a little: by their choice logits may sum to one, but not for any.
+
+  Args:
+    model: A model that `check_structure` lets pass.
+    logits: (weights, images) -> float32 [batch, classes], what it returns.
+    weights: Those that it begins with.
+
+  Raises:
+    ValueError: If they are.
+  """
+  generator = np.random.default_rng(0)
+  changed = weights._replace(
+    trainable=tuple(
+      array + generator.normal(0, _WEIGHT_CHANGE, array.shape).astype('float32')
+      for array in weights.trainable
+    )
+  )
+  images = np.stack(
+    [
+      generator.uniform(0, 255 * scale, model.input_shape[1:])
+      for scale in _SCALES
+    ]
+  )
+  outputs = np.asarray(logits(changed, images.astype(np.float32)))
+  outputs = outputs[np.all(np.isfinite(outputs), axis=1)]
+  if (
+    len(outputs)
+    and np.all((outputs >= 0) & (outputs <= 1))
+    and np.max(np.abs(outputs.sum(axis=1) - 1)) < _TOLERANCE
+  ):
+    layer = _last_layer(model.outputs[0])
+    raise ValueError(_refusal(model, layer, 'softmax'))
+
+
+def _last_layer(output: tf.Tensor) -> tf.keras.layers.Layer:
+  """Returns the layer that computes an output, inside of models too."""
+  layer = output.node.layer
+  if isinstance(layer, tf.keras.Model) and layer.outputs:
+    return _last_layer(layer.outputs[0])
+  is_linear = (
+    isinstance(layer, tf.keras.layers.Activation)
+    and layer.activation is tf.keras.activations.linear
+  )
+  if is_linear or isinstance(layer, _MOVE_VALUES):
+    return _last_layer(output.node.keras_inputs[0])
+  return layer
+
+
+def _refusal(
+  model: tf.keras.Model, layer: tf.keras.layers.Layer, activation: str
+) -> str:
+  return (
+    f'Model {model.name!r} ends in layer {layer.name!r}'
+    f' ({type(layer).__name__}), whose outputs are probabilities; remove the'
+    f' {activation} so that the model returns logits.'
+  )
