@@ -12,12 +12,6 @@ JOBS ?= 2
 # TensorFlow's remarks about the machine hide what a run says.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-# Later releases of other packages reject what TensorFlow Federated 0.87.0 pins,
-# so the lock knows only what was there on this day. The oldest Python that we
-# support is named; the result holds for 3.11 too.
-RESOLVE := --override overrides.txt --exclude-newer 2024-11-01 \
-  --python-version 3.10 --python-platform x86_64-manylinux_2_31
-
 .PHONY: help
 help: ## Say what can be made.
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -47,7 +41,7 @@ venv: ## Make .venv as requirements.txt says, GPU=1 with CUDA; others do it, too
 
 # Uses uv, from an environment of its own where there is none on PATH.
 .PHONY: lock
-lock: ## Make requirements.txt anew.
+lock: ## Make requirements.txt and requirements-gpu.txt anew.
 	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	uv=$$(command -v uv) || { \
 	  uv="$$scratch/uv/bin/uv"; \
@@ -55,14 +49,19 @@ lock: ## Make requirements.txt anew.
 	  "$$scratch/uv/bin/python" -m pip install --quiet \
 	    --disable-pip-version-check uv; \
 	}; \
-	"$$uv" pip compile --quiet --no-header $(RESOLVE) requirements.in \
-	  -o "$$scratch/requirements.txt"; \
-	{ \
-	  echo '# Made by `make lock`; do not edit. Install it with --no-deps.'; \
-	  echo '# Options: $(RESOLVE)'; \
-	  echo "# Inputs: $$(cat requirements.in overrides.txt | sha256sum)"; \
-	  cat "$$scratch/requirements.txt"; \
-	} >requirements.txt
+	for lock in requirements requirements-gpu; do \
+	  "$$uv" pip compile --quiet --no-header --config-file resolver.toml \
+	    $$lock.in -o "$$scratch/$$lock.txt"; \
+	  { \
+	    echo '# Made by `make lock`; do not edit. Install it with --no-deps.'; \
+	    echo "# Inputs: $$(cat $$lock.in resolver.toml | sha256sum)"; \
+	    cat "$$scratch/$$lock.txt"; \
+	  } >$$lock.txt; \
+	done
+
+.PHONY: audit
+audit: ## Look for known vulnerabilities in what is locked.
+	@./audit.sh
 
 .PHONY: clean
 clean: ## Remove .venv and what tools leave behind.

@@ -21,16 +21,16 @@ is_current() {
     .venv/bin/python -c '' 2>/dev/null
 }
 
-# Prints the first Python 3.10 or 3.11 that can also do the statement $1. Each
+# Prints the first Python 3.11 that can also do the statement $1. Each candidate
 # is run, for one that is found may still not work (a shim of pyenv), and says
 # where it really lies, for PATH may lead to the .venv that we are to replace.
 find_python() {
-  local candidate candidates=(python3.11 python3.10 python3 python)
+  local candidate candidates=(python3.11 python3 python)
   [ -z "${PYTHON:-}" ] || candidates=("${PYTHON}")
   for candidate in "${candidates[@]}"; do
     "${candidate}" -c "
 import os, sys
-assert (3, 10) <= sys.version_info[:2] <= (3, 11)
+assert sys.version_info[:2] == (3, 11)
 $1
 print(os.path.realpath(sys.executable))" 2>/dev/null && return
   done
@@ -51,11 +51,11 @@ if [ "$(uname -sm)" != 'Linux x86_64' ]; then
   $(uname -sm). Please use such a machine, or a container or virtual machine."
 fi
 
-options=(--no-deps --no-build-isolation)
+options=(--no-deps --no-build-isolation --require-hashes)
 if command -v uv >/dev/null; then
   if ! python="$(find_python pass)"; then
-    [ -z "${PYTHON:-}" ] || fail "PYTHON=${PYTHON} is no Python 3.10 or 3.11."
-    say 'found no Python 3.10 or 3.11; uv brings one.'
+    [ -z "${PYTHON:-}" ] || fail "PYTHON=${PYTHON} is no Python 3.11."
+    say 'found no Python 3.11; uv brings one.'
     python=3.11
   fi
   say "making .venv with uv, Python ${python}: 2.5 GB, a minute or less."
@@ -73,17 +73,18 @@ elif python="$(find_python pass)"; then
   them (on Debian and Ubuntu as python3-venv, or python3.11-venv if that is not
   the system's version), or install uv, and try again."
 elif [ -n "${PYTHON:-}" ]; then
-  fail "PYTHON=${PYTHON} is no Python 3.10 or 3.11."
+  fail "PYTHON=${PYTHON} is no Python 3.11."
 else
-  fail "needs Python 3.10 or 3.11, which TensorFlow 2.14 is made for, and found
-  neither. Please do one of these, and try again:
+  fail "needs Python 3.11, the last one that TensorFlow 2.14 is made for, and
+  found none. Please do one of these, and try again:
   - install uv, which brings a Python: https://docs.astral.sh/uv/
   - install Python 3.11 and its venv with your package manager
   - if it has another name, say which: PYTHON=/path/to/python3.11 make ..."
 fi
 
-# What builds the others first, then all; each exactly as locked.
-grep -E '^(setuptools|wheel)==' requirements.txt >.venv/build_requirements.txt
+# What builds the others first, then all; each exactly as locked. An entry of
+# the lock goes on while its lines end in a backslash.
+sed -n '/^setuptools==/,/[^\]$/p' requirements.txt >.venv/build_requirements.txt
 "${pip[@]}" "${options[@]}" -r .venv/build_requirements.txt
 for lock in "${locks[@]}"; do
   "${pip[@]}" "${options[@]}" -r "${lock}"

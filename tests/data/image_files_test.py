@@ -116,7 +116,8 @@ class ReadImageTest(parameterized.TestCase):
     for content in (b'', b'No image.', bytes(1000)):
       path.write_bytes(content)
       with self.assertRaisesRegex(
-        image_files.ImageFileError, '^is no image that can be read$'
+        image_files.ImageFileError,
+        '^is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image$',
       ):
         image_files.read_image(path, (4, 4, 3), on_odd_size)
       with self.assertRaises(image_files.ImageFileError):

@@ -158,8 +158,8 @@ class EvaluateTest(parameterized.TestCase):
       (self._folder / name).write_text('no image')
     with self.assertRaisesRegex(
       program.FlagError,
-      f'^flag --images={self._folder}: .*/cat/b.png is no image that can be'
-      ' read; .*/dog/c.png is no image',
+      f'^flag --images={self._folder}: .*/cat/b.png is no JPEG, .*'
+      ' image; .*/dog/c.png is no JPEG, ',
     ):
       self._evaluate(images=self._folder)
 

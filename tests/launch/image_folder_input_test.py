@@ -113,7 +113,7 @@ class ImageFolderInputTest(parameterized.TestCase):
     for on_odd_size in ('refuse', 'resize'):
       self._assert_refused(
         f'^flag --image_dir={self._images}: in {self._images}: server/cat/b.jpg'
-        ' cannot be read .*; clients/east/notes.txt is no image that can be',
+        ' cannot be read .*; clients/east/notes.txt is no JPEG, ',
         on_odd_size=on_odd_size,
       )
 

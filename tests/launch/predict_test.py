@@ -89,8 +89,8 @@ class PredictTest(parameterized.TestCase):
       (self._photos / name).write_text('no image')
     with self.assertRaisesRegex(
       program.FlagError,
-      f'^flag --images={self._photos}: {self._photos}/b/e.png is no image that'
-      f' can be read; {self._photos}/notes.txt is no image that can be read$',
+      f'^flag --images={self._photos}: {self._photos}/b/e.png is no JPEG, .*'
+      f' image; {self._photos}/notes.txt is no JPEG, .* image$',
     ):
       self._predict()
     self.assertEqual(self._output.read_text(), 'old')
@@ -111,7 +111,7 @@ class PredictTest(parameterized.TestCase):
     )
     self.assertLen(self._rows(), 3)
     self.assertLen(logs.output, 2)
-    self.assertIn('b/e.png is no image that can be read', logs.output[0])
+    self.assertIn('b/e.png is no JPEG, ', logs.output[0])
 
   def test_names_that_are_no_text(self):
     name = self._photos / b'\xff,"x.png'.decode(errors='surrogateescape')

@@ -6,11 +6,16 @@
 import enum
 import os
 import pathlib
+import re
 
 import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
+# What cameras, browsers, scanners and data sets write; the rarest are last. The
+# bytes decide, not the name. Pillow knows many more: some have decoders that
+# hardly anybody checks, and PostScript it would have Ghostscript run.
+_FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
 # Of Pillow's, those with 8 bits a channel or fewer.
 _MODES = frozenset({'1', 'L', 'LA', 'P', 'PA', 'RGB', 'RGBA', 'RGBX'}) | {
   'CMYK',
@@ -45,10 +50,11 @@ class OnOddSize(enum.Enum):
 def read_image(
   file: pathlib.Path, shape: tuple[int, int, int], on_odd_size: OnOddSize
 ) -> np.ndarray:
-  """Reads an image of any format that Pillow knows.
+  """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF.
 
   Photos are turned upright as their camera says. Of several frames the first
-  is taken; transparency is dropped.
+  is taken; transparency is dropped. Nothing is decoded of an image with more
+  than `PIL.Image.MAX_IMAGE_PIXELS`.
 
   Args:
     file: The file.
@@ -59,7 +65,8 @@ def read_image(
     uint8 of that shape.
 
   Raises:
-    ImageFileError: If it cannot be read or has more than 8 bits a channel.
+    ImageFileError: If it cannot be read, has more than 8 bits a channel or too
+      many pixels.
     OddSizeError: If it has another size and `on_odd_size` is `REFUSE`.
   """
   height, width, num_channels = shape
@@ -86,7 +93,8 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
     uint8 [height, width, num_channels].
 
   Raises:
-    ImageFileError: If it cannot be read or has more than 8 bits a channel.
+    ImageFileError: If it cannot be read, has more than 8 bits a channel or too
+      many pixels.
   """
   image = _convert(_open(file), num_channels)
   return np.asarray(image).reshape(image.height, image.width, num_channels)
@@ -96,7 +104,8 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
   """Returns height and width of an image.
 
   Raises:
-    ImageFileError: If it cannot be read.
+    ImageFileError: If it cannot be read, has more than 8 bits a channel or too
+      many pixels.
   """
   width, height = _open(file).size
   return height, width
@@ -106,23 +115,38 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
   """Returns an image, upright.
 
   Raises:
-    ImageFileError: If it cannot be read or has too many bits a channel.
+    ImageFileError: If it cannot be read, has too many bits a channel or too
+      many pixels.
   """
   # To open a pipe would be to wait for whoever writes to it.
   if not os.path.isfile(file):
     raise ImageFileError('is neither a file nor a link to one')
+  # A small file may say that it is huge, so that whoever decodes it runs out of
+  # memory. The limit is Pillow's, for its users to set; None is no limit.
+  limit = PIL.Image.MAX_IMAGE_PIXELS
   try:
-    with PIL.Image.open(file) as image:
+    with (
+      open(file, 'rb') as stream,
+      PIL.Image.open(stream, formats=_FORMATS) as image,
+    ):
+      num_pixels = image.width * image.height
+      # Up to twice the limit Pillow only warns.
+      if limit is not None and num_pixels > limit:
+        raise PIL.Image.DecompressionBombError(f'{num_pixels} pixels')
       image.load()
       upright = PIL.ImageOps.exif_transpose(image)
+  except PIL.UnidentifiedImageError as error:
+    raise ImageFileError(
+      'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
+    ) from error
+  except PIL.Image.DecompressionBombError as error:
+    num_pixels = int(re.search(r'\d+', str(error))[0])
+    raise ImageFileError(
+      f'has {num_pixels:,} pixels, more than the {limit:,} that are decoded'
+    ) from error
   # Pillow's decoders fail in many ways on bytes that are not theirs.
   except Exception as error:
-    reason = (
-      'is no image that can be read'
-      if isinstance(error, PIL.UnidentifiedImageError)
-      else f'cannot be read ({error})'
-    )
-    raise ImageFileError(reason) from error
+    raise ImageFileError(f'cannot be read ({error})') from error
   if upright.mode not in _MODES:
     raise ImageFileError(
       f'has more than 8 bits a channel (mode {upright.mode})'

@@ -151,7 +151,7 @@ def _describe_hparams(hparams: Mapping[str, Any]) -> tf.compat.v1.Summary:
 
 def _show_picture(picture: pathlib.Path) -> tf.compat.v1.Summary:
   durable_files.require_file(picture, 'remove it, and it is drawn anew')
-  with Image.open(picture) as image:
+  with Image.open(picture, formats=['PNG']) as image:
     width, height = image.size
   return tf.compat.v1.Summary(
     value=[

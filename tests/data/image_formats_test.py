@@ -1,0 +1,171 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of which image files are decoded: formats, and numbers of pixels."""
+
+import io
+import pathlib
+import struct
+from unittest import mock
+import zlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import PIL.EpsImagePlugin
+import PIL.Image
+import PIL.PngImagePlugin
+
+from tests.data import image_tree
+from tff_semifl.data import image_files
+from tff_semifl.data import image_folders
+
+_REFUSED = '^is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image$'
+# Pillow's name for a JPEG file with further pictures, as many phones write it.
+_SEVERAL_JPEGS = 'MPO'
+_DECODED = frozenset(
+  {'JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF', _SEVERAL_JPEGS}
+)
+
+
+def _encode(image, image_format, **kwargs):
+  content = io.BytesIO()
+  image.save(content, image_format, **kwargs)
+  return content.getvalue()
+
+
+def _encode_photoshop(height, width):
+  """Returns a PSD file: three empty sections, then grey pixels, all 90."""
+  header = struct.pack('>4sH6xHIIHH', b'8BPS', 1, 1, height, width, 8, 1)
+  return header + bytes(3 * 4) + struct.pack('>H', 0) + b'Z' * (height * width)
+
+
+class _FileTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, content, name='image.jpg'):
+    path = self._folder / name
+    path.write_bytes(content)
+    return path
+
+
+class FormatsTest(_FileTest):
+  def test_photoshop_file_that_is_named_jpg(self):
+    path = self._write(_encode_photoshop(4, 6))
+    with PIL.Image.open(path) as image:
+      self.assertEqual(image.format, 'PSD')
+      np.testing.assert_array_equal(image, np.full([4, 6], ord('Z')))
+    with self.assertRaisesRegex(image_files.ImageFileError, _REFUSED):
+      image_files.read_image_of_any_size(path, 1)
+
+  def test_no_interpreter_is_started(self):
+    path = self._write(
+      b'%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 6 4\n%%EndComments\n%%EOF\n'
+    )
+    with PIL.Image.open(path) as image:
+      self.assertEqual((image.format, image.size), ('EPS', (6, 4)))
+    with mock.patch.object(PIL.EpsImagePlugin, 'Ghostscript') as interpreter:
+      with self.assertRaisesRegex(image_files.ImageFileError, _REFUSED):
+        image_files.read_size(path)
+    interpreter.assert_not_called()
+
+  def test_of_what_pillow_writes_some_is_read_and_all_else_refused(self):
+    PIL.Image.init()
+    found = {}
+    for image_format in PIL.Image.SAVE:
+      try:
+        content = _encode(PIL.Image.new('RGB', (32, 32), 'red'), image_format)
+        with PIL.Image.open(io.BytesIO(content)) as image:
+          known_as = image.format
+      # It has no such pixels, is written only, or is by another library.
+      except Exception:
+        continue
+      # By its bytes: the name is always that of a JPEG file.
+      path = self._write(content)
+      try:
+        found[known_as] = image_files.read_size(path)
+      except image_files.ImageFileError as error:
+        self.assertRegex(str(error), _REFUSED)
+        found[known_as] = None
+    self.assertEqual(
+      {name for name, size in found.items() if size == (32, 32)},
+      _DECODED - {_SEVERAL_JPEGS},
+    )
+    self.assertContainsSubset({'ICO', 'TGA', 'PCX', 'JPEG2000'}, found)
+
+  @parameterized.parameters('GIF', 'WEBP', 'TIFF', 'PNG', _SEVERAL_JPEGS)
+  def test_of_several_frames_the_first_is_taken(self, image_format):
+    first, *others = (
+      PIL.Image.new('RGB', (16, 16), colour) for colour in ('red', 'blue')
+    )
+    path = self._write(
+      _encode(first, image_format, save_all=True, append_images=others)
+    )
+    with PIL.Image.open(path) as image:
+      self.assertEqual((image.format, image.n_frames), (image_format, 2))
+    np.testing.assert_allclose(
+      image_files.read_image_of_any_size(path, 3),
+      np.tile(np.array([255, 0, 0]), [16, 16, 1]),
+      atol=3,
+    )
+
+  @parameterized.parameters('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
+  def test_half_a_file(self, image_format):
+    pixels = np.random.default_rng(0).integers(256, size=(64, 64, 3))
+    image = PIL.Image.fromarray(pixels.astype(np.uint8))
+    content = _encode(image, image_format)
+    path = self._write(content)
+    self.assertEqual(image_files.read_size(path), (64, 64))
+    path.write_bytes(content[: len(content) // 2])
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, f'^cannot be read|{_REFUSED}'
+    ):
+      image_files.read_size(path)
+
+
+class NumberOfPixelsTest(_FileTest):
+  # Pillow itself refuses what has more than twice the limit.
+  @parameterized.parameters(1.01, 2.01, 100)
+  def test_bomb_is_named_and_not_decoded(self, times_the_limit):
+    limit = PIL.Image.MAX_IMAGE_PIXELS
+    size = int((times_the_limit * limit) ** 0.5) + 1
+    root = image_tree.write_tree(self._folder / 'photos')
+    path = root / 'server/cat/bomb.png'
+    # A valid PNG file of one pixel, but for the size that it claims, and the
+    # CRC of that claim.
+    content = bytearray(_encode(PIL.Image.new('1', (1, 1)), 'PNG'))
+    content[16:24] = struct.pack('>II', size, size)
+    content[29:33] = struct.pack('>I', zlib.crc32(content[12:29]))
+    path.write_bytes(content)
+    reason = f'has {size * size:,} pixels, more than the {limit:,} that are'
+    with mock.patch.object(PIL.PngImagePlugin.PngImageFile, 'load') as load:
+      with self.assertRaisesRegex(
+        image_files.ImageFileError, f'^{reason} decoded$'
+      ):
+        image_files.read_size(path)
+    load.assert_not_called()
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError,
+      f'^in {root}: server/cat/bomb.png {reason} decoded$',
+    ):
+      image_folders.read_image_folders(str(root))
+
+  @parameterized.parameters('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
+  def test_limit_is_that_of_pillow(self, image_format):
+    path = self._write(_encode(PIL.Image.new('RGB', (10, 20)), image_format))
+    for limit in (200, 300, None):
+      with mock.patch.object(PIL.Image, 'MAX_IMAGE_PIXELS', limit):
+        self.assertEqual(image_files.read_size(path), (20, 10))
+    for limit in (50, 150, 199):
+      with mock.patch.object(PIL.Image, 'MAX_IMAGE_PIXELS', limit):
+        with self.assertRaisesRegex(
+          image_files.ImageFileError,
+          f'^has 200 pixels, more than the {limit} that are decoded$',
+        ):
+          image_files.read_size(path)
+
+
+if __name__ == '__main__':
+  absltest.main()

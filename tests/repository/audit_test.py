@@ -1,0 +1,74 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What `make audit` makes of the ways in which pip-audit ends.
+
+pip-audit itself would ask the network. In its place is a program that ends as
+pip-audit does: with 1 both if something was found and if it could not ask, but
+with a report only in the first case.
+"""
+
+import os
+import pathlib
+import subprocess
+
+from absl.testing import absltest
+
+from tests.repository import source_tree
+
+_REPORT = 'pillow 11.0.0 PYSEC-2026-1'
+_ANSWER = 'No known vulnerabilities found'
+_ERROR = 'ConnectionError: nobody there'
+_PROGRAM = """#!/bin/sh
+echo "$@" >{folder}/arguments
+for argument; do
+  case "$argument" in --output=*) report="${{argument#--output=}}";; esac
+done
+{end}
+"""
+
+
+class AuditTest(absltest.TestCase):
+  def _audit(self, end):
+    """Returns exit code and output of an audit in which pip-audit ends so."""
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    program = self._folder / 'pip-audit'
+    program.write_text(_PROGRAM.format(folder=self._folder, end=end))
+    program.chmod(0o755)
+    process = subprocess.run(
+      [source_tree.PROJECT_ROOT / 'audit.sh'],
+      env={**os.environ, 'PATH': f'{self._folder}:{os.environ["PATH"]}'},
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      text=True,
+      timeout=60,
+    )
+    return process.returncode, process.stdout
+
+  def test_nothing_found(self):
+    self.assertEqual(
+      self._audit(f'echo {_ANSWER} >&2'), (0, f'audit: {_ANSWER}.\n')
+    )
+
+  def test_something_found(self):
+    self.assertEqual(
+      self._audit(f'echo {_REPORT} >"$report"; exit 1'), (1, f'{_REPORT}\n')
+    )
+
+  def test_service_that_cannot_be_asked(self):
+    self.assertEqual(
+      self._audit(f'echo Traceback >&2; echo {_ERROR} >&2; exit 1'),
+      (3, f'audit: not done: {_ERROR}\n'),
+    )
+
+  def test_all_locks_are_audited_and_unknown_packages_are_not_clean(self):
+    self._audit('')
+    arguments = (self._folder / 'arguments').read_text().split()
+    locks = {path.name for path in source_tree.PROJECT_ROOT.glob('*.txt')}
+    self.assertContainsSubset(
+      {'--strict', *(f'--requirement={lock}' for lock in locks)}, arguments
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
