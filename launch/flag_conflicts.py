@@ -82,3 +82,12 @@ def check(system: system_lib.System) -> None:
         f'launch.train_{system.name} weighs its updates, which is not private;'
         ' choose another'
       )
+    if (
+      aggregator_flags.AGGREGATOR.value == 'differential_privacy'
+      and system.clients_know_turns
+    ):
+      raise ValueError(
+        f'in launch.train_{system.name} the images that a client trains on'
+        ' depend on how often it took part before, which is secret, and epsilon'
+        ' is not computed for that; choose another'
+      )

@@ -109,6 +109,15 @@ class AggregatorFlagsTest(parameterized.TestCase):
       self._resolve(keep_client_momentum='true', **_PRIVATE)
     self._resolve(keep_client_momentum='true')
 
+  def test_privacy_where_clients_go_on_from_their_last_turn(self):
+    with self.assertRaisesRegex(
+      program.FlagError,
+      '^flag --aggregator=differential_privacy: in launch.train_fedsgd_fixmatch'
+      ' the images .* how often it took part',
+    ):
+      self._resolve(systems.FEDSGD_FIXMATCH, **_PRIVATE)
+    self._resolve(systems.FEDSGD_FIXMATCH)
+
   def test_statistics_that_are_so_by_default(self):
     """Where the server has no images, they are of those of the clients."""
     with self.assertRaisesRegex(
