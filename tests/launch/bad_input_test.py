@@ -175,9 +175,9 @@ class BadInputTest(parameterized.TestCase):
     self.assertEqual(
       completed.stderr.splitlines(),
       [
-        f'flag --output_dir={folder}: {path} is a FIFO, not a file; put back the'
-        ' file that was there, and the same command goes on, or choose another'
-        ' --output_dir'
+        f'flag --output_dir={folder}: {path} is a FIFO, not a file; put back'
+        ' the file that was there, and the same command goes on, or choose'
+        ' another --output_dir'
       ],
     )
 
