@@ -65,7 +65,11 @@ class FlagfilesTest(parameterized.TestCase):
   @parameterized.product(system=_SYSTEMS, sharing=_SHARINGS)
   def test_flags_mean_the_curve_and_none_is_refused(self, system, sharing):
     name = f'cifar10_4000_{sharing}'
-    with flagfile_cells.flags_of(_FOLDER / system.name / f'{name}.flags'):
+    path = _FOLDER / system.name / f'{name}.flags'
+    self.assertStartsWith(
+      path.read_text(), '# No number: FedSGD + FixMatch, CIFAR-10, 4000 labels'
+    )
+    with flagfile_cells.flags_of(path):
       system.check_flags()
       settings = settings_lib.resolve(system)
       values = settings_lib.all_flags(system, settings)
