@@ -54,10 +54,6 @@ def take_indices(
     program,
     process=convert_process(program.process),
     evaluation=convert(program.evaluation),
-    pseudo_label_evaluation=(
-      program.pseudo_label_evaluation
-      and convert(program.pseudo_label_evaluation)
-    ),
     statistics=(
       program.statistics
       and program.statistics._replace(

@@ -4,8 +4,10 @@
 """The table of metrics, which is whole at any moment."""
 
 import csv
+import math
 import pathlib
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.programs import durable_files
@@ -59,16 +61,20 @@ class MetricsFile(tff.program.ReleaseManager):
     """Writes a row; when this returns it is on the disk.
 
     Args:
-      value: Its values, in any structure.
+      value: Its values, in any structure. NaN makes an empty cell.
       key: Its round. Rows of this and of later rounds go.
 
     Raises:
       durable_files.OutputError: If it cannot be written.
     """
     with durable_files.naming(self._path):
-      await self._table.release(value, key)
+      await self._table.release(tf.nest.map_structure(_to_cell, value), key)
       durable_files.sync(self._path)
       durable_files.sync(self._path.parent)
+
+
+def _to_cell(value: float) -> float | str:
+  return '' if math.isnan(value) else value
 
 
 def _check(path: pathlib.Path) -> None:
