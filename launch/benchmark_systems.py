@@ -92,6 +92,7 @@ def _create_hyperparameters(
     momentum=training_flags.MOMENTUM.value,
     weight_decay=training_flags.WEIGHT_DECAY.value,
     max_update_norm_ratio=aggregator_flags.MAX_UPDATE_NORM_RATIO.value,
+    return_given_labels=numbers.return_given_labels,
   )
 
 
@@ -126,6 +127,7 @@ CONSISTENCY_AVERAGING = system.System(
     'weak_augmentation',
     'strong_augmentation',
   ),
+  measures_pseudo_labels=lambda: True,
   takes_dropout=True,
   least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
 )
@@ -137,6 +139,7 @@ SELF_TRAINING_AVERAGING = system.System(
   build_process=_build(
     group_averaging_systems.build_self_training_averaging, 'weak_augmentation'
   ),
+  measures_pseudo_labels=lambda: True,
   takes_dropout=True,
   least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
 )

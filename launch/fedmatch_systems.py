@@ -60,6 +60,7 @@ def _build_fedmatch(
       confidence_threshold=hyperparameters.confidence_threshold,
       supervised_loss_weight=fedmatch_flags.SUPERVISED_LOSS_WEIGHT.value,
       max_update_norm_ratio=hyperparameters.max_update_norm_ratio,
+      return_given_labels=hyperparameters.return_given_labels,
     ),
     strong_augmentation=task.strong_augmentation,
     aggregator=aggregator,
@@ -92,6 +93,7 @@ FEDMATCH_AS_IN_SEMIFL = system.System(
     fedmatch_as_in_semifl.build_fedmatch_as_in_semifl,
     lambda: {'reproduce_bugs': fedmatch_flags.REPRODUCE_BUGS.value},
   ),
+  measures_pseudo_labels=lambda: True,
   models=('decomposed_wide_resnet',),
 )
 FEDMATCH = system.System(
@@ -129,6 +131,7 @@ FEDMATCH = system.System(
     training_flags.LEARNING_RATE.name: 1e-3,
   },
   build_process=_build_fedmatch,
+  measures_pseudo_labels=lambda: True,
   models=('fedmatch_resnet',),
   attach=_attach_helpers,
 )

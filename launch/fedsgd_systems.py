@@ -92,6 +92,7 @@ FEDSGD_FIXMATCH = system.System(
   flag_modules=(*_FLAGS, aggregator_flags),
   unused_flags=_UNUSED_FLAGS,
   build_process=system.build_from_task(fedsgd_fixmatch.build_fedsgd_fixmatch),
+  measures_pseudo_labels=lambda: True,
   clients_know_turns=True,
   least_steps_per_round=lambda _: 1,
 )

@@ -12,6 +12,12 @@ quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's paper:
   python -m launch.plot --experiments=results/semifl \
     --pseudo_label_files=pseudo_labels.pdf
 
+Any other columns of metrics.csv, such as the weight diversity of Figure 4 of
+Zhang et al., a panel each:
+
+  python -m launch.plot --experiments=results/federated,results/two_groups \
+    --metrics=client/weight_diversity,client/relative_weight_diversity
+
 Experiments of the same name, which differ in their seeds, are one curve, their
 mean, in a band of one standard deviation to both sides:
 
@@ -22,6 +28,7 @@ mean, in a band of one standard deviation to both sides:
 """
 
 import collections
+from collections.abc import Sequence
 import pathlib
 
 from absl import flags
@@ -55,6 +62,13 @@ _PSEUDO_LABEL_FILES = flags.DEFINE_list(
   'Where to draw the quality of pseudo-labels, likewise. By default nowhere.',
 )
 
+_METRICS = flags.DEFINE_list(
+  'metrics',
+  None,
+  'What to draw in --plot_files: columns of metrics.csv, with commas; empty'
+  ' cells are gaps. By default test accuracy and what clients labeled.',
+)
+
 for _flag in (_PLOT_FILES, _PSEUDO_LABEL_FILES):
   picture_flags.require_formats(_flag)
 
@@ -67,11 +81,15 @@ def main() -> None:
     if not _EXPERIMENTS.value:
       raise ValueError('name the folder of at least one experiment')
   experiments = _read_experiments()
+  chosen = _choose_panels(experiments)
   plot_files = _PLOT_FILES.value
   if plot_files is None and _PSEUDO_LABEL_FILES.value is None:
     plot_files = ['learning_curves.png']
+  if plot_files is None and _METRICS.value is not None:
+    with program.blame(_METRICS, ValueError):
+      raise ValueError('give --plot_files too, or no --pseudo_label_files')
   for flag, files, panels in (
-    (_PLOT_FILES, plot_files, learning_curves.LEARNING_CURVES),
+    (_PLOT_FILES, plot_files, chosen),
     (
       _PSEUDO_LABEL_FILES,
       _PSEUDO_LABEL_FILES.value,
@@ -86,6 +104,32 @@ def main() -> None:
       picture_files.save(picture, files)
     for file in files:
       print(f'picture: {file}')
+
+
+def _choose_panels(
+  experiments: learning_curves.Experiments,
+) -> Sequence[learning_curves.Panel]:
+  """Returns what is drawn in --plot_files."""
+  if _METRICS.value is None:
+    return learning_curves.LEARNING_CURVES
+  columns = {
+    column: None
+    for runs in experiments.values()
+    for run in runs
+    for column in run
+    if column != 'round'
+  }
+  with program.blame(_METRICS, ValueError, value=','.join(_METRICS.value)):
+    if not _METRICS.value:
+      raise ValueError('name at least one column')
+    if len(set(_METRICS.value)) < len(_METRICS.value):
+      raise ValueError('one is there twice')
+    for column in _METRICS.value:
+      if column not in columns:
+        raise ValueError(
+          f'no experiment has a column {column}; there are {", ".join(columns)}'
+        )
+  return tuple(map(learning_curves.create_panel, _METRICS.value))
 
 
 def _read_experiments() -> learning_curves.Experiments:

@@ -39,8 +39,8 @@ MEASURE_PSEUDO_LABELS = flags.DEFINE_bool(
   'measure_pseudo_labels',
   True,
   'Whether to compare pseudo-labels with the true ones, which a simulation'
-  ' knows; training never does. Columns of metrics.csv are 0 otherwise, as they'
-  ' are where the classes of images are not known.',
+  ' knows; training never does. Cells of metrics.csv are empty otherwise, as'
+  ' they are where the classes of images are not known.',
 )
 
 flags.register_validator(

@@ -81,7 +81,8 @@ class System:
     build_process: (classifier, numbers, task, aggregator) -> process.
     labels_by_global_model: Whether clients label images with the model that
       they receive, by its batch normalisation statistics.
-    measures_pseudo_labels: Whether such labels are compared with the truth.
+    measures_pseudo_labels: Whether pseudo-labels are compared with the truth,
+      where it is known.
     create_data: Shares out a task's images.
     models: Names of the models that it can train, or none if any will do.
     takes_dropout: Whether it can train models with dropout.

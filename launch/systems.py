@@ -161,6 +161,7 @@ BATCH_LABEL_SEMIFL = system.System(
   build_process=system.build_from_task(
     batch_label_semifl.build_batch_label_semifl
   ),
+  measures_pseudo_labels=lambda: True,
 )
 PARALLEL_SEMIFL = system.System(
   name='parallel_semifl',
@@ -178,6 +179,7 @@ FEDAVG_FIXMATCH = system.System(
   build_process=system.build_from_task(
     fedavg_fixmatch.build_fedavg_fixmatch, _parallel_keywords
   ),
+  measures_pseudo_labels=lambda: True,
 )
 FEDRGD_AS_IN_SEMIFL = system.System(
   name='fedrgd_as_in_semifl',
@@ -186,6 +188,7 @@ FEDRGD_AS_IN_SEMIFL = system.System(
     fedavg_fixmatch.build_fedavg_fixmatch,
     lambda: {'server_share_fn': parallel.of_two_groups},
   ),
+  measures_pseudo_labels=lambda: True,
 )
 SUPERVISED_FEDAVG = system.System(
   name='supervised_fedavg',

@@ -3,6 +3,8 @@
 
 """The training program of an experiment: process, data and evaluations."""
 
+import dataclasses
+
 import numpy as np
 import tensorflow as tf
 
@@ -55,30 +57,28 @@ def create_training_program(
     train_in_bfloat16=model_flags.TRAIN_IN_BFLOAT16.value,
     jit_compile=model_flags.JIT_COMPILE.value,
   )
-  pseudo_label_evaluation = None
-  truth_is_known = np.all(data.unlabelled.labels != sources.UNKNOWN_LABEL)
-  if system.measures_pseudo_labels() and truth_is_known:
-    pseudo_label_evaluation = evaluation.build_pseudo_label_evaluation(
-      classifier,
-      weak_augmentation=task.weak_augmentation,
-      confidence_threshold=training_flags.CONFIDENCE_THRESHOLD.value,
-    )
+  measures_pseudo_labels = system.measures_pseudo_labels() and bool(
+    np.all(data.unlabelled.labels != sources.UNKNOWN_LABEL)
+  )
   return training.TrainingProgram(
     process=system.build_process(
       classifier,
-      _hyperparameters(system, settings),
+      dataclasses.replace(
+        _hyperparameters(system, settings),
+        return_given_labels=measures_pseudo_labels,
+      ),
       task,
       chosen_aggregator.create_aggregator(
         settings.aggregation, settings.clients_per_round, privacy_key
       ),
     ),
     evaluation=evaluation.build_evaluation(classifier),
-    pseudo_label_evaluation=pseudo_label_evaluation,
     server_dataset=pipelines.labelled_dataset(data.labelled),
     clients=clients,
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
     total_rounds=settings.total_rounds,
     rounds_per_evaluation=run_flags.ROUNDS_PER_EVALUATION.value,
+    measures_pseudo_labels=measures_pseudo_labels,
     statistics=_create_statistics_pass(
       system, settings, classifier, data, clients
     ),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl import random_seeds
 
@@ -26,6 +27,7 @@ class ClientRound(NamedTuple):
     num_confident: How many they are.
     num_labelled: Images that were labelled, once an epoch each.
     num_skipped: Batches without a confident image.
+    labeled: All batches.
   """
 
   weights: list[np.ndarray]
@@ -34,6 +36,7 @@ class ClientRound(NamedTuple):
   num_confident: int
   num_labelled: int
   num_skipped: int
+  labeled: list[given_labels_reference.LabeledBatch]
 
 
 def train_client(
@@ -55,6 +58,7 @@ def train_client(
   purpose = random_seeds.Purpose
   sgd = create_sgd(weights, learning_rate)
   loss_sum = 0.0
+  labeled = []
   num_correct = num_confident = num_labelled = num_skipped = 0
   for epoch in range(num_epochs):
 
@@ -74,6 +78,11 @@ def train_client(
       probabilities = linear_reference.softmax(sgd.logits(weak_views[batch]))
       num_labelled += len(probabilities)
       keep = probabilities.max(axis=1) >= threshold
+      labeled.append(
+        given_labels_reference.LabeledBatch(
+          order[batch], probabilities.argmax(axis=1), keep
+        )
+      )
       if not keep.any():
         num_skipped += 1
         continue
@@ -90,4 +99,5 @@ def train_client(
     num_confident,
     num_labelled,
     num_skipped,
+    labeled,
   )

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import decomposed_reference
+from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl import random_seeds
 
@@ -29,6 +30,7 @@ class ClientTurn(NamedTuple):
     num_correct: Those of them whose strong view got the label agreed on.
     consistency: The first batch's divergence from helpers.
     num_outvoted: Labels that are not the client's own.
+    labeled: All batches.
   """
 
   phi: np.ndarray
@@ -37,6 +39,7 @@ class ClientTurn(NamedTuple):
   num_correct: int
   consistency: float
   num_outvoted: int
+  labeled: list[given_labels_reference.LabeledBatch]
 
 
 def probabilities(weights, phi, images: np.ndarray) -> np.ndarray:
@@ -95,7 +98,7 @@ def train_client(
       seed, random_seeds.Purpose.STRONG_VIEW, round_num, client_id, 0
     ),
   ).numpy()
-  losses, consistencies = [], []
+  losses, consistencies, labeled = [], [], []
   num_confident = num_correct = num_outvoted = 0
   for start in range(0, len(images), batch_size):
     batch = slice(start, start + batch_size)
@@ -106,6 +109,15 @@ def train_client(
     gradient = loss_weights.l1 * np.sign(phi)
     gradient = gradient + 2 * loss_weights.l2 * (phi - sigma)
     keep = p.max(axis=1) >= threshold
+    votes = np.zeros_like(p)
+    for model in (phi, *helpers):
+      votes_of_one = probabilities(weights, model, images[batch]).argmax(axis=1)
+      votes[np.arange(len(p)), votes_of_one] += 1
+    labeled.append(
+      given_labels_reference.LabeledBatch(
+        np.arange(len(images))[batch], votes.argmax(axis=1), keep
+      )
+    )
     if keep.any():
       x, views, p = images[batch][keep], strong_images[batch][keep], p[keep]
       of_helpers = [probabilities(weights, helper, x) for helper in helpers]
@@ -117,10 +129,7 @@ def train_client(
         gradient = gradient + loss_weights.consistency * _gradient(
           weights, x, (p - q) / len(p) / len(helpers)
         )
-      votes = np.zeros_like(p)
-      for model in (p, *of_helpers):
-        votes[np.arange(len(p)), model.argmax(axis=1)] += 1
-      labels = votes.argmax(axis=1)
+      labels = votes.argmax(axis=1)[keep]
       p_strong = probabilities(weights, phi, views)
       targets = np.eye(linear_reference.NUM_CLASSES)[labels]
       agreement = -np.mean(np.sum(targets * np.log(p_strong), axis=1))
@@ -142,4 +151,5 @@ def train_client(
     num_correct,
     consistencies[0] if consistencies else 0.0,
     num_outvoted,
+    labeled,
   )

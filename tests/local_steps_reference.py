@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl import random_seeds
 
@@ -25,6 +26,7 @@ class NodeRound(NamedTuple):
     num_correct: Those of them that the model got right.
     num_counted: How many they are.
     num_visited: How many there were.
+    labeled: The batches of a node without labels.
   """
 
   weights: list[np.ndarray]
@@ -33,6 +35,7 @@ class NodeRound(NamedTuple):
   num_correct: int
   num_counted: int
   num_visited: int
+  labeled: list[given_labels_reference.LabeledBatch]
 
 
 def draw_batches(num_images, *, seed, round_num, node, num_steps, batch_size):
@@ -92,6 +95,7 @@ def train_node(
   if labels is None and not is_self_training:
     trained_views = views(strong, random_seeds.Purpose.STRONG_VIEW)
   loss_sum = 0.0
+  labeled = []
   num_correct = num_counted = num_visited = 0
   for step, batch in enumerate(batches):
     if labels is None:
@@ -100,6 +104,9 @@ def train_node(
       )
       targets = beliefs.argmax(axis=1)
       counts = beliefs.max(axis=1) >= threshold
+      labeled.append(
+        given_labels_reference.LabeledBatch(batch, targets, counts)
+      )
     else:
       targets, counts = labels[batch], np.full(len(batch), True)
     inputs = trained_views[step]
@@ -123,5 +130,11 @@ def train_node(
         gradient + 0.9 * accumulator[index]
       )
   return NodeRound(
-    weights, accumulator, loss_sum, num_correct, num_counted, num_visited
+    weights,
+    accumulator,
+    loss_sum,
+    num_correct,
+    num_counted,
+    num_visited,
+    labeled,
   )

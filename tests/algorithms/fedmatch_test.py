@@ -82,6 +82,8 @@ class ComputationTest(absltest.TestCase):
         'label_ratio',
         'num_participating',
         'num_rejected',
+        'weight_diversity',
+        'relative_weight_diversity',
       ],
     )
 

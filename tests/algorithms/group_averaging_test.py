@@ -18,7 +18,6 @@ from tff_semifl import runtime
 from tff_semifl.algorithms import group_averaging
 from tff_semifl.algorithms import group_averaging_systems
 from tff_semifl.algorithms import stateful_process
-from tff_semifl.models import functional
 from tff_semifl.programs import slots
 
 
@@ -61,7 +60,8 @@ class ComputationTest(absltest.TestCase):
       'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
       f'client_states={{{slot}}}@CLIENTS> ->'
       f' <state={state},metrics=<client=<loss=float32,accuracy=float32,'
-      'label_ratio=float32,num_participating=float32,num_rejected=float32>,'
+      'label_ratio=float32,num_participating=float32,num_rejected=float32,'
+      'weight_diversity=float32,relative_weight_diversity=float32>,'
       'server=<loss=float32,accuracy=float32>,'
       'aggregator=<weight_diversity=float32,'
       'relative_weight_diversity=float32>,learning_rate=float32>@SERVER,'
@@ -78,21 +78,6 @@ class ComputationTest(absltest.TestCase):
       process.next.type_signature.parameter[2].compact_representation(),
       '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
     )
-
-  def test_model_without_classifier(self):
-    model = tf.keras.Sequential(
-      [
-        tf.keras.Input(linear_reference.IMAGE_SHAPE),
-        tf.keras.layers.Conv2D(3, 2),
-        tf.keras.layers.Flatten(),
-      ]
-    )
-    with self.assertRaisesRegex(ValueError, 'no dense layer for its classes'):
-      group_averaging_systems.build_consistency_averaging(
-        functional.from_keras(model),
-        group_averaging_reference.HYPERPARAMETERS,
-        **group_averaging_reference.VIEWS,
-      )
 
 
 class SlotsPerGroupTest(parameterized.TestCase):
@@ -177,11 +162,15 @@ class RoundTest(parameterized.TestCase):
       squares = sum(np.sum(update**2) for update in updates)
       diversity = squares / np.sum(sum(updates) ** 2)
       self.assertGreater(diversity * len(cohort), 1 - 1e-9)
-      np.testing.assert_allclose(
-        list(output.metrics['aggregator'].values()),
-        [diversity, diversity * len(cohort)],
-        rtol=1e-3,
-      )
+      for part in ('aggregator', 'client'):
+        np.testing.assert_allclose(
+          [
+            output.metrics[part][name]
+            for name in ('weight_diversity', 'relative_weight_diversity')
+          ],
+          [diversity, diversity * len(cohort)],
+          rtol=1e-3,
+        )
       seen.update(c.num_counted for c in clients)
     # Some were sure of some and not of others.
     self.assertTrue(
@@ -196,7 +185,7 @@ class RoundTest(parameterized.TestCase):
   def _assert_metrics(self, metrics, servers, clients, round_num):
     def ratio(nodes, part, whole):
       total = sum(getattr(n, whole) for n in nodes)
-      return sum(getattr(n, part) for n in nodes) / max(total, 1)
+      return sum(getattr(n, part) for n in nodes) / (total or np.nan)
 
     for name, nodes in (('server', servers), ('client', clients)):
       for key, part in (('loss', 'loss_sum'), ('accuracy', 'num_correct')):
@@ -264,7 +253,8 @@ class RoundTest(parameterized.TestCase):
     group_averaging_reference.assert_close(
       output.state.global_model_weights.trainable, reference.average
     )
-    self.assertEqual(output.metrics['client']['label_ratio'], 0)
+    # Nobody labels anything.
+    self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
 
   def test_one_group_is_the_mean_of_server_and_clients(self):
     """Equation 5, written out for one client: the mean of the two models."""

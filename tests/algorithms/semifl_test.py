@@ -56,7 +56,8 @@ class ComputationTest(absltest.TestCase):
       'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
       'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       f' <state={state},metrics=<client=<loss=float32,accuracy=float32,'
-      'label_ratio=float32,num_participating=float32,num_rejected=float32>,'
+      'label_ratio=float32,num_participating=float32,num_rejected=float32,'
+      'weight_diversity=float32,relative_weight_diversity=float32>,'
       'server=<loss=float32,accuracy=float32>,'
       'aggregator=<mean_value=<>,mean_weight=<>>,learning_rate=float32>'
       '@SERVER>)',

@@ -64,12 +64,6 @@ class TypesTest(parameterized.TestCase):
       '<client_id=int32,turn=int32,image=uint8[?,32,32,3]>*',
     )
 
-  def test_client_with_true_labels_type(self):
-    self.assertEqual(
-      str(pipelines.client_with_true_labels_type((32, 32, 3))),
-      '<client_id=int32,image=uint8[?,32,32,3],true_label=int32[?]>*',
-    )
-
   def _assert_is_of_type(self, dataset, sequence_type):
     types = dict(tff.structure.to_elements(sequence_type.element))
     spec = dataset.element_spec
@@ -89,10 +83,6 @@ class TypesTest(parameterized.TestCase):
     )
     for dataset in population.datasets(1):
       self._assert_is_of_type(dataset, pipelines.client_type(_IMAGE_SHAPE))
-    for dataset in population.datasets_with_true_labels(1):
-      self._assert_is_of_type(
-        dataset, pipelines.client_with_true_labels_type(_IMAGE_SHAPE)
-      )
     for dataset in _create_population(know_turns=True).datasets(1):
       self._assert_is_of_type(
         dataset, pipelines.client_with_turn_type(_IMAGE_SHAPE)
@@ -139,7 +129,7 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
     population = _create_population()
     self.assertEmpty(population.cohort(0))
     self.assertEmpty(population.datasets(0))
-    self.assertEmpty(population.datasets_with_true_labels(0))
+    self.assertEmpty(population.true_labels(0))
 
   def test_cohort_is_a_function_of_seed_and_round(self):
     first = _create_population(seed=1)
@@ -193,19 +183,14 @@ class ClientPopulationTest(parameterized.TestCase, tf.test.TestCase):
           num_turns[chunk['client_id']] += 1
       self.assertGreater(len(set(num_turns)), 1)
 
-  def test_datasets_with_true_labels(self):
+  def test_true_labels_are_in_the_order_of_images(self):
     data = _create_data(20)
     clients = partition.partition_iid(20, 10, seed=0)
     population = _create_population()
-    for client, dataset in zip(
-      population.cohort(1),
-      population.datasets_with_true_labels(1),
-      strict=True,
+    for client, labels in zip(
+      population.cohort(1), population.true_labels(1), strict=True
     ):
-      chunk = _get_element(dataset)
-      self.assertEqual(chunk['client_id'], client)
-      self.assertAllEqual(chunk['image'], data.images[clients[client]])
-      self.assertAllEqual(chunk['true_label'], data.labels[clients[client]])
+      self.assertAllEqual(labels, data.labels[clients[client]])
 
   def test_with_clients_per_round(self):
     population = _create_population(clients_per_round=3, seed=4)

@@ -104,6 +104,8 @@ class AllSystemsTest(parameterized.TestCase):
       self.assertEqual(
         float(rows[-1]['client/num_participating']), _num_participating(system)
       )
+      with self.subTest('what was not measured is empty'):
+        self._check_cells(system, rows)
       # Every round but round 0 changes the model.
       self.assertLen({row['test/loss'] for row in rows}, 3)
 
@@ -133,8 +135,33 @@ class AllSystemsTest(parameterized.TestCase):
         for name, value in expected.items():
           # Of 360 images two may be on the other side.
           np.testing.assert_allclose(
-            float(found[name]), float(value), rtol=1e-3, atol=6e-3, err_msg=name
+            float(found[name] or 'nan'),
+            float(value or 'nan'),
+            rtol=1e-3,
+            atol=6e-3,
+            err_msg=name,
           )
+
+  def _check_cells(self, system, rows):
+    """Checks which cells of the clients are empty."""
+    qualities = ('label_ratio', 'pseudo_accuracy', 'threshold_accuracy')
+    labels = system.uses(training_flags.CONFIDENCE_THRESHOLD)
+    for row in rows:
+      # Round 0 is the server's, and there are systems without pseudo-labels.
+      is_measured = labels and row['round'] != '0'
+      for name in (*qualities, 'micro_threshold_accuracy'):
+        cell = row[f'client/{name}']
+        if name in qualities or not is_measured:
+          self.assertEqual(cell != '', is_measured, (row['round'], name))
+        if cell:
+          self.assertBetween(float(cell), 0, 1)
+    if system.uses(training_flags.CLIENTS_PER_ROUND):
+      for row in rows[1:]:
+        diversity = float(row['client/weight_diversity'] or 'nan')
+        relative = float(row['client/relative_weight_diversity'] or 'nan')
+        # Of two clients it is one half at least.
+        self.assertFalse(diversity < 0.4999)
+        np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
   def test_statistics_that_were_not_computed_change_nothing(self):
     last_rows = []

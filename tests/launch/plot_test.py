@@ -102,6 +102,18 @@ class PlotTest(parameterized.TestCase):
     for text in ('old', 'semifl', 'Label ratio'):
       self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
 
+  def test_metrics_that_are_asked_for(self):
+    self._write(
+      'new', 'round,client/weight_diversity,mine\n0,,1\n1,0.5,2\n2,0.25,\n'
+    )
+    self._plot(
+      experiments=self._folders('new', 'semifl'),
+      metrics=['client/weight_diversity', 'mine'],
+    )
+    for text in ('Weight diversity', 'mine', 'new', 'semifl'):
+      self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
+    self.assertNotIn('<!-- Test accuracy -->', self._read('curves.svg'))
+
   def test_format_that_there_is_not(self):
     for name in ('plot_files', 'pseudo_label_files'):
       for files in (['a.doc'], []):
@@ -119,6 +131,28 @@ class PlotTest(parameterized.TestCase):
       'same_names_that_nobody_gave',
       {'experiments': ['a/semifl', 'b/semifl']},
       '--names=None: names of folders must differ, found semifl, semifl; give',
+    ),
+    (
+      'no_such_metric',
+      {'metrics': ['mine', 'client/loss']},
+      '--metrics=mine,client/loss: no experiment has a column client/loss;'
+      ' there are test/accuracy, client/label_ratio, client/pseudo_accuracy,'
+      ' mine$',
+    ),
+    ('no_metric', {'metrics': []}, '--metrics=: name at least one column'),
+    (
+      'metric_twice',
+      {'metrics': ['mine', 'mine']},
+      '--metrics=mine,mine: one is there twice',
+    ),
+    (
+      'metrics_without_a_file',
+      {
+        'metrics': ['mine'],
+        'plot_files': None,
+        'pseudo_label_files': ['quality.png'],
+      },
+      '--metrics=.*: give --plot_files too',
     ),
     (
       'no_such_place',

@@ -90,11 +90,6 @@ class ByReferenceTest(absltest.TestCase):
         program.evaluation,
         ',dataset=<image=int64[?],label=int32[?]>*@SERVER> ->',
       ),
-      (
-        program.pseudo_label_evaluation,
-        ',dataset={<client_id=int32,image=int64[?],true_label=int32[?]>*}'
-        '@CLIENTS> ->',
-      ),
     ):
       self.assertIn(
         expected, computation.type_signature.compact_representation()

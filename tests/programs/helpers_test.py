@@ -41,6 +41,7 @@ def _build_process(consistency=2.0):
       client_loss_weights=fedmatch_losses.ClientLossWeights(
         consistency=consistency, agreement=0.5, l1=0.01, l2=0.1
       ),
+      return_given_labels=True,
     ),
     strong_augmentation=linear_reference.inverted,
   )
@@ -123,7 +124,6 @@ class ProcessWithHelpersTest(absltest.TestCase):
         num_kept=3,
       ),
       evaluation=evaluation.build_evaluation(classifier),
-      pseudo_label_evaluation=None,
     )
 
   def _train(self, folder, total_rounds, **kwargs):

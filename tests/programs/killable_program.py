@@ -59,6 +59,8 @@ class _Process(stateful_process.StatefulProcess):
       'label_ratio': 0.5,
       'num_participating': float(len(momenta)),
       'num_rejected': 0.0,
+      'weight_diversity': np.float32(np.nan),
+      'relative_weight_diversity': np.float32(np.nan),
     }
     return stateful_process.StatefulOutput(
       state._replace(
@@ -93,7 +95,6 @@ def _create_program(total_rounds):
       **_METRICS,
       'loss': np.float32(np.sum(weights**2)),
     },
-    pseudo_label_evaluation=None,
     server_dataset=server_data,
     clients=types.SimpleNamespace(
       cohort=cohort,

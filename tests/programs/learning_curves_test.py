@@ -78,6 +78,61 @@ class LearningCurvesTest(parameterized.TestCase):
       [line] = axes.lines
       np.testing.assert_allclose(line.get_ydata(), values)
 
+  def test_empty_cells_are_as_zeros_were(self):
+    """A table of what nobody measured has the picture of an older one."""
+    nan = np.nan
+    values = {
+      'client/label_ratio': [nan, 0.0, 0.3],
+      'client/pseudo_accuracy': [nan, 0.4, 0.5],
+      'client/threshold_accuracy': [nan, 0.0, 0.7],
+      'client/micro_threshold_accuracy': [nan, nan, 0.8],
+    }
+    run = _SEMIFL | {name: np.array(column) for name, column in values.items()}
+    for panels in (_CURVES, _QUALITY):
+      before, after = (
+        learning_curves.create_figure({'a': [each]}, panels, '')
+        for each in (_SEMIFL, run)
+      )
+      for a, b in zip(before.axes, after.axes, strict=True):
+        np.testing.assert_array_equal(
+          a.lines[0].get_ydata(), b.lines[0].get_ydata()
+        )
+    alone = {name: np.full(3, nan) for name in _SEMIFL} | {
+      'round': _ROUNDS,
+      'test/accuracy': np.array([0.2, 0.3, 0.35]),
+    }
+    picture = learning_curves.create_figure({'alone': [alone]}, _CURVES, '')
+    self.assertLen(picture.axes, 1)
+
+  def test_weight_diversity_is_no_percentage(self):
+    column = 'client/weight_diversity'
+    values = np.array([np.nan, 0.5, 0.25])
+    run = {'round': _ROUNDS, column: values}
+    panel = learning_curves.create_panel(column)
+    picture = learning_curves.create_figure(
+      {'a': [run], 'b': [run | {column: 2 * values}]}, [panel], ''
+    )
+    [axes] = picture.axes
+    self.assertEqual(axes.get_title(), 'Weight diversity')
+    for line, factor in zip(axes.lines, (1, 2), strict=True):
+      np.testing.assert_array_equal(line.get_ydata(), factor * values)
+
+  def test_column_that_is_not_known(self):
+    panel = learning_curves.create_panel('aggregator/epsilon')
+    run = {'round': _ROUNDS, 'aggregator/epsilon': np.array([0, 1.5, 3])}
+    picture = learning_curves.create_figure({'a': [run]}, [panel], '')
+    [axes] = picture.axes
+    self.assertEqual(axes.get_title(), 'aggregator/epsilon')
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [0, 1.5, 3])
+
+  def test_value_between_gaps_is_a_point(self):
+    values = np.array([0.1, np.nan, 0.2, np.nan, 0.3, 0.4])
+    run = {'round': np.arange(6.0), 'test/accuracy': values}
+    picture = learning_curves.create_figure({'a': [run]}, _CURVES, '')
+    [line] = picture.axes[0].lines
+    self.assertEqual(line.get_marker(), '.')
+    self.assertEqual(line.get_markevery(), [0, 2])
+
   @parameterized.parameters([_CURVES], [_QUALITY])
   def test_all_axes_say_what_they_are(self, panels):
     picture = learning_curves.create_figure({'a': [_SEMIFL]}, panels, 'A title')

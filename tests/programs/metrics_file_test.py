@@ -9,10 +9,12 @@ import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 from tests.programs import full_disk
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import metrics_file
+from tff_semifl.programs import metrics_table
 
 
 class MetricsFileTest(parameterized.TestCase):
@@ -32,6 +34,36 @@ class MetricsFileTest(parameterized.TestCase):
     self.assertEqual(
       self.path.read_text().split(),
       ['round,test/loss', '0,0.5', '1,0.25', '2,0.125'],
+    )
+
+  def test_what_was_not_measured_is_an_empty_cell(self):
+    self._release((0, float('nan')), (1, 0.25), (2, np.float32('nan')))
+    expected = 'round,test/loss\r\n0,\r\n1,0.25\r\n2,\r\n'
+    self.assertEqual(self.path.read_bytes().decode(), expected)
+    # As read back, and written again for the rounds before.
+    self._release((2, 0.125))
+    self.assertEqual(
+      self.path.read_bytes().decode(), expected.replace('2,', '2,0.125')
+    )
+    np.testing.assert_array_equal(
+      metrics_table.read_metrics(self.path)['test/loss'],
+      [np.nan, 0.25, 0.125],
+    )
+
+  def test_columns_that_older_rows_lack(self):
+    self.path.write_text('round,test/loss\n0,0.5\n')
+    table = metrics_file.MetricsFile(self.path)
+    asyncio.run(
+      table.release(
+        collections.OrderedDict(
+          test=collections.OrderedDict(loss=0.25, new=float('nan'))
+        ),
+        1,
+      )
+    )
+    self.assertEqual(
+      self.path.read_text().split(),
+      ['round,test/loss,test/new', '0,0.5,', '1,0.25,'],
     )
 
   def test_what_a_kill_left_is_removed(self):

@@ -57,6 +57,10 @@ class ProgressTest(absltest.TestCase):
       'run: round 1/10, accuracy 50.0%, labelled 12.5%, 00:45 left\n',
     )
 
+  def test_nobody_labels_anything(self):
+    text = self._show(io.StringIO(), (0, _metrics(0.25, float('nan'), 3.0)))
+    self.assertIn('round 0/10, accuracy 25.0%, 00:30 left\n', text)
+
   def test_resumed_run_says_so_once(self):
     text = self._start(
       io.StringIO(), 4, (4, _metrics(0, 0, 1)), (5, _metrics(0, 0, 1))

@@ -38,6 +38,7 @@ def _create_program(total_rounds, *, is_by_reference=False):
         learning_rate=0.3,
         warm_up_steps=2,
         schedule_steps=20,
+        return_given_labels=True,
       ),
       weak_augmentation=linear_reference.unchanged,
       strong_augmentation=linear_reference.inverted,
@@ -45,16 +46,13 @@ def _create_program(total_rounds, *, is_by_reference=False):
     2,
   )
   if not is_by_reference:
-    return dataclasses.replace(
-      program, process=process, pseudo_label_evaluation=None
-    )
+    return dataclasses.replace(program, process=process)
   referring = linear_program.create_program(total_rounds, is_by_reference=True)
   return by_reference.take_indices(
     dataclasses.replace(
       referring,
       process=process,
       evaluation=program.evaluation,
-      pseudo_label_evaluation=None,
     ),
     referring.mapped_images,
   )
@@ -95,7 +93,7 @@ class SlotsTest(absltest.TestCase):
     self._train(cut, _create_program(2))
     resumed_rows, found = self._train(cut, _create_program(4))
     self._assert_same(expected, found)
-    self.assertEqual(resumed_rows, {n: rows[n] for n in (3, 4)})
+    self._assert_same(resumed_rows, {n: rows[n] for n in (3, 4)})
     self.assertIsInstance(found.state, slots.SlottedState)
     # The slots are in the checkpoint, or this test shows little.
     for slot in found.state.slots:
@@ -104,7 +102,9 @@ class SlotsTest(absltest.TestCase):
   def test_what_a_program_is_told(self):
     rows, _ = self._train(self.create_tempdir().full_path, _create_program(2))
     self.assertEqual(rows[0].client.num_participating, 0)
-    self.assertEqual(rows[0].server.loss, 0)
+    # Round 0 has no steps.
+    self.assertTrue(np.isnan(rows[0].server.loss))
+    self.assertTrue(np.isnan(rows[0].client.pseudo_accuracy))
     self.assertEqual(rows[2].client.num_participating, 2)
     self.assertGreater(rows[2].server.loss, 0)
     self.assertEqual(
@@ -112,6 +112,13 @@ class SlotsTest(absltest.TestCase):
       ['weight_diversity', 'relative_weight_diversity'],
     )
     self.assertGreaterEqual(rows[2].aggregator['weight_diversity'], 0.4999)
+    self.assertEqual(
+      rows[2].client.weight_diversity, rows[2].aggregator['weight_diversity']
+    )
+    # Two clients, three steps of two images each, have 12 labels.
+    self.assertAlmostEqual(
+      rows[2].client.pseudo_accuracy * 12 % 1, 0, delta=1e-4
+    )
 
   def test_by_reference_is_the_same_to_the_last_bit(self):
     self._assert_same(

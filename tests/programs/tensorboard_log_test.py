@@ -84,6 +84,16 @@ class TensorBoardLogTest(absltest.TestCase):
       ['test/accuracy', 'server/loss', metadata.SESSION_START_INFO_TAG],
     )
 
+  def test_empty_cell_is_no_point(self):
+    log = self._create_log()
+    self._write_table(
+      range(3), **{'client/loss': ['', 0.5, ''], 'client/accuracy': [''] * 3}
+    )
+    log.start(3)
+    tensorboard = self._open_tensorboard()
+    self.assertEqual(self._read('client/loss', tensorboard), [(1, 0.5)])
+    self.assertNotIn('client/accuracy', tensorboard.Tags()['tensors'])
+
   def test_resumed_run_has_one_curve(self):
     self._run(0, 5)
     # Killed when round 5 was in the table, but not saved: it is run again.

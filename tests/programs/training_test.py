@@ -7,6 +7,7 @@ import asyncio
 import csv
 import dataclasses
 import pathlib
+import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -40,6 +41,8 @@ _COLUMNS = [
   'client/num_participating',
   'client/num_rejected',
   'client/num_dropped',
+  'client/weight_diversity',
+  'client/relative_weight_diversity',
   'learning_rate',
   'seconds',
 ]
@@ -106,7 +109,86 @@ class TrainingTest(parameterized.TestCase):
       [float(row['test/best_accuracy']) for row in rows],
       [max(accuracies[: n + 1]) for n in range(5)],
     )
-    self.assertGreater(max(float(r['client/label_ratio']) for r in rows), 0)
+    self.assertGreater(max(float(r['client/label_ratio']) for r in rows[1:]), 0)
+
+  def test_cells_of_what_was_not_measured_are_empty(self):
+    """Round 0 has no clients; a round without labels has none to be right."""
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(2, confidence_threshold=1.0)
+    self._train(folder, 2, program=program)
+    rows = self._read_metrics(folder)
+    measured = {'num_participating', 'num_rejected', 'num_dropped'}
+    for row, names in zip(
+      rows,
+      (
+        measured,
+        # Labels were made, and none of them trained on (D17).
+        *[measured | {'label_ratio', 'pseudo_accuracy', 'threshold_accuracy'}]
+        * 2,
+      ),
+      strict=True,
+    ):
+      self.assertEqual(
+        {name for name, cell in row.items() if cell == ''},
+        {
+          column
+          for column in _COLUMNS
+          if column.startswith('client/')
+          and column.removeprefix('client/') not in names
+        },
+      )
+    self.assertEqual(rows[1]['client/label_ratio'], '0.0')
+    self.assertEqual(rows[1]['client/threshold_accuracy'], '0.0')
+
+  def test_truth_that_is_not_known(self):
+    folder = self.create_tempdir().full_path
+    program = dataclasses.replace(
+      linear_program.create_program(2), measures_pseudo_labels=False
+    )
+    self._train(folder, 2, program=program)
+    for row in self._read_metrics(folder)[1:]:
+      for name in ('pseudo', 'threshold', 'micro_threshold'):
+        self.assertEqual(row[f'client/{name}_accuracy'], '')
+      self.assertNotEqual(row['client/label_ratio'], '')
+
+  def test_server_that_trains_on_nothing(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(1, server_epochs=0)
+    self._train(folder, 1, program=program)
+    for row in self._read_metrics(folder):
+      self.assertEqual(row['server/loss'], '')
+      self.assertEqual(row['server/accuracy'], '')
+
+  def test_pseudo_labels_are_compared_with_the_truth(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(2)
+    outputs = []
+
+    def run(*arguments):
+      outputs.append(program.process.next(*arguments))
+      return outputs[-1]
+
+    recorder = types.SimpleNamespace(
+      initialize=program.process.initialize, next=run
+    )
+    self._train(
+      folder, 2, program=dataclasses.replace(program, process=recorder)
+    )
+    for round_num, row in enumerate(self._read_metrics(folder)[1:], 1):
+      right = [
+        # Image n of all is of class n modulo 3; clients have those from 6 on.
+        given.label == (6 * client + given.image) % 3
+        for given, client in zip(
+          outputs[round_num].given_labels,
+          program.clients.cohort(round_num),
+          strict=True,
+        )
+      ]
+      self.assertAlmostEqual(
+        float(row['client/pseudo_accuracy']),
+        np.concatenate(right).mean(),
+        places=6,
+      )
 
   @parameterized.named_parameters(
     ('stateless', {}),

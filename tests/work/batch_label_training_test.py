@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import batch_label_reference
+from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl import optimizers
 from tff_semifl import runtime
@@ -28,6 +29,7 @@ def _build(
   threshold,
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
+  **options,
 ):
   optimizer = optimizers.build_nesterov_sgd()
   return client_work.build_client_work(
@@ -44,6 +46,7 @@ def _build(
     optimizer=optimizer,
     keep_optimizer_state=False,
     max_update_norm_ratio=10.0,
+    **options,
   )
 
 
@@ -67,7 +70,24 @@ class ComputationTest(absltest.TestCase):
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
       'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
       'accuracy=float32,label_ratio=float32,num_participating=float32,'
-      'num_rejected=float32>@SERVER>)',
+      'num_rejected=float32,weight_diversity=float32,'
+      'relative_weight_diversity=float32>@SERVER>)',
+    )
+
+  def test_labels_that_were_given_stay_at_the_client(self):
+    classifier = linear_reference.create_classifier()
+    plain = _build(classifier, threshold=0.9).next.type_signature
+    found = _build(
+      classifier, threshold=0.9, return_given_labels=True
+    ).next.type_signature
+    # No truth comes in, and the server learns nothing more.
+    self.assertEqual(found.parameter, plain.parameter)
+    self.assertEqual(found.result.measurements, plain.result.measurements)
+    self.assertEqual(
+      found.result.result.compact_representation(),
+      '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
+      'client_state=<>,given_labels='
+      '<image=int32[?],label=int32[?],share=float32[?]>>}@CLIENTS',
     )
 
 
@@ -118,6 +138,17 @@ class ExecutionTest(parameterized.TestCase):
     self.assertGreater(expected.num_confident, 3)
     self.assertGreater(2 * (12 - expected.num_skipped), expected.num_confident)
     [result] = output.result
+    process = _build(
+      self.classifier,
+      threshold=threshold,
+      weak=weak,
+      strong=strong,
+      return_given_labels=True,
+    )
+    [labeling] = _next(process, self.weights, self.images).result
+    given_labels_reference.assert_given(labeling.given_labels, expected.labeled)
+    for a, b in zip(labeling.update, result.update, strict=True):
+      np.testing.assert_array_equal(a, b)
     linear_reference.assert_is_update(
       result.update, self.weights.trainable, expected.weights
     )

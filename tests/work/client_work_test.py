@@ -17,6 +17,7 @@ from tff_semifl import optimizers
 from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -47,10 +48,10 @@ def _weights(length):
   )
 
 
-def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False):
+def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
   """Builds client work in which client k does what `turns[k]` says."""
 
-  def train(weights, context, data, optimizer_state):
+  def train(weights, context, data, optimizer_state, given_labels):
     del context  # Unused.
     lengths, losses, participates = (
       tf.gather(list(values), data['client_id'])
@@ -67,6 +68,12 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False):
         sums=training_loop.TrainingSums(
           loss=losses, num_correct=1.0, num_examples=3.0, num_visited=3.0
         ),
+        given_labels=given_labels_lib.extend(
+          given_labels,
+          given_labels_lib.made_at_once(
+            tf.range(2), tf.constant([1, 2]), tf.constant([True, False])
+          ),
+        ),
       ),
       num_labelled=tf.constant(8.0),
       num_confident=tf.constant(2.0),
@@ -79,6 +86,7 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False):
     optimizer=optimizers.build_nesterov_sgd(),
     keep_optimizer_state=keep_optimizer_state,
     max_update_norm_ratio=ratio,
+    **options,
   )
 
 
@@ -160,8 +168,49 @@ class ClientWorkTest(parameterized.TestCase):
         'label_ratio': 0.25,
         'num_participating': 1.0,
         'num_rejected': 3.0,
+        # Of one client.
+        'weight_diversity': 1.0,
+        'relative_weight_diversity': 1.0,
       },
     )
+
+  def test_what_a_rejected_client_labeled_is_not_returned(self):
+    turns = [_Turn(), _Turn(loss=math.nan), _Turn(participates=False)]
+    for keep_optimizer_state in (False, True):
+      process = _build(
+        turns,
+        keep_optimizer_state=keep_optimizer_state,
+        return_given_labels=True,
+      )
+      states = []
+      if keep_optimizer_state:
+        states = [[process.initialize_client_state()] * 3]
+      output = _next(process, 3, _weights(4.0), *states)
+      for result, expected in zip(
+        output.result, ([1, 2], [], [1, 2]), strict=True
+      ):
+        self.assertEqual(result.given_labels.label.tolist(), expected)
+
+  def test_diversity_is_of_the_updates_that_count(self):
+    # All elements of a kernel are the same, in one update twice those of the
+    # other: squares 1 and 4 by the square of 3. The third is too long, and the
+    # last is not reported.
+    turns = [
+      _Turn(length=1.0),
+      _Turn(length=2.0),
+      _Turn(length=100.0),
+      _Turn(length=3.0, participates=False),
+    ]
+    measured = _next(_build(turns), 4, _weights(4.0)).measurements
+    self.assertAlmostEqual(measured['weight_diversity'], 5 / 9, places=6)
+    self.assertAlmostEqual(
+      measured['relative_weight_diversity'], 2 * 5 / 9, places=6
+    )
+    process = _build(turns, measure_weight_diversity=False)
+    measured = _next(process, 4, _weights(4.0)).measurements
+    self.assertTrue(np.isnan(measured['weight_diversity']))
+    self.assertTrue(np.isnan(measured['relative_weight_diversity']))
+    self.assertEqual(measured['num_participating'], 2)
 
   def test_rejected_client_keeps_the_state_that_it_came_with(self):
     turns = [

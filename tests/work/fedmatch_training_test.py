@@ -13,10 +13,12 @@ import tensorflow_federated as tff
 
 from tests import decomposed_reference
 from tests import fedmatch_reference
+from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl import optimizers
 from tff_semifl.work import fedmatch_losses
 from tff_semifl.work import fedmatch_training
+from tff_semifl.work import given_labels
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -129,7 +131,11 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
       confidence_threshold=threshold,
       loss_weights=_LOSS_WEIGHTS,
     )
-    found = tf.function(train)(
+
+    def keep_labels(*arguments):
+      return train(*arguments, given_labels.none())
+
+    found = tf.function(keep_labels)(
       self.weights,
       _to_tensors(_CONTEXT),
       collections.OrderedDict(
@@ -164,6 +170,9 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertAllEqual(trainable[index], self.weights.trainable[index])
     sums = found.training.sums
     self.assertAllEqual(found.num_confident, expected.num_confident)
+    given_labels_reference.assert_given(
+      found.training.given_labels, expected.labeled
+    )
     self.assertAllEqual(sums.num_correct, expected.num_correct)
     self.assertAllClose(
       sums.loss, expected.loss * expected.num_confident, rtol=1e-4

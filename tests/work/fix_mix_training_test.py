@@ -66,7 +66,8 @@ class ComputationTest(absltest.TestCase):
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
       'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
       'accuracy=float32,label_ratio=float32,num_participating=float32,'
-      'num_rejected=float32>@SERVER>)',
+      'num_rejected=float32,weight_diversity=float32,'
+      'relative_weight_diversity=float32>@SERVER>)',
     )
 
   def test_types_if_clients_keep_their_momentum(self):
@@ -293,10 +294,12 @@ class ExecutionTest(parameterized.TestCase):
     process = _build()
     for clients in ([], [(0, self.images[:0])]):
       output = self._next(process, clients)
-      self.assertEqual(
-        dict(output.measurements),
-        dict.fromkeys(output.measurements, 0.0),
-      )
+      measured = dict(output.measurements)
+      self.assertEqual(measured.pop('num_participating'), 0)
+      self.assertEqual(measured.pop('num_rejected'), 0)
+      # Not 0, as if it had been measured.
+      for name, value in measured.items():
+        self.assertTrue(np.isnan(value), name)
 
   def test_threshold_is_inclusive(self):
     # A bias far above the others gives a probability of exactly one.

@@ -41,6 +41,7 @@ class BenchmarkHyperparameters:
     momentum: Nesterov's (D45), in [0, 1).
     weight_decay: Of all parameters. Nothing is clipped (D45).
     max_update_norm_ratio: As in `Hyperparameters`.
+    return_given_labels: Likewise.
   """
 
   clients_per_round: int
@@ -57,6 +58,7 @@ class BenchmarkHyperparameters:
   momentum: float = 0.9
   weight_decay: float = 1e-4
   max_update_norm_ratio: float = 10.0
+  return_given_labels: bool = False
 
   def create_steps(
     self, classifier: functional.ImageClassifier

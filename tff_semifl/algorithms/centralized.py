@@ -16,6 +16,7 @@ from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -44,8 +45,9 @@ def build_centralized_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
-    del context  # Unused.
+    del context, data, given_labels  # Unused.
     zero = tf.constant(0.0)
     return client_work.LocalTraining(
       training_loop.TrainingResult(
@@ -53,7 +55,7 @@ def build_centralized_training(
         optimizer_state,
         training_loop.TrainingSums(zero, zero, zero, zero),
       ),
-      num_labelled=tf.shape(data['image'])[0],
+      num_labelled=zero,
       num_confident=zero,
       participates=tf.constant(False),
     )

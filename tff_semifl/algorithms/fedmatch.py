@@ -22,6 +22,7 @@ import tensorflow_federated as tff
 from tff_semifl import optimizers
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import helped_process
+from tff_semifl.algorithms import labeled_outputs
 from tff_semifl.augment import augmentation
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
@@ -47,6 +48,7 @@ class FedMatchHyperparameters:
     supervised_loss_weight: lambda_s.
     client_loss_weights: Those of the terms of a client's loss.
     max_update_norm_ratio: As in `Hyperparameters`.
+    return_given_labels: Likewise.
   """
 
   seed: int = 0
@@ -61,6 +63,7 @@ class FedMatchHyperparameters:
     fedmatch_losses.ClientLossWeights()
   )
   max_update_norm_ratio: float = 10.0
+  return_given_labels: bool = False
 
 
 class FedMatchState(NamedTuple):
@@ -225,9 +228,12 @@ def build_fedmatch(
       aggregator=aggregated.measurements,
       learning_rate=context.learning_rate,
     )
-    return helped_process.HelpedOutput(
+    output = helped_process.HelpedOutput(
       tff.federated_zip(state), tff.federated_zip(metrics), trained.model
     )
+    if hyperparameters.return_given_labels:
+      return labeled_outputs.add_labels(output, trained.given_labels)
+    return output
 
   return helped_process.HelpedProcess(initialize_fn, next_fn)
 
@@ -282,4 +288,5 @@ def _build_client_work(
     optimizer=optimizer,
     max_update_norm_ratio=hyperparameters.max_update_norm_ratio,
     seed=hyperparameters.seed,
+    return_given_labels=hyperparameters.return_given_labels,
   )

@@ -27,6 +27,7 @@ from tff_semifl.work import gathered_images
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 from tff_semifl.work import union_training
+from tff_semifl.work import weight_diversity
 
 
 def build_fedsgd_fixmatch_as_in_semifl(
@@ -150,8 +151,8 @@ def build_fedsgd_fixmatch_as_in_semifl(
     )
     server, clients = result.server, result.clients
     server_metrics = collections.OrderedDict(
-      loss=tf.math.divide_no_nan(server.loss, server.num_examples),
-      accuracy=tf.math.divide_no_nan(server.num_correct, server.num_examples),
+      loss=server.loss / server.num_examples,
+      accuracy=server.num_correct / server.num_examples,
     )
     client_sums = client_work.ClientSums(
       loss=clients.loss,
@@ -163,6 +164,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
         gathered.num_images, dtype=tf.float32
       ),
       num_rejected=tf.constant(0.0),
+      updates=weight_diversity.update_sums((), kernel_index=None),
     )
     return new_state, server_metrics, client_sums, learning_rate
 
@@ -170,7 +172,10 @@ def build_fedsgd_fixmatch_as_in_semifl(
   def put_weights(state: round_process.RoundState, weights):
     return state._replace(global_model_weights=weights)
 
-  _, summarize = client_work.build_server_side()
+  # Clients have no updates that could differ.
+  _, summarize = client_work.build_server_side(
+    weight_diversity.update_sums_type(classifier, kernel_index=None)
+  )
 
   @tff.federated_computation(
     state_type,

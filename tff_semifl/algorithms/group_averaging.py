@@ -22,8 +22,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import group_mean
+from tff_semifl.algorithms import labeled_outputs
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.models import functional
+from tff_semifl.work import given_labels
 from tff_semifl.work import round_context
 from tff_semifl.work import stateful_client_work
 
@@ -140,15 +142,15 @@ def compose_group_averaging_process(
               client_states={C}@CLIENTS>
              -> <state=S@SERVER, metrics=M@SERVER, client_states={C}@CLIENTS>)
 
-  M is as in `compose_process`, with what `group_mean.measure_diversity` finds
-  under `aggregator`.
+  M is as in `compose_process`, with the diversity of the clients' updates under
+  `aggregator` too. If the client work returns `GivenLabels`, so does `next`,
+  after everything else.
 
   Args:
     parts: What it is made of.
 
   Raises:
-    ValueError: If a group would have no slot, or the model has no dense layer
-      for its classes.
+    ValueError: If a group would have no slot.
   """
   initialize_fn = _build_initialize(parts)
   state_type = initialize_fn.type_signature.result
@@ -162,7 +164,7 @@ def compose_group_averaging_process(
     SlotState(slot=np.int32, client_state=client_state_type.member)
   )
   group_size = slots_per_group(parts.clients_per_round, parts.num_groups)
-  kernel_index = group_mean.find_classifier_kernel(parts.classifier)
+  has_labels = given_labels.are_returned_by(client_work)
 
   @tff.tensorflow.computation
   def initialize_client_state():
@@ -191,7 +193,6 @@ def compose_group_averaging_process(
       update_weight,
       state.slot // group_size,
       num_groups=parts.num_groups,
-      kernel_index=kernel_index,
     )
 
   @tff.tensorflow.computation(
@@ -211,7 +212,7 @@ def compose_group_averaging_process(
       tuple(tf.reduce_mean(stacked, axis=0) for stacked in group_weights),
       replicas.non_trainable,
     )
-    return group_weights, weights, group_mean.measure_diversity(sums)
+    return group_weights, weights
 
   @tff.tensorflow.computation(np.int32)
   def increment(round_num: tf.Tensor):
@@ -248,7 +249,7 @@ def compose_group_averaging_process(
     served = parts.server_work.next(
       state.server_work, state.global_model_weights, context, server_data
     )
-    group_weights, weights, aggregator_metrics = tff.federated_map(
+    group_weights, weights = tff.federated_map(
       average, (state.group_weights, sums, served.result)
     )
     state = GroupState(
@@ -262,16 +263,22 @@ def compose_group_averaging_process(
     metrics = collections.OrderedDict(
       client=trained.measurements,
       server=served.measurements,
-      aggregator=aggregator_metrics,
+      aggregator=collections.OrderedDict(
+        (name, trained.measurements[name])
+        for name in ('weight_diversity', 'relative_weight_diversity')
+      ),
       learning_rate=context.learning_rate,
     )
-    return stateful_process.StatefulOutput(
+    output = stateful_process.StatefulOutput(
       tff.federated_zip(state),
       tff.federated_zip(metrics),
       tff.federated_zip(
         SlotState(client_states.slot, trained.result.client_state)
       ),
     )
+    if has_labels:
+      return labeled_outputs.add_labels(output, trained.result.given_labels)
+    return output
 
   return stateful_process.StatefulProcess(
     initialize_fn, next_fn, initialize_client_state

@@ -47,6 +47,7 @@ def build_group_parts(
       optimizer=steps.optimizer,
       keep_optimizer_state=True,
       max_update_norm_ratio=hyperparameters.max_update_norm_ratio,
+      return_given_labels=hyperparameters.return_given_labels,
     ),
     server_work=replicated_server_work.build_replicated_server_work(
       classifier,

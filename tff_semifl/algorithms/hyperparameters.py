@@ -37,6 +37,8 @@ class Hyperparameters:
     server_statistics: Whether a round ends with static batch normalisation
       statistics of the server's images (D10). If not, they stay as they are,
       for whoever computes them between rounds.
+    return_given_labels: Whether rounds return the pseudo-labels that clients
+      gave (see `labeled_outputs`), for a simulation that knows the truth.
   """
 
   total_rounds: int
@@ -55,3 +57,4 @@ class Hyperparameters:
   keep_client_momentum: bool = False
   max_update_norm_ratio: float = 10.0
   server_statistics: bool = True
+  return_given_labels: bool = False

@@ -20,8 +20,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import labeled_outputs
 from tff_semifl.algorithms import stateful_process
 from tff_semifl.models import functional
+from tff_semifl.work import given_labels
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work as server_work_lib
 from tff_semifl.work import stateful_client_work
@@ -76,6 +78,7 @@ class RoundParts:
   client_work: (
     tff.learning.templates.ClientWorkProcess
     | stateful_client_work.StatefulClientWorkProcess
+    | tff.templates.MeasuredProcess
   )
   aggregator: tff.templates.AggregationProcess
   finalizer: tff.learning.templates.FinalizerProcess
@@ -176,12 +179,16 @@ def compose_process(
               client_states={C}@CLIENTS>
              -> <state=S@SERVER, metrics=M@SERVER, client_states={C}@CLIENTS>)
 
+  If the client work returns `GivenLabels`, so does `next`, after everything
+  else.
+
   Args:
     parts: What it is made of.
     join: Makes new weights of what clients trained and of what the server
       does.
   """
   client_work = parts.client_work
+  has_labels = given_labels.are_returned_by(client_work)
 
   @tff.tensorflow.computation
   def initial_values():
@@ -262,7 +269,9 @@ def compose_process(
 
     @tff.federated_computation(state_type, server_data_type, client_data_type)
     def next_fn(state, server_data, client_data):
-      output, _ = run_round(state, server_data, client_data)
+      output, result = run_round(state, server_data, client_data)
+      if has_labels:
+        return labeled_outputs.add_labels(output, result.given_labels)
       return output
 
     return tff.templates.IterativeProcess(initialize_fn, next_fn)
@@ -275,9 +284,12 @@ def compose_process(
   )
   def stateful_next_fn(state, server_data, client_data, client_states):
     output, result = run_round(state, server_data, client_data, client_states)
-    return stateful_process.StatefulOutput(
+    output = stateful_process.StatefulOutput(
       output.state, output.metrics, result.client_state
     )
+    if has_labels:
+      return labeled_outputs.add_labels(output, result.given_labels)
+    return output
 
   return stateful_process.StatefulProcess(
     initialize_fn, stateful_next_fn, client_work.initialize_client_state

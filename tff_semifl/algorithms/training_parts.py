@@ -55,8 +55,10 @@ def build_training_parts(
       SemiFL (A.4).
   """
   server_optimizer = server_optimizer or hyperparameters.optimizer
-  aggregator = aggregator or aggregators.build_mean()
   weights_type = classifier.weights_type
+  aggregation = aggregators.create(
+    aggregator or aggregators.build_mean(), weights_type.trainable
+  )
   statistics = None
   if classifier.batch_moments is not None and hyperparameters.server_statistics:
     statistics = batch_norm_statistics.build_server_batch_norm_statistics(
@@ -79,8 +81,12 @@ def build_training_parts(
       optimizer=client_optimizer or hyperparameters.optimizer,
       keep_optimizer_state=hyperparameters.keep_client_momentum,
       max_update_norm_ratio=hyperparameters.max_update_norm_ratio,
+      # It would say without noise what the private mean, which is unweighted,
+      # says with noise.
+      measure_weight_diversity=aggregation.is_weighted,
+      return_given_labels=hyperparameters.return_given_labels,
     ),
-    aggregator=aggregators.create(aggregator, weights_type.trainable),
+    aggregator=aggregation,
     finalizer=finalizer.build_finalizer(
       # With a rate of 1 and no momentum the new weights are the mean.
       tff.learning.optimizers.build_sgdm(

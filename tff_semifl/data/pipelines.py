@@ -62,17 +62,6 @@ def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
   )
 
 
-def client_with_true_labels_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of client data for measuring pseudo-labels, never for training."""
-  return tff.SequenceType(
-    collections.OrderedDict(
-      client_id=np.int32,
-      image=tff.TensorType(np.uint8, (None, *image_shape)),
-      true_label=tff.TensorType(np.int32, (None,)),
-    )
-  )
-
-
 def labelled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   """The type of the data of a client that has labels, as few baselines do."""
   return tff.SequenceType(
@@ -117,8 +106,8 @@ class ClientPopulation:
     """Initialises the population.
 
     Args:
-      data: All clients' images; the labels are only handed out by
-        `datasets_with_true_labels`, unless clients have them.
+      data: All clients' images; no dataset has their labels, unless clients
+        have them.
       partition: For each client the indices of its images in `data`.
       clients_per_round: Size of a cohort, from 0 to the number of clients.
       seed: What cohorts and dropouts follow from: the run's seed, or the
@@ -245,15 +234,13 @@ class ClientPopulation:
       for client in range(self.num_clients)
     ]
 
-  def datasets_with_true_labels(self, round_num: int) -> list[tf.data.Dataset]:
-    """Returns the cohort's datasets, of `client_with_true_labels_type`."""
+  def true_labels(self, round_num: int) -> list[np.ndarray]:
+    """Returns what the cohort's images are of, to measure pseudo-labels by.
+
+    For each client int32 [images of the client], in the order of its images.
+    """
     return [
-      tf.data.Dataset.from_tensors(
-        collections.OrderedDict(
-          self._chunk(client),
-          true_label=self._data.labels[self._partition[client]],
-        )
-      )
+      self._data.labels[self._partition[client]]
       for client in self.cohort(round_num)
     ]
 

@@ -59,10 +59,6 @@ def take_indices(
     program,
     process=convert_process(program.process),
     evaluation=convert(program.evaluation),
-    pseudo_label_evaluation=(
-      program.pseudo_label_evaluation
-      and convert(program.pseudo_label_evaluation)
-    ),
     statistics=convert_pass(program.statistics),
     final_test=convert_pass(program.final_test),
     mapped_images=images,

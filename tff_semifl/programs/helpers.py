@@ -18,6 +18,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import helped_process
+from tff_semifl.algorithms import labeled_outputs
 from tff_semifl.programs import client_states
 
 
@@ -85,7 +86,9 @@ class ProcessWithHelpers:
     state: Any,
     server_data: tf.data.Dataset,
     client_data: Sequence[tf.data.Dataset],
-  ) -> tff.learning.templates.LearningProcessOutput:
+  ) -> (
+    tff.learning.templates.LearningProcessOutput | labeled_outputs.LabeledOutput
+  ):
     """Runs a round, and remembers the models of the cohort.
 
     Args:
@@ -103,9 +106,12 @@ class ProcessWithHelpers:
       if model.is_usable:
         self._models.save([client], [model.phi], round_num)
         self._outputs.save([client], [model.output], round_num)
-    return tff.learning.templates.LearningProcessOutput(
+    result = tff.learning.templates.LearningProcessOutput(
       output.state, output.metrics
     )
+    if isinstance(output, labeled_outputs.HelpedLabeledOutput):
+      return labeled_outputs.add_labels(result, output.given_labels)
+    return result
 
   def _load_helpers(self, cohort: Sequence[int], round_num: int) -> list[Any]:
     """Returns what each of a cohort is sent: phi of its helpers, stacked."""

@@ -21,14 +21,16 @@ class Panel(NamedTuple):
   """A part of a picture: a column of `metrics.csv` by round.
 
   Attributes:
-    column: Its name; values are fractions.
+    column: Its name.
     title: What it is.
-    unit: Of what values are percentages.
+    unit: Of values, or of what they are percentages.
+    scale: What values are multiplied by; fractions become percentages.
   """
 
   column: str
   title: str
   unit: str
+  scale: float = 100.0
 
 
 _LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
@@ -53,6 +55,26 @@ PSEUDO_LABEL_QUALITY = (
   _LABEL_RATIO,
 )
 
+# Figures 4, E.1 and G.1 of the benchmark of Zhang et al., where it is relative.
+WEIGHT_DIVERSITY = (
+  Panel(
+    'client/weight_diversity',
+    'Weight diversity',
+    '1 / clients if updates are equal',
+    1.0,
+  ),
+  Panel(
+    'client/relative_weight_diversity',
+    'Relative weight diversity',
+    '1 if updates are equal',
+    1.0,
+  ),
+)
+_PANELS = {
+  panel.column: panel
+  for panel in (*LEARNING_CURVES, *PSEUDO_LABEL_QUALITY, *WEIGHT_DIVERSITY)
+}
+
 # Of labels that were trained on, if there were any.
 _OF_CONFIDENT_LABELS = (
   'client/threshold_accuracy',
@@ -72,6 +94,11 @@ _FONT_SIZE = 8
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
+def create_panel(column: str) -> Panel:
+  """Returns what a column is drawn as; one that is not known here as it is."""
+  return _PANELS.get(column, Panel(column, column, '', 1.0))
+
+
 def create_figure(
   experiments: Experiments, panels: Sequence[Panel], title: str
 ) -> figure.Figure:
@@ -80,8 +107,9 @@ def create_figure(
   Several runs are one curve, their mean, in a band of one standard deviation to
   both sides, over the rounds that all of them have. A curve is left out if it
   is nowhere above 0, as that of labels that nobody made or knows the truth of;
-  so is a panel without curves. There is a gap in round 0, where no client takes
-  part, and where a curve would say how many of no labels are right.
+  so is a panel without curves. There is a gap where nothing was measured, even
+  if the table says 0: for clients in round 0, where none takes part, and where
+  a curve would say how many of no labels are right.
 
   Args:
     experiments: What to draw.
@@ -93,9 +121,7 @@ def create_figure(
   """
   curves = {
     panel: {
-      name: [
-        _by_round(run, panel.column) for run in runs if panel.column in run
-      ]
+      name: [_by_round(run, panel) for run in runs if panel.column in run]
       for name, runs in experiments.items()
       if any(np.any(run.get(panel.column, 0) > 0) for run in runs)
     }
@@ -158,9 +184,14 @@ def _draw_curve(
       alpha=0.2,
       linewidth=0,
     )
+  # A point between two gaps is no line.
+  is_drawn = np.pad(np.isfinite(mean), 1)
+  is_alone = is_drawn[1:-1] & ~is_drawn[:-2] & ~is_drawn[2:]
   [line] = axes.plot(
     rounds,
     mean,
+    marker='.',
+    markevery=np.flatnonzero(is_alone).tolist(),
     label=name,
     color=colour,
     linestyle=_STYLES[number % len(_STYLES)],
@@ -169,9 +200,10 @@ def _draw_curve(
   return line
 
 
-def _by_round(run: metrics_table.Metrics, column: str) -> dict[int, float]:
-  """Returns a metric in percent, NaN where it has no meaning."""
-  values = 100 * run[column]
+def _by_round(run: metrics_table.Metrics, panel: Panel) -> dict[int, float]:
+  """Returns the values of a panel, NaN where they have no meaning."""
+  column = panel.column
+  values = panel.scale * run[column]
   has_meaning = np.ones(len(values), bool)
   if column in _OF_CONFIDENT_LABELS:
     has_meaning = run.get('client/label_ratio', values) > 0

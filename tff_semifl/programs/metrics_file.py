@@ -5,9 +5,11 @@
 
 import csv
 import itertools
+import math
 import pathlib
 
 from absl import logging
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.programs import durable_files
@@ -67,7 +69,7 @@ class MetricsFile(tff.program.ReleaseManager):
     `<name>.damaged1`, a warning says so, and the table has its rows again.
 
     Args:
-      value: Its values, in any structure.
+      value: Its values, in any structure. NaN makes an empty cell.
       key: Its round. Rows of this and of later rounds go.
 
     Raises:
@@ -75,7 +77,7 @@ class MetricsFile(tff.program.ReleaseManager):
     """
     with durable_files.naming(self._path):
       self._restore()
-      await self._table.release(value, key)
+      await self._table.release(tf.nest.map_structure(_to_cell, value), key)
       durable_files.sync(self._path)
       durable_files.sync(self._path.parent)
       self._content = self._path.read_bytes()
@@ -110,6 +112,10 @@ def _free_name(path: pathlib.Path) -> pathlib.Path:
     name = path.with_name(f'{path.name}.damaged{number}')
     if not (name.exists() or name.is_symlink()):
       return name
+
+
+def _to_cell(value: float) -> float | str:
+  return '' if math.isnan(value) else value
 
 
 def _check(path: pathlib.Path) -> None:

@@ -3,6 +3,7 @@
 
 """Telling whoever waits how training goes."""
 
+import math
 import sys
 
 import tqdm
@@ -64,7 +65,7 @@ class Progress:
   def show_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    """Shows accuracy, label ratio and time left.
+    """Shows accuracy, label ratio if any image was labeled, and time left.
 
     Args:
       round_num: The last round.
@@ -85,9 +86,11 @@ class Progress:
     )
     text = (
       f'round {round_num}/{self._total_rounds}, accuracy'
-      f' {metrics.test.accuracy:.1%}, labelled'
-      f' {metrics.client.label_ratio:.1%}, {left} left'
+      f' {metrics.test.accuracy:.1%}'
     )
+    if not math.isnan(metrics.client.label_ratio):
+      text += f', labelled {metrics.client.label_ratio:.1%}'
+    text += f', {left} left'
     if self._bar is None:
       self._print(text)
     else:

@@ -23,27 +23,31 @@ class TestMetrics(NamedTuple):
 
 
 class ServerMetrics(NamedTuple):
-  """The server's training, over all its steps of the round."""
+  """The server's training, over all steps of the round; NaN without any."""
 
   loss: float
   accuracy: float
 
 
 class ClientMetrics(NamedTuple):
-  """The clients of the round; all 0 if there are none.
+  """The clients of the round. What was not measured is NaN.
 
   Attributes:
-    loss: Mean training loss.
+    loss: Mean training loss; NaN if no image was trained on.
     accuracy: Share of strong views that the models being trained gave their
-      pseudo-label.
-    label_ratio: Share of images whose pseudo-label was trained on.
-    pseudo_accuracy: Share of right pseudo-labels.
-    threshold_accuracy: Share of right ones among those trained on, averaged
-      over clients (D17).
-    micro_threshold_accuracy: The same over all images of all clients.
+      pseudo-label; NaN likewise.
+    label_ratio: Share of pseudo-labels that were trained on; NaN if none was
+      made.
+    pseudo_accuracy: As in `PseudoLabelQuality`, as are the next two.
+    threshold_accuracy: Likewise.
+    micro_threshold_accuracy: Likewise.
     num_participating: Clients whose update counted.
     num_rejected: Clients whose update was not finite or far too long.
     num_dropped: Clients that were chosen but not heard of.
+    weight_diversity: Of the updates that counted (`weight_diversity.measure`);
+      NaN if none of them changed the last layer, the model has no dense one, or
+      updates are private.
+    relative_weight_diversity: Times the number of these clients; NaN likewise.
   """
 
   loss: float
@@ -55,12 +59,15 @@ class ClientMetrics(NamedTuple):
   num_participating: float
   num_rejected: float
   num_dropped: float
+  weight_diversity: float
+  relative_weight_diversity: float
 
 
 class RoundMetrics(NamedTuple):
   """One row of `metrics.csv`; a field `b` of a part `a` is column `a/b`.
 
-  Scripts of users read these columns: do not rename or reorder them.
+  Scripts of users read these columns: do not rename or reorder them. NaN, what
+  was not measured, is an empty cell.
 
   Attributes:
     test: The global model after the round.

@@ -16,6 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import group_averaging
+from tff_semifl.algorithms import labeled_outputs
 from tff_semifl.algorithms import stateful_process
 
 
@@ -85,7 +86,9 @@ class SlottedProcess:
     state: SlottedState,
     server_data: tf.data.Dataset,
     client_data: Sequence[tf.data.Dataset],
-  ) -> tff.learning.templates.LearningProcessOutput:
+  ) -> (
+    tff.learning.templates.LearningProcessOutput | labeled_outputs.LabeledOutput
+  ):
     """Runs a round.
 
     Args:
@@ -108,10 +111,13 @@ class SlottedProcess:
       client_data,
       list(slots[:num_taken]),
     )
-    return tff.learning.templates.LearningProcessOutput(
+    result = tff.learning.templates.LearningProcessOutput(
       SlottedState(
         *output.state,
         slots=(*output.client_states, *slots[num_taken:]),
       ),
       output.metrics,
     )
+    if isinstance(output, labeled_outputs.StatefulLabeledOutput):
+      return labeled_outputs.add_labels(result, output.given_labels)
+    return result

@@ -19,8 +19,8 @@ from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
 from tff_semifl.programs import client_states as client_states_lib
+from tff_semifl.programs import pseudo_label_quality
 from tff_semifl.programs import round_metrics
-from tff_semifl.work import round_context
 
 
 class TrainingDivergedError(Exception):
@@ -67,8 +67,9 @@ class TrainingProgram:
   Attributes:
     process: One of `tff_semifl.algorithms`.
     evaluation: From `build_evaluation`.
-    pseudo_label_evaluation: From `build_pseudo_label_evaluation`, or None not
-      to compare pseudo-labels with the truth.
+    measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
+      compared with the truth. The process must return them (see
+      `labeled_outputs`), and the labels of the clients' images be true.
     server_dataset: The server's labelled images, of `pipelines.labelled_type`.
     clients: The clients and who of them takes part in which round.
     test_dataset: Labelled images to evaluate on.
@@ -88,12 +89,12 @@ class TrainingProgram:
 
   process: tff.templates.IterativeProcess
   evaluation: tff.Computation
-  pseudo_label_evaluation: tff.Computation | None
   server_dataset: tf.data.Dataset
   clients: pipelines.ClientPopulation
   test_dataset: tf.data.Dataset
   total_rounds: int
   rounds_per_evaluation: int = 1
+  measures_pseudo_labels: bool = False
   statistics: StatisticsPass | None = None
   final_test: StatisticsPass | None = None
   mapped_images: mapped_images_lib.MappedImages | None = None
@@ -181,10 +182,12 @@ def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
 
 def _is_finite(state: Any, metrics: round_metrics.RoundMetrics) -> bool:
   """Returns whether a round has left anything to go on with."""
+  # Of no step there is neither loss nor accuracy; a step that fails has one.
+  server = () if np.all(np.isnan(metrics.server)) else metrics.server
   # Momentum that is not finite would spoil the next round instead.
   return all(
     np.all(np.isfinite(array))
-    for array in tf.nest.flatten((state, metrics.server, metrics.test))
+    for array in tf.nest.flatten((state, server, metrics.test))
     if np.issubdtype(np.asarray(array).dtype, np.floating)
   )
 
@@ -203,7 +206,6 @@ def _run_rounds(
     state = _run_process(program, state, round_num, client_states).state
     if statistics is not None and statistics.for_clients:
       state = _compute_statistics(statistics, state)
-  pseudo_labels = _measure_pseudo_labels(program, state, last_round)
   output = _run_process(program, state, last_round, client_states)
   state = output.state
   if statistics is not None:
@@ -211,6 +213,11 @@ def _run_rounds(
   test = program.evaluation(state.global_model_weights, program.test_dataset)
   final_test = _run_final_test(program, state)
   clients = program.clients
+  quality = pseudo_label_quality.UNKNOWN
+  if program.measures_pseudo_labels:
+    quality = pseudo_label_quality.measure(
+      output.given_labels, clients.true_labels(last_round)
+    )
   metrics = round_metrics.RoundMetrics(
     test=round_metrics.TestMetrics(
       **test, best_accuracy=max(latest.best_accuracy, test['accuracy'])
@@ -218,7 +225,7 @@ def _run_rounds(
     server=round_metrics.ServerMetrics(**output.metrics['server']),
     client=round_metrics.ClientMetrics(
       **output.metrics['client'],
-      **pseudo_labels,
+      **quality._asdict(),
       num_dropped=float(
         len(clients.chosen(last_round)) - len(clients.cohort(last_round))
       ),
@@ -231,24 +238,6 @@ def _run_rounds(
   if program.epsilon_fn is not None:
     metrics.aggregator['epsilon'] = program.epsilon_fn(last_round)
   return state, tf.nest.map_structure(_shortest, metrics)
-
-
-def _measure_pseudo_labels(
-  program: TrainingProgram, state: Any, round_num: int
-) -> Mapping[str, float]:
-  """Compares the labels that a round will train on with the truth."""
-  if program.pseudo_label_evaluation is None:
-    return {
-      'pseudo_accuracy': 0.0,
-      'threshold_accuracy': 0.0,
-      'micro_threshold_accuracy': 0.0,
-    }
-  return program.pseudo_label_evaluation(
-    state.global_model_weights,
-    # The views do not depend on the learning rate.
-    round_context.RoundContext(state.seed, state.round_num, np.float32(0)),
-    program.clients.datasets_with_true_labels(round_num),
-  )
 
 
 def _run_final_test(

@@ -20,6 +20,7 @@ from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -60,6 +61,7 @@ def build_batch_label_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
     images = data['image']
     num_images = tf.shape(images)[0]
@@ -74,28 +76,29 @@ def build_batch_label_training(
         )
 
       purpose = random_seeds.Purpose
-      in_order = tf.gather(
-        images,
-        tf.random.experimental.stateless_shuffle(
-          tf.range(num_images), seed(purpose.FIX_ORDER)
-        ),
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(num_images), seed(purpose.FIX_ORDER)
       )
+      in_order = tf.gather(images, order)
       return (
+        order,
         weak_augmentation(in_order, seed(purpose.WEAK_VIEW)),
         strong_augmentation(in_order, seed(purpose.STRONG_VIEW)),
       )
 
     def select(trainable: tuple[tf.Tensor, ...], batch: Any):
-      weak, strong = batch
+      order, weak, strong = batch
       labels = pseudo_labels.from_logits(
         classifier.train_logits(
           model_weights(trainable), tf.cast(weak, tf.float32)
         )
       )
-      confident = tf.where(
-        pseudo_labels.is_confident(labels, confidence_threshold)
-      )[:, 0]
-      return tf.gather(strong, confident), tf.gather(labels.labels, confident)
+      is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+      confident = tf.where(is_confident)[:, 0]
+      return training_loop.Selection(
+        (tf.gather(strong, confident), tf.gather(labels.labels, confident)),
+        given_labels_lib.made_at_once(order, labels.labels, is_confident),
+      )
 
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
@@ -117,6 +120,7 @@ def build_batch_label_training(
       epoch_data_fn=epoch_data,
       loss_fn=loss,
       select_fn=select,
+      given_labels=given_labels,
     )
     return client_work.LocalTraining(
       training,

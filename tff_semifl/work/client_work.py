@@ -19,9 +19,11 @@ import tensorflow_federated as tff
 from tff_semifl import optimizers
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import stateful_client_work
 from tff_semifl.work import training_loop
+from tff_semifl.work import weight_diversity
 
 
 class LocalTraining(NamedTuple):
@@ -29,7 +31,8 @@ class LocalTraining(NamedTuple):
 
   Attributes:
     training: The outcome of its training.
-    num_labelled: Images that it gave a pseudo-label, each time they got one.
+    num_labelled: Images that it gave a pseudo-label, each time they got one;
+      0 for a client that has labels.
     num_confident: Those of them whose pseudo-label was trained on.
     participates: bool scalar, whether it has an update to report.
   """
@@ -40,20 +43,24 @@ class LocalTraining(NamedTuple):
   participates: tf.Tensor
 
 
-# (weights, round context, {'client_id', 'image'}, optimizer state) -> training.
+# (weights, round context, {'client_id', 'image'}, optimizer state, labels to
+# extend) -> training.
 LocalTrainingFn = Callable[
   [
     functional.ModelWeights,
     round_context.RoundContext,
     Mapping[str, tf.Tensor],
     Any,
+    given_labels_lib.KeptLabels,
   ],
   LocalTraining,
 ]
 
 
 class ClientSums(NamedTuple):
-  """What clients report, in a form that can be added up; float32 scalars.
+  """What clients report, in a form that can be added up.
+
+  All are float32 scalars, but for `updates`.
 
   Attributes:
     loss: Sum of losses of all training examples.
@@ -64,6 +71,7 @@ class ClientSums(NamedTuple):
     num_confident: As in `LocalTraining`.
     num_participating: 1 if the client's update counts, else 0.
     num_rejected: 1 if the client had an update that cannot be right, else 0.
+    updates: What their diversity is measured by.
   """
 
   loss: tf.Tensor
@@ -73,6 +81,7 @@ class ClientSums(NamedTuple):
   num_confident: tf.Tensor
   num_participating: tf.Tensor
   num_rejected: tf.Tensor
+  updates: weight_diversity.UpdateSums
 
 
 def build_client_work(
@@ -83,9 +92,12 @@ def build_client_work(
   optimizer: tff.learning.optimizers.Optimizer,
   keep_optimizer_state: bool,
   max_update_norm_ratio: float,
+  measure_weight_diversity: bool = True,
+  return_given_labels: bool = False,
 ) -> (
   tff.learning.templates.ClientWorkProcess
   | stateful_client_work.StatefulClientWorkProcess
+  | tff.templates.MeasuredProcess
 ):
   """Builds client work of which each client's turn is `train_fn`.
 
@@ -96,7 +108,12 @@ def build_client_work(
              -> <state=S@SERVER,
                  result={ClientResult(update, update_weight)}@CLIENTS,
                  measurements=<loss, accuracy, label_ratio,
-                               num_participating, num_rejected>@SERVER>)
+                               num_participating, num_rejected,
+                               weight_diversity,
+                               relative_weight_diversity>@SERVER>)
+
+  A measurement of nothing is not a number: the loss if no image was trained on,
+  the label ratio if no image was labeled, the diversity if no kernel changed.
 
   The update is the received weights minus the trained ones. Its weight is 1,
   or 0 for a client that has none to report (A.11, A.12) or whose update is
@@ -113,7 +130,16 @@ def build_client_work(
       It makes a `StatefulClientWorkProcess`, with an optimizer state as the
       state of a client.
     max_update_norm_ratio: As in `Hyperparameters`.
+    measure_weight_diversity: Whether to measure how the updates differ (see
+      `weight_diversity.measure`), by sums of them that no aggregator protects.
+    return_given_labels: Whether results are `StatefulClientResult`s that have
+      `GivenLabels`. TFF's `ClientWorkProcess` has no place for these: without
+      states of clients it is a process like one, with other results.
   """
+  kernel_index = None
+  if measure_weight_diversity:
+    kernel_index = weight_diversity.find_classifier_kernel(classifier)
+  updates_type = weight_diversity.update_sums_type(classifier, kernel_index)
   received_type = tff.types.to_type(
     (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE)
   )
@@ -134,14 +160,25 @@ def build_client_work(
         optimizer_state,
         {optimizers.LEARNING_RATE_KEY: context.learning_rate},
       ),
+      given_labels_lib.none()
+      if return_given_labels
+      else given_labels_lib.NOT_KEPT,
     )
-    return report(weights, optimizer_state, local, max_update_norm_ratio)
+    return report(
+      weights,
+      optimizer_state,
+      local,
+      max_update_norm_ratio=max_update_norm_ratio,
+      kernel_index=kernel_index,
+    )
 
   if not keep_optimizer_state:
 
     @tff.tensorflow.computation(received_type, data_type)
     def work(received: Any, dataset: tf.data.Dataset):
       result, sums = take_turn(received, dataset, initialize_optimizer())
+      if return_given_labels:
+        return result._replace(client_state=()), sums
       return (
         tff.learning.templates.ClientResult(
           result.update, result.update_weight
@@ -149,7 +186,14 @@ def build_client_work(
         sums,
       )
 
-    return _place(work)
+    # TFF's class insists on TFF's results.
+    return _place(
+      work,
+      updates_type,
+      tff.templates.MeasuredProcess
+      if return_given_labels
+      else tff.learning.templates.ClientWorkProcess,
+    )
 
   initialize_client_state = tff.tensorflow.computation(initialize_optimizer)
   stateful_work = tff.tensorflow.computation(
@@ -160,14 +204,16 @@ def build_client_work(
       initialize_client_state.type_signature.result,
     ],
   )
-  return _place_stateful(stateful_work, initialize_client_state)
+  return _place_stateful(stateful_work, updates_type, initialize_client_state)
 
 
 def report(
   weights: functional.ModelWeights,
   optimizer_state: Any,
   local: LocalTraining,
+  *,
   max_update_norm_ratio: float,
+  kernel_index: int | None,
 ) -> tuple[stateful_client_work.StatefulClientResult, ClientSums]:
   """Returns what a client hands in, and what it keeps, in a computation.
 
@@ -176,6 +222,8 @@ def report(
     optimizer_state: What it came with.
     local: What it did.
     max_update_norm_ratio: As in `Hyperparameters`.
+    kernel_index: From `weight_diversity.find_classifier_kernel`, or None not to
+      measure the diversity of updates.
   """
   training = local.training
   update = [
@@ -209,6 +257,7 @@ def report(
     num_confident=if_sound(local.num_confident),
     num_participating=weight,
     num_rejected=1.0 - if_sound(1.0),
+    updates=weight_diversity.update_sums(update, kernel_index),
   )
   # A client that did not train has the state that it came with (A.11).
   client_state = tf.nest.map_structure(
@@ -216,17 +265,25 @@ def report(
     training.optimizer_state,
     optimizer_state,
   )
+  given_labels = tf.nest.map_structure(
+    lambda array: array[: tf.where(is_sound, tf.shape(array)[0], 0)],
+    training.given_labels,
+  )
   return (
-    stateful_client_work.StatefulClientResult(update, weight, client_state),
+    stateful_client_work.StatefulClientResult(
+      update, weight, client_state, given_labels
+    ),
     sums,
   )
 
 
 def _place(
   work: tff.Computation,
-) -> tff.learning.templates.ClientWorkProcess:
-  """Places `work`, (received, data) -> (ClientResult, ClientSums)."""
-  initialize_fn, summarize = build_server_side()
+  updates_type: tff.Type,
+  process_type: type[tff.templates.MeasuredProcess],
+) -> tff.templates.MeasuredProcess:
+  """Places `work`, (received, data) -> (result, ClientSums)."""
+  initialize_fn, summarize = build_server_side(updates_type)
   received_type, data_type = work.type_signature.parameter
 
   @tff.federated_computation(
@@ -239,14 +296,16 @@ def _place(
     metrics = tff.federated_map(summarize, tff.federated_sum(sums))
     return tff.templates.MeasuredProcessOutput(state, result, metrics)
 
-  return tff.learning.templates.ClientWorkProcess(initialize_fn, next_fn)
+  return process_type(initialize_fn, next_fn)
 
 
 def _place_stateful(
-  work: tff.Computation, initialize_client_state: tff.Computation
+  work: tff.Computation,
+  updates_type: tff.Type,
+  initialize_client_state: tff.Computation,
 ) -> stateful_client_work.StatefulClientWorkProcess:
   """Places (received, data, state) -> (StatefulClientResult, ClientSums)."""
-  initialize_fn, summarize = build_server_side()
+  initialize_fn, summarize = build_server_side(updates_type)
   received_type, data_type, client_state_type = work.type_signature.parameter
 
   @tff.federated_computation(
@@ -265,23 +324,33 @@ def _place_stateful(
   )
 
 
-def build_server_side() -> tuple[tff.Computation, tff.Computation]:
-  """Builds the empty state at the server, and the metrics of a round."""
+def build_server_side(
+  updates_type: tff.Type,
+) -> tuple[tff.Computation, tff.Computation]:
+  """Builds the empty state at the server, and the metrics of a round.
+
+  Args:
+    updates_type: From `weight_diversity.update_sums_type`.
+  """
 
   @tff.federated_computation
   def initialize_fn():
     return tff.federated_value((), tff.SERVER)
 
+  num_scalars = len(ClientSums._fields) - 1
+
   @tff.tensorflow.computation(
-    ClientSums(*[np.float32] * len(ClientSums._fields))
+    ClientSums(*[np.float32] * num_scalars, updates=updates_type)
   )
   def summarize(sums: ClientSums):
+    # 0 / 0 is not a number: nothing was measured.
     return collections.OrderedDict(
-      loss=tf.math.divide_no_nan(sums.loss, sums.num_examples),
-      accuracy=tf.math.divide_no_nan(sums.num_correct, sums.num_examples),
-      label_ratio=tf.math.divide_no_nan(sums.num_confident, sums.num_labelled),
+      loss=sums.loss / sums.num_examples,
+      accuracy=sums.num_correct / sums.num_examples,
+      label_ratio=sums.num_confident / sums.num_labelled,
       num_participating=sums.num_participating,
       num_rejected=sums.num_rejected,
+      **weight_diversity.measure(sums.updates, sums.num_participating),
     )
 
   return initialize_fn, summarize

@@ -19,6 +19,7 @@ from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import local_steps
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
@@ -116,18 +117,21 @@ def _build_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
     num_images = tf.shape(data['image'])[0]
     node = local_steps.Node(context, data['client_id'])
 
     def loss(model, batch):
-      label_logits, logits = logits_fn(model, batch)
+      indices, batch_views = batch
+      label_logits, logits = logits_fn(model, batch_views)
       labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
       is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
       return training_loop.BatchOutput(
         losses.masked_cross_entropy(logits, labels.labels, is_confident),
         training_loop.count_correct(logits, labels.labels, is_confident),
         tf.math.count_nonzero(is_confident, dtype=tf.float32),
+        given_labels_lib.made_at_once(indices, labels.labels, is_confident),
       )
 
     training = local_steps.train(
@@ -137,10 +141,12 @@ def _build_training(
       steps=steps,
       node=node,
       num_images=num_images,
-      views_fn=lambda indices: views_fn(
-        tf.gather(data['image'], indices), node
+      views_fn=lambda indices: (
+        indices,
+        views_fn(tf.gather(data['image'], indices), node),
       ),
       loss_fn=loss,
+      given_labels=given_labels,
     )
     return client_work.LocalTraining(
       training,

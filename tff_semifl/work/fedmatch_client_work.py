@@ -21,8 +21,10 @@ from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
 from tff_semifl.work import fedmatch_training
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
+from tff_semifl.work import weight_diversity
 
 # Of the grey levels of the image of noise, before it is cut to 0..255.
 _PROBE_MEAN = 125.0
@@ -51,11 +53,13 @@ class HelpedClientResult(NamedTuple):
     update: Initial weights minus trained ones.
     update_weight: float32 scalar.
     model: A `ClientModel`.
+    given_labels: The pseudo-labels that it gave, if they are kept.
   """
 
   update: Any
   update_weight: Any
   model: Any
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
 
 
 def create_probe_image(
@@ -99,6 +103,7 @@ def build_fedmatch_client_work(
   optimizer: tff.learning.optimizers.Optimizer,
   max_update_norm_ratio: float,
   seed: int,
+  return_given_labels: bool = False,
 ) -> tff.Computation:
   """Builds the turn of a cohort.
 
@@ -108,7 +113,8 @@ def build_fedmatch_client_work(
       (<{<W, R>}@CLIENTS, {U*}@CLIENTS, {H}@CLIENTS>
        -> <result={HelpedClientResult}@CLIENTS,
            measurements=<loss, accuracy, label_ratio, num_participating,
-                         num_rejected>@SERVER>)
+                         num_rejected, weight_diversity,
+                         relative_weight_diversity>@SERVER>)
 
   Updates and measurements are those of `build_client_work`.
 
@@ -118,6 +124,7 @@ def build_fedmatch_client_work(
     optimizer: Begins afresh in each turn, with the round's learning rate.
     max_update_norm_ratio: As in `Hyperparameters`.
     seed: The run's seed, which the image of noise is made from.
+    return_given_labels: Whether results have `GivenLabels`.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -125,6 +132,7 @@ def build_fedmatch_client_work(
     (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE)
   )
   data_type = pipelines.client_type(classifier.image_shape)
+  kernel_index = weight_diversity.find_classifier_kernel(classifier)
 
   @tff.tensorflow.computation(
     received_type, data_type, helpers_type(classifier)
@@ -143,9 +151,16 @@ def build_fedmatch_client_work(
       pipelines.concatenate_chunks(dataset),
       tuple(helpers),
       optimizer_state,
+      given_labels_lib.none()
+      if return_given_labels
+      else given_labels_lib.NOT_KEPT,
     )
     result, sums = client_work.report(
-      weights, optimizer_state, local, max_update_norm_ratio
+      weights,
+      optimizer_state,
+      local,
+      max_update_norm_ratio=max_update_norm_ratio,
+      kernel_index=kernel_index,
     )
     trained = tuple(
       before - update
@@ -159,9 +174,16 @@ def build_fedmatch_client_work(
       output=tf.nn.softmax(logits)[0],
       is_usable=result.update_weight > 0.0,
     )
-    return HelpedClientResult(result.update, result.update_weight, model), sums
+    return (
+      HelpedClientResult(
+        result.update, result.update_weight, model, result.given_labels
+      ),
+      sums,
+    )
 
-  _, summarize = client_work.build_server_side()
+  _, summarize = client_work.build_server_side(
+    weight_diversity.update_sums_type(classifier, kernel_index)
+  )
 
   @tff.federated_computation(
     *(

@@ -21,13 +21,14 @@ from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
 from tff_semifl.work import fedmatch_losses
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
 
-# (weights, round context, {'client_id', 'image'}, helpers, optimizer state) ->
-# training. Helpers are phi of other clients: tensors like those of phi, with
-# the helpers, as many as there are, as a first dimension.
+# (weights, round context, {'client_id', 'image'}, helpers, optimizer state,
+# labels to extend) -> training. Helpers are phi of other clients: tensors like
+# those of phi, with the helpers, as many as there are, as a first dimension.
 HelpedTrainingFn = Callable[
   [
     functional.ModelWeights,
@@ -35,6 +36,7 @@ HelpedTrainingFn = Callable[
     Mapping[str, tf.Tensor],
     tuple[tf.Tensor, ...],
     Any,
+    given_labels_lib.KeptLabels,
   ],
   client_work.LocalTraining,
 ]
@@ -126,6 +128,7 @@ def build_client_training(
     data: Mapping[str, tf.Tensor],
     helpers: tuple[tf.Tensor, ...],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
     num_images = tf.shape(data['image'])[0]
 
@@ -159,11 +162,15 @@ def build_client_training(
         data['client_id'],
         epoch,
       )
-      return data['image'], strong_augmentation(data['image'], seed)
+      return (
+        data['image'],
+        strong_augmentation(data['image'], seed),
+        tf.range(num_images),
+      )
 
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
-      images, strong = batch
+      images, strong, indices = batch
       logits = logits_of(trainable, images)
       strong_logits = logits_of(trainable, strong)
       of_helpers = logits_of_helpers(images)
@@ -183,6 +190,7 @@ def build_client_training(
         ),
         training_loop.count_correct(strong_logits, labels, is_confident),
         tf.reduce_sum(tf.cast(is_confident, tf.float32)),
+        given_labels_lib.made_at_once(indices, labels, is_confident),
       )
 
     training = training_loop.train(
@@ -193,6 +201,7 @@ def build_client_training(
       batch_size=batch_size,
       epoch_data_fn=epoch_data,
       loss_fn=loss,
+      given_labels=given_labels,
     )
     sums = training.sums
     # Whoever divides by the confident images is to find the mean over all.

@@ -22,6 +22,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.augment import mixup
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
@@ -71,6 +72,7 @@ def build_fix_mix_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
     images, client_id = data['image'], data['client_id']
     num_images = tf.shape(images)[0]
@@ -83,9 +85,8 @@ def build_fix_mix_training(
       weak_augmentation=weak_augmentation,
     )
     targets = labels.probabilities if soft_labels else labels.labels
-    confident = tf.where(
-      pseudo_labels.is_confident(labels, confidence_threshold)
-    )[:, 0]
+    is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+    confident = tf.where(is_confident)[:, 0]
     num_confident = tf.shape(confident)[0]
 
     def seed(purpose: random_seeds.Purpose, *keys: tf.Tensor) -> tf.Tensor:
@@ -165,6 +166,12 @@ def build_fix_mix_training(
       batch_size=batch_size,
       epoch_data_fn=epoch_data,
       loss_fn=loss,
+      given_labels=given_labels_lib.extend(
+        given_labels,
+        given_labels_lib.made_at_once(
+          tf.range(num_images), labels.labels, is_confident
+        ),
+      ),
     )
     return client_work.LocalTraining(
       training,

@@ -22,6 +22,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
@@ -83,6 +84,7 @@ def build_gradient_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
     purpose = random_seeds.Purpose
     client_id = data['client_id']
@@ -111,9 +113,8 @@ def build_gradient_training(
         weights, view(weak_augmentation, purpose.WEAK_VIEW)
       )
     )
-    confident = tf.where(
-      pseudo_labels.is_confident(labels, confidence_threshold)
-    )[:, 0]
+    is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+    confident = tf.where(is_confident)[:, 0]
     num_confident = tf.cast(tf.shape(confident)[0], tf.float32)
     kept = tf.gather(view(strong_augmentation, purpose.STRONG_VIEW), confident)
     kept_labels = tf.gather(labels.labels, confident)
@@ -148,6 +149,10 @@ def build_gradient_training(
           num_correct=num_correct,
           num_examples=num_confident,
           num_visited=tf.cast(num_images, tf.float32),
+        ),
+        given_labels_lib.extend(
+          given_labels,
+          given_labels_lib.made_at_once(batch, labels.labels, is_confident),
         ),
       ),
       num_labelled=num_images,

@@ -12,6 +12,7 @@ import tensorflow_federated as tff
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import supervised_training
 
@@ -27,7 +28,7 @@ def build_labelled_client_training(
 ) -> client_work.LocalTrainingFn:
   """Builds what a client does, plain TensorFlow.
 
-  Its data have labels. No label is a pseudo-label: `num_confident` is 0. A
+  Its data have labels. No label is a pseudo-label: `num_labelled` is 0. A
   client that has no image has no update to report.
 
   Args:
@@ -52,11 +53,13 @@ def build_labelled_client_training(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
+    del given_labels  # There are none.
     num_images = tf.shape(data['label'])[0]
     return client_work.LocalTraining(
       train_fn(weights, context, data, optimizer_state),
-      num_labelled=num_images,
+      num_labelled=tf.constant(0),
       num_confident=tf.constant(0),
       participates=num_images > 0,
     )

@@ -18,6 +18,7 @@ from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import local_steps
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
@@ -82,7 +83,7 @@ def build_labelled_client_steps(
 ) -> client_work.LocalTrainingFn:
   """Builds what a user does who has labels (Table 3, Table G.1).
 
-  No label is a pseudo-label: `num_confident` is 0.
+  No label is a pseudo-label: `num_labelled` is 0.
 
   Args:
     classifier: The model.
@@ -95,7 +96,9 @@ def build_labelled_client_steps(
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_work.LocalTraining:
+    del given_labels  # There are none.
     num_images = tf.shape(data['label'])[0]
     return client_work.LocalTraining(
       train_on_labels(
@@ -107,7 +110,7 @@ def build_labelled_client_steps(
         weak_augmentation=weak_augmentation,
         steps=steps,
       ),
-      num_labelled=num_images,
+      num_labelled=tf.constant(0),
       num_confident=tf.constant(0),
       participates=num_images > 0,
     )

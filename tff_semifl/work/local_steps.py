@@ -20,6 +20,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import random_seeds
 from tff_semifl.models import functional
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import running_statistics
 from tff_semifl.work import training_loop
@@ -135,6 +136,7 @@ def train(
   num_images: tf.Tensor,
   views_fn: Callable[[tf.Tensor], Any],
   loss_fn: Callable[[StepModel, Any], training_loop.BatchOutput],
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> training_loop.TrainingResult:
   """Takes the steps of a round.
 
@@ -150,6 +152,7 @@ def train(
     views_fn: int32 [number], indices of images -> what is trained on, a
       structure of tensors with as many rows.
     loss_fn: (model, batch of views) -> loss, with one pass in training mode.
+    given_labels: As in `training_loop.train`.
   """
   indices, batch_size = _draw_batches(steps, node, num_images)
   statistics = running_statistics.get_statistics(
@@ -184,6 +187,7 @@ def train(
     learning_rate_fn=lambda _, batch_num: steps.learning_rate_fn(
       steps.step(node.context.round_num, batch_num)
     ),
+    given_labels=given_labels,
   )
   return result._replace(trainable=result.trainable[:num_trainable])
 

@@ -58,7 +58,8 @@ def build_replicated_server_work(
   N are the running statistics of the first replica, by which the server's model
   is evaluated, if the optimizer keeps any (D48).
 
-  Measurements are over all steps of all replicas; 0 if there were none.
+  Measurements are over all steps of all replicas; not a number if there were
+  none.
 
   Args:
     classifier: The model.
@@ -124,8 +125,8 @@ def build_replicated_server_work(
     )
     sums = tf.nest.map_structure(tf.reduce_sum, trained.sums)
     metrics = collections.OrderedDict(
-      loss=tf.math.divide_no_nan(sums.loss, sums.num_examples),
-      accuracy=tf.math.divide_no_nan(sums.num_correct, sums.num_examples),
+      loss=sums.loss / sums.num_examples,
+      accuracy=sums.num_correct / sums.num_examples,
     )
     statistics = running_statistics.get_statistics(
       optimizer, trained.optimizer_state

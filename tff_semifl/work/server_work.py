@@ -91,7 +91,8 @@ def build_server_work(
 
   Returns:
     A `ServerWorkProcess` on data of `pipelines.labelled_type`, with metrics
-    `loss` and `accuracy` over all steps of the round.
+    `loss` and `accuracy` over all steps of the round; without any both are not
+    a number.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labelled_type(classifier.image_shape)
@@ -122,10 +123,8 @@ def build_server_work(
       ),
     )
     metrics = collections.OrderedDict(
-      loss=tf.math.divide_no_nan(result.sums.loss, result.sums.num_examples),
-      accuracy=tf.math.divide_no_nan(
-        result.sums.num_correct, result.sums.num_examples
-      ),
+      loss=result.sums.loss / result.sums.num_examples,
+      accuracy=result.sums.num_correct / result.sums.num_examples,
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
     # A state that is handed on as it came is always the one before any step.

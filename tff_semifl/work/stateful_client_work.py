@@ -12,33 +12,37 @@ from typing import Any, NamedTuple
 
 import tensorflow_federated as tff
 
+from tff_semifl.work import given_labels as given_labels_lib
+
 
 class StatefulClientResult(NamedTuple):
-  """TFF's `ClientResult` and the state of the client.
+  """TFF's `ClientResult` and what stays at the client.
 
   Attributes:
     update: Initial weights minus trained ones.
     update_weight: float32 scalar.
     client_state: What the client has at its next turn.
+    given_labels: The pseudo-labels that it gave, if they are kept.
   """
 
   update: Any
   update_weight: Any
   client_state: Any
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
 
 
 class StatefulClientWorkProcess(tff.templates.MeasuredProcess):
   """TFF's `ClientWorkProcess` with client states beside the client data.
 
   With S for the state at the server, R for what clients receive, D for a
-  sequence of client data, C for the state of a client, U for updates and M for
-  metrics:
+  sequence of client data, C for the state of a client, U for updates, G for
+  `GivenLabels` or nothing, and M for metrics:
 
       initialize: ( -> S@SERVER)
       initialize_client_state: ( -> C)
       next: (<S@SERVER, {R}@CLIENTS, {D}@CLIENTS, {C}@CLIENTS>
              -> <state=S@SERVER,
-                 result={StatefulClientResult<U, float32, C>}@CLIENTS,
+                 result={StatefulClientResult<U, float32, C, G>}@CLIENTS,
                  measurements=M@SERVER>)
 
   Whoever runs it keeps the states: they are arguments and results, placed at

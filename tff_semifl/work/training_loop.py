@@ -12,6 +12,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import optimizers
+from tff_semifl.work import given_labels as given_labels_lib
 
 
 class BatchOutput(NamedTuple):
@@ -22,11 +23,26 @@ class BatchOutput(NamedTuple):
     num_correct: Scalar, how many of the batch the model got right.
     num_examples: Scalar, how many of the batch have any part in the loss; None
       for all. The loss is of the whole batch all the same.
+    given_labels: The pseudo-labels that the batch was given, if the loss
+      function gave it any.
   """
 
   loss: tf.Tensor
   num_correct: tf.Tensor
   num_examples: tf.Tensor | None = None
+  given_labels: given_labels_lib.GivenLabels | None = None
+
+
+class Selection(NamedTuple):
+  """What a selection function returns for a batch.
+
+  Attributes:
+    batch: Those of its examples that are trained on.
+    given_labels: The pseudo-labels that it was given.
+  """
+
+  batch: Any
+  given_labels: given_labels_lib.GivenLabels
 
 
 class TrainingSums(NamedTuple):
@@ -52,11 +68,14 @@ class TrainingResult(NamedTuple):
     trainable: Trained weights.
     optimizer_state: The optimizer's state after the last step.
     sums: What was seen on the way.
+    given_labels: The pseudo-labels that were given on the way, if they are
+      kept.
   """
 
   trainable: tuple[tf.Tensor, ...]
   optimizer_state: Any
   sums: TrainingSums
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
 
 
 def train(
@@ -68,8 +87,9 @@ def train(
   batch_size: int | tf.Tensor,
   epoch_data_fn: Callable[[tf.Tensor], Any],
   loss_fn: Callable[[tuple[tf.Tensor, ...], Any, tf.Tensor, tf.Tensor], Any],
-  select_fn: Callable[[tuple[tf.Tensor, ...], Any], Any] | None = None,
+  select_fn: Callable[[tuple[tf.Tensor, ...], Any], Selection] | None = None,
   learning_rate_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> TrainingResult:
   """Trains for some epochs; the last batch of each may be smaller (A.7).
 
@@ -86,10 +106,11 @@ def train(
     epoch_data_fn: Epoch number -> a structure of tensors that all have the
       examples of the epoch, in order, as their first dimension.
     loss_fn: (trainable, batch, epoch number, batch number) -> `BatchOutput`.
-    select_fn: (trainable, batch) -> those of the batch's examples that are
-      trained on. If there are none, no step is taken. By default all are.
+    select_fn: (trainable, batch) -> `Selection`, of which no step is taken if
+      it is empty. By default the whole batch is trained on.
     learning_rate_fn: (epoch number, batch number) -> learning rate of that
       step. By default all steps have that of the optimizer's state.
+    given_labels: What to extend by the pseudo-labels that are given.
 
   Raises:
     ValueError: If `num_epochs` is negative or no number.
@@ -107,6 +128,15 @@ def train(
       # In 64 bits, so that a fifth of five batches is one.
       share = num_epochs * tf.cast(num_batches, tf.float64)
       num_batches = tf.cast(tf.math.ceil(share), tf.int32)
+
+    def keep_labels(
+      result: TrainingResult, added: given_labels_lib.GivenLabels | None
+    ) -> TrainingResult:
+      if added is None:
+        return result
+      return result._replace(
+        given_labels=given_labels_lib.extend(result.given_labels, added)
+      )
 
     def take_step(batch_num: tf.Tensor, batch: Any, result: TrainingResult):
       with tf.GradientTape() as tape:
@@ -132,7 +162,10 @@ def train(
         num_examples=result.sums.num_examples + num_examples,
         num_visited=result.sums.num_visited,
       )
-      return TrainingResult(tuple(trainable), optimizer_state, sums)
+      result = TrainingResult(
+        tuple(trainable), optimizer_state, sums, result.given_labels
+      )
+      return keep_labels(result, output.given_labels)
 
     def run_batch(batch_num: tf.Tensor, result: TrainingResult):
       start = batch_num * batch_size
@@ -142,7 +175,8 @@ def train(
       result = result._replace(sums=result.sums._replace(num_visited=visited))
       if select_fn is None:
         return batch_num + 1, take_step(batch_num, batch, result)
-      batch = select_fn(result.trainable, batch)
+      batch, added = select_fn(result.trainable, batch)
+      result = keep_labels(result, added)
       return batch_num + 1, tf.cond(
         tf.shape(tf.nest.flatten(batch)[0])[0] > 0,
         lambda: take_step(batch_num, batch, result),
@@ -156,7 +190,10 @@ def train(
 
   zero = tf.zeros([], tf.float32)
   result = TrainingResult(
-    tuple(trainable), optimizer_state, TrainingSums(zero, zero, zero, zero)
+    tuple(trainable),
+    optimizer_state,
+    TrainingSums(zero, zero, zero, zero),
+    given_labels,
   )
   _, result = tf.while_loop(
     lambda epoch, _: epoch < math.ceil(num_epochs), run_epoch, (0, result)

@@ -1,0 +1,292 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that every system returns the labels that its clients gave (A.14)."""
+
+import dataclasses
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import decomposed_reference
+from tests import given_labels_reference
+from tests import linear_reference
+from tests import local_steps_reference
+from tests.algorithms import group_averaging_reference
+from tests.algorithms import linear_problem
+from tff_semifl import random_seeds
+from tff_semifl import runtime
+from tff_semifl.algorithms import batch_label_semifl
+from tff_semifl.algorithms import fedavg_fixmatch
+from tff_semifl.algorithms import fedmatch
+from tff_semifl.algorithms import fedmatch_as_in_semifl
+from tff_semifl.algorithms import fedsgd_fixmatch
+from tff_semifl.algorithms import group_averaging_systems
+from tff_semifl.algorithms import helped_process
+from tff_semifl.algorithms import semifl
+from tff_semifl.algorithms import stateful_process
+from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import round_context
+
+_THRESHOLD = 0.36
+_NUMBERS = dataclasses.replace(
+  linear_problem.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
+)
+_BENCHMARK_NUMBERS = dataclasses.replace(
+  group_averaging_reference.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
+)
+_COHORT = [2, 0]
+_VIEWS = group_averaging_reference.VIEWS
+_WEAK_VIEW = {'weak_augmentation': linear_reference.shifted}
+_GIVEN_LABELS = (
+  'given_labels={<image=int32[?],label=int32[?],share=float32[?]>}'
+)
+
+
+def _build(
+  build,
+  *,
+  returns_labels,
+  create_classifier=linear_reference.create_classifier,
+  numbers=_NUMBERS,
+  views=_VIEWS,
+  **overrides,
+):
+  return build(
+    create_classifier(),
+    dataclasses.replace(
+      numbers, return_given_labels=returns_labels, **overrides
+    ),
+    **views,
+  )
+
+
+# By name: how to build it, and how often clients of 6 and 4 images label them.
+_SYSTEMS = {
+  'semifl': (functools.partial(_build, semifl.build_semifl), [6, 4]),
+  # In each of two epochs.
+  'batch_label_semifl': (
+    functools.partial(_build, batch_label_semifl.build_batch_label_semifl),
+    [12, 8],
+  ),
+  'batch_label_semifl_with_momentum': (
+    functools.partial(
+      _build,
+      batch_label_semifl.build_batch_label_semifl,
+      keep_client_momentum=True,
+    ),
+    [12, 8],
+  ),
+  'fedavg_fixmatch': (
+    functools.partial(_build, fedavg_fixmatch.build_fedavg_fixmatch),
+    [12, 8],
+  ),
+  'fedmatch_as_in_semifl': (
+    functools.partial(
+      _build,
+      fedmatch_as_in_semifl.build_fedmatch_as_in_semifl,
+      create_classifier=decomposed_reference.create_classifier,
+    ),
+    [12, 8],
+  ),
+  # Batches of three; in round 1 the second of an epoch.
+  'fedsgd_fixmatch': (
+    functools.partial(_build, fedsgd_fixmatch.build_fedsgd_fixmatch),
+    [3, 1],
+  ),
+  # Three steps of two images.
+  'consistency_averaging': (
+    functools.partial(
+      _build,
+      group_averaging_systems.build_consistency_averaging,
+      numbers=_BENCHMARK_NUMBERS,
+    ),
+    [6, 6],
+  ),
+  'self_training_averaging': (
+    functools.partial(
+      _build,
+      group_averaging_systems.build_self_training_averaging,
+      numbers=_BENCHMARK_NUMBERS,
+      views=_WEAK_VIEW,
+    ),
+    [6, 6],
+  ),
+  'fedmatch': (
+    functools.partial(
+      _build,
+      fedmatch.build_fedmatch,
+      create_classifier=decomposed_reference.create_classifier,
+      numbers=fedmatch.FedMatchHyperparameters(
+        confidence_threshold=0.45, client_batch_size=3
+      ),
+      views={'strong_augmentation': linear_reference.inverted},
+    ),
+    [6, 4],
+  ),
+}
+_NAMED_SYSTEMS = [(name, *system) for name, system in _SYSTEMS.items()]
+
+
+def _next(process, problem, round_num):
+  """Runs a round with initial weights."""
+  arguments = []
+  if isinstance(process, stateful_process.StatefulProcess):
+    states = [process.initialize_client_state() for _ in _COHORT]
+    if hasattr(states[0], 'slot'):
+      states = [
+        state._replace(slot=np.int32(slot)) for slot, state in enumerate(states)
+      ]
+    arguments.append(states)
+  if isinstance(process, helped_process.HelpedProcess):
+    arguments.append([(np.zeros([0, 2, 2, 1, 4], np.float32),)] * len(_COHORT))
+  return process.next(
+    process.initialize()._replace(round_num=np.int32(round_num)),
+    problem.server_data,
+    problem.client_data(_COHORT),
+    *arguments,
+  )
+
+
+class ComputationTest(parameterized.TestCase):
+  @parameterized.named_parameters(_NAMED_SYSTEMS)
+  def test_types(self, build, num_labels):
+    del num_labels  # Unused.
+    plain = build(returns_labels=False).next.type_signature
+    found = build(returns_labels=True).next.type_signature
+    # Clients have images without labels, as always.
+    self.assertEqual(found.parameter, plain.parameter)
+    self.assertEqual(
+      found.parameter.client_data.compact_representation(),
+      '{<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS',
+    )
+    # What they labeled how stays with them, after all else.
+    self.assertEqual(
+      found.result.compact_representation(),
+      f'{plain.result.compact_representation()[:-1]},{_GIVEN_LABELS}@CLIENTS>',
+    )
+
+
+class ExecutionTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context())
+    self.problem = linear_problem.LinearProblem()
+
+  @parameterized.named_parameters(_NAMED_SYSTEMS)
+  def test_round_is_the_same_and_says_what_was_labeled(self, build, num_labels):
+    plain = _next(build(returns_labels=False), self.problem, 1)
+    found = _next(build(returns_labels=True), self.problem, 1)
+    for part in plain._fields:
+      for a, b in zip(
+        tf.nest.flatten(getattr(plain, part)),
+        tf.nest.flatten(getattr(found, part)),
+        strict=True,
+      ):
+        np.testing.assert_array_equal(a, b)
+    self.assertEqual([len(g.label) for g in found.given_labels], num_labels)
+    # The ratio that the server is told is that of these labels.
+    share = np.concatenate([given.share for given in found.given_labels])
+    np.testing.assert_allclose(
+      np.mean(share > 0), found.metrics['client']['label_ratio'], rtol=1e-6
+    )
+    self.assertGreater(share.max(), 0)
+
+  def test_clients_that_label_once(self):
+    build, _ = _SYSTEMS['semifl']
+    process = build(returns_labels=True)
+    weights = process.initialize().global_model_weights
+    for given, (client_id, images) in zip(
+      _next(process, self.problem, 1).given_labels,
+      [self.problem.clients[client_id] for client_id in _COHORT],
+      strict=True,
+    ):
+      labels = pseudo_labelling.label_images(
+        linear_reference.create_classifier(),
+        weights,
+        tf.constant(images),
+        context=round_context.RoundContext(linear_problem.SEED, 1, 0.0),
+        client_id=tf.constant(client_id),
+        weak_augmentation=linear_reference.shifted,
+      )
+      given_labels_reference.assert_given(
+        given,
+        [
+          given_labels_reference.LabeledBatch(
+            np.arange(len(images)),
+            labels.labels.numpy(),
+            labels.confidences.numpy() >= _THRESHOLD,
+          )
+        ],
+      )
+
+  @parameterized.parameters('consistency_averaging', 'self_training_averaging')
+  def test_steps_of_the_benchmark(self, name):
+    """A label is by the model of its step, in NumPy."""
+    build, _ = _SYSTEMS[name]
+    process = build(returns_labels=True)
+    weights = process.initialize().global_model_weights.trainable
+    for given, (client_id, images) in zip(
+      _next(process, self.problem, 1).given_labels,
+      [self.problem.clients[client_id] for client_id in _COHORT],
+      strict=True,
+    ):
+      expected = local_steps_reference.train_node(
+        weights,
+        [np.zeros_like(array) for array in weights],
+        images,
+        threshold=_THRESHOLD,
+        is_self_training=name == 'self_training_averaging',
+        weak=linear_reference.shifted,
+        strong=linear_reference.inverted,
+        seed=group_averaging_reference.SEED,
+        round_num=1,
+        node=client_id,
+        num_steps=group_averaging_reference.NUM_STEPS,
+        batch_size=group_averaging_reference.BATCH_SIZE,
+        learning_rates=group_averaging_reference.learning_rates(1),
+      )
+      given_labels_reference.assert_given(given, expected.labeled)
+
+  def test_batch_of_a_federated_step(self):
+    build, _ = _SYSTEMS['fedsgd_fixmatch']
+    process = build(returns_labels=True)
+    weights = process.initialize().global_model_weights.trainable
+    for given, (client_id, images) in zip(
+      _next(process, self.problem, 1).given_labels,
+      [self.problem.clients[client_id] for client_id in _COHORT],
+      strict=True,
+    ):
+      keys = linear_problem.SEED, client_id
+      batch = tf.random.experimental.stateless_shuffle(
+        tf.range(len(images)),
+        random_seeds.stateless_seed(
+          keys[0], random_seeds.Purpose.FIX_ORDER, keys[1], 0
+        ),
+      ).numpy()[3:6]
+      views = linear_reference.shifted(
+        tf.constant(images[batch]),
+        random_seeds.stateless_seed(
+          keys[0], random_seeds.Purpose.WEAK_VIEW, 1, keys[1]
+        ),
+      ).numpy()
+      probabilities = linear_reference.softmax(
+        linear_reference.logits(weights, views)
+      )
+      given_labels_reference.assert_given(
+        given,
+        [
+          given_labels_reference.LabeledBatch(
+            batch,
+            probabilities.argmax(axis=1),
+            probabilities.max(axis=1) >= _THRESHOLD,
+          )
+        ],
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,124 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the diversity of updates under all aggregators (E.5, D51)."""
+
+import dataclasses
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import batch_label_reference
+from tests import linear_reference
+from tests.algorithms import linear_problem
+from tff_semifl import runtime
+from tff_semifl.algorithms import aggregators
+from tff_semifl.algorithms import batch_label_semifl
+from tff_semifl.algorithms import fedavg_fixmatch
+from tff_semifl.models import functional
+
+_THRESHOLD = 0.36
+_COHORT = [2, 0, 1]
+
+
+def _build(
+  build=batch_label_semifl.build_batch_label_semifl,
+  *,
+  classifier=None,
+  aggregator=None,
+):
+  return build(
+    classifier or linear_reference.create_classifier(),
+    dataclasses.replace(
+      linear_problem.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
+    ),
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.unchanged,
+    aggregator=aggregator,
+  )
+
+
+class WeightDiversityTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(runtime.simulation_context())
+    self.problem = linear_problem.LinearProblem()
+
+  def _measure(self, process, cohort):
+    state = process.initialize()._replace(round_num=np.int32(1))
+    measured = process.next(
+      state, self.problem.server_data, self.problem.client_data(cohort)
+    ).metrics['client']
+    return measured['weight_diversity'], measured['relative_weight_diversity']
+
+  def _expected(self, weights):
+    """Returns both in NumPy, by what each client trains from the weights."""
+    kernel = np.asarray(weights[0], np.float64)
+    updates = [
+      batch_label_reference.train_client(
+        weights,
+        self.problem.clients[client_id][1],
+        client_id=client_id,
+        round_num=1,
+        seed=linear_problem.SEED,
+        learning_rate=linear_problem.learning_rate(1),
+        num_epochs=2,
+        batch_size=3,
+        threshold=_THRESHOLD,
+      ).weights[0]
+      - kernel
+      for client_id in _COHORT
+    ]
+    squares = sum(np.sum(update**2) for update in updates)
+    diversity = squares / np.sum(sum(updates) ** 2)
+    # Or it would be the same whatever is measured.
+    assert diversity * len(_COHORT) > 1.01
+    return diversity, diversity * len(_COHORT)
+
+  @parameterized.named_parameters(
+    ('mean', aggregators.build_mean()),
+    # What is measured is what clients trained, not what is left of it.
+    ('robust', aggregators.build_robust_mean()),
+    ('quantized', aggregators.build_quantized_mean(bits=2)),
+  )
+  def test_equals_numpy(self, aggregator):
+    for build in (
+      batch_label_semifl.build_batch_label_semifl,
+      fedavg_fixmatch.build_fedavg_fixmatch,
+    ):
+      process = _build(build, aggregator=aggregator)
+      weights = process.initialize().global_model_weights.trainable
+      np.testing.assert_allclose(
+        self._measure(process, _COHORT), self._expected(weights), rtol=1e-3
+      )
+
+  def test_private_updates_are_not_measured(self):
+    process = _build(
+      aggregator=aggregators.build_private_mean(
+        noise_multiplier=1.0, clipping_norm=1.0, clients_per_round=3, seed=0
+      )
+    )
+    np.testing.assert_array_equal(self._measure(process, _COHORT), [np.nan] * 2)
+
+  def test_without_clients_there_is_none(self):
+    np.testing.assert_array_equal(self._measure(_build(), []), [np.nan] * 2)
+
+  def test_one_client_is_alone(self):
+    np.testing.assert_allclose(self._measure(_build(), [2]), [1, 1], rtol=1e-6)
+
+  def test_model_without_a_dense_layer(self):
+    model = tf.keras.Sequential(
+      [
+        tf.keras.Input(linear_reference.IMAGE_SHAPE),
+        tf.keras.layers.Conv2D(3, 2),
+        tf.keras.layers.Flatten(),
+      ]
+    )
+    process = _build(classifier=functional.from_keras(model))
+    np.testing.assert_array_equal(self._measure(process, _COHORT), [np.nan] * 2)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,42 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pseudo-labels that a client gave, compared with those of a reference."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl.work import given_labels
+
+
+class LabeledBatch(NamedTuple):
+  """Pseudo-labels that were made at the same time.
+
+  Attributes:
+    images: Which images they are of.
+    labels: What they are.
+    is_confident: Which were trained on.
+  """
+
+  images: np.ndarray
+  labels: np.ndarray
+  is_confident: np.ndarray
+
+
+def assert_given(
+  found: given_labels.GivenLabels, batches: Sequence[LabeledBatch]
+) -> None:
+  """Asserts that labels were given in these batches, in this order."""
+  np.testing.assert_array_equal(
+    found.image, np.concatenate([batch.images for batch in batches])
+  )
+  np.testing.assert_array_equal(
+    found.label, np.concatenate([batch.labels for batch in batches])
+  )
+  shares = [
+    batch.is_confident * len(batch.labels) / max(batch.is_confident.sum(), 1)
+    for batch in batches
+  ]
+  np.testing.assert_allclose(found.share, np.concatenate(shares), rtol=1e-6)

@@ -1,0 +1,79 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which pseudo-labels a client gave in a turn, to be measured in a simulation.
+
+Only a simulation knows the truth, and no computation here does. A client can
+return what it labeled how, placed at the client that it is, beside what it
+reports; whoever runs the simulation compares it with the truth (A.14). So what
+is measured is what was trained on, whenever in the turn it was made.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+class GivenLabels(NamedTuple):
+  """Pseudo-labels, with an element for each time that an image got one.
+
+  Attributes:
+    image: int32 [number], the image's index among those of the client.
+    label: int32 [number], its pseudo-label.
+    share: float32 [number]. 0 if the label was not trained on; otherwise the
+      number of labels that were made at the same time, divided by how many of
+      them were trained on. Made at the same time are those of a batch, or of
+      all images of a client that labels once.
+  """
+
+  image: tf.Tensor
+  label: tf.Tensor
+  share: tf.Tensor
+
+
+# What is in the place of `GivenLabels` where nobody wants to know them.
+NOT_KEPT = ()
+KeptLabels = GivenLabels | tuple[()]
+
+
+def none() -> GivenLabels:
+  """Returns no labels, which can be extended in a loop."""
+  # A constant would have a fixed shape, which a loop could not grow.
+  return GivenLabels(
+    *(
+      tf.compat.v1.placeholder_with_default(tf.zeros([0], dtype), [None])
+      for dtype in (tf.int32, tf.int32, tf.float32)
+    )
+  )
+
+
+def made_at_once(
+  image: tf.Tensor, label: tf.Tensor, is_trained_on: tf.Tensor
+) -> GivenLabels:
+  """Returns labels that were made at the same time.
+
+  Args:
+    image: int32 [number], which images they are of.
+    label: int32 [number].
+    is_trained_on: bool [number].
+  """
+  is_trained_on = tf.cast(is_trained_on, tf.float32)
+  number = tf.cast(tf.shape(label)[0], tf.float32)
+  share = tf.math.divide_no_nan(number, tf.reduce_sum(is_trained_on))
+  return GivenLabels(image, label, share * is_trained_on)
+
+
+def extend(before: KeptLabels, added: GivenLabels) -> KeptLabels:
+  """Returns both; `NOT_KEPT` stays what it is."""
+  if before == NOT_KEPT:
+    return NOT_KEPT
+  return GivenLabels(
+    *(tf.concat(pair, axis=0) for pair in zip(before, added, strict=True))
+  )
+
+
+def are_returned_by(client_work: tff.templates.MeasuredProcess) -> bool:
+  """Returns whether results of client work have `given_labels`."""
+  result_type = client_work.next.type_signature.result.result.member
+  return bool(len(getattr(result_type, 'given_labels', NOT_KEPT)))

@@ -1,0 +1,97 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""How far the updates of a round's clients point in different directions.
+
+Measured by two sums over clients: what that costs is a sum over the last
+layer's kernel, however large the model is.
+
+References:
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equation
+  7; Figures 4, E.1 and G.1.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.models import functional
+
+
+class UpdateSums(NamedTuple):
+  """What clients report, in a form that can be added up.
+
+  Attributes:
+    squared_length: float32, of the update of the classifier's kernel.
+    update: float32, that update; a scalar 0 if nothing is to be measured.
+  """
+
+  squared_length: tf.Tensor
+  update: tf.Tensor
+
+
+def find_classifier_kernel(
+  classifier: functional.ImageClassifier,
+) -> int | None:
+  """Returns which of the trainable weights is the last layer's kernel.
+
+  None if the model does not end with a dense layer.
+  """
+  trainable = classifier.initial_weights.trainable
+  for index in reversed(range(len(trainable))):
+    shape = trainable[index].shape
+    if len(shape) == 2 and shape[1] == classifier.num_classes:
+      return index
+  return None
+
+
+def update_sums(
+  update: Sequence[tf.Tensor], kernel_index: int | None
+) -> UpdateSums:
+  """Returns what one client reports.
+
+  Args:
+    update: Received weights minus trained ones; zero if it does not count.
+    kernel_index: From `find_classifier_kernel`, or None to measure nothing.
+  """
+  kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
+  return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
+
+
+def update_sums_type(
+  classifier: functional.ImageClassifier, kernel_index: int | None
+) -> tff.Type:
+  """The type of `UpdateSums` for a model."""
+  shape = ()
+  if kernel_index is not None:
+    shape = classifier.initial_weights.trainable[kernel_index].shape
+  return tff.types.to_type(
+    UpdateSums(np.float32, tff.TensorType(np.float32, shape))
+  )
+
+
+def measure(
+  sums: UpdateSums, num_clients: tf.Tensor
+) -> Mapping[str, tf.Tensor]:
+  """Returns the weight diversity of equation 7, and relative to its least.
+
+  Over the clients that count, of the classifier's kernel, from where each of
+  them started (D51): the sum of the squared lengths of their updates, divided
+  by the squared length of the sum of these. It is 1 for updates that are
+  orthogonal to each other. Of n clients with equal updates it is 1 / n, so that
+  n times as much is 1 then, and more if updates differ. Both are not a number
+  if no kernel was changed.
+
+  Args:
+    sums: Of what clients reported.
+    num_clients: float32, how many of them count, n.
+  """
+  diversity = sums.squared_length / tf.reduce_sum(tf.square(sums.update))
+  return collections.OrderedDict(
+    weight_diversity=diversity,
+    relative_weight_diversity=num_clients * diversity,
+  )
