@@ -133,7 +133,7 @@ def _train_epoch(problem, sgd, round_num):
     sgd.step(*terms)
   return _Epoch(
     confidences,
-    np.mean(client_losses) if client_losses else 0.0,
+    np.mean(client_losses) if client_losses else np.nan,
     np.mean(server_losses),
   )
 
@@ -163,7 +163,8 @@ class ComputationTest(absltest.TestCase):
       f'(<state={state},server_data=<image=uint8[?,2,2,1],label=int32[?]>*'
       '@SERVER,client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS>'
       f' -> <state={state},metrics=<client=<loss=float32,accuracy=float32,'
-      'label_ratio=float32,num_participating=float32,num_rejected=float32>,'
+      'label_ratio=float32,num_participating=float32,num_rejected=float32,'
+      'weight_diversity=float32,relative_weight_diversity=float32>,'
       'server=<loss=float32,accuracy=float32>,aggregator=<>,'
       'learning_rate=float32>@SERVER>)',
     )

@@ -57,7 +57,6 @@ def _create_program(total_rounds):
       strong_augmentation=linear_reference.shifted,
     ),
     evaluation=evaluation.build_evaluation(classifier),
-    pseudo_label_evaluation=None,
     server_dataset=pipelines.labelled_dataset(labelled),
     clients=_create_population(),
     test_dataset=pipelines.batched_dataset(labelled, 10),
