@@ -209,7 +209,7 @@ def create_labelled_client_data(
   num_labeled: int,
   seed: int,
 ) -> FederatedData:
-  """Loads all training images for clients that have their labels (G).
+  """Loads all training images for clients that have their labels (D.7).
 
   Args:
     task: The task.

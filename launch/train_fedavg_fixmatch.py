@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains with federated averaging of FixMatch, the baseline of Table 2.
+"""Trains with federated averaging of FixMatch (Table 2 of SemiFL's paper).
 
 Clients label each batch with the model that they train; the server trains at
 the same time and is averaged with them.

@@ -3,8 +3,8 @@
 
 """Pseudo-labels: what the received global model says of unlabelled images.
 
-SemiFL (NeurIPS 2022), section 3.2: a client labels all its images once, when
-it receives the model, and trains on those labels until it returns (eq. 2).
+SemiFL (NeurIPS 2022), section 3.3: a client labels all its images once, when it
+receives the model (equation 2), and trains on those labels until it returns.
 """
 
 from typing import NamedTuple

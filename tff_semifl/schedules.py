@@ -11,7 +11,7 @@ import tensorflow as tf
 def cosine_decay(
   round_num: tf.Tensor | int, *, initial_value: float, total_rounds: int
 ) -> tf.Tensor:
-  """Half a cosine over the rounds, without warm-up (SemiFL section 4, D7).
+  """Half a cosine over the rounds, without warm-up (SemiFL, A.4, D7).
 
   Round t of T has the value `initial_value * (1 + cos(pi * (t - 1) / T)) / 2`:
   the initial value in round 1, and close to zero but not zero in round T.
@@ -40,7 +40,7 @@ def warm_up_and_cosine(
   half_turns: float,
   floor: float,
 ) -> tf.Tensor:
-  """A linear rise, then some of a cosine (equation 10 of the benchmark, E.4).
+  """A linear rise, then some of a cosine (equation 10 of Zhang et al., E.4).
 
   With w for `warm_up_steps` and n for `total_steps`, the value at step t is
 

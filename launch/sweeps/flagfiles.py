@@ -15,7 +15,7 @@ from launch import systems
 PROGRAMS = {f'train_{system.name}': system for system in systems.ALL}
 
 _PAPER_PREFIX = '# Paper:'
-# Table 2 has a digit more, and says nothing of other seeds.
+# SemiFL's Table 2 has a digit more, and says nothing of other seeds.
 _PAPER = re.compile(
   r'# Paper: ((\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?): \S'
 )

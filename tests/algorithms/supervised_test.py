@@ -73,7 +73,7 @@ class SupervisedFedAvgTest(absltest.TestCase):
     )
 
   def test_rounds_equal_numpy(self):
-    """The plain mean of clients, with momentum; the server does nothing (G)."""
+    """The plain mean of clients, with momentum; no server update (D.7)."""
     self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = self._build()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of FixMatch's RandAugment, against Pillow and the odds of D24."""
+"""Tests of FixMatch's RandAugment, against Pillow and the odds of C.3."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -39,7 +39,7 @@ def _enhance(enhancement):
   return lambda image, level: enhancement(image).enhance(level * 1.8 / 10 + 0.1)
 
 
-# The numbers of D24 at a level.
+# The numbers of C.3 at a level.
 _WITHOUT_LEVEL = {
   'Identity': lambda image: image,
   'AutoContrast': ImageOps.autocontrast,

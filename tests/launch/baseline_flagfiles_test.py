@@ -3,8 +3,8 @@
 
 """Tests of the flagfiles for the cells of SemiFL's baselines.
 
-What the paper has is written down here a second time: its Tables 1 and 2 (H.1,
-H.2), and the numbers of its authors' code (D.1, G).
+What the paper has is written down here a second time: its Tables 1 and 2, and
+the numbers of its authors' code (D.1, D.7).
 """
 
 import pathlib
@@ -109,7 +109,7 @@ _CENTRALIZED = (
     'batch_norm_statistics': 'server_batches',
   }
 )
-# G.
+# D.7.
 _SUPERVISED = (
   _MODEL
   | _OPTIMIZER

@@ -3,7 +3,7 @@
 
 """Tests of the flagfiles for the cells of the benchmark of Zhang et al.
 
-What the paper has is written down here a second time (H.6, E.1, D43).
+What the paper has is written down here a second time (E.1, D43).
 """
 
 import pathlib

@@ -125,7 +125,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     )
 
   def test_server_only_d8(self):
-    """Table 3, sbn=0: as pooled, of the server's images alone."""
+    """SemiFL's Table 3, sbn=0: as pooled, of the server's images alone."""
     experiment = self._create(
       systems.SEMIFL, num_labeled=500, batch_norm_statistics='server_batches'
     )

@@ -52,13 +52,15 @@ class ClaimsTest(absltest.TestCase):
         self.assertEqual(claims[system.name], found)
 
   def test_places_are_read_as_they_are_written(self):
-    text = 'their Tables 1 to 3, C.1, Figures 2, B.1, appendix A.3 and Table 5'
+    text = (
+      'Zhang et al.: Tables 1 to 3, C.1, Figures 2, B.1, appendix A.3, Table 4'
+    )
     places = {
       'Table 1',
       'Table 2',
       'Table 3',
       'Table C.1',
-      'Table 5',
+      'Table 4',
       'Figure 2',
       'Figure B.1',
       'appendix A.3',
@@ -66,7 +68,7 @@ class ClaimsTest(absltest.TestCase):
     self.assertEqual(flagfile_cells.parse_places(text), places)
     self.assertEqual(
       flagfile_cells.format_places(places),
-      'Figures 2, B.1, Tables 1, 2, 3, 5, C.1, appendix A.3',
+      'Figures 2, B.1, Tables 1, 2, 3, 4, C.1, appendix A.3',
     )
 
 

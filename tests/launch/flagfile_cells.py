@@ -69,7 +69,7 @@ _PLACES = re.compile(
 
 
 def format_places(places):
-  """Returns 'Figure 2, Tables 1, C.1' for the places of a paper, sorted."""
+  """Returns 'Figure B.1, Tables 1, C.1' for the places of a paper, sorted."""
   labels = {}
   for place in sorted(places):
     kind, label = place.split()
@@ -81,7 +81,7 @@ def format_places(places):
 
 
 def parse_places(text):
-  """Returns the set of places that a text names: {'Figure 2', 'Table 1'}."""
+  """Returns the places that a text names: {'Figure B.1', 'Table C.1'}."""
   places = set()
   for kind, labels in _PLACES.findall(text):
     for label in labels.split(', '):

@@ -3,8 +3,8 @@
 
 """Tests that there is a flagfile for each cell of SemiFL's tables, and right.
 
-What the paper has is written down here a second time: Tables 1, 3 and 5 (H.1,
-H.3, H.5), sizes of data sets (C.1), steps (A.3, A.9).
+What the paper has is written down here a second time: Tables 1, 3 and 5,
+sizes of data sets (C.1), steps (A.3, A.9).
 """
 
 import json

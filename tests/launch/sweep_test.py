@@ -50,7 +50,7 @@ class SweepTest(absltest.TestCase):
     self.output_dir = folder / 'results'
     self.flagfiles = []
     for name, first_line, server_epochs in (
-      ('one', '# Paper: 88.2% (0.3): a cell; Table 1.', 0.2),
+      ('one', '# Paper: 88.2% (0.3): SemiFL; Table 1.', 0.2),
       ('five', '# Five epochs.', 5),
     ):
       path = folder / f'{name}.flags'

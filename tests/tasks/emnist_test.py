@@ -51,12 +51,12 @@ class EmnistTest(BenchmarkTestCase):
     self.assertEqual(task.image_shape, (28, 28, 1))
     self.assertEqual(task.pixel_mean, (0.1307,))
     self.assertEqual(task.pixel_standard_deviation, (0.3081,))
-    # Of each class as many (E.1).
+    # As many of each class, 4,700 in all (E.1).
     self.assertEqual(task.num_labeled, 100 * 47)
     names = task.class_names
     self.assertLen(names, 47)
     self.assertEqual((names[0], names[10], names[35]), ('0', 'A', 'Z'))
-    # 15 letters look alike (appendix A.1).
+    # 15 letters look alike (appendix A.1 of Zhang et al.).
     alike = 'CIJKLMOPSUVWXYZ'
     self.assertEqual(
       set('ABCDEFGHIJKLMNOPQRSTUVWXYZ')

@@ -40,7 +40,7 @@ def _client_datasets(client_images):
 
 
 def _pool(clients):
-  """Returns mean and variance by appendix B, of [values, channels] each."""
+  """Returns mean and variance by appendix B of SemiFL; [values, channels]."""
   counts = np.array([len(values) for values in clients])[:, np.newaxis]
   means = np.stack([values.mean(axis=0) for values in clients])
   variances = np.stack([values.var(axis=0, ddof=1) for values in clients])

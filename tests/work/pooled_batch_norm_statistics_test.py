@@ -51,7 +51,7 @@ class ExecutionTest(absltest.TestCase):
     ).non_trainable
 
   def _compute_exactly(self, images):
-    """Returns the statistics by appendix B."""
+    """Returns the statistics by appendix B of SemiFL."""
     server = batch_norm_statistics.build_server_batch_norm_statistics(
       self.classifier
     )

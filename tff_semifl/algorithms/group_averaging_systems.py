@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The systems of the benchmark of semi-supervised federated learning (E).
+"""The systems of the benchmark of semi-supervised federated learning (E.2).
 
 Federated averaging with the server as a member, or averaging in groups, as
 `num_groups` has it; they differ in what users do with their images.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated averaging with labels at the clients: HeteroFL's rows (G, D53)."""
+"""Federated averaging with labels at the clients: HeteroFL (D.7, D53)."""
 
 import dataclasses
 

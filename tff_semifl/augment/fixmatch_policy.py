@@ -29,7 +29,7 @@ _FULL_LEVEL = 10
 # that grey from the start, and a second operation acts on them.
 _MID_GREY = 127
 # At most half of the image: 16 pixels of 32 and more, as in FixMatch, 14 of 28,
-# as others have it who follow it (D24).
+# as others have it who follow it (C.3).
 _CUTOUT_PIXELS = 16
 _CUTOUT_SHARE = 2
 # At the full level.

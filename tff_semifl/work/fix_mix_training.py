@@ -3,7 +3,7 @@
 
 """What a client does in a round of SemiFL: label once, then fix and mix.
 
-SemiFL (NeurIPS 2022), section 3.3 and Algorithm 1, A.6 to A.11: the images
+SemiFL (NeurIPS 2022), section 3.4 and Algorithm 1, A.6 to A.11: the images
 that the received model is sure of make the fix data set, of which strong views
 are trained on; just as many images drawn from all of the client's, sure or
 not, make the mix data set, with which the fix images are mixed.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gradients instead of updates: federated SGD of FixMatch (Figure 2, D.4).
+"""Gradients instead of updates: federated SGD of FixMatch (D.4).
 
 A round is one step of one model. Clients report the gradient on a batch of
 theirs, the server adds its own and takes the step.

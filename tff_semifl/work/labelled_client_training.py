@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client with labels does in a round: train on them (G, D53)."""
+"""What a client with labels does in a round: train on them (D.7, D53)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on labelled images, weakly augmented (SemiFL A.3, G)."""
+"""Training on labelled images, weakly augmented (A.3, D.7)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,0 +1,139 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Citations lead somewhere, in code, tests, flagfiles and documents."""
+
+import collections
+import pathlib
+import re
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests.repository import citations
+from tests.repository import prose
+from tests.repository import source_tree
+
+_ROOT = source_tree.PROJECT_ROOT
+_LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
+# Written so that they are no citations of this file.
+_NO_DIFFERENCE = f'D{99}'
+_NO_SECTION = f'H.{1}'
+_TABLE = 'Table'
+_PAPER = 'SemiFL'
+
+
+class CitationsTest(parameterized.TestCase):
+  def test_all_citations_lead_somewhere(self):
+    anchors = citations.find_anchors(_ROOT)
+    counts = collections.Counter()
+    dangling = []
+    for path in prose.find_files(_ROOT):
+      for line, cited, problem in citations.find_citations(
+        _ROOT, path, anchors
+      ):
+        counts[pathlib.Path(path).suffix] += 1
+        if problem:
+          dangling.append(f'{path}:{line}: {cited!r}: {problem}')
+    self.assertEmpty(dangling, '\n'.join(dangling))
+    # All kinds of files were looked at.
+    self.assertSameElements(counts, ['.py', '.md', '.flags'])
+
+  def test_sections_and_differences_are_in_order(self):
+    anchors = citations.find_anchors(_ROOT)
+    sections = [a for a in anchors if '.' in a]
+    differences = [a for a in anchors if '.' not in a]
+    numbers = collections.defaultdict(list)
+    for section in sections:
+      letter, number = section.split('.')
+      numbers[letter].append(int(number))
+    for letter, found in numbers.items():
+      self.assertEqual(found, list(range(1, len(found) + 1)), letter)
+    self.assertSameElements(numbers, [*'ABCDE'])
+    self.assertEqual(
+      differences, [f'D{n}' for n in range(1, len(differences) + 1)]
+    )
+
+  def test_links_between_documents_lead_somewhere(self):
+    for document in [*_ROOT.glob('*.md'), *_ROOT.glob('docs/**/*.md')]:
+      for target in _LINK.findall(document.read_text()):
+        if '://' not in target:
+          with self.subTest(f'{document.name}: {target}'):
+            self.assertTrue((document.parent / target).exists())
+
+  def _find(self, text: str, name: str = 'a.py'):
+    """Returns what a file of one docstring cites, and what is wrong with it."""
+    if name.endswith('.py'):
+      text = f'"""{text}"""\n'
+    root = pathlib.Path(self.create_tempdir().full_path)
+    (root / name).write_text(text)
+    anchors = ['A.1', 'A.2', 'A.3', 'D1', 'D2']
+    found = citations.find_citations(root, name, anchors)
+    return [(line, cited, bool(problem)) for line, cited, problem in found]
+
+  def test_finds_sections_and_differences(self):
+    text = f'One (A.1),\nranges (A.1 to A.3, D1-D2)\nand {_NO_DIFFERENCE}.'
+    self.assertEqual(
+      self._find(text),
+      [
+        (1, 'A.1', False),
+        (2, 'A.1 to A.3', False),
+        (2, 'D1-D2', False),
+        (3, _NO_DIFFERENCE, True),
+      ],
+    )
+
+  @parameterized.parameters(
+    _NO_SECTION,
+    _NO_DIFFERENCE,
+    # A range of which the end is missing.
+    f'A.2 to A.{4}',
+    f'D1 to D{3}',
+  )
+  def test_refuses_what_the_specification_does_not_have(self, cited):
+    self.assertEqual(self._find(f'See {cited}.'), [(1, cited, True)])
+
+  @parameterized.parameters(
+    # The only paper that is named, or the nearest, or the next.
+    (f'{_PAPER}.\n\nIts {_TABLE} 5.', False),
+    (f'{_PAPER}, {_TABLE} 5; Zhang et al., {_TABLE} 4.', False),
+    (f'Zhang et al. and {_TABLE} 5 of {_PAPER}.', False),
+    # The only one that has it.
+    (f'{_TABLE} 5.', False),
+    # Either.
+    (f'{_TABLE} 4.', True),
+    (f'{_PAPER}, Zhang et al.\n\nIts {_TABLE} 4.', True),
+    # The one that is meant has none.
+    (f'{_PAPER}: {_TABLE} 6.', True),
+    (f'Zhang et al., {_TABLE}s 1 to 5.', True),
+    (f'Zhang et al., {_TABLE}s 1, 3 and F.{2}.', True),
+    # Neither has.
+    (f'{_TABLE} 11.', True),
+  )
+  def test_knows_what_papers_have(self, text, is_dangling):
+    problems = [problem for _, _, problem in self._find(text)]
+    self.assertEqual(any(problems), is_dangling, problems)
+
+  def test_numbers_of_papers_are_not_sections(self):
+    text = f'Zhang et al., {_TABLE} A.1, {_TABLE}s 1, C.1 and appendix A.2, A.3'
+    self.assertEqual(
+      [cited for _, cited, _ in self._find(text)],
+      [f'{_TABLE} A.1', f'{_TABLE}s 1, C.1', 'appendix A.2', 'A.3'],
+    )
+
+  def test_reads_strings_that_are_joined(self):
+    found = self._find(f'{_PAPER}, its"""\n  """ {_TABLE} 9.')
+    self.assertEqual(found, [(2, f'{_TABLE} 9', True)])
+
+  def test_flagfiles_name_papers_in_what_they_include(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    (root / 'common.flags').write_text(f'# Of {_PAPER}.\n--a=1\n')
+    for included, is_dangling in (('', True), ('common.flags', False)):
+      flag = f'--flagfile={included}\n' if included else ''
+      (root / 'cell.flags').write_text(f'# {_TABLE} 1.\n{flag}')
+      [found] = citations.find_citations(root, 'cell.flags', [])
+      self.assertEqual(bool(found.problem), is_dangling)
+
+
+if __name__ == '__main__':
+  absltest.main()
