@@ -91,8 +91,8 @@ class TrainTest(parameterized.TestCase):
     # Of the batches [1, 2, 4], [8, 16, 32], [64, 128, 256], [512].
     result = _train(
       1,
-      select_fn=lambda _, batch: tf.boolean_mask(
-        batch, (batch > 3) & (batch < 40)
+      select_fn=lambda _, batch: training_loop.Selection(
+        tf.boolean_mask(batch, (batch > 3) & (batch < 40))
       ),
     )
     self.assertEqual(result.trainable[0], 4 + 8 + 16 + 32)
@@ -105,8 +105,8 @@ class TrainTest(parameterized.TestCase):
     result = _train(
       1,
       batch_size=1,
-      select_fn=lambda trainable, batch: tf.boolean_mask(
-        batch, batch > trainable[0] - 5
+      select_fn=lambda trainable, batch: training_loop.Selection(
+        tf.boolean_mask(batch, batch > trainable[0] - 5)
       ),
     )
     # Each is larger than the sum of those before less five: all are taken.
@@ -114,8 +114,8 @@ class TrainTest(parameterized.TestCase):
     result = _train(
       1,
       batch_size=1,
-      select_fn=lambda trainable, batch: tf.boolean_mask(
-        batch, tf.equal(trainable[0], 0.0) & (batch > 3)
+      select_fn=lambda trainable, batch: training_loop.Selection(
+        tf.boolean_mask(batch, tf.equal(trainable[0], 0.0) & (batch > 3))
       ),
     )
     self.assertEqual(result.trainable[0], 4)

@@ -38,11 +38,12 @@ class Selection(NamedTuple):
 
   Attributes:
     batch: Those of its examples that are trained on.
-    given_labels: The pseudo-labels that it was given.
+    given_labels: The pseudo-labels that all of it was given, if it was given
+      any.
   """
 
   batch: Any
-  given_labels: given_labels_lib.GivenLabels
+  given_labels: given_labels_lib.GivenLabels | None = None
 
 
 class TrainingSums(NamedTuple):
