@@ -5,8 +5,6 @@
 
 import csv
 import pathlib
-import subprocess
-import sys
 from unittest import mock
 
 from absl.testing import absltest
@@ -21,6 +19,7 @@ from launch import runtimes
 from launch import settings as settings_lib
 from launch import systems
 from launch import training_flags
+from tests import forked_programs
 from tests.programs import saved_run
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -196,17 +195,9 @@ class AllSystemsTest(parameterized.TestCase):
     (systems.FEDAVG_FIXMATCH, 'mix_loss_weight', '1'),
   )
   def test_flags_of_other_systems_are_refused(self, system, name, value):
-    completed = subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        f'launch.train_{system.name}',
-        f'--{name}={value}',
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=100,
+    completed = forked_programs.run(
+      f'launch.train_{system.name}',
+      f'--{name}={value}',
     )
     self.assertEqual(completed.returncode, 1)
     self.assertEqual(

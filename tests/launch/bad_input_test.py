@@ -20,22 +20,16 @@ from launch import experiment as experiment_lib
 from launch import program
 from launch import settings as settings_lib
 from launch import systems
+from tests import forked_programs
 from tff_semifl.data import main_class_partition
 from tff_semifl.data import skewed_partition
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
 
-def _run(*arguments, **options):
+def _run(*arguments):
   """Runs the real program."""
-  return subprocess.run(
-    [sys.executable, '-m', 'launch.train_semifl', *arguments],
-    cwd=_ROOT,
-    capture_output=True,
-    text=True,
-    timeout=100,
-    **options,
-  )
+  return forked_programs.run('launch.train_semifl', *arguments, timeout=100)
 
 
 def _create():
@@ -169,13 +163,20 @@ class BadInputTest(parameterized.TestCase):
 
   def test_disk_that_is_full_in_mid_run_is_named(self):
     folder = self.create_tempdir().full_path
-    completed = _run(
-      '--num_clients=10',
-      '--clients_per_round=0',
-      '--server_epochs=1',
-      '--total_rounds=1',
-      '--experiment_name=mine',
-      f'--output_dir={folder}',
+    completed = subprocess.run(
+      [
+        *(sys.executable, '-m', 'launch.train_semifl'),
+        '--num_clients=10',
+        '--clients_per_round=0',
+        '--server_epochs=1',
+        '--total_rounds=1',
+        '--experiment_name=mine',
+        f'--output_dir={folder}',
+      ],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=100,
       # Enough for flags and metrics, not for a model.
       preexec_fn=lambda: resource.setrlimit(
         resource.RLIMIT_FSIZE, (20_000, 20_000)

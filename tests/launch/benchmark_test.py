@@ -6,8 +6,6 @@
 import json
 import os
 import pathlib
-import subprocess
-import sys
 from unittest import mock
 
 from absl.testing import absltest
@@ -20,8 +18,7 @@ from launch import policies
 from launch import program
 from launch.benchmarks import augmentation
 from launch.benchmarks import measurement
-
-_ROOT = pathlib.Path(__file__).parents[2]
+from tests import forked_programs
 
 
 class MeasurementTest(absltest.TestCase):
@@ -131,19 +128,11 @@ class BenchmarkTest(absltest.TestCase):
 
   def test_the_real_program(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'all.json')
-    completed = subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        'launch.benchmark',
-        '--repetitions=2',
-        '--benchmarks=augmentation',
-        f'--benchmark_file={path}',
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=200,
+    completed = forked_programs.run(
+      'launch.benchmark',
+      '--repetitions=2',
+      '--benchmarks=augmentation',
+      f'--benchmark_file={path}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     written = json.loads(path.read_text())

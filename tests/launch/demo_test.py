@@ -3,18 +3,14 @@
 
 """Tests of the demonstration: that SemiFL learns, and what is said of it."""
 
-import pathlib
 import re
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import flagsaver
 
 from launch import demo
 from launch import program
-
-_ROOT = pathlib.Path(__file__).parents[2]
+from tests import forked_programs
 
 
 class DemoTest(absltest.TestCase):
@@ -23,18 +19,11 @@ class DemoTest(absltest.TestCase):
     self.folder = self.create_tempdir().full_path
 
   def _run(self, *flags):
-    return subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        'launch.demo',
-        '--flagfile=launch/flagfiles/semifl/digits_50_iid.flags',
-        f'--output_dir={self.folder}',
-        *flags,
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
+    return forked_programs.run(
+      'launch.demo',
+      '--flagfile=launch/flagfiles/semifl/digits_50_iid.flags',
+      f'--output_dir={self.folder}',
+      *flags,
       timeout=400,
     )
 

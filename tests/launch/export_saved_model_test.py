@@ -25,6 +25,7 @@ import tensorflow_datasets as tfds
 from launch import export_saved_model
 from launch import program
 from tasks import digits
+from tests import forked_programs
 from tests.data import image_tree
 from tests.data import tfds_files
 from tests.export import small_model
@@ -40,14 +41,24 @@ runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)
 """
 
 
-def _run(*arguments):
-  completed = subprocess.run(
-    [sys.executable, *arguments],
-    cwd=_ROOT,
-    capture_output=True,
-    text=True,
-    timeout=200,
+def _run(module, *arguments):
+  """Runs a program, and returns what it prints."""
+  return _printed(forked_programs.run(module, *arguments))
+
+
+def _run_without_tff(module, *arguments):
+  return _printed(
+    subprocess.run(
+      [sys.executable, '-c', _WITHOUT_TFF, module, *arguments],
+      cwd=_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=200,
+    )
   )
+
+
+def _printed(completed):
   if completed.returncode:
     raise AssertionError(completed.stderr)
   return completed.stdout
@@ -60,7 +71,6 @@ class RealProgramsTest(absltest.TestCase):
     folder = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
     cls._experiment = pathlib.Path(folder, 'small')
     cls._trained = _run(
-      '-m',
       'launch.train_semifl',
       '--task=digits',
       '--num_clients=10',
@@ -75,7 +85,6 @@ class RealProgramsTest(absltest.TestCase):
     )
     cls._served = exported_model.load(cls._experiment / 'export')
     cls._printed = _run(
-      '-m',
       'launch.export_saved_model',
       f'--experiment={cls._experiment}',
       '--format=saved_model,tflite',
@@ -131,9 +140,7 @@ class RealProgramsTest(absltest.TestCase):
       (self._export, 'saved_model'),
       (self._export / 'model_int8.tflite', 'tflite_int8'),
     ):
-      printed = _run(
-        '-c',
-        _WITHOUT_TFF,
+      printed = _run_without_tff(
         'launch.evaluate',
         f'--exported_model={model}',
         '--task=digits',
@@ -156,9 +163,7 @@ class RealProgramsTest(absltest.TestCase):
         images / f'{number:02}.png'
       )
     table = self._experiment.parent / 'predictions.csv'
-    _run(
-      '-c',
-      _WITHOUT_TFF,
+    _run_without_tff(
       'launch.predict',
       f'--exported_model={self._export}',
       f'--images={images}',

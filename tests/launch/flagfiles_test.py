@@ -10,8 +10,6 @@ sizes of data sets (C.1), steps (A.3, A.9).
 import json
 import math
 import pathlib
-import subprocess
-import sys
 from typing import NamedTuple
 
 from absl import flags
@@ -22,6 +20,7 @@ import numpy as np
 from launch import plan
 from launch import settings as settings_lib
 from launch import systems
+from tests import forked_programs
 from tests.data import tfds_files
 from tests.launch import flagfile_cells
 from tff_semifl.data import skewed_partition
@@ -298,21 +297,13 @@ class FlagfilesTest(parameterized.TestCase):
     data = sources.LabelledImages(images, labels)
     data_dir = self.create_tempdir().full_path
     tfds_files.write_cifar10(data_dir, {'train': data, 'test': data})
-    completed = subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        'launch.train_semifl',
-        '--flagfile=launch/flagfiles/semifl/cifar10_250_iid.flags',
-        # What is given after a flagfile counts.
-        '--model_depth=10',
-        '--dry_run',
-        f'--data_dir={data_dir}',
-      ],
-      cwd=flagfile_cells.ROOT,
-      capture_output=True,
-      text=True,
-      timeout=200,
+    completed = forked_programs.run(
+      'launch.train_semifl',
+      '--flagfile=launch/flagfiles/semifl/cifar10_250_iid.flags',
+      # What is given after a flagfile counts.
+      '--model_depth=10',
+      '--dry_run',
+      f'--data_dir={data_dir}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     described = json.loads(completed.stdout)

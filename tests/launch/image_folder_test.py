@@ -9,8 +9,6 @@ import io
 import json
 import pathlib
 import shutil
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -27,10 +25,9 @@ from launch import settings as settings_lib
 from launch import show_augmentations
 from launch import show_partition
 from launch import systems
+from tests import forked_programs
 from tests.augment import photos
 from tests.data import image_tree
-
-_ROOT = pathlib.Path(__file__).parents[2]
 
 
 class ImageFolderTest(absltest.TestCase):
@@ -45,27 +42,19 @@ class ImageFolderTest(absltest.TestCase):
     return flagsaver.as_parsed(**{k: str(v) for k, v in values.items()})
 
   def _run(self, images):
-    completed = subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        'launch.train_semifl',
-        '--task=image_folder',
-        f'--image_dir={images}',
-        '--clients_per_round=3',
-        '--client_epochs=1',
-        '--server_epochs=1',
-        # No probability of the likelier of two is less.
-        '--confidence_threshold=0.5',
-        '--total_rounds=2',
-        '--model_depth=7',
-        '--model_width=1',
-        f'--output_dir={self._folder}',
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=300,
+    completed = forked_programs.run(
+      'launch.train_semifl',
+      '--task=image_folder',
+      f'--image_dir={images}',
+      '--clients_per_round=3',
+      '--client_epochs=1',
+      '--server_epochs=1',
+      # No probability of the likelier of two is less.
+      '--confidence_threshold=0.5',
+      '--total_rounds=2',
+      '--model_depth=7',
+      '--model_width=1',
+      f'--output_dir={self._folder}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     return completed

@@ -6,8 +6,6 @@
 import contextlib
 import io
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -19,9 +17,9 @@ from launch import augmentation_flags
 from launch import program
 from launch import show_augmentations
 from tasks import digits
+from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
 
-_ROOT = pathlib.Path(__file__).parents[2]
 # Above the columns, and of the two lines below them.
 _HEADING = 16
 _NOTES = 2 * 16
@@ -149,20 +147,12 @@ class ShowAugmentationsTest(parameterized.TestCase):
 
   def test_the_real_program(self):
     folder = self.create_tempdir().full_path
-    completed = subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        'launch.show_augmentations',
-        '--task=digits',
-        '--strong_augmentation=semifl',
-        '--num_images=2',
-        f'--augmentations_file={folder}/picture.png',
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=100,
+    completed = forked_programs.run(
+      'launch.show_augmentations',
+      '--task=digits',
+      '--strong_augmentation=semifl',
+      '--num_images=2',
+      f'--augmentations_file={folder}/picture.png',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertEmpty(completed.stderr)
@@ -180,17 +170,9 @@ class ShowAugmentationsTest(parameterized.TestCase):
     )
 
   def test_augmentation_that_there_is_not(self):
-    completed = subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        'launch.show_augmentations',
-        '--strong_augmentation=weak',
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=100,
+    completed = forked_programs.run(
+      'launch.show_augmentations',
+      '--strong_augmentation=weak',
     )
     self.assertEqual(completed.returncode, 1)
     self.assertIn(

@@ -4,27 +4,21 @@
 """Runs the real program: what it prints and draws, and what it refuses."""
 
 import pathlib
-import subprocess
-import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import PIL.Image
 
+from tests import forked_programs
 from tests.data import tfds_files
 from tff_semifl.data import sources
 
-_ROOT = pathlib.Path(__file__).parents[2]
-
 
 def _run(*arguments):
-  return subprocess.run(
-    [sys.executable, '-m', 'launch.show_partition', *arguments],
-    cwd=_ROOT,
-    capture_output=True,
-    text=True,
-    timeout=100,
+  return forked_programs.run(
+    'launch.show_partition',
+    *arguments,
   )
 
 

@@ -16,6 +16,8 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from tests import forked_programs
+
 _ROOT = pathlib.Path(__file__).parents[2]
 _FLAGS = (
   '--task=digits',
@@ -101,9 +103,9 @@ class TrainSemiFLTest(absltest.TestCase):
 
   def test_killed_run_resumes_to_the_same_numbers(self):
     whole = pathlib.Path(self.create_tempdir().full_path)
-    subprocess.run(
-      _command(whole), cwd=_ROOT, capture_output=True, timeout=200, check=True
-    )
+    forked_programs.run(
+      'launch.train_semifl', *_FLAGS, f'--output_dir={whole}'
+    ).check_returncode()
     process = subprocess.Popen(
       _command(self.folder),
       cwd=_ROOT,
@@ -172,12 +174,11 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertEmpty(_processes_of_group(process.pid))
 
   def test_dry_run_says_what_would_be_and_writes_nothing(self):
-    completed = subprocess.run(
-      _command(self.folder, '--dry_run'),
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=100,
+    completed = forked_programs.run(
+      'launch.train_semifl',
+      *_FLAGS,
+      f'--output_dir={self.folder}',
+      '--dry_run',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     plan = json.loads(completed.stdout)
