@@ -31,9 +31,7 @@ def check(system: system_lib.System) -> None:
       statistics in ('server', 'server_batches')
     ):
       raise ValueError('the server has no images; use federated or pooled')
-    if not system.uses(training_flags.CLIENTS_PER_ROUND) and (
-      statistics in ('federated', 'pooled')
-    ):
+    if not system.has_clients and statistics in ('federated', 'pooled'):
       raise ValueError(
         f'launch.train_{system.name} has no clients; use server or'
         ' server_batches'

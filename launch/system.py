@@ -125,6 +125,13 @@ class System:
     for name, value in self.defaults.items():
       flags.FLAGS.set_default(name, value)
 
+  @property
+  def has_clients(self) -> bool:
+    """Whether clients take part at all."""
+    return self.all_clients_take_part or self.uses(
+      training_flags.CLIENTS_PER_ROUND
+    )
+
   def uses(self, flag: flags.FlagHolder) -> bool:
     """Returns whether it has a use for a flag."""
     return flag.name in {used.name for used in self._flags()}

@@ -153,12 +153,11 @@ def _create_statistics_pass(
       for_clients=for_clients,
     )
   if settings.batch_norm_statistics == 'server_batches':
-    has_clients = system.uses(training_flags.CLIENTS_PER_ROUND)
     return training.StatisticsPass(
       pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
         classifier,
         batch_size=batch_norm_statistics.STATISTICS_BATCH_SIZE
-        if has_clients
+        if system.has_clients
         else settings.server_batch_size,
       ),
       # It is the choice of some that leaves them class by class (D.1).
