@@ -105,6 +105,7 @@ FEDSGD_FIXMATCH_AS_IN_SEMIFL = system.System(
     worker_flags.MAX_CONCURRENT_CLIENTS,
   ),
   build_process=_build_as_in_semifl,
+  measures_pseudo_labels=lambda: True,
   create_data=_create_data,
   all_clients_take_part=True,
   least_steps_per_round=_least_steps,

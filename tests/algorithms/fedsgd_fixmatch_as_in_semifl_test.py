@@ -36,7 +36,7 @@ _CLIENT_SIZES = (5, 2, 6)
 _LABELS = np.arange(6) % wide_resnet_reference.NUM_CLASSES
 
 
-def _build(classifier, clients_per_step=_CLIENTS_PER_STEP):
+def _build(classifier, clients_per_step=_CLIENTS_PER_STEP, **options):
   return fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
     classifier,
     hyperparameters_lib.Hyperparameters(
@@ -46,6 +46,7 @@ def _build(classifier, clients_per_step=_CLIENTS_PER_STEP):
       client_batch_size=_CLIENT_BATCH_SIZE,
       confidence_threshold=_THRESHOLD,
       learning_rate=_LEARNING_RATE,
+      **options,
     ),
     weak_augmentation=linear_reference.mirrored,
     strong_augmentation=linear_reference.inverted,
@@ -71,6 +72,21 @@ class _Problem:
     ]
 
 
+class _OwnLabels(NamedTuple):
+  """What a client's images were labeled as in a step.
+
+  Attributes:
+    images: Which of its images they are.
+    labels: What they were labeled as.
+    share: 0 where the model was not sure, otherwise the size of the union by
+      how many of it the model was sure of.
+  """
+
+  images: np.ndarray
+  labels: np.ndarray
+  share: np.ndarray
+
+
 class _Epoch(NamedTuple):
   """What an epoch of the second implementation saw.
 
@@ -78,11 +94,13 @@ class _Epoch(NamedTuple):
     confidences: For each step those of the union.
     client_loss: Mean loss of all strong views that were trained on.
     server_loss: Likewise of the labelled images.
+    labeled: For each client the batches of its images.
   """
 
   confidences: list[np.ndarray]
   client_loss: float
   server_loss: float
+  labeled: dict[int, list[_OwnLabels]]
 
 
 def _train_epoch(problem, sgd, round_num):
@@ -106,11 +124,14 @@ def _train_epoch(problem, sgd, round_num):
     ]
   )
   confidences, client_losses, server_losses = [], [], []
+  labeled = {client: [] for client in range(len(_CLIENT_SIZES))}
   for step, clients in enumerate(cohorts.clients.numpy()):
-    parts = []
+    parts, owners = [], []
     for client, turn in zip(clients, cohorts.turns[step].numpy(), strict=True):
       if client >= 0:
         start = turn * _CLIENT_BATCH_SIZE
+        batch = np.arange(_CLIENT_SIZES[client])
+        owners.append((client, batch[start : start + _CLIENT_BATCH_SIZE]))
         parts.append(
           problem.clients[client][start : start + _CLIENT_BATCH_SIZE]
         )
@@ -118,6 +139,17 @@ def _train_epoch(problem, sgd, round_num):
     weak = linear_reference.mirrored(union, seed(purpose.WEAK_VIEW, step))
     probabilities = linear_reference.softmax(sgd.logits(weak.numpy()))
     confidences.append(probabilities.max(axis=1))
+    is_sure = confidences[-1] >= _THRESHOLD
+    share = is_sure * len(is_sure) / max(is_sure.sum(), 1)
+    first = 0
+    for client, images in owners:
+      of_client = slice(first, first + len(images))
+      labeled[client].append(
+        _OwnLabels(
+          images, probabilities.argmax(axis=1)[of_client], share[of_client]
+        )
+      )
+      first += len(images)
     batch = orders[step * _SERVER_BATCH_SIZE : (step + 1) * _SERVER_BATCH_SIZE]
     views = linear_reference.mirrored(
       tf.constant(problem.images[batch]),
@@ -135,6 +167,7 @@ def _train_epoch(problem, sgd, round_num):
     confidences,
     np.mean(client_losses) if client_losses else np.nan,
     np.mean(server_losses),
+    labeled,
   )
 
 
@@ -169,6 +202,19 @@ class ComputationTest(absltest.TestCase):
       'learning_rate=float32>@SERVER>)',
     )
 
+  def test_labels_that_were_given_are_placed_at_clients(self):
+    classifier = linear_reference.create_classifier()
+    plain, found = (
+      _build(classifier, return_given_labels=returns).next.type_signature
+      for returns in (False, True)
+    )
+    self.assertEqual(found.parameter, plain.parameter)
+    self.assertEqual(
+      found.result.compact_representation(),
+      f'{plain.result.compact_representation()[:-1]},given_labels='
+      '{<image=int32[?],label=int32[?],share=float32[?]>}@CLIENTS>',
+    )
+
   def test_metrics_are_those_of_other_systems(self):
     classifier = linear_reference.create_classifier()
     other = supervised_fedavg.build_supervised_fedavg(
@@ -197,7 +243,7 @@ class ExecutionTest(absltest.TestCase):
     """Two epochs, and a round 0 without clients."""
     classifier = wide_resnet_reference.create_classifier()
     problem = _Problem()
-    process = _build(classifier)
+    process = _build(classifier, return_given_labels=True)
     state = process.initialize()
     before = state.global_model_weights.trainable
     sgd = wide_resnet_reference.WideResNetSGD(classifier, before, 0.0)
@@ -237,6 +283,9 @@ class ExecutionTest(absltest.TestCase):
       self.assertAlmostEqual(
         metrics['client']['loss'], epoch.client_loss, places=4
       )
+      for client, given in zip(order, output.given_labels, strict=True):
+        for found, *expected in zip(given, *epoch.labeled[client], strict=True):
+          np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-6)
       seen = np.concatenate(epoch.confidences)
       self.assertLen(seen, sum(_CLIENT_SIZES))
       self.assertAlmostEqual(

@@ -3,6 +3,7 @@
 
 """Tests that every system returns the labels that its clients gave (A.14)."""
 
+import collections
 import dataclasses
 import functools
 
@@ -10,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tests import decomposed_reference
 from tests import given_labels_reference
@@ -39,6 +41,7 @@ _BENCHMARK_NUMBERS = dataclasses.replace(
   group_averaging_reference.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
 )
 _COHORT = [2, 0]
+_TURN = 1
 _VIEWS = group_averaging_reference.VIEWS
 _WEAK_VIEW = {'weak_augmentation': linear_reference.shifted}
 _GIVEN_LABELS = (
@@ -92,7 +95,7 @@ _SYSTEMS = {
     ),
     [12, 8],
   ),
-  # Batches of three; in round 1 the second of an epoch.
+  # Batches of three; in this turn the second of an epoch.
   'fedsgd_fixmatch': (
     functools.partial(_build, fedsgd_fixmatch.build_fedsgd_fixmatch),
     [3, 1],
@@ -143,25 +146,42 @@ def _next(process, problem, round_num):
     arguments.append(states)
   if isinstance(process, helped_process.HelpedProcess):
     arguments.append([(np.zeros([0, 2, 2, 1, 4], np.float32),)] * len(_COHORT))
+  client_data = problem.client_data(_COHORT)
+  if 'turn' in _names_of_client_data(process):
+    client_data = [
+      data.map(
+        lambda chunk: collections.OrderedDict(
+          client_id=chunk['client_id'],
+          turn=np.int32(_TURN),
+          image=chunk['image'],
+        )
+      )
+      for data in client_data
+    ]
   return process.next(
     process.initialize()._replace(round_num=np.int32(round_num)),
     problem.server_data,
-    problem.client_data(_COHORT),
+    client_data,
     *arguments,
   )
+
+
+def _names_of_client_data(process):
+  client_data = process.next.type_signature.parameter.client_data
+  return list(tff.structure.name_list(client_data.member.element))
 
 
 class ComputationTest(parameterized.TestCase):
   @parameterized.named_parameters(_NAMED_SYSTEMS)
   def test_types(self, build, num_labels):
     del num_labels  # Unused.
+    process = build(returns_labels=True)
     plain = build(returns_labels=False).next.type_signature
-    found = build(returns_labels=True).next.type_signature
+    found = process.next.type_signature
     # Clients have images without labels, as always.
     self.assertEqual(found.parameter, plain.parameter)
-    self.assertEqual(
-      found.parameter.client_data.compact_representation(),
-      '{<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS',
+    self.assertContainsSubset(
+      _names_of_client_data(process), ['client_id', 'turn', 'image']
     )
     # What they labeled how stays with them, after all else.
     self.assertEqual(
@@ -260,17 +280,16 @@ class ExecutionTest(parameterized.TestCase):
       [self.problem.clients[client_id] for client_id in _COHORT],
       strict=True,
     ):
-      keys = linear_problem.SEED, client_id
       batch = tf.random.experimental.stateless_shuffle(
         tf.range(len(images)),
         random_seeds.stateless_seed(
-          keys[0], random_seeds.Purpose.FIX_ORDER, keys[1], 0
+          linear_problem.SEED, random_seeds.Purpose.FIX_ORDER, client_id, 0
         ),
-      ).numpy()[3:6]
+      ).numpy()[3 * _TURN : 3 * _TURN + 3]
       views = linear_reference.shifted(
         tf.constant(images[batch]),
         random_seeds.stateless_seed(
-          keys[0], random_seeds.Purpose.WEAK_VIEW, 1, keys[1]
+          linear_problem.SEED, random_seeds.Purpose.WEAK_VIEW, 1, client_id
         ),
       ).numpy()
       probabilities = linear_reference.softmax(

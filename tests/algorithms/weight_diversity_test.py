@@ -13,6 +13,7 @@ import tensorflow as tf
 from tests import batch_label_reference
 from tests import linear_reference
 from tests.algorithms import linear_problem
+from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import batch_label_semifl
@@ -97,7 +98,10 @@ class WeightDiversityTest(parameterized.TestCase):
   def test_private_updates_are_not_measured(self):
     process = _build(
       aggregator=aggregators.build_private_mean(
-        noise_multiplier=1.0, clipping_norm=1.0, clients_per_round=3, seed=0
+        noise_multiplier=1.0,
+        clipping_norm=1.0,
+        clients_per_round=3,
+        key=privacy_key.PrivacyKey.draw(),
       )
     )
     np.testing.assert_array_equal(self._measure(process, _COHORT), [np.nan] * 2)

@@ -17,6 +17,7 @@ import tensorflow_federated as tff
 from tff_semifl import optimizers
 from tff_semifl import schedules
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import labeled_outputs
 from tff_semifl.algorithms import round_process
 from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
@@ -24,6 +25,7 @@ from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import client_work
 from tff_semifl.work import gathered_images
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 from tff_semifl.work import union_training
@@ -46,6 +48,9 @@ def build_fedsgd_fixmatch_as_in_semifl(
       initialize: ( -> S@SERVER)
       next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
              -> <state=S@SERVER, metrics=M@SERVER>)
+
+  With `return_given_labels` each client has `GivenLabels` of its own images
+  after that. Clients have no updates whose diversity could be measured.
 
   All clients take part in a round, each in as many of its steps as it has
   batches; the learning rate is that of the round. Their images are gathered at
@@ -141,6 +146,9 @@ def build_fedsgd_fixmatch_as_in_semifl(
       client_batch_size=hyperparameters.client_batch_size,
       server_batch_size=hyperparameters.server_batch_size,
       confidence_threshold=hyperparameters.confidence_threshold,
+      given_labels=given_labels_lib.none()
+      if hyperparameters.return_given_labels
+      else given_labels_lib.NOT_KEPT,
     )
     new_state = state._replace(
       global_model_weights=functional.ModelWeights(
@@ -164,17 +172,27 @@ def build_fedsgd_fixmatch_as_in_semifl(
         gathered.num_images, dtype=tf.float32
       ),
       num_rejected=tf.constant(0.0),
-      updates=weight_diversity.update_sums((), kernel_index=None),
+      # Clients have no updates.
+      updates=weight_diversity.update_sums((), None),
     )
-    return new_state, server_metrics, client_sums, learning_rate
+    return (
+      new_state,
+      server_metrics,
+      client_sums,
+      learning_rate,
+      result.given_labels,
+    )
 
   @tff.tensorflow.computation(state_type.member, weights_type)
   def put_weights(state: round_process.RoundState, weights):
     return state._replace(global_model_weights=weights)
 
-  # Clients have no updates that could differ.
   _, summarize = client_work.build_server_side(
-    weight_diversity.update_sums_type(classifier, kernel_index=None)
+    weight_diversity.update_sums_type(classifier, None)
+  )
+
+  select_own = gathered_images.build_selection_of_own_labels(
+    classifier.image_shape
   )
 
   @tff.federated_computation(
@@ -183,8 +201,9 @@ def build_fedsgd_fixmatch_as_in_semifl(
     gather.type_signature.parameter,
   )
   def next_fn(state, server_data, client_data):
-    state, server_metrics, client_sums, learning_rate = tff.federated_map(
-      train, (state, server_data, gather(client_data))
+    gathered = gather(client_data)
+    state, server_metrics, client_sums, learning_rate, given = (
+      tff.federated_map(train, (state, server_data, gathered))
     )
     if statistics is not None:
       state = tff.federated_map(
@@ -197,8 +216,22 @@ def build_fedsgd_fixmatch_as_in_semifl(
       aggregator=tff.federated_value((), tff.SERVER),
       learning_rate=learning_rate,
     )
-    return tff.learning.templates.LearningProcessOutput(
+    output = tff.learning.templates.LearningProcessOutput(
       state, tff.federated_zip(metrics)
+    )
+    if not hyperparameters.return_given_labels:
+      return output
+    return labeled_outputs.add_labels(
+      output,
+      tff.federated_map(
+        select_own,
+        (
+          tff.federated_broadcast(given),
+          tff.federated_broadcast(gathered.client_id),
+          tff.federated_broadcast(gathered.num_images),
+          client_data,
+        ),
+      ),
     )
 
   return tff.templates.IterativeProcess(initialize_fn, next_fn)

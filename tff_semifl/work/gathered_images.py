@@ -8,10 +8,12 @@ No system that keeps clients' images private has any use for this.
 
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.data import pipelines
+from tff_semifl.work import given_labels
 
 
 class ClientImages(NamedTuple):
@@ -93,3 +95,47 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
     )
 
   return gather
+
+
+def build_selection_of_own_labels(
+  image_shape: pipelines.ImageShape,
+) -> tff.Computation:
+  """Builds what gives a client the labels of its own images.
+
+  With G for `GivenLabels` and U for chunks of `pipelines.client_type`:
+
+      (<G, client_id=int32[clients], num_images=int32[clients], U*> -> G)
+
+  The first are labels of all images of `ClientImages`, the next two what it
+  says of clients. Images of the result are counted from the client's first.
+
+  Args:
+    image_shape: Height, width, channels.
+  """
+  numbers_type = tff.TensorType(np.int32, (None,))
+
+  @tff.tensorflow.computation(
+    given_labels.GIVEN_LABELS_TYPE,
+    numbers_type,
+    numbers_type,
+    pipelines.client_type(image_shape),
+  )
+  def select_own(
+    labels: given_labels.GivenLabels,
+    client_id: tf.Tensor,
+    num_images: tf.Tensor,
+    dataset: tf.data.Dataset,
+  ):
+    own_id = pipelines.concatenate_chunks(dataset)['client_id']
+    first = tf.reduce_sum(tf.boolean_mask(num_images, client_id < own_id))
+    number = tf.reduce_sum(
+      tf.boolean_mask(num_images, tf.equal(client_id, own_id))
+    )
+    image = labels.image - first
+    is_own = (image >= 0) & (image < number)
+    return tf.nest.map_structure(
+      lambda array: tf.boolean_mask(array, is_own),
+      given_labels.GivenLabels(image, labels.label, labels.share),
+    )
+
+  return select_own

@@ -11,6 +11,7 @@ is measured is what was trained on, whenever in the turn it was made.
 
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -32,6 +33,14 @@ class GivenLabels(NamedTuple):
   share: tf.Tensor
 
 
+GIVEN_LABELS_TYPE = tff.types.to_type(
+  GivenLabels(
+    *(
+      tff.TensorType(dtype, (None,))
+      for dtype in (np.int32, np.int32, np.float32)
+    )
+  )
+)
 # What is in the place of `GivenLabels` where nobody wants to know them.
 NOT_KEPT = ()
 KeptLabels = GivenLabels | tuple[()]

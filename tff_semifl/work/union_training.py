@@ -22,6 +22,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import epoch_cohorts
 from tff_semifl.work import gathered_images
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -62,6 +63,9 @@ class EpochResult(NamedTuple):
     clients: What was seen of the clients'.
     num_labelled: Clients' images that got a pseudo-label, a float32 scalar.
     num_confident: Those of them that the model was sure of, likewise.
+    given_labels: These labels, made at the same time in a step, if they are
+      kept; images are counted through those of all clients. Those that the
+      model was sure of stand for those that were trained on.
   """
 
   trainable: tuple[tf.Tensor, ...]
@@ -70,6 +74,7 @@ class EpochResult(NamedTuple):
   clients: Sums
   num_labelled: tf.Tensor
   num_confident: tf.Tensor
+  given_labels: given_labels_lib.KeptLabels
 
 
 def train_epoch(
@@ -87,6 +92,7 @@ def train_epoch(
   client_batch_size: int,
   server_batch_size: int,
   confidence_threshold: float,
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> EpochResult:
   """Takes steps until each image of each client was in one of them.
 
@@ -117,6 +123,7 @@ def train_epoch(
     client_batch_size: Images of a client in a step; its last may be fewer.
     server_batch_size: Images of the server in a step.
     confidence_threshold: In (0, 1]; inclusive.
+    given_labels: What to extend by the pseudo-labels that are given.
   """
   purpose = random_seeds.Purpose
 
@@ -133,7 +140,7 @@ def train_epoch(
   first_images = tf.cumsum(unlabelled.num_images, exclusive=True)
 
   def union(step: tf.Tensor) -> tf.Tensor:
-    """Returns the images of a step's cohort."""
+    """Returns which images those of a step's cohort are."""
     clients, turns = cohorts.clients[step], cohorts.turns[step]
     is_there = clients >= 0
     clients = tf.boolean_mask(clients, is_there)
@@ -141,7 +148,7 @@ def train_epoch(
     within = starts[:, tf.newaxis] + tf.range(client_batch_size)
     sizes = tf.gather(unlabelled.num_images, clients)[:, tf.newaxis]
     indices = tf.gather(first_images, clients)[:, tf.newaxis] + within
-    return tf.gather(unlabelled.image, tf.boolean_mask(indices, within < sizes))
+    return tf.boolean_mask(indices, within < sizes)
 
   def server_gradient(model: functional.ModelWeights, step: tf.Tensor):
     batch = select_from_stream(
@@ -158,7 +165,8 @@ def train_epoch(
     )
 
   def union_gradient(model: functional.ModelWeights, step: tf.Tensor):
-    images = union(step)
+    indices = union(step)
+    images = tf.gather(unlabelled.image, indices)
     weak = weak_augmentation(images, seed(purpose.WEAK_VIEW, step))
     labels = pseudo_labels.from_logits(
       classifier.train_logits(model, tf.cast(weak, tf.float32))
@@ -177,12 +185,13 @@ def train_epoch(
         nothing,
       ),
     )
-    return gradient, sums, confident
+    given = given_labels_lib.made_at_once(indices, labels.labels, confident)
+    return gradient, sums, confident, given
 
   def take_step(step: tf.Tensor, result: EpochResult):
     model = functional.ModelWeights(result.trainable, weights.non_trainable)
     of_server, server_sums = server_gradient(model, step)
-    of_clients, client_sums, confident = union_gradient(model, step)
+    of_clients, client_sums, confident, given = union_gradient(model, step)
     optimizer_state, trainable = optimizer.next(
       result.optimizer_state,
       result.trainable,
@@ -196,6 +205,7 @@ def train_epoch(
       tf.nest.map_structure(tf.add, result.clients, client_sums),
       result.num_labelled + tf.reduce_sum(tf.ones_like(confident)),
       result.num_confident + tf.reduce_sum(confident),
+      given_labels_lib.extend(result.given_labels, given),
     )
 
   zero = tf.constant(0.0)
@@ -206,7 +216,13 @@ def train_epoch(
     (
       0,
       EpochResult(
-        tuple(weights.trainable), optimizer_state, nothing, nothing, zero, zero
+        tuple(weights.trainable),
+        optimizer_state,
+        nothing,
+        nothing,
+        zero,
+        zero,
+        given_labels,
       ),
     ),
   )
