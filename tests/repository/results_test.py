@@ -1,0 +1,155 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that recorded tables say what the metrics beside them say.
+
+`docs/results/<page>/<experiment>_seed<seed>/metrics.csv` is what a run wrote.
+A row of the page's tables that names an experiment, as `semifl`, has the mean
+of its seeds, and with several the sample standard deviation in parentheses.
+"""
+
+import csv
+import pathlib
+import re
+import statistics
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+_ROOT = pathlib.Path(__file__).parents[2]
+_RESULTS = _ROOT / 'docs' / 'results'
+# Its table is of the rounds of one run.
+_PAGE_OF_ROUNDS = 'cifar10_4000_iid_wrn28x2'
+_PAGES = tuple(
+  sorted(
+    {path.parent.name for path in _RESULTS.glob('*/README.md')}
+    - {_PAGE_OF_ROUNDS}
+  )
+)
+
+
+def _read(page, experiment):
+  """Returns the last rows of an experiment, in the order of seeds."""
+  rows = []
+  folders = (_RESULTS / page).glob(f'{experiment}_seed*')
+  for folder in sorted(folders, key=lambda path: int(path.name[-1])):
+    with (folder / 'metrics.csv').open() as file:
+      *_, last = csv.DictReader(file)
+    rows.append(last)
+  return rows
+
+
+def _show(values):
+  """Returns mean and deviation as tables have them."""
+  shown = f'{statistics.fmean(values):.1%}'
+  if len(values) > 1:
+    shown += f' ({100 * statistics.stdev(values):.1f})'
+  return shown
+
+
+def _table_rows(path):
+  """Returns the cells of all rows of all tables of a document."""
+  return [
+    [cell.strip() for cell in line.strip('|\n').split('|')]
+    for line in path.read_text().splitlines()
+    if line.startswith('| ')
+  ]
+
+
+class ResultsTest(parameterized.TestCase):
+  @parameterized.parameters(*_PAGES)
+  def test_tables_are_those_of_the_metrics(self, page):
+    checked = set()
+    for row in _table_rows(_RESULTS / page / 'README.md'):
+      named = re.search(r'`(\w+)`', row[0])
+      if named is None:
+        continue
+      runs = _read(page, named[1])
+      self.assertNotEmpty(runs, f'{page}: no metrics of {named[1]}')
+      for column in ('test/accuracy', 'test/best_accuracy'):
+        shown = _show([float(run[column]) for run in runs])
+        self.assertIn(shown, row, f'{named[1]}: {column}')
+      checked.add(named[1])
+    recorded = {
+      path.parent.name.rpartition('_seed')[0]
+      for path in (_RESULTS / page).glob('*/metrics.csv')
+    }
+    self.assertEqual(checked, recorded)
+
+  def test_table_of_rounds(self):
+    path = _RESULTS / _PAGE_OF_ROUNDS / 'semifl_seed0' / 'metrics.csv'
+    with path.open() as file:
+      accuracies = {
+        row['round']: float(row['test/accuracy'])
+        for row in csv.DictReader(file)
+      }
+    rows = [
+      row
+      for row in _table_rows(_RESULTS / _PAGE_OF_ROUNDS / 'README.md')
+      if row[0][0].isdigit()
+    ]
+    self.assertLen(rows, 6)
+    for row in rows:
+      round_num = row[0].split()[0]
+      self.assertEqual(row[1], f'{accuracies[round_num]:.1%}')
+
+  def test_table_of_digits(self):
+    with (_RESULTS / 'digits_50_iid' / 'table.csv').open() as file:
+      table = {row['name']: row for row in csv.DictReader(file)}
+    for name, row in table.items():
+      runs = _read('digits_50_iid', name)
+      self.assertLen(runs, 5)
+      for column in ('accuracy', 'best_accuracy'):
+        values = [float(run[f'test/{column}']) for run in runs]
+        self.assertAlmostEqual(
+          float(row[f'{column}_mean']), statistics.fmean(values)
+        )
+        self.assertAlmostEqual(
+          float(row[f'{column}_deviation']), statistics.stdev(values)
+        )
+
+  def test_readme_has_the_seeds_of_the_demonstration(self):
+    alone, semifl = (
+      [
+        float(run['test/accuracy'])
+        for run in _read('digits_50_iid', experiment)
+      ]
+      for experiment in ('semifl_without_clients', 'semifl')
+    )
+    rows = _table_rows(_ROOT / 'README.md')
+    for seed, pair in enumerate(zip(alone, semifl, strict=True)):
+      difference = 100 * (pair[1] - pair[0])
+      self.assertIn(
+        [str(seed), *map('{:.1%}'.format, pair), f'{difference:+.1f} points'],
+        rows,
+      )
+    self.assertIn(
+      [
+        'mean (standard deviation)',
+        _show(alone),
+        _show(semifl),
+        f'{100 * (statistics.fmean(semifl) - statistics.fmean(alone)):+.1f}'
+        ' points',
+      ],
+      rows,
+    )
+
+  def test_readme_compares_what_was_recorded(self):
+    rows = {row[0]: row[1:] for row in _table_rows(_ROOT / 'README.md')}
+    for name, experiment in (
+      ('clients with all labels', 'supervised_fedavg'),
+      ('SemiFL', 'semifl'),
+      ('FedSGD + FixMatch', 'fedsgd_fixmatch'),
+      ('labels alone', 'semifl_without_clients'),
+      ('SemiFL, labels batch by batch', 'batch_label_semifl'),
+    ):
+      for page, cell in zip(
+        ('digits_50_iid', 'cifar10_1000_iid'), rows[name], strict=True
+      ):
+        runs = _read(page, experiment)
+        mean = statistics.fmean(float(run['test/accuracy']) for run in runs)
+        self.assertEqual(cell.rstrip('*'), f'{mean:.1%}', f'{name}, {page}')
+
+
+if __name__ == '__main__':
+  absltest.main()
