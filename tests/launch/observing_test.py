@@ -78,7 +78,11 @@ class ObservingTest(absltest.TestCase):
     shown = plugin_event_accumulator.EventAccumulator(
       str(self._experiment / 'logdir'), tensor_size_guidance={'scalars': 0}
     ).Reload()
-    columns = rows[0].keys() - {'round'}
+    # What was not measured has no point.
+    columns = {name for name in rows[0] if any(row[name] for row in rows)} - {
+      'round'
+    }
+    self.assertIn('client/label_ratio', columns)
     self.assertContainsSubset(columns, shown.Tags()['tensors'])
     for column in columns:
       self.assertEqual(
@@ -86,7 +90,11 @@ class ObservingTest(absltest.TestCase):
           (event.step, tf.make_ndarray(event.tensor_proto).item())
           for event in shown.Tensors(column)
         ],
-        [(int(row['round']), np.float32(row[column])) for row in rows],
+        [
+          (int(row['round']), np.float32(row[column]))
+          for row in rows
+          if row[column]
+        ],
       )
     for name in ('augmentations', 'partition'):
       [event] = shown.Tensors(name)

@@ -117,7 +117,8 @@ class VariantsTest(parameterized.TestCase):
       self.assertGreater(float(rows[-1]['client/loss']), 0)
       numbers.append(
         [
-          float(value)
+          # What was not measured is empty.
+          float(value or 'nan')
           for row in rows
           for name, value in row.items()
           if name != 'seconds'

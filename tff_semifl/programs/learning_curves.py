@@ -190,7 +190,7 @@ def _draw_curve(
   [line] = axes.plot(
     rounds,
     mean,
-    marker='.',
+    marker='.' if np.any(is_alone) else None,
     markevery=np.flatnonzero(is_alone).tolist(),
     label=name,
     color=colour,
