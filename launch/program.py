@@ -16,6 +16,8 @@ from absl import flags
 from absl import logging
 import tensorflow as tf
 
+from tff_semifl import settings
+
 _INTERRUPTED = (
   '\ninterrupted; the same command goes on from the last complete round'
 )
@@ -46,31 +48,6 @@ def blame(
     raise FlagError(f'flag --{flag.name}={shown}: {error}') from error
 
 
-def resolve(
-  flag: flags.FlagHolder, default: object, *, is_used: bool, no_use: str
-) -> object:
-  """Returns the value of a flag that other flags may make useless.
-
-  Args:
-    flag: The flag, None if it was not given.
-    default: Its value then.
-    is_used: Whether the other flags leave it any use.
-    no_use: Why not, for the error.
-
-  Returns:
-    The value, or None if the flag has no use.
-
-  Raises:
-    FlagError: If it is given and has no use.
-  """
-  if is_used:
-    return default if flag.value is None else flag.value
-  with blame(flag, ValueError):
-    if flag.value is not None:
-      raise ValueError(f'{no_use}; leave it out')
-  return None
-
-
 def is_quiet() -> bool:
   """Returns whether the user wants to hear of nothing but what goes wrong.
 
@@ -80,7 +57,12 @@ def is_quiet() -> bool:
   return bool(flag.present) and flag.value < 0
 
 
-def run(main: Callable[[], None]) -> None:
+def run(
+  main: Callable[[], None],
+  *,
+  arguments: Sequence[str] | None = None,
+  parse: Callable[[Sequence[str]], Sequence[str]] | None = None,
+) -> None:
   """Parses flags, runs `main` and ends the process.
 
   The exit code is 0; 1, as absl has it, for flags that cannot be used; as a
@@ -89,6 +71,8 @@ def run(main: Callable[[], None]) -> None:
 
   Args:
     main: The program, after its flags were parsed.
+    arguments: The command line, by default that of the process.
+    parse: Parses it, as `flags.FLAGS` does, and returns what is left.
   """
 
   def guarded_main(argv: Sequence[str]) -> None:
@@ -113,12 +97,23 @@ def run(main: Callable[[], None]) -> None:
       if interrupts:
         print(_INTERRUPTED, file=sys.stderr)
         sys.exit(128 + interrupts[0])
-      if not isinstance(error, FlagError):
-        raise
-      print(error, file=sys.stderr)
-      sys.exit(1)
+      end_with_error(error)
 
-  app.run(guarded_main)
+  if arguments is None:
+    app.run(guarded_main)
+  else:
+    app.run(guarded_main, list(arguments), parse)
+
+
+def end_with_error(error: BaseException) -> NoReturn:
+  """Ends the program with one line, if an error is of a flag; else raises it."""
+  if isinstance(error, settings.SettingError):
+    print(f'flag --{error}', file=sys.stderr)
+  elif isinstance(error, FlagError | flags.Error):
+    print(error, file=sys.stderr)
+  else:
+    raise error
+  sys.exit(1)
 
 
 def _note_interrupts() -> Sequence[int]:

@@ -1,51 +1,67 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the training programs do once their flags are parsed."""
+"""Trains an image classifier, with the system that is named first.
+
+Digits with SemiFL, with the flags of the demonstration:
+
+  python -m launch.train semifl --preset=demo/digits_50_iid
+
+Which flags a system has: python -m launch.train SYSTEM --help. What it would
+do, without doing it: add --dry_run. A system of your own is named as
+package.module:NAME, and so are a task, a model.
+
+Results are in `<output_dir>/<experiment_name>`; the same command resumes an
+interrupted run. How it goes is on standard error, and what came of it on
+standard output at the end; with --verbosity=-1 the former has nothing but
+warnings and errors, with --verbosity=-2 errors. To see more of it:
+
+  tensorboard --logdir=results
+"""
 
 import json
 
-from launch import experiment as experiment_lib
-from launch import plan
-from launch import privacy_record
-from launch import program
-from launch import run_flags
-from launch import runtimes
-from launch import settings as settings_lib
-from launch import system as system_lib
-from tff_semifl.programs import durable_files
+from absl import flags
+
+from launch import commands
+from launch import training_program
+from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import plan
 from tff_semifl.programs import results
 
+_DRY_RUN = flags.DEFINE_bool(
+  'dry_run',
+  False,
+  'Build everything, train nothing, and print as JSON what would be run.',
+)
 
-def train(system: system_lib.System) -> None:
-  """Trains as the flags say, or says what would be trained.
 
-  Args:
-    system: What to train.
-  """
-  system.check_flags()
-  runtimes.check_flags()
-  settings = settings_lib.resolve(system)
-  experiment = experiment_lib.create_experiment(system, settings)
-  if run_flags.DRY_RUN.value:
+def main(command: commands.Command) -> None:
+  """Trains as the flags say, or says what would be trained."""
+  experiment = command.create_experiment()
+  if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
     return
-  folder = experiment_lib.open_folder(system, settings, experiment.privacy_key)
-  with runtimes.simulation_context():
-    final = experiment_lib.run(experiment, folder)
+  folder = command.open_folder(experiment)
+  with command.context():
+    final = commands.run(experiment, folder)
   print(
     f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
     f' {final.best_accuracy:.1%}'
   )
   if experiment.training_program.final_test is not None:
-    with program.blame(run_flags.OUTPUT_DIR, durable_files.OutputError):
+    with commands.blame_output(experiment.run):
       found = results.read_final_test(folder.metrics_path)
     print(
       f'final test as in D11, of the model of round {found.round_num}:'
       f' {found.accuracy:.1%}'
     )
-  statement = privacy_record.read(folder.path, final.round_num)
+  statement = client_privacy.read(folder.path, final.round_num)
   if statement is not None:
     print(f'privacy: {statement.headline}')
   print(f'metrics: {folder.metrics_path}')
   print(f'SavedModel: {folder.export_path}')
+
+
+if __name__ == '__main__':
+  training_program.run('train', __doc__, main)

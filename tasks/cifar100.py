@@ -3,14 +3,11 @@
 
 """CIFAR-100 with the constants of SemiFL's experiments (C.1, C.2, Table 4)."""
 
-import functools
+import dataclasses
 
-from tasks import image_task
-from tff_semifl.augment import semifl_policy
-from tff_semifl.augment import weak
-from tff_semifl.data import sources
+from tasks import tfds_task
 
-# The fine classes in the order of their labels.
+# The fine classes in the order of their labels, which are those of TFDS.
 _CLASS_NAMES = tuple(
   """
   apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl
@@ -28,29 +25,19 @@ _CLASS_NAMES = tuple(
 )
 
 
-def create_task() -> image_task.ImageTask:
-  """Creates the task; 50,000 training and 10,000 test images by TFDS."""
-  weak_augmentation = functools.partial(
-    weak.flip_and_crop, flip=True, padding=4
-  )
-  return image_task.ImageTask(
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CIFAR100(tfds_task.TFDSTask):
+  """CIFAR-100: 50,000 training and 10,000 test images."""
+
+  data_set = tfds_task.DataSet(
+    name='cifar100',
     image_shape=(32, 32, 3),
     class_names=_CLASS_NAMES,
     pixel_mean=(0.5071, 0.4865, 0.4409),
     pixel_standard_deviation=(0.2673, 0.2564, 0.2762),
-    load=_load,
-    load_test=functools.partial(sources.load_tfds_split, 'cifar100', 'test'),
-    weak_augmentation=weak_augmentation,
-    strong_augmentation=image_task.weak_then_strong(
-      weak_augmentation, semifl_policy.build_semifl_rand_augment()
-    ),
+    flip=True,
+    padding=4,
     model_depth=28,
     model_width=8,
     num_labeled=10_000,
   )
-
-
-def _load(data_dir: str | None) -> image_task.TaskData:
-  # As labels TFDS gives the fine classes, not the 20 coarse ones.
-  train, test = sources.load_tfds('cifar100', ['train', 'test'], data_dir)
-  return image_task.TaskData(train, test)

@@ -8,14 +8,15 @@ set of Alpaydin and Kaynak's "Optical Recognition of Handwritten Digits" (UCI,
 1998), written by 13 people.
 """
 
+import dataclasses
 import functools
 
 import numpy as np
 
-from tasks import image_task
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
 
 # Grey levels are 0 to 16 in the data.
 _MAX_LEVEL = 16
@@ -23,8 +24,16 @@ _MAX_LEVEL = 16
 _TEST_STRIDE = 5
 
 
-def create_task() -> image_task.ImageTask:
-  """Creates the task; 1,437 training and 360 test images."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Digits(image_task.Task):
+  """Scikit-learn's digits: 1,437 training and 360 test images."""
+
+  def create(self) -> image_task.ImageTask:
+    """Creates the task."""
+    return _create()
+
+
+def _create() -> image_task.ImageTask:
   # No flip: the mirror image of a digit is not a digit.
   weak_augmentation = functools.partial(
     weak.flip_and_crop, flip=False, padding=1
@@ -49,11 +58,10 @@ def create_task() -> image_task.ImageTask:
   )
 
 
-def _load(data_dir: str | None) -> image_task.TaskData:
-  # Takes long to import, and whoever knows the tasks imports this module.
+def _load() -> image_task.TaskData:
+  # Takes long to import, and the registry of tasks imports this module.
   from sklearn import datasets
 
-  del data_dir  # The images are part of scikit-learn.
   digits = datasets.load_digits()
   images = np.rint(digits.images * (255 / _MAX_LEVEL)).astype(np.uint8)
   data = sources.LabelledImages(

@@ -7,19 +7,22 @@ All of it is read when the task is created, as names of classes, size and pixel
 statistics come with the images. `image_folders` says what the folders are.
 """
 
+import dataclasses
 import functools
 import hashlib
 import os
 import pathlib
+import re
 
 import numpy as np
 
-from tasks import image_task
+from tff_semifl import settings
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
 from tff_semifl.models import wide_resnet
 
 # Without being asked, nobody trains on photos as a camera takes them: they fill
@@ -30,6 +33,101 @@ _PADDING_SHARE = 8
 # In each group of the WideResNet; the paper's 28 layers are four in each of
 # three groups, and 37, for images of 96x96, four in each of four.
 _BLOCKS_PER_GROUP = 4
+
+
+def _parse_size(text: str) -> tuple[int, int] | None:
+  """Returns height and width, or None if that is not what the text says."""
+  match = re.fullmatch(r'([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?', text)
+  if match is None:
+    return None
+  height, width = match.groups()
+  return int(height), int(width or height)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImageFolder(image_task.Task):
+  """Images of your own, in folders."""
+
+  gives_shares = True
+  # Images may be moved; what they are is compared as a whole.
+  told_by_data = ('image_dir',)
+
+  image_dir: str | None = settings.setting(
+    None,
+    'Folder with server/<class>/<image>, clients/<client>/<image> and perhaps'
+    ' test/<class>/<image>. It must be given.',
+  )
+  image_size: str | None = settings.setting(
+    None,
+    'Pixels of all images: 64, or height and width, 48x64. By default those of'
+    " the server's first image, which then must not be large.",
+    settings.Values('like 64 or 48x64', lambda text: _parse_size(text)),
+  )
+  on_odd_size: str = settings.setting(
+    image_files.OnOddSize.REFUSE.value,
+    'What to do if images have another size: refuse names them and ends; resize'
+    ' keeps their proportions and cuts off what is beyond.',
+    settings.one_of(*(each.value for each in image_files.OnOddSize)),
+  )
+  grey: bool = settings.setting(
+    False,
+    'Whether to train on shades of grey, one channel, and not on three of'
+    ' color.',
+  )
+  flip: bool = settings.setting(
+    True,
+    'Whether the mirror image of an image is of the same class, so that it can'
+    ' be trained on too: wrong for writing, say.',
+  )
+  test_fraction: float | None = settings.setting(
+    None,
+    "Share of the server's images of each class to test on instead of to train"
+    ' on. It must be given if there is no test folder.',
+    settings.INSIDE_0_TO_1,
+  )
+
+  @property
+  def place(self) -> str:
+    """Its piece of the default name of an experiment: the folder's name."""
+    return pathlib.Path(self.image_dir).resolve().name
+
+  def create(self) -> image_task.ImageTask:
+    """Creates the task, which reads all images.
+
+    Raises:
+      settings.SettingError: If the images cannot be used.
+    """
+    if self.image_dir is None:
+      raise settings.SettingError(
+        'image_dir', None, 'the task needs the folder of its images'
+      )
+    # The last of them looks first.
+    with (
+      settings.blame(
+        'image_dir', self.image_dir, image_folders.ImageFolderError
+      ),
+      settings.blame(
+        'image_size', self.image_size, image_folders.LargeImageError
+      ),
+      settings.blame(
+        'on_odd_size', self.on_odd_size, image_folders.OddSizeError
+      ),
+      settings.blame('test_fraction', self.test_fraction, TestImagesError),
+    ):
+      return _read(self)
+
+
+# A program asks several times, for settings, data and each of several seeds.
+@functools.lru_cache(maxsize=1)
+def _read(folder: ImageFolder) -> image_task.ImageTask:
+  return create_task(
+    folder.image_dir,
+    image_size=folder.image_size and _parse_size(folder.image_size),
+    num_channels=1 if folder.grey else 3,
+    on_odd_size=image_files.OnOddSize(folder.on_odd_size),
+    flip=folder.flip,
+    test_fraction=folder.test_fraction,
+  )
 
 
 class TestImagesError(Exception):
@@ -109,7 +207,7 @@ def create_task(
     class_names=found.class_names,
     pixel_mean=pixel_mean,
     pixel_standard_deviation=pixel_standard_deviation,
-    load=lambda data_dir: data,
+    load=lambda: data,
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation, keras_cv_policy.build_gentle_rand_augment()

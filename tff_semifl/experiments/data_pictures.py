@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draws what an experiment trains on, in its folder.
+"""Pictures of what an experiment trains on, in its folder.
 
 They are the pictures of `launch.show_augmentations`, of the server's first
 images, and of `launch.show_partition`.
@@ -13,11 +13,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from launch import federated_data
-from launch import partition_summary
-from tasks import image_task
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import sources
+from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import partition_summary
 from tff_semifl.programs import augmentation_picture
 from tff_semifl.programs import durable_files
 
@@ -29,6 +29,7 @@ def draw(
   *,
   task: image_task.ImageTask,
   data: federated_data.FederatedData,
+  title: str,
   images: np.ndarray,
   seed: int,
 ) -> None:
@@ -39,6 +40,7 @@ def draw(
     task: What is learned.
     data: Who has what; it is not drawn if no class of unlabelled images is
       known.
+    title: Says which task it is and how its images are shared out.
     images: The server's, uint8 [number, height, width, channels].
     seed: The run's seed.
 
@@ -58,9 +60,9 @@ def draw(
     ).save(file, format='PNG')
 
   def write_partition(file: BinaryIO) -> None:
-    partition_summary.summarize(
-      task, data, federated_data.resolve_partition()
-    ).create_figure().savefig(file, format='png')
+    partition_summary.summarize(task, data, title).create_figure().savefig(
+      file, format='png'
+    )
 
   _draw_once(folder / 'augmentations.png', write_augmentations)
   if np.any(data.unlabelled.labels != sources.UNKNOWN_LABEL):

@@ -1,21 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a learning task is: images, a model for them, and how to vary them."""
+"""An image classification task: images, their views, and a model for them."""
 
+import abc
 from collections.abc import Callable
 import dataclasses
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from tff_semifl import random_seeds
+from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.data import sources
-from tff_semifl.models import residual
-from tff_semifl.models import resnet
-from tff_semifl.models import wide_resnet
 
 
 class TaskData(NamedTuple):
@@ -46,17 +45,17 @@ class ImageTask:
     class_names: A name for each class, in the order of the labels.
     pixel_mean: Mean of each channel over the training images, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    load: (TFDS folder or None) -> the data. Raises
-      `sources.DataNotFoundError` if it cannot be had.
-    load_test: (TFDS folder or None, may_download=bool) -> the test images
-      alone, likewise. None where nothing is saved by it.
+    load: Loads the data. Raises `sources.DataNotFoundError` if they cannot be
+      had.
+    load_test: (may_download=bool) -> the test images alone, likewise. None
+      where nothing is saved by it.
     weak_augmentation: Small changes, for the server and for pseudo-labels.
     strong_augmentation: Large changes, for what clients train on.
     model_depth: Depth of the WideResNet.
     model_width: Width of the WideResNet.
     model_num_groups: Groups of the WideResNet, or None for as many as suit the
       size of the images.
-    num_labeled: Labelled images at the server, if nobody says otherwise.
+    num_labeled: Labeled images at the server, if nobody says otherwise.
     data_description: A line on the data, where they may change under the same
       name; no two data have the same. None for most tasks.
   """
@@ -65,7 +64,7 @@ class ImageTask:
   class_names: tuple[str, ...]
   pixel_mean: tuple[float, ...]
   pixel_standard_deviation: tuple[float, ...]
-  load: Callable[[str | None], TaskData]
+  load: Callable[[], TaskData]
   weak_augmentation: augmentation.Augmentation
   strong_augmentation: augmentation.Augmentation
   model_depth: int
@@ -81,65 +80,60 @@ class ImageTask:
     return len(self.class_names)
 
   def load_test_images(
-    self, data_dir: str | None, *, may_download: bool = True
+    self, *, may_download: bool = True
   ) -> sources.LabelledImages:
     """Loads the images to evaluate on, without the others where possible.
 
     Args:
-      data_dir: A TFDS folder, or None for TFDS' own default.
       may_download: Whether to download what is not there.
 
     Raises:
       sources.DataNotFoundError: If they cannot be had.
     """
     if self.load_test is None:
-      return self.load(data_dir).test
-    return self.load_test(data_dir, may_download=may_download)
+      return self.load().test
+    return self.load_test(may_download=may_download)
 
-  def create_wide_resnet(
-    self,
-    depth: int,
-    width: int,
-    seed: int,
-    create_normalization: residual.Normalization = (
-      residual.create_static_batch_norm
-    ),
-    create_convolution: residual.Convolution = (
-      residual.create_plain_convolution
-    ),
-  ) -> tf.keras.Model:
-    """Creates a WideResNet for the images of the task."""
-    return wide_resnet.create_wide_resnet(
-      self.image_shape,
-      self.num_classes,
-      depth=depth,
-      width=width,
-      num_groups=self.model_num_groups,
-      pixel_mean=self.pixel_mean,
-      pixel_standard_deviation=self.pixel_standard_deviation,
-      create_normalization=create_normalization,
-      create_convolution=create_convolution,
-      seed=seed,
-    )
 
-  def create_resnet(
-    self,
-    depth: int,
-    seed: int,
-    create_normalization: residual.Normalization = (
-      residual.create_static_batch_norm
-    ),
-  ) -> tf.keras.Model:
-    """Creates a ResNet for the images of the task."""
-    return resnet.create_resnet(
-      self.image_shape,
-      self.num_classes,
-      depth=depth,
-      pixel_mean=self.pixel_mean,
-      pixel_standard_deviation=self.pixel_standard_deviation,
-      create_normalization=create_normalization,
-      seed=seed,
-    )
+class Task(settings.Settings, abc.ABC):
+  """Base of the tasks: a part with the settings of a task.
+
+  Attributes:
+    gives_shares: Whether the task itself says which client has which images.
+    told_by_data: Names of settings of which `ImageTask.data_description` says
+      all that matters, so that they may change when a run is resumed.
+  """
+
+  gives_shares: ClassVar[bool] = False
+  told_by_data: ClassVar[tuple[str, ...]] = ()
+
+  @property
+  def place(self) -> str:
+    """Its piece of the default name of an experiment, where data may differ."""
+    return ''
+
+  @abc.abstractmethod
+  def create(self) -> ImageTask:
+    """Creates the task.
+
+    Raises:
+      settings.SettingError: If its settings do not make one.
+    """
+
+
+def load(part: Task, task: ImageTask) -> TaskData:
+  """Loads a task's images.
+
+  Args:
+    part: The settings.
+    task: The task that they make.
+
+  Raises:
+    settings.SettingError: If the images cannot be had.
+  """
+  data_dir = settings.as_dict(part).get('data_dir')
+  with settings.blame('data_dir', data_dir, sources.DataNotFoundError):
+    return task.load()
 
 
 def weak_then_strong(

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What whoever is given a model should know of it, as Markdown."""
+"""The model card: what users of a model should know of it, as Markdown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import dataclasses
 import math
 import pathlib
@@ -11,8 +11,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
-from launch import markdown
-from launch import run_flags
+from tff_semifl.experiments import markdown
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
@@ -71,6 +70,7 @@ def write(
   files: Sequence[ExportedFile],
   why_not_tested: str | None,
   privacy: privacy_statement.PrivacyStatement | None = None,
+  unimportant: Collection[str] = (),
 ) -> None:
   """Writes the card, and a picture of the confusion matrix if there is one.
 
@@ -84,6 +84,8 @@ def write(
     files: What was exported; classes are reported of the first.
     why_not_tested: The reason, or None if the files were tested.
     privacy: What is promised to clients, or None if nothing was asked for.
+    unimportant: Names of settings that say how it was computed, and that the
+      card leaves out.
   """
   lines = [
     *_summary(name, model, class_names, files),
@@ -91,7 +93,7 @@ def write(
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
     *_limits(class_names, hparams, trained, files[0].scores),
-    *_record(hparams),
+    *_record(hparams, unimportant),
   ]
   (folder / CARD).write_text('\n'.join(lines))
   scores = files[0].scores
@@ -310,7 +312,9 @@ def _mean_of_classes(scores: scores_lib.Scores) -> float:
   return sum(known) / len(known)
 
 
-def _record(hparams: saved_experiment.Hparams) -> Iterator[str]:
+def _record(
+  hparams: saved_experiment.Hparams, unimportant: Collection[str]
+) -> Iterator[str]:
   yield '## Flags and versions'
   yield ''
   yield markdown.table(
@@ -318,8 +322,7 @@ def _record(hparams: saved_experiment.Hparams) -> Iterator[str]:
     (
       [f'`--{name}`', _escape(str(value))]
       for name, value in sorted(hparams.flags.items())
-      # How it was run, which changes nothing.
-      if value is not None and name not in run_flags.MAY_CHANGE
+      if value is not None and name not in unimportant
     ),
   )
   yield ''

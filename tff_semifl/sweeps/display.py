@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Telling whoever waits how a sweep goes, on standard error."""
+"""The display of how a sweep goes, on standard error."""
 
 from collections.abc import Collection, Sequence
 import contextlib
@@ -12,9 +12,9 @@ import time
 
 import tqdm
 
-from launch.sweeps import experiments as experiments_lib
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import results as results_lib
+from tff_semifl.sweeps import experiments as experiments_lib
 
 _REFRESH_SECONDS = 1
 _NUM_LOG_LINES = 10

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a sweep has reached, as a table with a row for each flagfile."""
+"""The table of a sweep, with a row for each of its entries."""
 
 from collections.abc import Sequence
 import csv
@@ -10,10 +10,10 @@ import pathlib
 import statistics
 from typing import NamedTuple
 
-from launch import markdown
-from launch.sweeps import flagfiles as flagfiles_lib
+from tff_semifl.experiments import markdown
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import results as results_lib
+from tff_semifl.sweeps import entries
 
 _CAPTION = """\
 Test accuracy after the last round, and the best of all rounds: mean of complete
@@ -22,15 +22,15 @@ population's standard deviation (D16). Minutes are a run's, on average."""
 
 
 class Row(NamedTuple):
-  """A flagfile with all its seeds.
+  """An entry with all its seeds.
 
   Attributes:
-    flagfile: The flagfile.
+    entry: The entry.
     num_seeds: With how many seeds it is to be trained.
     complete: The results of the runs that are complete.
   """
 
-  flagfile: flagfiles_lib.Flagfile
+  entry: entries.Entry
   num_seeds: int
   complete: Sequence[results_lib.Results]
 
@@ -97,9 +97,9 @@ def _markdown_row(row: Row) -> tuple[str, ...]:
   seeds = str(row.num_seeds)
   if len(row.complete) < row.num_seeds:
     seeds = f'{len(row.complete)} of {seeds}'
-  paper = row.flagfile.paper
+  paper = row.entry.paper
   return (
-    row.flagfile.name,
+    row.entry.name,
     seeds,
     _show(*_mean_and_deviation([run.accuracy for run in row.complete])),
     _show(*_mean_and_deviation([run.best_accuracy for run in row.complete])),
@@ -111,11 +111,11 @@ def _markdown_row(row: Row) -> tuple[str, ...]:
 def _csv_row(row: Row) -> dict[str, object]:
   accuracy = _mean_and_deviation([run.accuracy for run in row.complete])
   best = _mean_and_deviation([run.best_accuracy for run in row.complete])
-  paper = row.flagfile.paper
+  paper = row.entry.paper
   return {
-    'name': row.flagfile.name,
-    'program': row.flagfile.program,
-    'flagfile': row.flagfile.path,
+    'name': row.entry.name,
+    'system': row.entry.system_name,
+    'source': row.entry.source,
     'seeds': row.num_seeds,
     'complete': len(row.complete),
     'accuracy_mean': accuracy[0],

@@ -1,18 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How images are shared among clients, in words and as a picture."""
+"""A summary of how images are shared among clients, and its picture."""
 
 from typing import NamedTuple
 
 from matplotlib import figure
 import numpy as np
 
-from launch import data_flags
-from launch import federated_data
-from launch import image_folder_flags
-from tasks import image_task
 from tff_semifl.data import label_skew
+from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import image_task
 from tff_semifl.programs import partition_picture
 
 
@@ -42,14 +40,14 @@ class PartitionSummary(NamedTuple):
 def summarize(
   task: image_task.ImageTask,
   data: federated_data.FederatedData,
-  settings: federated_data.PartitionSettings,
+  title: str,
 ) -> PartitionSummary:
   """Summarizes who has what.
 
   Args:
-    task: The task that the flags choose.
+    task: The task.
     data: Its images, shared out.
-    settings: How they were.
+    title: Says which task it is and how its images are shared out.
   """
   labels = data.unlabelled.labels
   class_names = tuple(task.class_names)
@@ -65,19 +63,8 @@ def summarize(
   else:
     skew = f'{label_skew.measure_label_skew(counts):.3f}'
   return PartitionSummary(
-    title=f'{data_flags.TASK.value}, {_describe(settings)},'
-    f' {len(data.shares)} clients',
+    title=f'{title}, {len(data.shares)} clients',
     counts=counts,
     class_names=class_names,
     skew=skew,
   )
-
-
-def _describe(settings: federated_data.PartitionSettings) -> str:
-  return {
-    None: f'as in {image_folder_flags.IMAGE_DIR.value}',
-    'iid': 'IID',
-    'classes': f'{settings.classes_per_client} classes per client',
-    'dirichlet': f'Dirichlet {settings.dirichlet_concentration}',
-    'main_classes': f'main classes, R = {settings.skew}',
-  }[settings.partition]

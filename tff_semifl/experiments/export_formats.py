@@ -12,8 +12,8 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
-from launch import model_card
 from tff_semifl.data import sources
+from tff_semifl.experiments import model_card
 from tff_semifl.export import exported_model
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import saved_model

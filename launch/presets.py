@@ -1,0 +1,5 @@
+HELP = ''
+
+
+def expand(system_name, arguments):
+  return arguments

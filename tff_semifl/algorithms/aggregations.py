@@ -1,0 +1,183 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings of how clients' updates become one."""
+
+import abc
+import dataclasses
+import re
+
+import tensorflow_federated as tff
+
+from tff_semifl import privacy_key as privacy_key_lib
+from tff_semifl import settings
+from tff_semifl.algorithms import aggregators
+
+
+class Aggregator(settings.Settings, abc.ABC):
+  """Base of the parts that build an aggregator."""
+
+  @abc.abstractmethod
+  def build(
+    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+  ) -> tff.aggregators.AggregationFactory:
+    """Builds the aggregator.
+
+    Args:
+      clients_per_round: Clients in a round.
+      key: What noise follows from; None without differential privacy.
+    """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mean(Aggregator):
+  """The uniform mean of the updates that count (A.12)."""
+
+  def build(
+    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+  ) -> tff.aggregators.AggregationFactory:
+    """Builds the aggregator."""
+    del clients_per_round, key  # Unused.
+    return aggregators.build_mean()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RobustMean(Aggregator):
+  """The mean of updates that are clipped to a quantile of their lengths."""
+
+  clipping_quantile: float = settings.setting(
+    0.8, 'Share of updates that are not clipped.', settings.INSIDE_0_TO_1
+  )
+
+  def build(
+    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+  ) -> tff.aggregators.AggregationFactory:
+    """Builds the aggregator."""
+    del clients_per_round, key  # Unused.
+    return aggregators.build_robust_mean(
+      clipping_quantile=self.clipping_quantile
+    )
+
+
+# Beyond these, squares are no float32 any more, or epsilon is no number.
+_MODERATE = settings.Values(
+  'from 0.000001 to 1000000', lambda value: 1e-6 <= value <= 1e6
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrivateMean(Aggregator):
+  """The mean of clipped updates with noise, for differential privacy."""
+
+  noise_multiplier: float | None = settings.setting(
+    None,
+    'Standard deviation of the noise, in clipping norms. It has no default.',
+    _MODERATE,
+  )
+  clipping_norm: float = settings.setting(
+    1.0,
+    'Length that updates are clipped to; --aggregator=robust shows how long'
+    ' they are.',
+    _MODERATE,
+  )
+  privacy_delta: float = settings.setting(
+    1e-5,
+    'Delta for which epsilon is computed, less than 1 over the number of'
+    ' clients.',
+    settings.INSIDE_0_TO_1,
+  )
+  insecure_fixed_privacy_key: str | None = settings.setting(
+    None,
+    'For tests: noise and cohorts follow from these 64 hexadecimal digits, so'
+    ' that everybody can repeat them. Nothing is private then, and no epsilon'
+    ' is claimed. By default each experiment draws a secret key of its own.',
+    settings.Values(
+      '64 hexadecimal digits, 0 to 9 and a to f',
+      lambda value: re.fullmatch('[0-9a-f]{64}', value) is not None,
+    ),
+  )
+
+  def build(
+    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+  ) -> tff.aggregators.AggregationFactory:
+    """Builds the aggregator."""
+    return aggregators.build_private_mean(
+      noise_multiplier=self.noise_multiplier,
+      clipping_norm=self.clipping_norm,
+      clients_per_round=max(clients_per_round, 1),
+      key=key,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QuantizedMean(Aggregator):
+  """The mean of updates that are rounded to a few bits."""
+
+  quantization_bits: int = settings.setting(
+    8, 'Bits of a number.', settings.between(1, 16)
+  )
+
+  def build(
+    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+  ) -> tff.aggregators.AggregationFactory:
+    """Builds the aggregator."""
+    del clients_per_round, key  # Unused.
+    return aggregators.build_quantized_mean(bits=self.quantization_bits)
+
+
+AGGREGATORS = {
+  'mean': Mean(),
+  'robust': RobustMean(),
+  'differential_privacy': PrivateMean(),
+  'compression': QuantizedMean(),
+}
+_WITHOUT_PRIVACY = {
+  name: part
+  for name, part in AGGREGATORS.items()
+  if not isinstance(part, PrivateMean)
+}
+_MEANING = (
+  "How clients' updates become one: mean, the uniform mean of those that count;"
+  ' robust, of updates clipped to a quantile of their lengths, and without far'
+  ' longer ones; compression, of updates rounded to a few bits'
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rejection(settings.Settings):
+  """Which updates count for nothing, whatever the aggregator."""
+
+  max_update_norm_ratio: float = settings.setting(
+    10.0,
+    'An update longer than so many times the weights that the client was sent,'
+    ' or than so much where these are shorter than 1, or not finite, counts for'
+    ' nothing: training exploded, or the client lies.',
+    settings.ABOVE_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Aggregation(Rejection):
+  """All that becomes of clients' updates on their way to one."""
+
+  aggregator: Aggregator = settings.choice(
+    AGGREGATORS,
+    'mean',
+    f'{_MEANING}; differential_privacy, of clipped updates, with noise.',
+  )
+
+  @property
+  def private_mean(self) -> PrivateMean | None:
+    """The private mean, if it is the aggregator."""
+    if isinstance(self.aggregator, PrivateMean):
+      return self.aggregator
+    return None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AggregationWithoutPrivacy(Aggregation):
+  """The same for systems to which the private mean cannot be applied."""
+
+  aggregator: Aggregator = settings.choice(
+    _WITHOUT_PRIVACY, 'mean', f'{_MEANING}.'
+  )

@@ -1,0 +1,205 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems in which the updates of clients are averaged, round by round."""
+
+from collections.abc import Sequence
+import dataclasses
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.algorithms import aggregations
+from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import client_trainings
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import parallel
+from tff_semifl.algorithms import round_process
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_parts
+from tff_semifl.algorithms import training_settings
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Averaging(system.System):
+  """Base of systems whose clients take turns and report updates.
+
+  Each subclass has a field `client`, a `client_trainings.ClientTraining`.
+  """
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts()
+  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
+  client_turn: training_settings.ClientEpochs = training_settings.ClientEpochs()
+  optimizer: training_settings.ClippedNesterov = (
+    training_settings.ClippedNesterov()
+  )
+  client_momentum: training_settings.ClientMomentum = (
+    training_settings.ClientMomentum()
+  )
+  averaging: aggregations.Aggregation = aggregations.Aggregation()
+
+  def build_parts(
+    self, ingredients: system.Ingredients, server: training_settings.ServerTurn
+  ) -> round_process.RoundParts:
+    """Builds what the process is made of.
+
+    Args:
+      ingredients: The model, the augmentations and what else is given.
+      server: The turn of the server.
+    """
+    optimizer = self.optimizer.build()
+    return training_parts.build_training_parts(
+      ingredients.classifier,
+      self.client.build(ingredients, optimizer, self.client_turn),
+      hyperparameters_lib.Hyperparameters(
+        total_rounds=self.rounds.total_rounds,
+        learning_rate=self.rounds.learning_rate,
+        server_batch_size=server.server_batch_size,
+        server_epochs=server.server_epochs,
+        keep_server_momentum=server.keep_server_momentum,
+        seed=ingredients.seed,
+        optimizer=optimizer,
+        global_momentum=self.client_momentum.global_momentum,
+        keep_client_momentum=self.client_momentum.keep_client_momentum,
+        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
+        server_statistics=ingredients.computes_statistics,
+        return_given_labels=ingredients.returns_given_labels,
+      ),
+      weak_augmentation=ingredients.weak_augmentation,
+      aggregator=self.averaging.aggregator.build(
+        self.cohorts.clients_per_round, ingredients.privacy_key
+      ),
+      client_data_type=self.client.client_data_type(ingredients.classifier),
+    )
+
+  @property
+  def labels_by_received_model(self) -> bool:
+    """Whether clients label images with the model that they receive."""
+    return self.client.labels_by_received_model
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """Whether pseudo-labels are compared with the truth, where it is known."""
+    return self.client.measures_pseudo_labels
+
+  @property
+  def aggregation(self) -> aggregations.Aggregation:
+    """How updates are aggregated."""
+    return self.averaging
+
+  def count_client_steps(self, client_sizes: Sequence[int]) -> int:
+    """Returns the steps of the client that has most images."""
+    return system.count_epoch_steps(
+      max(client_sizes, default=0),
+      self.client_turn.client_batch_size,
+      self.client_turn.client_epochs,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SemiSupervisedAveraging(Averaging):
+  """Base of systems in which the server trains on its labels too."""
+
+  server: training_settings.ServerTurn = training_settings.ServerTurn()
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    return system.Steps(
+      system.count_epoch_steps(
+        num_labeled, self.server.server_batch_size, self.server.server_epochs
+      ),
+      self.count_client_steps(client_sizes),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Alternating(SemiSupervisedAveraging):
+  """Alternate training: clients train, then the server fine-tunes their mean.
+
+  With `FixMix` clients it is SemiFL (Algorithm 1 of the paper).
+  """
+
+  client: client_trainings.ClientTraining
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+    return alternating.compose_alternating_process(
+      self.build_parts(ingredients, self.server)
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parallel(SemiSupervisedAveraging):
+  """Parallel training: server and clients train the same weights (D.3)."""
+
+  client: client_trainings.ClientTraining
+  plain_average: bool = settings.setting(
+    False,
+    'Whether the server weighs as much as a client, and momentum is that of'
+    " the average, as in the paper's words, instead of half of it all, with"
+    ' momentum of what divides it from the clients (D35).',
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+    return parallel.compose_parallel_process(
+      self.build_parts(ingredients, self.server),
+      server_share_fn=parallel.one_of_all
+      if self.plain_average
+      else parallel.half,
+      step_from_received_weights=self.plain_average,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ParallelInTwoGroups(SemiSupervisedAveraging):
+  """FedRGD as SemiFL's tables have it: two groups, the server in both (D38)."""
+
+  client: client_trainings.ClientTraining
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+    return parallel.compose_parallel_process(
+      self.build_parts(ingredients, self.server),
+      server_share_fn=parallel.of_two_groups,
+      step_from_received_weights=False,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Supervised(Averaging):
+  """Federated averaging of clients that have labels, an upper bound (D.7).
+
+  The server has no image and takes no step.
+  """
+
+  labels = system.Labels.AT_CLIENTS
+  uses_strong_views = False
+
+  client: client_trainings.TrainOnLabels = client_trainings.TrainOnLabels()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+    return alternating.compose_alternating_process(
+      self.build_parts(
+        dataclasses.replace(ingredients, computes_statistics=False),
+        training_settings.ServerTurn(server_epochs=0.0, server_batch_size=1),
+      )
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del num_labeled  # There are none.
+    return system.Steps(0, self.count_client_steps(client_sizes))

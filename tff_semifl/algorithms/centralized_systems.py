@@ -1,0 +1,76 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems that train in one place, a round an epoch (D.1, D33)."""
+
+from collections.abc import Sequence
+import dataclasses
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.algorithms import centralized
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelsAlone(system.System):
+  """Supervised training on the server's labels, without clients."""
+
+  labels = system.Labels.AT_SERVER_ALONE
+  uses_strong_views = False
+
+  total_epochs: int = settings.setting(
+    400,
+    'Epochs, and length of the cosine that the learning rate follows (D33).'
+    ' Each is a round, and the first of them round 0.',
+    settings.AT_LEAST_1,
+  )
+  learning_rate: float = settings.setting(
+    0.1, 'Learning rate of the first epoch.', settings.ABOVE_0
+  )
+  server: training_settings.ServerBatches = training_settings.ServerBatches()
+  optimizer: training_settings.ClippedNesterov = (
+    training_settings.ClippedNesterov()
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+    return centralized.build_centralized_training(
+      ingredients.classifier,
+      hyperparameters_lib.Hyperparameters(
+        total_rounds=self.total_rounds,
+        learning_rate=self.learning_rate,
+        server_batch_size=self.server.server_batch_size,
+        server_epochs=1,
+        seed=ingredients.seed,
+        optimizer=self.optimizer.build(),
+        server_statistics=ingredients.computes_statistics,
+      ),
+      weak_augmentation=ingredients.weak_augmentation,
+    )
+
+  @property
+  def total_rounds(self) -> int:
+    """The last round."""
+    return self.total_epochs - 1
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del client_sizes  # There are no clients.
+    return system.Steps(
+      system.count_epoch_steps(num_labeled, self.server.server_batch_size, 1), 0
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AllLabels(LabelsAlone):
+  """Supervised training on the labels of all images, an upper bound."""
+
+  labels = system.Labels.ALL_AT_SERVER

@@ -1,0 +1,137 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Federated SGD of FixMatch, and what SemiFL's authors ran for it (D55)."""
+
+from collections.abc import Sequence
+import dataclasses
+import math
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.algorithms import aggregations
+from tff_semifl.algorithms import fedsgd_fixmatch
+from tff_semifl.algorithms import fedsgd_fixmatch_as_in_semifl
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _FedSGD(system.System):
+  """Base of both: steps on batches of the server and of clients."""
+
+  rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
+  client: training_settings.ClientBatches = training_settings.ClientBatches()
+  server: training_settings.ServerBatches = training_settings.ServerBatches()
+  confidence: training_settings.Confidence = training_settings.Confidence()
+  optimizer: training_settings.ClippedNesterov = (
+    training_settings.ClippedNesterov()
+  )
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """Whether pseudo-labels are compared with the truth, where it is known."""
+    return True
+
+  def _create_hyperparameters(
+    self, ingredients: system.Ingredients, **others: float
+  ) -> hyperparameters_lib.Hyperparameters:
+    return hyperparameters_lib.Hyperparameters(
+      total_rounds=self.rounds.total_rounds,
+      learning_rate=self.rounds.learning_rate,
+      client_batch_size=self.client.client_batch_size,
+      server_batch_size=self.server.server_batch_size,
+      confidence_threshold=self.confidence.confidence_threshold,
+      seed=ingredients.seed,
+      optimizer=self.optimizer.build(),
+      server_statistics=ingredients.computes_statistics,
+      return_given_labels=ingredients.returns_given_labels,
+      **others,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedSGD(_FedSGD):
+  """Federated SGD: a round is one step, on the mean of clients' gradients."""
+
+  clients_know_turns = True
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts()
+  # The images that a client trains on depend on how often it took part before,
+  # which is secret, and epsilon is not computed for that.
+  averaging: aggregations.AggregationWithoutPrivacy = (
+    aggregations.AggregationWithoutPrivacy()
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+    return fedsgd_fixmatch.build_fedsgd_fixmatch(
+      ingredients.classifier,
+      self._create_hyperparameters(
+        ingredients,
+        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
+      ),
+      weak_augmentation=ingredients.weak_augmentation,
+      strong_augmentation=ingredients.strong_augmentation,
+      aggregator=self.averaging.aggregator.build(
+        self.cohorts.clients_per_round, ingredients.privacy_key
+      ),
+    )
+
+  @property
+  def aggregation(self) -> aggregations.Aggregation:
+    """How gradients are aggregated."""
+    return self.averaging
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    return system.Steps(min(num_labeled, 1), min(len(client_sizes), 1))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedSGDAsInSemiFL(_FedSGD):
+  """What SemiFL's authors ran: images of several clients in one batch (D55)."""
+
+  all_clients_take_part = True
+
+  clients_per_step: int = settings.setting(
+    10,
+    'Clients of whose images a step is made, as long as so many have images'
+    ' left in the epoch (D55).',
+    settings.AT_LEAST_1,
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+    return fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
+      ingredients.classifier,
+      self._create_hyperparameters(ingredients),
+      weak_augmentation=ingredients.weak_augmentation,
+      strong_augmentation=ingredients.strong_augmentation,
+      clients_per_step=self.clients_per_step,
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round, at least, if every step is full."""
+    del num_labeled  # Each step has a batch of them.
+    batches = [
+      math.ceil(size / self.client.client_batch_size) for size in client_sizes
+    ]
+    if self.clients_per_step > len(batches):
+      raise settings.SettingError(
+        'clients_per_step',
+        self.clients_per_step,
+        f'there are {len(batches)} clients; a step can have at most as many',
+      )
+    steps = max([math.ceil(sum(batches) / self.clients_per_step), *batches])
+    return system.Steps(steps, steps)

@@ -1,0 +1,168 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A system: settings of a way to train, and the process that they make."""
+
+import abc
+from collections.abc import Mapping, Sequence
+import dataclasses
+import enum
+import math
+import types
+from typing import Any, ClassVar, NamedTuple
+
+import tensorflow_federated as tff
+
+from tff_semifl import privacy_key as privacy_key_lib
+from tff_semifl import settings
+from tff_semifl.algorithms import aggregations
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+
+
+class Labels(enum.Enum):
+  """Who has labeled images, and what others have."""
+
+  # The server has some labels, clients have the other images.
+  AT_SERVER = enum.auto()
+  # The server has some labels, and nobody has the other images.
+  AT_SERVER_ALONE = enum.auto()
+  # The server has all images, with their labels.
+  ALL_AT_SERVER = enum.auto()
+  # Clients have all images, with their labels, and the server none.
+  AT_CLIENTS = enum.auto()
+  # The server has some labels, and clients have those of the other images.
+  AT_SERVER_AND_CLIENTS = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Ingredients:
+  """What a process is built of, beside its settings.
+
+  Attributes:
+    classifier: The model.
+    weak_augmentation: (uint8 images, stateless seed) -> uint8 images; small
+      changes, for labeled images and for pseudo-labels.
+    strong_augmentation: Likewise; large changes, for the images that clients
+      train on.
+    seed: The run's seed.
+    privacy_key: What noise follows from; None without differential privacy.
+    computes_statistics: Whether rounds end with static batch normalization
+      statistics of the server's images (D10). If not, they stay as they are,
+      for whoever computes them between rounds.
+    returns_given_labels: Whether rounds return the pseudo-labels that clients
+      gave, for a simulation that knows the truth.
+  """
+
+  classifier: functional.ImageClassifier
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
+  seed: int = 0
+  privacy_key: privacy_key_lib.PrivacyKey | None = None
+  computes_statistics: bool = True
+  returns_given_labels: bool = False
+
+
+class Steps(NamedTuple):
+  """The optimizer steps of a round.
+
+  Attributes:
+    server: Those of the server.
+    client: Those of the client that takes most of them.
+  """
+
+  server: int
+  client: int
+
+
+class System(settings.Settings, abc.ABC):
+  """Base of the systems: a part with all settings of a way to train.
+
+  A subclass is a frozen dataclass. It has the settings `total_rounds`,
+  `clients_per_round` and `client_dropout_probability` somewhere in its tree
+  where they mean anything.
+
+  Attributes:
+    usual: Settings of data, model and run, by name, that the system's paper has
+      and that differ from SemiFL's.
+    labels: Who has labels.
+    labels_by_received_model: Whether clients label images with the model that
+      they receive, by its batch normalization statistics.
+    clients_know_turns: Whether clients know in how many rounds they took part.
+    all_clients_take_part: Whether all clients do in each round but round 0.
+    chooses_statistics: Whether it is the user's choice which images the
+      statistics of batch normalization are of.
+    uses_strong_views: Whether clients train on strong views.
+    models: Names of the models that it can train; none if any will do.
+    takes_dropout: Whether it can train models with dropout.
+  """
+
+  usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
+  labels: ClassVar[Labels] = Labels.AT_SERVER
+  labels_by_received_model: ClassVar[bool] = False
+  clients_know_turns: ClassVar[bool] = False
+  all_clients_take_part: ClassVar[bool] = False
+  chooses_statistics: ClassVar[bool] = True
+  uses_strong_views: ClassVar[bool] = True
+  models: ClassVar[tuple[str, ...]] = ()
+  takes_dropout: ClassVar[bool] = False
+
+  @abc.abstractmethod
+  def build(self, ingredients: Ingredients) -> tff.templates.IterativeProcess:
+    """Builds the process."""
+
+  @abc.abstractmethod
+  def count_steps(self, num_labeled: int, client_sizes: Sequence[int]) -> Steps:
+    """Counts the steps of a round.
+
+    Args:
+      num_labeled: Labeled images at the server.
+      client_sizes: Images of each client.
+    """
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """Whether pseudo-labels are compared with the truth, where it is known."""
+    return False
+
+  @property
+  def aggregation(self) -> aggregations.Aggregation | None:
+    """How updates are aggregated; None where there is no choice."""
+    return None
+
+  @property
+  def total_rounds(self) -> int:
+    """The last round; round 0 comes before the first."""
+    return settings.as_dict(self)['total_rounds']
+
+  @property
+  def clients_per_round(self) -> int:
+    """Clients that take part in a round, where they are chosen."""
+    return settings.as_dict(self).get('clients_per_round', 0)
+
+  @property
+  def has_clients(self) -> bool:
+    """Whether there are rounds in which clients may take part."""
+    return self.all_clients_take_part or 'clients_per_round' in (
+      settings.as_dict(self)
+    )
+
+  @property
+  def clients_have_labels(self) -> bool:
+    """Whether clients train on true labels."""
+    return self.labels in (Labels.AT_CLIENTS, Labels.AT_SERVER_AND_CLIENTS)
+
+  @property
+  def server_has_labels(self) -> bool:
+    """Whether the server has images."""
+    return self.labels is not Labels.AT_CLIENTS
+
+
+def count_epoch_steps(
+  num_images: int, batch_size: int, num_epochs: float
+) -> int:
+  """Returns the steps of some epochs, as `training_loop.train` takes them."""
+  num_batches = math.ceil(num_images / batch_size)
+  if num_epochs < 1:
+    return math.ceil(num_epochs * num_batches)
+  return math.ceil(num_epochs) * num_batches

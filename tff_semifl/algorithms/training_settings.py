@@ -1,0 +1,191 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings of training that systems have in common.
+
+Defaults are those of SemiFL's Tables 4 and 5, unless a meaning says otherwise.
+"""
+
+from collections.abc import Callable
+import dataclasses
+import functools
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import optimizers
+from tff_semifl import schedules
+from tff_semifl import settings
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cohorts(settings.Settings):
+  """Who takes part in a round."""
+
+  clients_per_round: int = settings.setting(
+    10,
+    'Clients that take part in a round. 0 trains on the labels alone, with the'
+    ' same server steps.',
+    settings.AT_LEAST_0,
+  )
+  client_dropout_probability: float = settings.setting(
+    0.0,
+    'How often a client that was chosen for a round is not heard of again in'
+    ' it.',
+    settings.BELOW_1,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rounds(settings.Settings):
+  """How long training goes on."""
+
+  total_rounds: int = settings.setting(
+    800,
+    'Rounds, and length of the cosine that the learning rate follows where it'
+    ' follows one.',
+    settings.AT_LEAST_1,
+  )
+  learning_rate: float = settings.setting(
+    0.03,
+    'Learning rate of server and clients: the first, or the highest where the'
+    ' schedule begins with a warm-up.',
+    settings.ABOVE_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CosineSchedule(Rounds):
+  """A learning rate that falls to 0 on half a cosine (A.4)."""
+
+  def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Creates round -> learning rate."""
+    return functools.partial(
+      schedules.cosine_decay,
+      initial_value=self.learning_rate,
+      total_rounds=self.total_rounds,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Nesterov(settings.Settings):
+  """Gradient descent with Nesterov momentum and weight decay."""
+
+  momentum: float = settings.setting(
+    0.9, 'Nesterov momentum of server and clients.', settings.BELOW_1
+  )
+  weight_decay: float = settings.setting(
+    5e-4,
+    'Weight decay of all weights, server and clients.',
+    settings.AT_LEAST_0,
+  )
+
+  def build(
+    self, clip_norm: float | None = None
+  ) -> tff.learning.optimizers.Optimizer:
+    """Builds the optimizer; a schedule sets its learning rate."""
+    return optimizers.build_nesterov_sgd(
+      momentum=self.momentum,
+      weight_decay=self.weight_decay,
+      clip_norm=clip_norm,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClippedNesterov(Nesterov):
+  """The same with gradients of a bounded norm, as in SemiFL's code."""
+
+  clip_norm: float = settings.setting(
+    1.0,
+    "Bound on the norm of a step's gradients (the authors' code).",
+    settings.ABOVE_0,
+  )
+
+  def build(self) -> tff.learning.optimizers.Optimizer:
+    """Builds the optimizer; a schedule sets its learning rate."""
+    return super().build(self.clip_norm)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientBatches(settings.Settings):
+  """The batches of a client."""
+
+  client_batch_size: int = settings.setting(
+    10, 'Images in a step of a client.', settings.AT_LEAST_1
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientEpochs(ClientBatches):
+  """The turn of a client in a round."""
+
+  client_epochs: float = settings.setting(
+    5.0,
+    'Epochs of a client in a round. A number below 1 is that share of the'
+    ' batches of one epoch; others are rounded up to whole epochs (A.10).',
+    settings.ABOVE_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerBatches(settings.Settings):
+  """The batches of the server."""
+
+  server_batch_size: int | None = settings.setting(
+    None,
+    'Images in a step of the server. By default 250, or 10 for up to 250'
+    " labeled images (the authors' rule at the time of the paper, D4).",
+    settings.AT_LEAST_1,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerEpochs(ServerBatches):
+  """The turn of the server in a round."""
+
+  server_epochs: float = settings.setting(
+    5.0,
+    'Epochs of the server in a round. A number below 1 is that share of the'
+    ' batches of one epoch; others are rounded up to whole epochs (A.10).',
+    settings.AT_LEAST_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerTurn(ServerEpochs):
+  """The turn of the server, with momentum."""
+
+  keep_server_momentum: bool = settings.setting(
+    True,
+    "Whether the server's momentum goes on from round to round, as in the last"
+    " code of the authors; in that of the paper's time it starts at zero (D5).",
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientMomentum(settings.Settings):
+  """The momentum of clients and of their mean."""
+
+  global_momentum: float = settings.setting(
+    0.5,
+    "Momentum of the clients' mean from round to round; 0 is the plain mean of"
+    ' Algorithm 1 (D15).',
+    settings.BELOW_1,
+  )
+  keep_client_momentum: bool = settings.setting(
+    False,
+    "Whether a client's momentum goes on from its last round, as in the"
+    " authors' code (D5). It is kept in the experiment's folder: as much as a"
+    ' model for each client.',
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Confidence(settings.Settings):
+  """Which pseudo-labels are trained on."""
+
+  confidence_threshold: float = settings.setting(
+    0.95,
+    'Probability from which on a pseudo-label is trained on.',
+    settings.SHARE,
+  )

@@ -1,0 +1,208 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The systems of Zhang et al.: groups of clients, and many short rounds (E).
+
+References:
+  Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
+  federated learning. 2020. Defaults are those of CIFAR-10 (Table A.1). For SVHN
+  `schedule_steps` is 40960 and `schedule_half_turns` 2.3; for EMNIST
+  `learning_rate` is 0.03, `warm_up_steps` 0 and `schedule_steps` 102400 (D43).
+"""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+import types
+from typing import Any
+
+from tff_semifl import settings
+from tff_semifl.algorithms import aggregations
+from tff_semifl.algorithms import benchmark_hyperparameters
+from tff_semifl.algorithms import group_averaging_systems
+from tff_semifl.algorithms import system
+from tff_semifl.algorithms import training_settings
+from tff_semifl.programs import slots
+
+_STEPS_PER_EPOCH = benchmark_hyperparameters.STEPS_PER_EPOCH
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LocalSteps(settings.Settings):
+  """The turn of every node between two averages."""
+
+  steps_per_round: int = settings.setting(
+    16,
+    'Steps of server and clients between two averages, T.',
+    settings.AT_LEAST_1,
+  )
+  batch_size: int = settings.setting(
+    64, 'Images in a step of server or client, B.', settings.AT_LEAST_1
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WarmUpAndCosine(training_settings.Rounds):
+  """A learning rate that rises, and then falls on some of a cosine (eq. 10)."""
+
+  learning_rate_floor: float = settings.setting(
+    1e-4,
+    'The least learning rate after the warm-up, as a share of the highest.',
+    settings.FRACTION,
+  )
+  warm_up_steps: int = settings.setting(
+    5 * _STEPS_PER_EPOCH,
+    'Steps in which the learning rate rises to its highest; 1024 are an epoch'
+    ' of Zhang et al., whatever the number of images.',
+    settings.AT_LEAST_0,
+  )
+  schedule_steps: int = settings.setting(
+    200 * _STEPS_PER_EPOCH,
+    'Where the cosine of the learning rate has turned by --schedule_half_turns,'
+    ' warm-up included (D43).',
+    settings.AT_LEAST_1,
+  )
+  schedule_half_turns: float = settings.setting(
+    7 / 16,
+    "Half turns of that cosine, c of equation 10; 7/16 as FixMatch's and in the"
+    " authors' code (D43).",
+    settings.AT_LEAST_0,
+  )
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.warm_up_steps >= self.schedule_steps:
+      raise settings.SettingError(
+        'warm_up_steps',
+        self.warm_up_steps,
+        f'must be less than schedule_steps, {self.schedule_steps}',
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _GroupAveraging(system.System):
+  """Base of the three: what is said of all of them."""
+
+  usual = types.MappingProxyType(
+    {
+      'num_clients': 10,
+      'partition': 'main_classes',
+      'model': 'post_activation_resnet',
+      'normalization': 'group',
+      'rounds_per_evaluation': 64,
+    }
+  )
+  # Statistics of batches are running ones (D48).
+  chooses_statistics = False
+  takes_dropout = True
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts()
+  num_groups: int = settings.setting(
+    1,
+    'Groups of clients that are averaged apart, S; 1 is federated averaging'
+    ' with the server as a member (equations 5 and 6).',
+    settings.AT_LEAST_1,
+  )
+  schedule: WarmUpAndCosine = WarmUpAndCosine(
+    # 300 epochs of 64 rounds.
+    total_rounds=300 * 64,
+    learning_rate=0.146,
+  )
+  steps: LocalSteps = LocalSteps()
+  # Nothing is clipped (D45), and momentum is kept by slots (D47).
+  optimizer: training_settings.Nesterov = training_settings.Nesterov(
+    weight_decay=1e-4
+  )
+  rejection: aggregations.Rejection = aggregations.Rejection()
+
+  def _build(
+    self,
+    build: Callable[..., Any],
+    ingredients: system.Ingredients,
+    confidence_threshold: float,
+    *names: str,
+  ) -> slots.SlottedProcess:
+    with settings.blame('num_groups', self.num_groups):
+      process = build(
+        ingredients.classifier,
+        benchmark_hyperparameters.BenchmarkHyperparameters(
+          clients_per_round=self.cohorts.clients_per_round,
+          num_groups=self.num_groups,
+          seed=ingredients.seed,
+          steps_per_round=self.steps.steps_per_round,
+          batch_size=self.steps.batch_size,
+          confidence_threshold=confidence_threshold,
+          learning_rate=self.schedule.learning_rate,
+          learning_rate_floor=self.schedule.learning_rate_floor,
+          warm_up_steps=self.schedule.warm_up_steps,
+          schedule_steps=self.schedule.schedule_steps,
+          schedule_half_turns=self.schedule.schedule_half_turns,
+          momentum=self.optimizer.momentum,
+          weight_decay=self.optimizer.weight_decay,
+          max_update_norm_ratio=self.rejection.max_update_norm_ratio,
+          return_given_labels=ingredients.returns_given_labels,
+        ),
+        **{name: getattr(ingredients, name) for name in names},
+      )
+    return slots.SlottedProcess(process, self.cohorts.clients_per_round)
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del client_sizes  # Each client takes as many.
+    steps = self.steps.steps_per_round
+    return system.Steps(steps if num_labeled else 0, steps)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConsistencyAveraging(_GroupAveraging):
+  """Their own system: clients train by consistency (equation 4)."""
+
+  measures_pseudo_labels = True
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def build(self, ingredients: system.Ingredients) -> slots.SlottedProcess:
+    """Builds the process."""
+    return self._build(
+      group_averaging_systems.build_consistency_averaging,
+      ingredients,
+      self.confidence.confidence_threshold,
+      'weak_augmentation',
+      'strong_augmentation',
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SelfTrainingAveraging(_GroupAveraging):
+  """Clients train by self-training (equation 3)."""
+
+  uses_strong_views = False
+  measures_pseudo_labels = True
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def build(self, ingredients: system.Ingredients) -> slots.SlottedProcess:
+    """Builds the process."""
+    return self._build(
+      group_averaging_systems.build_self_training_averaging,
+      ingredients,
+      self.confidence.confidence_threshold,
+      'weak_augmentation',
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SupervisedAveraging(_GroupAveraging):
+  """Supervised federated learning: clients have labels (appendix G)."""
+
+  labels = system.Labels.AT_SERVER_AND_CLIENTS
+  uses_strong_views = False
+
+  def build(self, ingredients: system.Ingredients) -> slots.SlottedProcess:
+    """Builds the process."""
+    return self._build(
+      group_averaging_systems.build_supervised_averaging,
+      ingredients,
+      # There are no pseudo-labels.
+      1.0,
+      'weak_augmentation',
+    )

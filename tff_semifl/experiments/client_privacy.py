@@ -1,0 +1,147 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The differential privacy of an experiment's clients: key, epsilon, statement.
+
+What was recorded of an experiment is enough for its statement, so that a model
+which is exported later says the same as one that training exports.
+"""
+
+from collections.abc import Callable, Mapping
+import functools
+import pathlib
+from typing import Any
+
+from tff_semifl import privacy_key as privacy_key_lib
+from tff_semifl import settings
+from tff_semifl.algorithms import aggregations
+from tff_semifl.export import privacy_statement
+from tff_semifl.programs import privacy
+from tff_semifl.programs import privacy_key_file
+from tff_semifl.programs import saved_experiment
+
+_FIXED_KEY = 'insecure_fixed_privacy_key'
+
+
+def obtain_key(
+  private_mean: aggregations.PrivateMean | None, folder: pathlib.Path
+) -> privacy_key_lib.PrivacyKey | None:
+  """Returns the key that noise and cohorts follow from.
+
+  It is the fixed one, if there is one; that of an experiment that was begun; or
+  a new one. Nothing is written.
+
+  Args:
+    private_mean: The settings, or None if nothing is private.
+    folder: The experiment's, which need not be there.
+
+  Returns:
+    The key, or None if nothing is private.
+
+  Raises:
+    durable_files.OutputError: If the folder has a key that cannot be used.
+  """
+  if private_mean is None:
+    return None
+  if private_mean.insecure_fixed_privacy_key is not None:
+    return privacy_key_lib.PrivacyKey(
+      bytes.fromhex(private_mean.insecure_fixed_privacy_key)
+    )
+  found = privacy_key_file.read(folder / privacy_key_file.NAME)
+  return found or privacy_key_lib.PrivacyKey.draw()
+
+
+def create_epsilon_fn(
+  private_mean: aggregations.PrivateMean | None,
+  num_clients: int,
+  clients_per_round: int,
+) -> Callable[[int], float] | None:
+  """Returns round -> epsilon spent, or None if none can be claimed.
+
+  Args:
+    private_mean: The settings, or None if nothing is private.
+    num_clients: All there are.
+    clients_per_round: Of these, in a round.
+
+  Raises:
+    settings.SettingError: If delta promises nothing.
+  """
+  if private_mean is None:
+    return None
+  delta = private_mean.privacy_delta
+  if delta * num_clients >= 1:
+    raise settings.SettingError(
+      'privacy_delta',
+      delta,
+      f'must be less than 1 / {num_clients}, the number of clients: else all'
+      ' that one of them has may be made public',
+    )
+  if private_mean.insecure_fixed_privacy_key is not None:
+    return None
+  compute = functools.partial(
+    privacy.compute_epsilon,
+    noise_multiplier=private_mean.noise_multiplier,
+    num_clients=num_clients,
+    clients_per_round=clients_per_round,
+    delta=delta,
+  )
+  return lambda round_num: compute(num_rounds=round_num)
+
+
+def describe(
+  values: Mapping[str, Any], num_rounds: int
+) -> privacy_statement.PrivacyStatement | None:
+  """Returns what is promised, or None if privacy was not asked for.
+
+  Args:
+    values: All settings of the experiment by name, as they were recorded.
+    num_rounds: Rounds that were run, without round 0.
+  """
+  if values.get('aggregator') != 'differential_privacy':
+    return None
+  numbers = {
+    'noise_multiplier': values['noise_multiplier'],
+    'num_clients': values['num_clients'],
+    'clients_per_round': values['clients_per_round'],
+    'num_rounds': num_rounds,
+    'delta': values['privacy_delta'],
+  }
+  why_not_private = _why_not_private(values)
+  return privacy_statement.PrivacyStatement(
+    epsilon=None if why_not_private else privacy.compute_epsilon(**numbers),
+    clipping_norm=values['clipping_norm'],
+    why_not_private=why_not_private,
+    **numbers,
+  )
+
+
+def read(
+  folder: pathlib.Path, num_rounds: int
+) -> privacy_statement.PrivacyStatement | None:
+  """Returns the same from the folder of an experiment.
+
+  What it recorded when it was begun counts, and not the settings of today: an
+  experiment of an older version may be complete.
+
+  Args:
+    folder: `<output_dir>/<experiment_name>`.
+    num_rounds: As in `describe`.
+
+  Raises:
+    saved_experiment.SavedExperimentError: If it is none.
+  """
+  return describe(saved_experiment.read_hparams(folder).flags, num_rounds)
+
+
+def _why_not_private(values: Mapping[str, Any]) -> str | None:
+  if _FIXED_KEY not in values:
+    return (
+      'it was trained by an older version, whose noise follows from the seed,'
+      ' which is public'
+    )
+  if values[_FIXED_KEY] is not None:
+    return (
+      f'--{_FIXED_KEY} was given: everybody can repeat the noise and subtract'
+      ' it'
+    )
+  return None

@@ -1,0 +1,294 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""All settings of an experiment: data, model, statistics and system."""
+
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+from tff_semifl import settings
+from tff_semifl.algorithms import aggregations
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import models
+from tff_semifl.experiments import statistics as statistics_lib
+from tff_semifl.experiments import strong_views
+
+# The authors' rule at the time of the paper (D4).
+_FEW_LABELS = 250
+_SMALL_BATCH, _LARGE_BATCH = 10, 250
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenTask(settings.Settings):
+  """What is learned."""
+
+  task: image_task.Task
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Seed(settings.Settings):
+  """The run's seed."""
+
+  seed: int = settings.setting(
+    0, 'All random numbers follow from it.', settings.between(0, 2**31 - 1)
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenModel(settings.Settings):
+  """What is trained, and how it is computed."""
+
+  model: models.Model = settings.choice(
+    models.MODELS,
+    'wide_resnet',
+    "Which model: wide_resnet, SemiFL's; resnet, the ResNet-9 or -18 of its"
+    " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
+    ' emnist_cnn and reddi_emnist_cnn, their small networks (D22);'
+    ' decomposed_wide_resnet, with kernels of two parts (B.5);'
+    " fedmatch_resnet, FedMatch's own ResNet-9; or a function (task, seed) ->"
+    ' Keras model from raw pixels to logits.',
+    load=models.load_outside_model,
+  )
+  train_in_bfloat16: bool = settings.setting(
+    False,
+    'Train in bfloat16, but for normalizations: half the memory, and faster on'
+    ' newer GPUs. Weights, pseudo-labels and evaluation stay float32.',
+  )
+  jit_compile: bool = settings.setting(
+    False,
+    'Have XLA compile the training passes of the model, once for each size of a'
+    ' batch. Not for --runtime=native, whose worker has no XLA.',
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Data(settings.Settings):
+  """What there is to learn, and from which images."""
+
+  chosen_task: ChosenTask
+  sharing: federated_data.Sharing
+  strong_views: strong_views.StrongViews | None
+  seed: Seed = Seed()
+
+  @property
+  def task(self) -> image_task.Task:
+    """What is learned."""
+    return self.chosen_task.task
+
+  @property
+  def title(self) -> str:
+    """Says which task it is and how its images are shared out."""
+    how = self.sharing.description
+    if self.task.gives_shares:
+      how = f'as in {self.task.place}'
+    return f'{settings.name_of(self.chosen_task, "task")}, {how}'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExperimentSettings(settings.Settings):
+  """All settings of an experiment.
+
+  Attributes:
+    system_name: Name of the system, as it is chosen and recorded by.
+    data: Settings of data.
+    model: Settings of the model.
+    statistics: Settings of statistics; None where there is no choice.
+    final_test: Settings of the authors' final test, likewise.
+    system: Settings of the system.
+  """
+
+  system_name: str
+  data: Data
+  model: ChosenModel
+  system: system_lib.System
+  statistics: statistics_lib.Statistics | None
+  final_test: statistics_lib.FinalTest | None
+
+  @property
+  def seed(self) -> int:
+    """The run's seed."""
+    return self.data.seed.seed
+
+  @property
+  def task_name(self) -> str:
+    """Name of the task."""
+    return settings.name_of(self.data.chosen_task, 'task')
+
+  @property
+  def private_mean(self) -> aggregations.PrivateMean | None:
+    """The settings of differential privacy, if it is asked for."""
+    aggregation = self.system.aggregation
+    return aggregation and aggregation.private_mean
+
+  @property
+  def server_batch_size(self) -> int | None:
+    """Images in a step of the server, if the system has such a setting."""
+    return settings.as_dict(self.system).get('server_batch_size')
+
+  @property
+  def default_name(self) -> str:
+    """Name of an experiment that was not given one."""
+    system = self.system
+    suffix = ''
+    if system.has_clients and not system.all_clients_take_part:
+      suffix = '' if system.clients_per_round else '_without_clients'
+    pieces = [
+      _short(self.system_name) + suffix,
+      _short(self.task_name),
+      str(self.data.sharing),
+      self.data.task.place,
+      f'seed{self.seed}',
+    ]
+    return '_'.join(piece for piece in pieces if piece)
+
+
+def create(
+  system_name: str,
+  system: system_lib.System,
+  chosen_task: ChosenTask,
+  changes: Mapping[str, Any],
+  *,
+  lenient: bool = False,
+) -> ExperimentSettings:
+  """Creates the settings of an experiment.
+
+  Args:
+    system_name: What to call the system.
+    system: The system.
+    chosen_task: The task, or a choice of tasks.
+    changes: Values of settings by name, where they are not the defaults of the
+      system, its paper and the parts that are chosen.
+    lenient: Whether to leave out changes of settings that are not there.
+
+  Raises:
+    settings.SettingError: If a setting does not take its value, or is not
+      there; or if the system cannot learn the task.
+  """
+  names = {'task'} & changes.keys()
+  chosen_task = settings.change_present(
+    chosen_task, {name: changes[name] for name in names}
+  )
+  sharing = federated_data.choose_sharing(
+    system.labels, is_given=chosen_task.task.gives_shares
+  )
+  if sharing is None:
+    raise settings.SettingError(
+      'task',
+      settings.name_of(chosen_task, 'task'),
+      'its clients have no labels to train on',
+    )
+  has_statistics = system.chooses_statistics
+  experiment = ExperimentSettings(
+    system_name=system_name,
+    data=Data(
+      chosen_task=chosen_task,
+      sharing=sharing,
+      strong_views=strong_views.StrongViews()
+      if system.uses_strong_views
+      else None,
+    ),
+    model=ChosenModel(),
+    system=system,
+    statistics=statistics_lib.Statistics() if has_statistics else None,
+    final_test=statistics_lib.FinalTest()
+    if has_statistics and system.has_clients
+    else None,
+  )
+  # What is usual in its paper may have no place beside what is chosen.
+  changed = settings.change_present(experiment, {**system.usual, **changes})
+  if not lenient:
+    settings.change(changed, changes)
+  return changed
+
+
+def fill_in(
+  experiment: ExperimentSettings, task: image_task.ImageTask
+) -> ExperimentSettings:
+  """Returns settings with all defaults filled in that depend on others.
+
+  Args:
+    experiment: The settings.
+    task: The task that they have.
+
+  Raises:
+    settings.SettingError: If settings contradict each other.
+  """
+  _check_model(experiment)
+  _check_privacy(experiment)
+  changes = {}
+  values = settings.as_dict(experiment)
+  num_labeled = task.num_labeled
+  if 'num_labeled' in values:
+    num_labeled = values['num_labeled'] or task.num_labeled
+    changes['num_labeled'] = num_labeled
+  if experiment.system.labels is system_lib.Labels.ALL_AT_SERVER:
+    num_labeled = None
+  if 'server_batch_size' in values and values['server_batch_size'] is None:
+    is_small = num_labeled is not None and num_labeled <= _FEW_LABELS
+    changes['server_batch_size'] = _SMALL_BATCH if is_small else _LARGE_BATCH
+  model = experiment.model.model.fill_in(task)
+  are_there = model.has_static_batch_norm
+  statistics, final_test = experiment.statistics, experiment.final_test
+  if statistics is not None:
+    statistics = statistics.fill_in(experiment.system, are_there=are_there)
+  if final_test is not None:
+    final_test.check(are_there=are_there)
+  filled = dataclasses.replace(
+    settings.change(experiment, changes),
+    model=dataclasses.replace(experiment.model, model=model),
+    statistics=statistics,
+  )
+  if experiment.private_mean is not None and statistics is not None:
+    kind = statistics.batch_norm_statistics
+    if kind in ('federated', 'pooled'):
+      raise settings.SettingError(
+        'batch_norm_statistics',
+        kind,
+        'tells of the images of clients without the noise of'
+        ' aggregator=differential_privacy; use server, or normalization=group',
+      )
+  return filled
+
+
+def _check_model(experiment: ExperimentSettings) -> None:
+  name = settings.name_of(experiment.model, 'model')
+  system = experiment.system
+  if system.models and name not in system.models:
+    raise settings.SettingError(
+      'model',
+      name,
+      f'{experiment.system_name} trains {" or ".join(system.models)}',
+    )
+  if experiment.model.model.has_dropout and not system.takes_dropout:
+    raise settings.SettingError(
+      'model',
+      name,
+      f'{experiment.system_name} gives dropout no random numbers; choose a'
+      ' model without',
+    )
+
+
+def _check_privacy(experiment: ExperimentSettings) -> None:
+  private_mean = experiment.private_mean
+  if private_mean is None:
+    return
+  if private_mean.noise_multiplier is None:
+    raise settings.SettingError(
+      'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
+    )
+  if settings.as_dict(experiment.system).get('keep_client_momentum'):
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      'with keep_client_momentum what a client sends depends on the rounds that'
+      ' it took part in before, which are secret, and epsilon is not computed'
+      ' for that; leave keep_client_momentum out',
+    )
+
+
+def _short(name: str) -> str:
+  """Returns a name that a folder can have."""
+  return name.rpartition(':')[2]

@@ -1,0 +1,274 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A task's images, shared out among server and clients."""
+
+import abc
+from collections.abc import Mapping, Sequence
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.data import partition as partition_lib
+from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import partitions
+
+
+class FederatedData(NamedTuple):
+  """Who has which images.
+
+  Attributes:
+    labelled: The server's.
+    unlabelled: What is shared out among clients. Labels are the true ones, or
+      `sources.UNKNOWN_LABEL`; no client gets to see them.
+    shares: For each client the int64 indices of its images in `unlabelled`.
+    test: To evaluate on.
+    training_order: int64 indices into the labeled images and after them the
+      unlabeled ones, which put all of them into the order of the data set.
+      None if they are in it.
+  """
+
+  labelled: sources.LabelledImages
+  unlabelled: sources.LabelledImages
+  shares: Sequence[np.ndarray]
+  test: sources.LabelledImages
+  training_order: np.ndarray | None = None
+
+
+class Sharing(settings.Settings, abc.ABC):
+  """Base of the parts that say who gets which images of a task."""
+
+  @abc.abstractmethod
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images.
+
+    Args:
+      task: The task.
+      data: Its images.
+      seed: The run's seed.
+
+    Raises:
+      settings.SettingError: If that is not possible.
+    """
+
+  @property
+  def description(self) -> str:
+    """In a few words, how images are shared among clients."""
+    return 'no clients'
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment, or nothing."""
+    return ''
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Clients(settings.Settings):
+  """How images are shared out among clients."""
+
+  num_clients: int = settings.setting(
+    100, 'Clients in all.', settings.AT_LEAST_1
+  )
+  partition: partitions.Partition = settings.choice(
+    partitions.PARTITIONS, 'iid', partitions.MEANING
+  )
+
+  def share_out(
+    self, labels: np.ndarray, num_classes: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    """Returns for each client the indices of its images."""
+    # What is wrong may be any of several numbers; the message says which.
+    with settings.blame('partition', self.partition.name):
+      shares = self.partition.share_out(
+        labels, num_classes, self.num_clients, seed
+      )
+      partition_lib.check_all_are_shared(
+        shares,
+        len(labels),
+        num_left=self.partition.count_left(len(labels), self.num_clients),
+      )
+    return shares
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _ServerLabels(settings.Settings):
+  """How many labels the server has."""
+
+  num_labeled: int | None = settings.setting(
+    None,
+    'Labeled images at the server, the same number of each class. By default as'
+    ' the task has it: 50 for digits, 4000 for cifar10, 10000 for cifar100,'
+    ' 4700 for emnist, 1000 for svhn and stl10.',
+    settings.AT_LEAST_1,
+  )
+
+  def split(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> partition_lib.LabelSplit:
+    """Returns which training images the server has."""
+    with settings.blame('num_labeled', self.num_labeled):
+      return partition_lib.split_labels(
+        data.train.labels, self.num_labeled, task.num_classes, seed
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerAndClients(Sharing):
+  """The server has some labels, and clients have the other images.
+
+  The clients' are those of the training images that the server has no label
+  of, and the task's images of unknown classes after them.
+  """
+
+  server: _ServerLabels = _ServerLabels()
+  clients: _Clients = _Clients()
+
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images."""
+    split = self.server.split(task, data, seed)
+    unlabelled = data.train.select(split.unlabelled)
+    if data.unlabelled is not None:
+      unlabelled = sources.LabelledImages(
+        np.concatenate([unlabelled.images, data.unlabelled.images]),
+        np.concatenate([unlabelled.labels, data.unlabelled.labels]),
+      )
+    return FederatedData(
+      labelled=data.train.select(split.labelled),
+      unlabelled=unlabelled,
+      shares=self.clients.share_out(unlabelled.labels, task.num_classes, seed),
+      test=data.test,
+      training_order=_invert(
+        np.concatenate([split.labelled, split.unlabelled]),
+        len(unlabelled.labels) - len(split.unlabelled),
+      ),
+    )
+
+  @property
+  def description(self) -> str:
+    """In a few words, how images are shared among clients."""
+    return self.clients.partition.description
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment."""
+    return f'{self.server.num_labeled}_{self.clients.partition}'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GivenShares(Sharing):
+  """The task itself says who has which images."""
+
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images."""
+    order = partition_lib.shuffle(len(data.train.labels), seed)
+    return FederatedData(
+      labelled=data.train.select(order),
+      unlabelled=data.unlabelled,
+      shares=data.shares,
+      test=data.test,
+      training_order=_invert(order, len(data.unlabelled.labels)),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerAlone(Sharing):
+  """The server has some labels, and nobody has the other images."""
+
+  server: _ServerLabels = _ServerLabels()
+
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images."""
+    labelled = data.train.select(self.server.split(task, data, seed).labelled)
+    return FederatedData(labelled, data.train.select([]), [], data.test)
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment."""
+    return str(self.server.num_labeled)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AllAtServer(Sharing):
+  """The server has all images of the training set, with their labels."""
+
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images."""
+    del task, seed  # It is all of them.
+    return FederatedData(data.train, data.train.select([]), [], data.test)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabeledClients(Sharing):
+  """Clients have all images of the training set, with their labels (D.7)."""
+
+  clients: _Clients = _Clients()
+
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images."""
+    return FederatedData(
+      labelled=data.train.select([]),
+      unlabelled=data.train,
+      shares=self.clients.share_out(data.train.labels, task.num_classes, seed),
+      test=data.test,
+    )
+
+  @property
+  def description(self) -> str:
+    """In a few words, how images are shared among clients."""
+    return self.clients.partition.description
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment."""
+    return str(self.clients.partition)
+
+
+_SHARINGS: Mapping[system_lib.Labels, Sharing] = {
+  system_lib.Labels.AT_SERVER: ServerAndClients(),
+  system_lib.Labels.AT_SERVER_ALONE: ServerAlone(),
+  system_lib.Labels.ALL_AT_SERVER: AllAtServer(),
+  system_lib.Labels.AT_CLIENTS: LabeledClients(),
+  system_lib.Labels.AT_SERVER_AND_CLIENTS: ServerAndClients(),
+}
+
+
+def choose_sharing(
+  labels: system_lib.Labels, *, is_given: bool
+) -> Sharing | None:
+  """Returns how images are to be shared out.
+
+  Args:
+    labels: Who has labels in the system that is trained.
+    is_given: Whether the task says which client has which images.
+
+  Returns:
+    The part; None if the task's clients have no labels, which they need.
+  """
+  if not is_given:
+    return _SHARINGS[labels]
+  if labels in (
+    system_lib.Labels.AT_CLIENTS,
+    system_lib.Labels.AT_SERVER_AND_CLIENTS,
+  ):
+    return None
+  if labels is system_lib.Labels.AT_SERVER:
+    return GivenShares()
+  return AllAtServer()
+
+
+def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
+  """Returns what undoes an order of images, others after them unchanged."""
+  others = np.arange(len(order), len(order) + num_others)
+  return np.concatenate([np.argsort(order), others])

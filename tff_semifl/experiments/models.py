@@ -1,0 +1,258 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The models that can be trained, as parts with settings."""
+
+import abc
+from collections.abc import Callable
+import dataclasses
+from typing import ClassVar
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import references
+from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import emnist_cnn
+from tff_semifl.models import fedmatch_resnet
+from tff_semifl.models import post_activation_resnet
+from tff_semifl.models import residual
+from tff_semifl.models import resnet
+from tff_semifl.models import wide_resnet
+
+_NORMALIZATIONS = {
+  'group': residual.create_group_norm,
+  'static_batch': residual.create_static_batch_norm,
+}
+
+
+class Model(settings.Settings, abc.ABC):
+  """Base of the models.
+
+  Attributes:
+    has_dropout: Whether the model drops anything.
+  """
+
+  has_dropout: ClassVar[bool] = False
+
+  @abc.abstractmethod
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task.
+
+    Args:
+      task: The task.
+      seed: Initial weights follow from it.
+
+    Raises:
+      ValueError: If there is no such model, or its images are too small.
+    """
+
+  def fill_in(self, task: image_task.ImageTask) -> 'Model':
+    """Returns it with the task's settings where it has none of its own."""
+    del task  # Others have some.
+    return self
+
+  @property
+  def has_static_batch_norm(self) -> bool:
+    """Whether the model has statistics of static batch normalization."""
+    return False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Normalized(Model):
+  """Base of the models that normalize."""
+
+  normalization: str = settings.setting(
+    'static_batch',
+    "SemiFL's static batch normalization, or group normalization, which needs"
+    ' no statistics of batches.',
+    settings.one_of(*sorted(_NORMALIZATIONS)),
+  )
+
+  @property
+  def has_static_batch_norm(self) -> bool:
+    """Whether the model has statistics of static batch normalization."""
+    return self.normalization == 'static_batch'
+
+  @property
+  def create_normalization(self) -> residual.Normalization:
+    """Creates a normalization layer."""
+    return _NORMALIZATIONS[self.normalization]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WideResNet(_Normalized):
+  """SemiFL's WideResNet (B.1)."""
+
+  create_convolution: ClassVar[residual.Convolution] = staticmethod(
+    residual.create_plain_convolution
+  )
+
+  model_depth: int | None = settings.setting(
+    None,
+    'Depth of the model. By default that of the task: 7 for digits and 28 for'
+    ' cifar10, say.',
+    settings.AT_LEAST_1,
+  )
+  model_width: int | None = settings.setting(
+    None,
+    'Width of the model. By default that of the task: 2, but 8 for cifar100.',
+    settings.AT_LEAST_1,
+  )
+
+  def fill_in(self, task: image_task.ImageTask) -> Model:
+    """Returns it with depth and width."""
+    return dataclasses.replace(
+      self,
+      model_depth=self.model_depth or task.model_depth,
+      model_width=self.model_width or task.model_width,
+    )
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    with settings.blame('model_depth', self.model_depth):
+      return wide_resnet.create_wide_resnet(
+        task.image_shape,
+        task.num_classes,
+        depth=self.model_depth or task.model_depth,
+        width=self.model_width or task.model_width,
+        num_groups=task.model_num_groups,
+        pixel_mean=task.pixel_mean,
+        pixel_standard_deviation=task.pixel_standard_deviation,
+        create_normalization=self.create_normalization,
+        create_convolution=self.create_convolution,
+        seed=seed,
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DecomposedWideResNet(WideResNet):
+  """A WideResNet whose kernels have two parts, for FedMatch (B.5)."""
+
+  create_convolution = staticmethod(
+    decomposed_convolution.create_decomposed_convolution
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ResNet(_Normalized):
+  """The ResNet of the code of SemiFL's authors (B.3)."""
+
+  model_depth: int = settings.setting(
+    9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
+  )
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    with settings.blame('model_depth', self.model_depth):
+      return resnet.create_resnet(
+        task.image_shape,
+        task.num_classes,
+        depth=self.model_depth,
+        pixel_mean=task.pixel_mean,
+        pixel_standard_deviation=task.pixel_standard_deviation,
+        create_normalization=self.create_normalization,
+        seed=seed,
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PostActivationResNet(_Normalized):
+  """The ResNet-18 of Zhang et al. (B.4)."""
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    return post_activation_resnet.create_post_activation_resnet(
+      task.image_shape,
+      task.num_classes,
+      pixel_mean=task.pixel_mean,
+      pixel_standard_deviation=task.pixel_standard_deviation,
+      create_normalization=self.create_normalization,
+      seed=seed,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedMatchResNet(Model):
+  """FedMatch's own ResNet-9, with kernels of two parts (B.5)."""
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    return fedmatch_resnet.create_fedmatch_resnet(
+      task.image_shape, task.num_classes, seed=seed
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EMNISTCNN(Model):
+  """The small network of Zhang et al. for EMNIST (D22)."""
+
+  has_dropout = True
+  build: ClassVar[Callable[..., tf.keras.Model]] = staticmethod(
+    emnist_cnn.create_emnist_cnn
+  )
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    return self.build(
+      task.image_shape,
+      task.num_classes,
+      pixel_mean=task.pixel_mean,
+      pixel_standard_deviation=task.pixel_standard_deviation,
+      seed=seed,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReddiEMNISTCNN(EMNISTCNN):
+  """The network of Reddi et al. for EMNIST, of which they write (D22)."""
+
+  build = staticmethod(emnist_cnn.create_reddi_emnist_cnn)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutsideModel(Model):
+  """A Keras model that a function outside of this package creates.
+
+  Attributes:
+    reference: 'package.module:function', a function of an `ImageTask` and a
+      seed that returns a compiled or uncompiled `tf.keras.Model` from float32
+      images in 0..255 to logits.
+  """
+
+  reference: str
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    with settings.blame('model', self.reference):
+      function = references.load(self.reference)
+      if not callable(function):
+        raise ValueError('is no function')
+      model = function(task, seed)
+      if not isinstance(model, tf.keras.Model):
+        raise ValueError(f'returned {type(model).__name__}, no Keras model')
+      return model
+
+  @property
+  def has_static_batch_norm(self) -> bool:
+    """Whether the model has statistics of static batch normalization."""
+    # Nobody knows before it is made.
+    return True
+
+
+MODELS = {
+  'wide_resnet': WideResNet(),
+  'decomposed_wide_resnet': DecomposedWideResNet(),
+  'resnet': ResNet(),
+  'post_activation_resnet': PostActivationResNet(),
+  'emnist_cnn': EMNISTCNN(),
+  'reddi_emnist_cnn': ReddiEMNISTCNN(),
+  'fedmatch_resnet': FedMatchResNet(),
+}
+
+
+def load_outside_model(reference: str) -> Model:
+  """Returns the model of a function outside of this package."""
+  references.load(reference)
+  return OutsideModel(reference=reference)

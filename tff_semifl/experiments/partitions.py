@@ -1,0 +1,168 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The ways to share out images among clients, as parts with settings."""
+
+import abc
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.data import main_class_partition
+from tff_semifl.data import partition
+from tff_semifl.data import skewed_partition
+
+
+class Partition(settings.Settings, abc.ABC):
+  """Base of the ways to share out images."""
+
+  # How it is called.
+  name: str
+
+  @abc.abstractmethod
+  def share_out(
+    self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    """Shares out images.
+
+    Args:
+      labels: int [num_images], the true classes.
+      num_classes: Number of classes.
+      num_clients: Number of clients.
+      seed: The run's seed.
+
+    Returns:
+      For each client the int64 indices of its images.
+
+    Raises:
+      ValueError: If it is not possible.
+    """
+
+  def count_left(self, num_images: int, num_clients: int) -> int:
+    """Returns how many images no client gets, by definition."""
+    del num_images, num_clients  # It shares out all of them.
+    return 0
+
+  @property
+  @abc.abstractmethod
+  def description(self) -> str:
+    """In a few words, with its number."""
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment."""
+    values = settings.as_dict(self).values()
+    return self.name + ''.join(str(value) for value in values)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class IID(Partition):
+  """The same number of images each, at random (C.5)."""
+
+  name = 'iid'
+
+  @property
+  def description(self) -> str:
+    """In a few words, with its number."""
+    return 'IID'
+
+  def share_out(
+    self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    """Shares out images."""
+    del num_classes  # It makes no difference.
+    with settings.blame('num_clients', num_clients):
+      return partition.partition_iid(len(labels), num_clients, seed)
+
+  def count_left(self, num_images: int, num_clients: int) -> int:
+    """Returns how many images no client gets: those that do not divide."""
+    return num_images % num_clients
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Classes(Partition):
+  """A few classes each (C.5)."""
+
+  name = 'classes'
+  classes_per_client: int = settings.setting(
+    2, "Classes of a client; 2 as in SemiFL's paper.", settings.AT_LEAST_1
+  )
+
+  @property
+  def description(self) -> str:
+    """In a few words, with its number."""
+    return f'{self.classes_per_client} classes per client'
+
+  def share_out(
+    self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    """Shares out images."""
+    return skewed_partition.partition_classes(
+      labels, num_classes, self.classes_per_client, num_clients, seed
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Dirichlet(Partition):
+  """A random mix of classes each (C.5)."""
+
+  name = 'dirichlet'
+  dirichlet_concentration: float = settings.setting(
+    0.3,
+    "How alike clients are; SemiFL's paper has 0.1 and 0.3.",
+    settings.between(
+      skewed_partition.LEAST_CONCENTRATION, skewed_partition.MOST_CONCENTRATION
+    ),
+  )
+
+  @property
+  def description(self) -> str:
+    """In a few words, with its number."""
+    return f'Dirichlet {self.dirichlet_concentration}'
+
+  def share_out(
+    self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    """Shares out images."""
+    del num_classes  # The labels have them.
+    return skewed_partition.partition_dirichlet(
+      labels, self.dirichlet_concentration, num_clients, seed
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MainClasses(Partition):
+  """One class or several more than others each (Zhang et al., equation 8)."""
+
+  name = 'main_classes'
+  skew: float = settings.setting(
+    0.4,
+    'R of Zhang et al.: from 0, clients are alike, to 1, each has its main'
+    ' classes alone (equation 8, D32).',
+    settings.FRACTION,
+  )
+
+  @property
+  def description(self) -> str:
+    """In a few words, with its number."""
+    return f'main classes, R = {self.skew}'
+
+  def share_out(
+    self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    """Shares out images."""
+    return main_class_partition.partition_main_classes(
+      labels, num_classes, self.skew, num_clients, seed
+    )
+
+
+PARTITIONS = {
+  part.name: part for part in (IID(), Classes(), Dirichlet(), MainClasses())
+}
+MEANING = (
+  'How unlabeled images are shared among clients: iid, at random and evenly;'
+  ' classes, a few classes each; dirichlet, a random mix of classes each;'
+  ' main_classes, one class more than others each, or with fewer clients than'
+  ' classes several, as Zhang et al. have it.'
+)

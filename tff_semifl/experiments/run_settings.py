@@ -1,0 +1,73 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings of how an experiment is run and where its results go.
+
+None changes what is computed, so they may differ when a run is resumed.
+"""
+
+import dataclasses
+import pathlib
+
+from tff_semifl import settings
+from tff_semifl.experiments import experiment_settings
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunSettings(settings.Settings):
+  """How an experiment is run, and where its results go."""
+
+  output_dir: str = settings.setting(
+    'results', 'Folder for the folders of all experiments.'
+  )
+  experiment_name: str | None = settings.setting(
+    None,
+    'Name of the folder. By default made of system, task, labels, partition and'
+    ' seed. A folder with the same experiment is resumed, one with another is'
+    ' refused.',
+  )
+  rounds_per_evaluation: int = settings.setting(
+    1,
+    'After how many rounds, and after the last, the model is evaluated, a row'
+    ' is written and all is saved. An interruption costs the rounds since.',
+    settings.AT_LEAST_1,
+  )
+  tensorboard: bool = settings.setting(
+    True,
+    'Whether to write settings and metrics for TensorBoard too, in the'
+    " experiment's folder logdir.",
+  )
+  draw_data: bool = settings.setting(
+    False,
+    'Whether to draw, before the first round, what augmentations do to images'
+    ' and which client has how many of which class: in the folder pictures, and'
+    ' for --tensorboard. It takes a second or two, once.',
+  )
+
+  def fill_in(
+    self, experiment: experiment_settings.ExperimentSettings
+  ) -> 'RunSettings':
+    """Returns it with the default name of the experiment filled in.
+
+    Args:
+      experiment: The experiment's settings, filled in.
+
+    Raises:
+      settings.SettingError: If settings contradict each other.
+    """
+    keeps_momentum = settings.as_dict(experiment).get('keep_client_momentum')
+    if keeps_momentum and self.rounds_per_evaluation > 1:
+      raise settings.SettingError(
+        'rounds_per_evaluation',
+        self.rounds_per_evaluation,
+        "clients' momentum is kept for each round; leave this out, or"
+        ' keep_client_momentum',
+      )
+    return dataclasses.replace(
+      self, experiment_name=self.experiment_name or experiment.default_name
+    )
+
+  @property
+  def path(self) -> pathlib.Path:
+    """The folder of the experiment, once its name is filled in."""
+    return pathlib.Path(self.output_dir) / self.experiment_name

@@ -1,0 +1,198 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Who computes the statistics of static batch normalization, and when.
+
+A round of a process ends with those of the server's images only where clients
+label with the model that they receive. All others are computed between rounds:
+where only evaluations need them, only for evaluations.
+"""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.data import pipelines
+from tff_semifl.experiments import federated_data
+from tff_semifl.models import functional
+from tff_semifl.programs import training
+from tff_semifl.work import batch_norm_statistics as server_statistics
+from tff_semifl.work import federated_batch_norm_statistics
+from tff_semifl.work import pooled_batch_norm_statistics
+
+# The authors' for many labels, where the server takes no step (D4).
+_FINAL_TEST_BATCH_SIZE = 250
+_NO_USE = (
+  'without static batch normalization there are no statistics; leave it out'
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Statistics(settings.Settings):
+  """Of which images static batch normalization has statistics."""
+
+  batch_norm_statistics: str | None = settings.setting(
+    None,
+    'Of which images static batch normalization has statistics (D8 to D10):'
+    " server, the server's, the default where it has any; federated, those of"
+    ' all clients, each with a pass over its own (appendix B); pooled, all of'
+    " both in one place, as the authors' code simulates it, the default where"
+    " the server has no image; server_batches, the server's as the authors'"
+    ' code has them, a plain mean over batches of one class after the other: of'
+    ' 250 images, or in training in one place of --server_batch_size.',
+    settings.one_of('federated', 'pooled', 'server', 'server_batches'),
+  )
+
+  def fill_in(
+    self, system: system_lib.System, *, are_there: bool
+  ) -> 'Statistics':
+    """Returns it with its default filled in.
+
+    Args:
+      system: What is trained.
+      are_there: Whether the model has static batch normalization.
+
+    Raises:
+      settings.SettingError: If the system or the model has no use for it.
+    """
+    chosen = self.batch_norm_statistics
+    if not are_there:
+      if chosen is not None:
+        raise settings.SettingError('batch_norm_statistics', chosen, _NO_USE)
+      return self
+    if chosen in ('server', 'server_batches') and not system.server_has_labels:
+      raise settings.SettingError(
+        'batch_norm_statistics',
+        chosen,
+        'the server has no images; use federated or pooled',
+      )
+    if chosen in ('federated', 'pooled') and not system.has_clients:
+      raise settings.SettingError(
+        'batch_norm_statistics',
+        chosen,
+        'there are no clients; use server or server_batches',
+      )
+    default = 'server' if system.server_has_labels else 'pooled'
+    return dataclasses.replace(self, batch_norm_statistics=chosen or default)
+
+  def are_computed_by_rounds(self, system: system_lib.System) -> bool:
+    """Returns whether rounds of the process end with statistics."""
+    return (
+      self.batch_norm_statistics == 'server' and system.labels_by_received_model
+    )
+
+  def create_pass(
+    self,
+    system: system_lib.System,
+    classifier: functional.ImageClassifier,
+    data: federated_data.FederatedData,
+    clients: pipelines.ClientPopulation,
+    server_batch_size: int | None,
+  ) -> training.StatisticsPass | None:
+    """Creates what computes statistics between rounds, if anything does.
+
+    Args:
+      system: What is trained.
+      classifier: The model.
+      data: Who has which images.
+      clients: The clients.
+      server_batch_size: Images in a step of the server, if it takes any.
+    """
+    kind = self.batch_norm_statistics
+    if (
+      kind is None
+      or classifier.batch_moments is None
+      or self.are_computed_by_rounds(system)
+    ):
+      return None
+    create = {
+      'federated': lambda: (
+        federated_batch_norm_statistics.build_federated_batch_norm_statistics(
+          classifier
+        ),
+        clients.all_datasets(),
+      ),
+      'pooled': lambda: (
+        pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+          classifier
+        ),
+        # Images that no client was given are among them too.
+        _class_by_class(data).concatenate(
+          tf.data.Dataset.from_tensors(data.unlabelled.images)
+        ),
+      ),
+      'server_batches': lambda: (
+        pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+          classifier,
+          batch_size=server_statistics.STATISTICS_BATCH_SIZE
+          if system.has_clients
+          else server_batch_size,
+        ),
+        # It is the choice of some that leaves them class by class (D.1).
+        tf.data.Dataset.from_tensors(data.labelled.images)
+        if system.labels is system_lib.Labels.ALL_AT_SERVER
+        else _class_by_class(data),
+      ),
+      'server': lambda: (
+        server_statistics.build_server_batch_norm_statistics(classifier),
+        pipelines.labelled_dataset(data.labelled),
+      ),
+    }
+    computation, images = create[kind]()
+    return training.StatisticsPass(
+      computation, images, for_clients=system.labels_by_received_model
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FinalTest(settings.Settings):
+  """The test that the code of SemiFL's authors ends with (D11)."""
+
+  reproduce_final_test: bool = settings.setting(
+    False,
+    'Whether each evaluation also tests the model with statistics of all'
+    " training images in the data's order, in batches of --server_batch_size,"
+    " as the authors' final test has it whatever the statistics of training are"
+    ' (D11): columns final_test/accuracy and final_test/loss. Their result'
+    ' is that of the round with the best test/accuracy, and is printed last.',
+  )
+
+  def check(self, *, are_there: bool) -> None:
+    """Checks that it can be done.
+
+    Args:
+      are_there: Whether the model has static batch normalization.
+
+    Raises:
+      settings.SettingError: If it is asked for, and the model has none.
+    """
+    if self.reproduce_final_test and not are_there:
+      raise settings.SettingError('reproduce_final_test', True, _NO_USE)
+
+  def create_pass(
+    self,
+    classifier: functional.ImageClassifier,
+    data: federated_data.FederatedData,
+    server_batch_size: int | None,
+  ) -> training.StatisticsPass | None:
+    """Creates the statistics of the test, if it is asked for."""
+    if not self.reproduce_final_test:
+      return None
+    images = np.concatenate([data.labelled.images, data.unlabelled.images])
+    if data.training_order is not None:
+      images = images[data.training_order]
+    return training.StatisticsPass(
+      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        classifier, batch_size=server_batch_size or _FINAL_TEST_BATCH_SIZE
+      ),
+      tf.data.Dataset.from_tensors(images),
+    )
+
+
+def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:
+  """Returns the labeled images as the authors' label split has them (A.5)."""
+  order = np.argsort(data.labelled.labels, kind='stable')
+  return tf.data.Dataset.from_tensors(data.labelled.images[order])

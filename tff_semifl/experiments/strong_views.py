@@ -1,0 +1,52 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The setting of how strong views are made (D24)."""
+
+import dataclasses
+
+from tff_semifl import settings
+from tff_semifl.augment import fedmatch_policy
+from tff_semifl.augment import fixmatch_policy
+from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.augment import keras_cv_policy
+from tff_semifl.augment import semifl_policy
+from tff_semifl.experiments import image_task
+
+# Each builds an augmentation of images that a weak one has seen.
+BUILDERS = {
+  'fedmatch': fedmatch_policy.build_fedmatch_rand_augment,
+  'fixmatch': fixmatch_policy.build_fixmatch_rand_augment,
+  'fixmatch_pytorch': (
+    fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
+  ),
+  'keras_cv': keras_cv_policy.build_keras_cv_rand_augment,
+  'keras_cv_gentle': keras_cv_policy.build_gentle_rand_augment,
+  'semifl': semifl_policy.build_semifl_rand_augment,
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class StrongViews(settings.Settings):
+  """How strong views are made."""
+
+  strong_augmentation: str | None = settings.setting(
+    None,
+    "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, which"
+    ' Zhang et al. have, of FedMatch or of KerasCV, at its own strength or'
+    " gentler (D24). By default as the task has it: SemiFL's, which leaves one"
+    " view in seven blank as in the paper's tables, but keras_cv_gentle for"
+    ' digits and image_folder and fixmatch_pytorch for emnist.',
+    settings.one_of(*BUILDERS),
+  )
+
+  def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
+    """Returns a task with these views."""
+    if self.strong_augmentation is None:
+      return task
+    return dataclasses.replace(
+      task,
+      strong_augmentation=image_task.weak_then_strong(
+        task.weak_augmentation, BUILDERS[self.strong_augmentation]()
+      ),
+    )

@@ -1,0 +1,86 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The training program of an experiment: process, data and evaluations."""
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import privacy_key as privacy_key_lib
+from tff_semifl.algorithms import evaluation
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import image_task
+from tff_semifl.models import functional
+from tff_semifl.programs import training
+
+_EVALUATION_BATCH_SIZE = 500
+
+
+def create_training_program(
+  experiment: experiment_settings.ExperimentSettings,
+  task: image_task.ImageTask,
+  model: tf.keras.Model,
+  data: federated_data.FederatedData,
+  clients: pipelines.ClientPopulation,
+  privacy_key: privacy_key_lib.PrivacyKey | None,
+  rounds_per_evaluation: int,
+) -> training.TrainingProgram:
+  """Puts together what is to be run.
+
+  Args:
+    experiment: The settings, filled in.
+    task: What is learned.
+    model: The model, with initial weights.
+    data: Who has which images.
+    clients: The clients.
+    privacy_key: What noise follows from, or None if there is none.
+    rounds_per_evaluation: As in `TrainingProgram`.
+  """
+  system = experiment.system
+  with_statistics = experiment.statistics
+  with_final_test = experiment.final_test
+  classifier = functional.from_keras(
+    model,
+    train_in_bfloat16=experiment.model.train_in_bfloat16,
+    jit_compile=experiment.model.jit_compile,
+  )
+  measures_pseudo_labels = system.measures_pseudo_labels and bool(
+    np.all(data.unlabelled.labels != sources.UNKNOWN_LABEL)
+  )
+  return training.TrainingProgram(
+    process=system.build(
+      system_lib.Ingredients(
+        classifier=classifier,
+        weak_augmentation=task.weak_augmentation,
+        strong_augmentation=task.strong_augmentation,
+        seed=experiment.seed,
+        privacy_key=privacy_key,
+        computes_statistics=with_statistics is not None
+        and with_statistics.are_computed_by_rounds(system),
+        returns_given_labels=measures_pseudo_labels,
+      )
+    ),
+    evaluation=evaluation.build_evaluation(classifier),
+    server_dataset=pipelines.labelled_dataset(data.labelled),
+    clients=clients,
+    test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
+    total_rounds=system.total_rounds,
+    rounds_per_evaluation=rounds_per_evaluation,
+    measures_pseudo_labels=measures_pseudo_labels,
+    statistics=with_statistics
+    and with_statistics.create_pass(
+      system, classifier, data, clients, experiment.server_batch_size
+    ),
+    final_test=with_final_test
+    and with_final_test.create_pass(
+      classifier, data, experiment.server_batch_size
+    ),
+    epsilon_fn=client_privacy.create_epsilon_fn(
+      experiment.private_mean, clients.num_clients, clients.clients_per_round
+    ),
+  )

@@ -1,0 +1,76 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings as fields of frozen dataclasses, each written down once.
+
+A part is a frozen dataclass that derives from `Settings`. A field made by
+`setting` says its default, its meaning and the values that it takes; a field
+made by `choice` is one of several parts, called by a name. Parts hold parts, so
+that they form a tree. No name occurs twice in a tree, and `describe`, `as_dict`
+and `change` see all of it at once:
+
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Mixup(Settings):
+      mixup_concentration: float = setting(0.75, 'a of Beta(a, a).', ABOVE_0)
+
+    change(Mixup(), {'mixup_concentration': 1})
+
+Flags, recorded hyperparameters and the table of all settings are derived from
+such trees, and so are their errors.
+"""
+
+from tff_semifl.settings.errors import SettingError
+from tff_semifl.settings.errors import blame
+from tff_semifl.settings.errors import show
+from tff_semifl.settings.fields import Settings
+from tff_semifl.settings.fields import choice
+from tff_semifl.settings.fields import setting
+from tff_semifl.settings.trees import Description
+from tff_semifl.settings.trees import all_names
+from tff_semifl.settings.trees import as_dict
+from tff_semifl.settings.trees import change
+from tff_semifl.settings.trees import change_present
+from tff_semifl.settings.trees import describe
+from tff_semifl.settings.trees import get_options
+from tff_semifl.settings.trees import name_of
+from tff_semifl.settings.values import ABOVE_0
+from tff_semifl.settings.values import ANY
+from tff_semifl.settings.values import AT_LEAST_0
+from tff_semifl.settings.values import AT_LEAST_1
+from tff_semifl.settings.values import BELOW_1
+from tff_semifl.settings.values import FRACTION
+from tff_semifl.settings.values import INSIDE_0_TO_1
+from tff_semifl.settings.values import SHARE
+from tff_semifl.settings.values import Values
+from tff_semifl.settings.values import at_least
+from tff_semifl.settings.values import between
+from tff_semifl.settings.values import one_of
+
+__all__ = (
+  'ABOVE_0',
+  'ANY',
+  'AT_LEAST_0',
+  'AT_LEAST_1',
+  'BELOW_1',
+  'Description',
+  'FRACTION',
+  'INSIDE_0_TO_1',
+  'SHARE',
+  'SettingError',
+  'Settings',
+  'Values',
+  'all_names',
+  'as_dict',
+  'at_least',
+  'between',
+  'blame',
+  'change',
+  'change_present',
+  'choice',
+  'describe',
+  'get_options',
+  'name_of',
+  'one_of',
+  'setting',
+  'show',
+)

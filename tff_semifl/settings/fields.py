@@ -1,0 +1,123 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fields of parts: settings, and choices of parts."""
+
+from collections.abc import Callable, Mapping
+import dataclasses
+import functools
+import types
+import typing
+from typing import Any, NamedTuple
+
+from tff_semifl.settings import errors
+from tff_semifl.settings import values as values_lib
+
+KEY = 'tff_semifl.settings'
+
+
+class Setting(NamedTuple):
+  """The metadata of a field made by `setting`."""
+
+  meaning: str
+  values: values_lib.Values
+
+
+class Choice(NamedTuple):
+  """The metadata of a field made by `choice`."""
+
+  meaning: str
+  options: Mapping[str, 'Settings']
+  load: Callable[[str], 'Settings'] | None
+
+
+class Settings:
+  """Base of all parts: checks the fields of the dataclass that derives from it.
+
+  A dataclass with a check of its own calls `super().__post_init__()` first.
+  """
+
+  def __post_init__(self) -> None:
+    for field in dataclasses.fields(self):
+      kept = field.metadata.get(KEY)
+      if isinstance(kept, Setting):
+        value = _convert(
+          field.name,
+          getattr(self, field.name),
+          *kind_of(type(self), field.name),
+          kept.values,
+        )
+        object.__setattr__(self, field.name, value)
+
+
+def setting(
+  default: Any, meaning: str, values: values_lib.Values = values_lib.ANY
+) -> Any:
+  """Returns a field of a part: a setting.
+
+  Args:
+    default: Its value unless it is changed. None is allowed where the field's
+      type says so, whatever `values` are.
+    meaning: One or more sentences on what it does, for help texts.
+    values: The values that it takes.
+  """
+  return dataclasses.field(
+    default=default, metadata={KEY: Setting(meaning, values)}
+  )
+
+
+def choice(
+  options: Mapping[str, Settings],
+  default: str,
+  meaning: str,
+  *,
+  load: Callable[[str], Settings] | None = None,
+) -> Any:
+  """Returns a field of a part: one of several parts, chosen by name.
+
+  Args:
+    options: The parts by name, of different types.
+    default: One of the names.
+    meaning: What the parts are and do, for help texts.
+    load: If not None, takes any other name that has a colon, which stands for
+      a part outside of this package: 'package.module:NAME' -> part. It is
+      recorded by the name of its class, or by its attribute `reference`.
+  """
+  return dataclasses.field(
+    default=options[default], metadata={KEY: Choice(meaning, options, load)}
+  )
+
+
+@functools.cache
+def kind_of(part: type[Settings], name: str) -> tuple[type, bool]:
+  """Returns the type of a field's values, and whether it may be None."""
+  hint = typing.get_type_hints(part)[name]
+  is_optional = False
+  if isinstance(hint, types.UnionType):
+    hint, none = typing.get_args(hint)
+    assert none is types.NoneType, f'{part.__name__}.{name}: {hint} | {none}'
+    is_optional = True
+  return typing.get_origin(hint) or hint, is_optional
+
+
+def _convert(
+  name: str,
+  value: Any,
+  kind: type,
+  is_optional: bool,
+  values: values_lib.Values,
+) -> Any:
+  """Returns a value in the type of its setting, or raises a SettingError."""
+  if value is None and is_optional:
+    return None
+  if kind is float and type(value) is int:
+    value = float(value)
+  if kind is tuple and isinstance(value, list):
+    value = tuple(value)
+  if type(value) is not kind:
+    raise errors.SettingError(
+      name, value, f'must be of type {kind.__name__}, {values.description}'
+    )
+  if not values.contains(value):
+    raise errors.SettingError(name, value, f'must be {values.description}')
+  return value

@@ -1,0 +1,191 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Trees of parts: described, and changed by the names of settings."""
+
+from collections.abc import Iterator, Mapping
+import dataclasses
+import difflib
+from typing import Any, NamedTuple
+
+from tff_semifl.settings import errors
+from tff_semifl.settings import fields
+from tff_semifl.settings import values as values_lib
+
+
+class Description(NamedTuple):
+  """What there is to be known of a setting.
+
+  Attributes:
+    name: Its name.
+    kind: Its type: bool, int, float, str or tuple (of str).
+    value: Its value in the part that was described.
+    meaning: What it does.
+    values: The values that it takes.
+    is_choice: Whether it chooses a part, which may have settings of its own.
+  """
+
+  name: str
+  kind: type
+  value: Any
+  meaning: str
+  values: values_lib.Values
+  is_choice: bool
+
+
+def describe(part: fields.Settings) -> Iterator[Description]:
+  """Yields all settings of a tree, in the order in which they are written."""
+  for field in dataclasses.fields(part):
+    value = getattr(part, field.name)
+    kept = field.metadata.get(fields.KEY)
+    if isinstance(kept, fields.Choice):
+      yield Description(
+        field.name,
+        str,
+        _name_of(kept, value),
+        kept.meaning,
+        _names_of(kept),
+        True,
+      )
+    elif isinstance(kept, fields.Setting):
+      kind, _ = fields.kind_of(type(part), field.name)
+      yield Description(
+        field.name, kind, value, kept.meaning, kept.values, False
+      )
+    if isinstance(value, fields.Settings):
+      yield from describe(value)
+
+
+def as_dict(part: fields.Settings) -> dict[str, Any]:
+  """Returns the values of all settings of a tree by name."""
+  return {each.name: each.value for each in describe(part)}
+
+
+def get_options(
+  part: fields.Settings,
+) -> dict[str, Mapping[str, fields.Settings]]:
+  """Returns the parts that each choice in a tree has, by their names."""
+  found = {}
+  for field in dataclasses.fields(part):
+    kept = field.metadata.get(fields.KEY)
+    if isinstance(kept, fields.Choice):
+      found[field.name] = kept.options
+    value = getattr(part, field.name)
+    if isinstance(value, fields.Settings):
+      found |= get_options(value)
+  return found
+
+
+def all_names(part: fields.Settings) -> set[str]:
+  """Returns the names of all settings that a tree can have, whatever is chosen.
+
+  Those of parts outside of this package are among them only where chosen.
+  """
+  names = set(as_dict(part))
+  for options in get_options(part).values():
+    for option in options.values():
+      names |= all_names(option)
+  return names
+
+
+def name_of(part: fields.Settings, name: str) -> str:
+  """Returns what a part's field is chosen by, or would be.
+
+  Args:
+    part: The part.
+    name: One of its fields, whose value is a part, too.
+  """
+  (field,) = (each for each in dataclasses.fields(part) if each.name == name)
+  kept = field.metadata.get(fields.KEY) or fields.Choice('', {}, None)
+  return _name_of(kept, getattr(part, name))
+
+
+def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
+  """Returns a tree with other values for some of its settings.
+
+  Args:
+    part: The tree.
+    changes: New values by name. Where a choice is changed, settings of the
+      newly chosen part may be among them.
+
+  Raises:
+    SettingError: If a setting does not take its new value, or is not there.
+  """
+  left = dict(changes)
+  changed = _change(part, left)
+  for name, value in left.items():
+    raise errors.SettingError(name, value, _explain_unknown(changed, name))
+  return changed
+
+
+def _explain_unknown(part: fields.Settings, name: str) -> str:
+  """Returns why a tree has no setting of that name."""
+  owners = [
+    f'{choice}={option_name}'
+    for choice, options in get_options(part).items()
+    for option_name, option in options.items()
+    if name in all_names(option)
+  ]
+  if owners:
+    return f'it is only for {" or ".join(owners)}; leave it out'
+  similar = difflib.get_close_matches(name, as_dict(part), n=1)
+  hint = f'; did you mean {similar[0]}?' if similar else ''
+  return f'there is no such setting here{hint}'
+
+
+def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
+  """Returns the same as `change`, without the changes that have no setting."""
+  return _change(part, dict(changes))
+
+
+def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
+  """Returns the tree with changes, and takes those that it made from `left`."""
+  new = {}
+  for field in dataclasses.fields(part):
+    value = getattr(part, field.name)
+    kept = field.metadata.get(fields.KEY)
+    if kept is not None and field.name in left:
+      chosen = left.pop(field.name)
+      if isinstance(kept, fields.Setting):
+        new[field.name] = chosen
+        continue
+      new[field.name] = value = _choose(kept, field.name, value, chosen)
+    if isinstance(value, fields.Settings):
+      changed = _change(value, left)
+      if changed is not value:
+        new[field.name] = changed
+  return dataclasses.replace(part, **new) if new else part
+
+
+def _choose(
+  kept: fields.Choice, name: str, old: fields.Settings, chosen: Any
+) -> fields.Settings:
+  """Returns the part of that name; what is chosen already stays as it is."""
+  if chosen == _name_of(kept, old):
+    return old
+  if chosen in kept.options:
+    return kept.options[chosen]
+  if kept.load is not None and isinstance(chosen, str) and ':' in chosen:
+    with errors.blame(name, chosen):
+      return kept.load(chosen)
+  raise errors.SettingError(
+    name, chosen, f'must be {_names_of(kept).description}'
+  )
+
+
+def _name_of(kept: fields.Choice, part: fields.Settings) -> str:
+  for name, option in kept.options.items():
+    if type(option) is type(part):
+      return name
+  own = f'{type(part).__module__}:{type(part).__qualname__}'
+  return getattr(part, 'reference', own)
+
+
+def _names_of(kept: fields.Choice) -> values_lib.Values:
+  names = values_lib.one_of(*kept.options)
+  if kept.load is None:
+    return names
+  # Others than these are allowed.
+  return values_lib.Values(
+    f'{names.description}, or package.module:NAME', values_lib.ANY.contains
+  )

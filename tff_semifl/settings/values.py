@@ -1,0 +1,55 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The values that a setting takes."""
+
+from collections.abc import Callable
+import math
+from typing import Any, NamedTuple
+
+
+class Values(NamedTuple):
+  """The values that a setting takes.
+
+  Attributes:
+    description: The values in words, to follow "must be".
+    contains: Returns whether a value of the right type is one of them.
+    names: All of them where they are names, else empty.
+  """
+
+  description: str
+  contains: Callable[[Any], bool]
+  names: tuple[str, ...] = ()
+
+
+def _show(number: float) -> str:
+  return str(number) if isinstance(number, int) else f'{number:g}'
+
+
+def at_least(least: float) -> Values:
+  """Returns all finite numbers from `least` on."""
+  return Values(f'at least {least}', lambda value: least <= value < math.inf)
+
+
+def between(least: float, most: float) -> Values:
+  """Returns all numbers from `least` to `most`, both among them."""
+  return Values(
+    f'from {_show(least)} to {_show(most)}',
+    lambda value: least <= value <= most,
+  )
+
+
+def one_of(*names: str) -> Values:
+  """Returns some names."""
+  return Values(f'one of {", ".join(names)}', names.__contains__, names)
+
+
+# What is no number, and infinity, is in none of them.
+ANY = Values('anything', lambda value: True)
+ABOVE_0 = Values('above 0', lambda value: 0 < value < math.inf)
+AT_LEAST_0 = at_least(0)
+AT_LEAST_1 = at_least(1)
+BELOW_1 = Values('in [0, 1)', lambda value: 0 <= value < 1)
+INSIDE_0_TO_1 = Values('in (0, 1)', lambda value: 0 < value < 1)
+FRACTION = Values('in [0, 1]', lambda value: 0 <= value <= 1)
+SHARE = Values('in (0, 1]', lambda value: 0 < value <= 1)

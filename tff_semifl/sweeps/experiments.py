@@ -1,0 +1,45 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The experiments of a sweep: entries times seeds."""
+
+import dataclasses
+import pathlib
+
+from tff_semifl.programs import results as results_lib
+from tff_semifl.sweeps import entries
+from tff_semifl.sweeps import processes
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment(processes.Job):
+  """An entry and a seed.
+
+  Attributes:
+    entry: The entry.
+    folder: Where its results are.
+    total_rounds: The round that comes last.
+  """
+
+  entry: entries.Entry
+  folder: pathlib.Path
+  total_rounds: int
+
+  def read_results(self) -> results_lib.Results:
+    """Returns what it has reached so far.
+
+    Raises:
+      durable_files.OutputError: If the folder holds something else.
+    """
+    return results_lib.read_results(self.folder / 'metrics.csv')
+
+  def is_complete(self) -> bool:
+    """Whether all rounds were run and the model was exported.
+
+    Raises:
+      durable_files.OutputError: If the folder holds something else.
+    """
+    return (
+      self.read_results().round_num >= self.total_rounds
+      and (self.folder / 'export' / 'saved_model.pb').exists()
+    )
