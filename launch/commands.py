@@ -3,10 +3,12 @@
 
 """Commands that train: a system and all that is set by flags."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any
+
+from absl import flags
 
 from launch import known
 from launch import program
@@ -60,13 +62,15 @@ class Command(settings.Settings):
       program.FlagError: If the folder for results cannot be used.
     """
     self.check()
+    # Before TensorFlow is at work.
+    self.runtime.runtime.limit_threads()
     with blame_output(self.run):
       return experiment_lib.create_experiment(
         self.experiment, self.run, by_index=self.runtime.runtime.by_index
       )
 
   def check(self) -> None:
-    """Checks how it is to be run, before TensorFlow is at work.
+    """Checks how it is to be run.
 
     Raises:
       settings.SettingError: If settings contradict each other.
@@ -77,7 +81,7 @@ class Command(settings.Settings):
         True,
         "TFF's worker has no XLA; use --runtime=in_process or leave it out",
       )
-    self.runtime.runtime.prepare()
+    self.runtime.runtime.check()
 
   def open_folder(
     self, experiment: experiment_lib.Experiment
@@ -90,6 +94,24 @@ class Command(settings.Settings):
     with blame_output(experiment.run):
       return experiment_lib.open_folder(
         experiment, settings.as_dict(self.runtime), UNIMPORTANT
+      )
+
+  def check_folder(self) -> None:
+    """Checks that the folder, which is there, is of this experiment.
+
+    Raises:
+      settings.SettingError: If it cannot be used.
+    """
+    task = experiment_lib.create_task(self.experiment.data)
+    experiment = experiment_settings.fill_in(self.experiment, task)
+    run = self.run.fill_in(experiment)
+    with blame_output(run):
+      experiment_lib.take_folder(
+        experiment,
+        run,
+        task,
+        experiment_lib.record(experiment, run),
+        UNIMPORTANT,
       )
 
   def context(self) -> contextlib.AbstractContextManager[None]:
@@ -127,17 +149,35 @@ def create(system_name: str, changes: Mapping[str, Any]) -> Command:
   )
 
 
-def read_flags(system_name: str, command: Command) -> Command:
-  """Returns a command with the flags that were given, once parsed.
+def parse(system_name: str, arguments: Sequence[str]) -> Command:
+  """Returns the command of a command line, whose flags stay its own.
 
   Args:
     system_name: The system.
-    command: The command with defaults, of which flags were defined.
+    arguments: Flags, with those of flagfiles and presets in front.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
+    ValueError: If something is no flag, or not one of the system's.
   """
-  return create(system_name, setting_flags.read(command))
+
+  def create_with(changes: Mapping[str, Any]) -> Command:
+    return create(system_name, changes)
+
+  command = setting_flags.choose(create_with, arguments)
+  values = flags.FlagValues()
+  setting_flags.define(command, values)
+  try:
+    _, *rest = values(['', *arguments])
+  except flags.UnrecognizedFlagError as error:
+    raise ValueError(
+      f'{system_name} has no use for --{error.flagname}; leave it out'
+    ) from error
+  except flags.Error as error:
+    raise ValueError(str(error)) from error
+  if rest:
+    raise ValueError(f'unexpected argument {rest[0]!r}; flags are --name=value')
+  return create_with(setting_flags.read(command, values))
 
 
 def run(

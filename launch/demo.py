@@ -3,12 +3,11 @@
 
 """Trains SemiFL and, with the same server steps, the labels alone.
 
-What the unlabelled images are worth: both are trained on the same labels, with
-one or more seeds, and the accuracies are put side by side. It takes the flags
-of `launch.train_semifl` but for --experiment_name.
+It shows what the unlabeled images are worth: both are trained on the same
+labels, with one or more seeds, and the accuracies are put side by side. It
+takes the flags of `launch.train semifl` but for --experiment_name.
 
-  python -m launch.demo --seeds=0,1,2,3,4 \
-    --flagfile=launch/flagfiles/semifl/digits_50_iid.flags
+  python -m launch.demo --seeds=0,1,2,3,4 --preset=semifl/digits_50_iid
 """
 
 from collections.abc import Sequence
@@ -17,41 +16,36 @@ from typing import NamedTuple
 
 from absl import flags
 
-from launch import experiment as experiment_lib
-from launch import markdown
-from launch import program
-from launch import run_flags
-from launch import runtimes
-from launch import seed_flags
-from launch import settings as settings_lib
-from launch import systems
-from launch import training_flags
+from launch import commands
+from launch import seeds as seeds_lib
+from launch import setting_program
+from tff_semifl import settings
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import markdown
 from tff_semifl.programs import outputs
 from tff_semifl.programs import results
 
-systems.SEMIFL.adopt_flags()
-flags.adopt_module_key_flags(seed_flags)
+_SEEDS = flags.DEFINE_list('seeds', None, seeds_lib.HELP)
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  seeds = seed_flags.resolve()
-  with program.blame(training_flags.CLIENTS_PER_ROUND, ValueError):
-    if training_flags.CLIENTS_PER_ROUND.value == 0:
+def main(command: commands.Command) -> None:
+  """Trains both with each seed."""
+  seeds = seeds_lib.parse(_SEEDS, command.experiment.seed)
+  with settings.blame('clients_per_round', 0):
+    if not command.experiment.system.clients_per_round:
       raise ValueError('there must be clients to compare with none')
-  with program.blame(run_flags.EXPERIMENT_NAME, ValueError):
-    if run_flags.EXPERIMENT_NAME.value is not None:
+  with settings.blame('experiment_name', command.run.experiment_name):
+    if command.run.experiment_name is not None:
       raise ValueError('there is one experiment for each row; leave it out')
-  runtimes.check_flags()
   # Nothing is trained before it is known that everything can be written.
-  pairs = [_create_pair(seed) for seed in seeds]
-  with runtimes.simulation_context():
+  pairs = [_create_pair(command, seed) for seed in seeds]
+  with command.context():
     rows = [
       (seed, _run(*labels_alone), _run(*with_clients))
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
   print(_table(rows))
-  print(f'Metrics, checkpoints, SavedModels: {run_flags.OUTPUT_DIR.value}/')
+  print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
 
 
 class _Result(NamedTuple):
@@ -64,30 +58,21 @@ class _Result(NamedTuple):
 _Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 
 
-def _create_pair(seed: int) -> tuple[_Run, _Run]:
+def _create_pair(command: commands.Command, seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
-  settings = settings_lib.resolve(systems.SEMIFL, seed=seed)
-  experiment = experiment_lib.create_experiment(systems.SEMIFL, settings)
+  command = command.with_changes({'seed': seed})
+  experiment = command.create_experiment()
   labels_alone = experiment_lib.without_clients(experiment)
   return (
-    (
-      labels_alone,
-      experiment_lib.open_folder(systems.SEMIFL, labels_alone.settings),
-    ),
-    (
-      experiment,
-      experiment_lib.open_folder(
-        systems.SEMIFL, settings, experiment.privacy_key
-      ),
-    ),
+    (labels_alone, command.open_folder(labels_alone)),
+    (experiment, command.open_folder(experiment)),
   )
 
 
 def _run(
-  experiment: experiment_lib.Experiment,
-  folder: outputs.ExperimentFolder,
+  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> _Result:
-  final = experiment_lib.run(experiment, folder)
+  final = commands.run(experiment, folder)
   # All rounds, those before an interruption too.
   minutes = results.read_results(folder.metrics_path).minutes
   return _Result(final.accuracy, minutes)
@@ -131,4 +116,4 @@ def _mean_and_deviation(values: Sequence[float]) -> str:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  setting_program.run_for_system('demo', __doc__, main, system_name='semifl')

@@ -19,15 +19,15 @@ import pathlib
 from absl import flags
 import numpy as np
 
-from launch import chosen_task
-from launch import data_flags
 from launch import exported_model_flags
-from launch import image_folder_flags
+from launch import known
 from launch import program
+from launch import setting_program
+from tff_semifl import settings
 from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
-from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import durable_files
@@ -40,25 +40,20 @@ _JSON_FILE = flags.DEFINE_string(
   'File to write the results to as well, with the confusion matrix.',
 )
 
-flags.adopt_module_key_flags(exported_model_flags)
-flags.adopt_module_key_flags(image_folder_flags)
-for _flag in (data_flags.TASK, data_flags.DATA_DIR):
-  flags.declare_key_flag(_flag.name)
-
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
+def main(chosen: known.ChosenTask) -> None:
+  """Measures it."""
   images = exported_model_flags.IMAGES
   with program.blame(images, ValueError):
-    if (images.value is None) != data_flags.TASK.present:
+    if (images.value is None) != bool(flags.FLAGS['task'].present):
       raise ValueError('give either this or --task, to say what to test on')
     if images.value is not None and len(images.value) != 1:
       raise ValueError('name one folder')
   model = exported_model_flags.load_model()
   if images.value is None:
-    batches = _batches_of_task(model)
+    batches = _batches_of_task(model, chosen)
   else:
     batches = _batches_of_folder(model, images.value[0])
   scores = scores_lib.score(model, batches)
@@ -77,10 +72,12 @@ def main() -> None:
     _write_json(model, scores, pathlib.Path(_JSON_FILE.value))
 
 
-def _batches_of_task(model: exported_model.ExportedModel) -> _Batches:
-  """Returns the test images of the task that the flags choose."""
-  task = chosen_task.create_task()
-  with program.blame(data_flags.TASK, ValueError):
+def _batches_of_task(
+  model: exported_model.ExportedModel, chosen: known.ChosenTask
+) -> _Batches:
+  """Returns the test images of a task."""
+  task = chosen.task.create()
+  with settings.blame('task', settings.name_of(chosen, 'task')):
     if task.class_names != model.class_names:
       raise ValueError(
         f'its classes are {_list(task.class_names)}; those of the model are'
@@ -91,9 +88,7 @@ def _batches_of_task(model: exported_model.ExportedModel) -> _Batches:
         f'its images have {task.image_shape[-1]} channels, those of the model'
         f' {model.num_channels}'
       )
-  with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
-    test = task.load_test_images(data_flags.DATA_DIR.value)
-  return test.batches(_BATCH_SIZE)
+  return image_task.load_test(chosen.task, task).batches(_BATCH_SIZE)
 
 
 def _batches_of_folder(
@@ -163,4 +158,9 @@ def _list(names: tuple[str, ...]) -> str:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  setting_program.run(
+    'python -m launch.evaluate',
+    __doc__,
+    lambda changes: settings.change(known.ChosenTask(), changes),
+    main,
+  )

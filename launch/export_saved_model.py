@@ -14,24 +14,23 @@ run with; where images have been moved since, --data_dir or --image_dir says.
 
 import math
 import pathlib
-from typing import NamedTuple
+from typing import Any
 
 from absl import flags
 import numpy as np
 
-from launch import chosen_task
-from launch import data_flags
-from launch import export_formats
-from launch import image_folder_flags
-from launch import model_card
-from launch import model_flags
-from launch import models
-from launch import privacy_record
+from launch import commands
+from launch import known
 from launch import program
-from launch import recorded_flags
-from tasks import image_task
+from tff_semifl import settings
 from tff_semifl.data import partition
 from tff_semifl.data import sources
+from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import export_formats
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import model_card
+from tff_semifl.experiments import recorded
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
 from tff_semifl.models import functional
@@ -57,6 +56,12 @@ _EXPORT_DIR = flags.DEFINE_string(
   'Folder to export to. An earlier export in it is replaced as a whole. By'
   ' default the folder export of the experiment.',
 )
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir', None, 'Folder of TensorFlow Datasets, where that has changed.'
+)
+_IMAGE_DIR = flags.DEFINE_string(
+  'image_dir', None, 'Folder of images of your own, where that has changed.'
+)
 _EVALUATE = flags.DEFINE_bool(
   'evaluate',
   True,
@@ -71,8 +76,6 @@ flags.register_validator(
   message='must be some of '
   + ', '.join([*export_formats.NAMES, export_formats.ALL_TFLITE]),
 )
-for _flag in (data_flags.DATA_DIR, image_folder_flags.IMAGE_DIR):
-  flags.declare_key_flag(_flag.name)
 
 
 def main() -> None:
@@ -88,36 +91,32 @@ def main() -> None:
       raise ValueError('name the folder of an experiment')
     folder = pathlib.Path(_EXPERIMENT.value).absolute()
     hparams = saved_experiment.read_hparams(folder)
-    recorded_flags.adopt(
-      hparams.flags,
-      may_be_given=[data_flags.DATA_DIR, image_folder_flags.IMAGE_DIR],
+    experiment = recorded.restore(
+      hparams,
+      known.load_system(hparams.system),
+      known.ChosenTask(),
+      unimportant=commands.UNIMPORTANT,
+      instead=_where_data_are(hparams.flags),
     )
     trained = saved_experiment.read_trained_model(folder)
   export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
   _check_is_replaceable(export_path)
-  task = chosen_task.create_task()
+  task = experiment.data.task.create()
   with program.blame(_EXPERIMENT, ValueError):
     if task.data_description != hparams.data:
       raise ValueError(
         f'was trained on other data ({hparams.data}) than there are now'
         f' ({task.data_description})'
       )
-    model = models.create_model(
-      task,
-      _ModelSettings(
-        data_flags.SEED.value,
-        model_flags.MODEL_DEPTH.value,
-        model_flags.MODEL_WIDTH.value,
-      ),
-    )
+    model = experiment.model.model.create(task, experiment.seed)
     functional.assign_weights(model, trained.weights)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
     with program.blame(_FORMAT, ValueError, value=','.join(_FORMAT.value)):
       tflite.check_is_for_integers(model)
-    calibration_images = _load_calibration_images(task)
+    calibration_images = _load_calibration_images(experiment.data, task)
   test, why_not_tested = _load_test_images(task)
-  privacy = privacy_record.describe(hparams.flags, trained.round_num)
+  privacy = client_privacy.describe(hparams.flags, trained.round_num)
   with (
     program.blame(
       _EXPORT_DIR,
@@ -150,6 +149,7 @@ def main() -> None:
       files=files,
       why_not_tested=why_not_tested,
       privacy=privacy,
+      unimportant=commands.UNIMPORTANT,
     )
   print(model_card.format_table(files))
   if privacy is not None:
@@ -159,12 +159,20 @@ def main() -> None:
   print(f'model of round {trained.round_num}, with its card: {export_path}')
 
 
-class _ModelSettings(NamedTuple):
-  """As `models.ModelSettings`."""
+def _where_data_are(values: dict[str, Any]) -> dict[str, str]:
+  """Returns where data are, if that was given.
 
-  seed: int
-  model_depth: int
-  model_width: int | None
+  Raises:
+    program.FlagError: If the task has no use for it.
+  """
+  instead = {}
+  for flag in (_DATA_DIR, _IMAGE_DIR):
+    with program.blame(flag, ValueError):
+      if flag.value is not None:
+        if flag.name not in values:
+          raise ValueError('the task of the experiment has no use for it')
+        instead[flag.name] = flag.value
+  return instead
 
 
 def _check_is_replaceable(path: pathlib.Path) -> None:
@@ -178,15 +186,16 @@ def _check_is_replaceable(path: pathlib.Path) -> None:
       )
 
 
-def _load_calibration_images(task: image_task.ImageTask) -> np.ndarray:
+def _load_calibration_images(
+  data: experiment_settings.Data, task: image_task.ImageTask
+) -> np.ndarray:
   """Returns images that the server has labels of, some of each class."""
-  with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
-    labelled = task.load(data_flags.DATA_DIR.value).train
-  num_labeled = data_flags.NUM_LABELED.value
+  labelled = image_task.load(data.task, task).train
+  num_labeled = settings.as_dict(data).get('num_labeled')
   # Otherwise they are all the server's, or nobody's in particular.
   if num_labeled is not None and num_labeled < len(labelled.labels):
     split = partition.split_labels(
-      labelled.labels, num_labeled, task.num_classes, data_flags.SEED.value
+      labelled.labels, num_labeled, task.num_classes, data.seed.seed
     )
     labelled = labelled.select(split.labelled)
   by_class = labelled.images[np.argsort(labelled.labels, kind='stable')]
@@ -200,11 +209,11 @@ def _load_test_images(
   if not _EVALUATE.value:
     return None, f'it was not asked for, by --no{_EVALUATE.name}'
   try:
-    test = task.load_test_images(data_flags.DATA_DIR.value, may_download=False)
+    test = task.load_test_images(may_download=False)
   except sources.DataNotFoundError as error:
-    if data_flags.DATA_DIR.present:
+    if _DATA_DIR.value is not None:
       raise program.FlagError(
-        f'flag --data_dir={data_flags.DATA_DIR.value}: {error}'
+        f'flag --data_dir={_DATA_DIR.value}: {error}'
       ) from error
     return None, f'{error}; --data_dir names another folder'
   if not len(test.labels):

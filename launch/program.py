@@ -106,7 +106,7 @@ def run(
 
 
 def end_with_error(error: BaseException) -> NoReturn:
-  """Ends the program with one line, if an error is of a flag; else raises it."""
+  """Ends the program with a line if an error is of a flag, else raises it."""
   if isinstance(error, settings.SettingError):
     print(f'flag --{error}', file=sys.stderr)
   elif isinstance(error, FlagError | flags.Error):

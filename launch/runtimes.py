@@ -129,12 +129,15 @@ class Runtime(settings.Settings, abc.ABC):
   def context(self) -> contextlib.AbstractContextManager[None]:
     """Runs the computations called in the `with` block."""
 
-  def prepare(self) -> None:
-    """Checks its settings and limits threads, before TensorFlow is at work.
+  def check(self) -> None:
+    """Checks its settings.
 
     Raises:
-      settings.SettingError: If it cannot work with its settings.
+      settings.SettingError: If it cannot work with them.
     """
+
+  def limit_threads(self) -> None:
+    """Limits threads of operations, before TensorFlow is at work."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -143,8 +146,8 @@ class InProcess(Runtime):
 
   threads: Threads = Threads()
 
-  def prepare(self) -> None:
-    """Limits threads, before TensorFlow is at work."""
+  def limit_threads(self) -> None:
+    """Limits threads of operations, before TensorFlow is at work."""
     self.threads.limit()
 
   def context(self) -> contextlib.AbstractContextManager[None]:
@@ -163,8 +166,8 @@ class Native(Runtime):
 
   threads: Threads = Threads()
 
-  def prepare(self) -> None:
-    """Limits threads, before TensorFlow is at work."""
+  def limit_threads(self) -> None:
+    """Limits threads of operations, before TensorFlow is at work."""
     self.threads.limit()
 
   def context(self) -> contextlib.AbstractContextManager[None]:
@@ -197,7 +200,7 @@ class Remote(Runtime):
   )
   tls: TLSFiles = TLSFiles()
 
-  def prepare(self) -> None:
+  def check(self) -> None:
     """Checks addresses and certificates."""
     with settings.blame('workers', self.workers):
       _check_addresses(self.workers)

@@ -6,20 +6,21 @@
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
 Below the picture, and on standard output, it says how many strong views are
-blank and how much contrast they keep. Of the flags of `launch.train_semifl` it
-heeds --task, --data_dir and --seed, and those of a user's own images.
+blank and how much contrast they keep. It takes the flags of
+`launch.train semifl` that are about data.
 """
 
 import pathlib
 
 from absl import flags
 
-from launch import augmentation_flags
-from launch import chosen_task
-from launch import data_flags
+from launch import known
 from launch import program
+from launch import setting_program
 from tff_semifl.augment import remaining_contrast
-from tff_semifl.data import sources
+from tff_semifl.experiments import experiment
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
 from tff_semifl.programs import augmentation_picture
 
 _NUM_IMAGES = flags.DEFINE_integer(
@@ -32,15 +33,14 @@ _AUGMENTATIONS_FILE = flags.DEFINE_string(
 )
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  task = augmentation_flags.with_chosen_augmentation(chosen_task.create_task())
-  with program.blame(data_flags.DATA_DIR, sources.DataNotFoundError):
-    images = task.load(data_flags.DATA_DIR.value).train.images
+def main(settings: experiment_settings.Data) -> None:
+  """Writes it."""
+  task = experiment.create_task(settings)
+  images = image_task.load(settings.task, task).train.images
   with program.blame(_NUM_IMAGES, ValueError):
     if _NUM_IMAGES.value > len(images):
       raise ValueError(f'there are {len(images)} images')
-  seed = data_flags.SEED.value
+  seed = settings.seed.seed
   notes = remaining_contrast.measure(
     images, task.strong_augmentation, seed=seed
   ).describe()
@@ -59,4 +59,9 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  setting_program.run(
+    'python -m launch.show_augmentations',
+    __doc__,
+    lambda changes: known.create('semifl', changes).data,
+    main,
+  )

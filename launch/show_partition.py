@@ -9,18 +9,19 @@ classes, and draws how many of each class each has.
   python -m launch.show_partition --task=digits --partition=dirichlet \
     --num_clients=10
 
-The same flags share out the same images in `launch.train_semifl`.
+The same flags share out the same images in `launch.train semifl`.
 """
 
 from absl import flags
 import numpy as np
 
-from launch import chosen_task
-from launch import data_flags
-from launch import federated_data
-from launch import partition_summary
+from launch import known
 from launch import picture_flags
 from launch import program
+from launch import setting_program
+from tff_semifl.experiments import experiment
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import partition_summary
 from tff_semifl.programs import picture_files
 
 _PARTITION_FILES = flags.DEFINE_list(
@@ -32,24 +33,18 @@ _PARTITION_FILES = flags.DEFINE_list(
 picture_flags.require_formats(_PARTITION_FILES)
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  settings = federated_data.resolve_partition()
-  task = chosen_task.create_task()
-  data = federated_data.create_federated_data(
-    task,
-    settings,
-    num_labeled=data_flags.NUM_LABELED.value or task.num_labeled,
-    seed=data_flags.SEED.value,
-  )
-  summary = partition_summary.summarize(task, data, settings)
+def main(settings: experiment_settings.Data) -> None:
+  """Shows it."""
+  task = settings.task.create()
+  data = experiment.load_data(settings.fill_in(task), task)
+  summary = partition_summary.summarize(task, data, settings.title)
   files = _PARTITION_FILES.value
   with program.blame(_PARTITION_FILES, OSError, value=','.join(files)):
     picture_files.save(summary.create_figure(), files)
 
   num_images = len(data.unlabelled.labels)
   sizes = summary.counts.sum(axis=1)
-  print(f'{summary.title}, seed {data_flags.SEED.value}')
+  print(f'{summary.title}, seed {settings.seed.seed}')
   print(f'images with labels: {len(data.labelled.labels)}')
   print(
     f'images without: {num_images}, of which {num_images - sizes.sum()} with'
@@ -68,4 +63,9 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  setting_program.run(
+    'python -m launch.show_partition',
+    __doc__,
+    lambda changes: known.create('semifl', changes).data,
+    main,
+  )

@@ -1,23 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains several flagfiles with several seeds and makes one table of them.
+"""Trains several flagfiles or presets with several seeds, for one table.
 
   python -m launch.sweep --seeds=0,1,2,3 --output_dir=results/table_1 \
-    --program=train_semifl \
-    --flagfiles=$(echo launch/flagfiles/semifl/svhn_*.flags | tr ' ' ,)
-
-A flagfile does not say what trains it: --program does, or `program:` in front
-of the flagfile, so that programs can be compared:
+    --presets='semifl/svhn_*'
 
   python -m launch.sweep --seeds=0,1,2 --total_rounds=10 \
-    --flagfiles=train_semifl:my.flags,train_batch_label_semifl:my.flags
+    --flagfiles=semifl:my.flags,batch_label_semifl:my.flags
 
-Any flag of the training programs, such as --total_rounds or --data_dir, is
-passed on to all of them and counts for more than their flagfiles. All is
+Any flag of `launch.train`, such as --total_rounds or --data_dir, is passed on
+to all of them and counts for more than what a flagfile or a preset has. All is
 checked before the first is started.
 
-Each run is a process of the real program. Its folder is
+Each run is a process of `launch.train`. Its folder is
 `<output_dir>/<system>_<flagfile>_seed<seed>`, whatever --output_dir its
 flagfile names, and what it prints is in the file of that name with `.log`. The
 same command goes on where a sweep was interrupted: what is complete is skipped,
@@ -32,26 +28,31 @@ import sys
 from absl import flags
 
 from launch import program
-from launch import run_flags
-from launch import seed_flags
-from launch.sweeps import display as display_lib
-from launch.sweeps import experiments as experiments_lib
-from launch.sweeps import flagfiles as flagfiles_lib
-from launch.sweeps import processes
-from launch.sweeps import table
+from launch import seeds as seeds_lib
+from launch import setting_flags
+from launch import sweep_experiments
 from tff_semifl.programs import durable_files
+from tff_semifl.sweeps import display as display_lib
+from tff_semifl.sweeps import entries as entries_lib
+from tff_semifl.sweeps import experiments as experiments_lib
+from tff_semifl.sweeps import processes
+from tff_semifl.sweeps import table
 
 _FLAGFILES = flags.DEFINE_list(
   'flagfiles',
-  None,
-  'What to train, with commas: a flagfile for each experiment, with or without'
-  ' the program in front, as train_semifl:my.flags.',
+  [],
+  'What to train, with commas: for each experiment the system and a flagfile,'
+  ' as semifl:my.flags.',
 )
-_PROGRAM = flags.DEFINE_enum(
-  'program',
-  None,
-  sorted(flagfiles_lib.PROGRAMS),
-  'What trains the flagfiles that have no program in front.',
+_PRESETS = flags.DEFINE_list(
+  'presets',
+  [],
+  'What to train, with commas: names of presets, such as semifl/svhn_250_iid,'
+  ' in which * stands for anything.',
+)
+_SEEDS = flags.DEFINE_list('seeds', ['0'], 'Seeds to train with, with commas.')
+_OUTPUT_DIR = flags.DEFINE_string(
+  'output_dir', 'results', 'Folder for the folders of all experiments.'
 )
 _PARALLEL = flags.DEFINE_integer(
   'parallel',
@@ -81,17 +82,17 @@ flags.register_validator(
   message='must each end in .md or .csv',
 )
 
-for _system in flagfiles_lib.PROGRAMS.values():
-  _system.adopt_flags()
-flags.adopt_module_key_flags(seed_flags)
-
-_Sweep = Mapping[flagfiles_lib.Flagfile, Sequence[experiments_lib.Experiment]]
+_Sweep = Mapping[entries_lib.Entry, Sequence[experiments_lib.Experiment]]
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
-  with program.blame(run_flags.OUTPUT_DIR, durable_files.OutputError):
-    sweep = _create_sweep()
+def main(passed_on: Sequence[str]) -> None:
+  """Trains what is not complete.
+
+  Args:
+    passed_on: Flags for all experiments.
+  """
+  with program.blame(_OUTPUT_DIR, durable_files.OutputError):
+    sweep = _create_sweep(passed_on)
     experiments = [one for row in sweep.values() for one in row]
     _open_output_dir()
     # Nothing is trained before it is known that all can be written.
@@ -104,7 +105,7 @@ def main() -> None:
       else:
         incomplete.append(experiment)
     try:
-      with durable_files.naming(pathlib.Path(run_flags.OUTPUT_DIR.value)):
+      with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
         failed = processes.run(
           incomplete,
           num_parallel=_PARALLEL.value,
@@ -140,26 +141,28 @@ class _Watcher(display_lib.Display):
     _write_table(self._sweep)
 
 
-def _create_sweep() -> _Sweep:
-  seeds = seed_flags.resolve()
-  entries = _FLAGFILES.value or []
-  with program.blame(_FLAGFILES, ValueError, value=','.join(entries)):
-    flagfiles = flagfiles_lib.read_flagfiles(entries, _PROGRAM.value)
-  flags_for_all = experiments_lib.flags_for_all()
-  sweep = {}
-  for flagfile in flagfiles:
-    with program.blame(
-      _FLAGFILES, ValueError, program.FlagError, value=flagfile.path
-    ):
-      sweep[flagfile] = experiments_lib.create_experiments(
-        flagfile, seeds, flags_for_all, pathlib.Path(run_flags.OUTPUT_DIR.value)
-      )
-  return sweep
+def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
+  seeds = seeds_lib.parse(_SEEDS, 0)
+  sweep_experiments.check_passed_on(passed_on)
+  with program.blame(_FLAGFILES, ValueError, value=','.join(_FLAGFILES.value)):
+    entries = sweep_experiments.read_flagfiles(_FLAGFILES.value)
+  with program.blame(_PRESETS, ValueError, value=','.join(_PRESETS.value)):
+    entries.extend(sweep_experiments.find_presets(_PRESETS.value))
+  with program.blame(_FLAGFILES, ValueError, value=''):
+    if not entries:
+      raise ValueError('name at least one, or one of --presets')
+    sweep_experiments.check_names(entries)
+  return {
+    entry: sweep_experiments.create_experiments(
+      entry, seeds, passed_on, pathlib.Path(_OUTPUT_DIR.value)
+    )
+    for entry in entries
+  }
 
 
 def _open_output_dir() -> None:
-  path = pathlib.Path(run_flags.OUTPUT_DIR.value)
-  with program.blame(run_flags.OUTPUT_DIR, OSError):
+  path = pathlib.Path(_OUTPUT_DIR.value)
+  with program.blame(_OUTPUT_DIR, OSError):
     path.mkdir(parents=True, exist_ok=True)
     if not os.access(path, os.W_OK | os.X_OK):
       raise PermissionError(13, 'Permission denied', str(path))
@@ -168,18 +171,18 @@ def _open_output_dir() -> None:
 def _table_paths() -> list[pathlib.Path]:
   if _TABLE_FILES.value is not None:
     return [pathlib.Path(file) for file in _TABLE_FILES.value]
-  folder = pathlib.Path(run_flags.OUTPUT_DIR.value)
+  folder = pathlib.Path(_OUTPUT_DIR.value)
   return [folder / 'table.md', folder / 'table.csv']
 
 
 def _rows(sweep: _Sweep) -> list[table.Row]:
   return [
     table.Row(
-      flagfile,
+      entry,
       len(experiments),
       [one.read_results() for one in experiments if one.is_complete()],
     )
-    for flagfile, experiments in sweep.items()
+    for entry, experiments in sweep.items()
   ]
 
 
@@ -191,4 +194,19 @@ def _write_table(sweep: _Sweep) -> None:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  try:
+    _ARGUMENTS = setting_flags.files_first(sys.argv[1:])
+  except flags.Error as _error:
+    program.end_with_error(_error)
+  _PASSED_ON = []
+
+  def _parse(argv: Sequence[str]) -> Sequence[str]:
+    # What is no flag of the sweep is one of the runs'.
+    first, *_PASSED_ON[:] = flags.FLAGS(argv, known_only=True)
+    return [first]
+
+  program.run(
+    lambda: main(_PASSED_ON),
+    arguments=['python -m launch.sweep', *_ARGUMENTS],
+    parse=_parse,
+  )

@@ -7,13 +7,14 @@ Two workers on this machine, and a program that uses them:
 
   python -m launch.worker --port=8001 &
   python -m launch.worker --port=8002 &
-  python -m launch.train_semifl --runtime=remote \
+  python -m launch.train semifl --runtime=remote \
     --workers=localhost:8001,localhost:8002
 
 Whoever reaches the port can run any code here. So it is for this machine alone,
 unless --host says otherwise, and that needs the three --tls flags.
 """
 
+import dataclasses
 import os
 import signal
 import sys
@@ -23,10 +24,10 @@ from absl import flags
 import tensorflow as tf
 
 from launch import program
-from launch import worker_flags
+from launch import runtimes
+from launch import setting_program
 from tff_semifl import runtime
-
-flags.adopt_module_key_flags(worker_flags)
+from tff_semifl import settings
 
 _PORT = flags.DEFINE_integer(
   'port',
@@ -42,13 +43,21 @@ _HOST = flags.DEFINE_string(
 )
 
 
-def main() -> None:
-  """Runs the program, after flags were parsed."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WorkerSettings(settings.Settings):
+  """How a worker works."""
+
+  threads: runtimes.Threads = runtimes.Threads()
+  tls: runtimes.TLSFiles = runtimes.TLSFiles()
+
+
+def main(worker: WorkerSettings) -> None:
+  """Works until it is told to end."""
   with program.blame(_PORT, ValueError):
     if _PORT.value is None:
       raise ValueError('say which, or 0 for one that is free')
-  tls = worker_flags.read_tls()
-  worker_flags.limit_threads()
+  tls = worker.tls.read()
+  worker.threads.limit()
   with (
     program.blame(_HOST, ValueError),
     program.blame(_PORT, OSError),
@@ -57,7 +66,7 @@ def main() -> None:
       _PORT.value,
       host=_HOST.value,
       tls=tls,
-      max_concurrent_clients=worker_flags.max_concurrent_clients(),
+      max_concurrent_clients=worker.threads.num_clients,
     )
   # Waits for SIGTERM, which ends it, and Ctrl-C, which does, too.
   ended = threading.Event()
@@ -88,4 +97,9 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-  program.run(main)
+  setting_program.run(
+    'python -m launch.worker',
+    __doc__,
+    lambda changes: settings.change(WorkerSettings(), changes),
+    main,
+  )

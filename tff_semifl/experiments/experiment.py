@@ -64,8 +64,7 @@ class Experiment:
   def recorded_settings(self) -> dict[str, Any]:
     """The settings by name, as they are written down.
 
-    `task` and `total_rounds` are there for all, and so are the numbers of
-    labels and clients where the task decides on them.
+    Numbers of labels and clients are there too where the task decides on them.
     """
     given = {}
     if self.settings.data.task.gives_shares:
@@ -73,13 +72,27 @@ class Experiment:
         'num_labeled': len(self.data.labelled.labels),
         'num_clients': len(self.data.shares),
       }
-    return {
-      **given,
-      'task': self.settings.task_name,
-      'total_rounds': self.training_program.total_rounds,
-      **settings_lib.as_dict(self.settings),
-      **settings_lib.as_dict(self.run),
-    }
+    return {**given, **record(self.settings, self.run)}
+
+
+def record(
+  settings: experiment_settings.ExperimentSettings,
+  run: run_settings.RunSettings,
+) -> dict[str, Any]:
+  """Returns settings by name, as they are written down.
+
+  `task` and `total_rounds` are there for all.
+
+  Args:
+    settings: The settings, with all defaults filled in.
+    run: How it is run, likewise.
+  """
+  return {
+    'task': settings.task_name,
+    'total_rounds': settings.system.total_rounds,
+    **settings_lib.as_dict(settings),
+    **settings_lib.as_dict(run),
+  }
 
 
 def create_experiment(
@@ -222,20 +235,49 @@ def open_folder(
     durable_files.OutputError: If it cannot be written to, holds another
       experiment, or lacks the key of a private one.
   """
-  task = experiment.settings.data.task
-  given = ('num_labeled', 'num_clients') if task.gives_shares else ()
-  folder = outputs.ExperimentFolder(
-    experiment.run.path,
+  folder = take_folder(
+    experiment.settings,
+    experiment.run,
+    experiment.task,
     {**experiment.recorded_settings, **computed},
-    {*unimportant, *task.told_by_data, *given},
-    experiment.task.data_description,
-    experiment.settings.system_name,
+    unimportant,
   )
   if experiment.privacy_key is not None:
     folder.keep_privacy_key(
       experiment.privacy_key, experiment.training_program.total_rounds
     )
   return folder
+
+
+def take_folder(
+  settings: experiment_settings.ExperimentSettings,
+  run: run_settings.RunSettings,
+  task: image_task.ImageTask,
+  recorded: Mapping[str, Any],
+  unimportant: Collection[str],
+) -> outputs.ExperimentFolder:
+  """Makes or finds the folder of an experiment that is not built.
+
+  Args:
+    settings: The settings, with all defaults filled in.
+    run: How it is run, likewise.
+    task: What is learned.
+    recorded: What is written down of all that.
+    unimportant: As in `open_folder`.
+
+  Raises:
+    durable_files.OutputError: If it cannot be written to, or holds another
+      experiment.
+  """
+  part = settings.data.task
+  given = ('num_labeled', 'num_clients') if part.gives_shares else ()
+  return outputs.ExperimentFolder(
+    run.path,
+    recorded,
+    {*unimportant, *part.told_by_data, *given},
+    task.data_description,
+    settings.system_name,
+  )
 
 
 def run(

@@ -78,6 +78,16 @@ class Data(settings.Settings):
     """What is learned."""
     return self.chosen_task.task
 
+  def fill_in(self, task: image_task.ImageTask) -> 'Data':
+    """Returns it with the task's number of labels, if it has none of its own.
+
+    Args:
+      task: The task that it has.
+    """
+    if settings.as_dict(self).get('num_labeled', 0) is None:
+      return settings.change(self, {'num_labeled': task.num_labeled})
+    return self
+
   @property
   def title(self) -> str:
     """Says which task it is and how its images are shared out."""
@@ -218,17 +228,18 @@ def fill_in(
   """
   _check_model(experiment)
   _check_privacy(experiment)
-  changes = {}
-  values = settings.as_dict(experiment)
-  num_labeled = task.num_labeled
-  if 'num_labeled' in values:
-    num_labeled = values['num_labeled'] or task.num_labeled
-    changes['num_labeled'] = num_labeled
-  if experiment.system.labels is system_lib.Labels.ALL_AT_SERVER:
-    num_labeled = None
-  if 'server_batch_size' in values and values['server_batch_size'] is None:
-    is_small = num_labeled is not None and num_labeled <= _FEW_LABELS
-    changes['server_batch_size'] = _SMALL_BATCH if is_small else _LARGE_BATCH
+  data = experiment.data.fill_in(task)
+  system = experiment.system
+  if settings.as_dict(system).get('server_batch_size', 0) is None:
+    is_small = (
+      system.labels is not system_lib.Labels.ALL_AT_SERVER
+      and settings.as_dict(data).get('num_labeled', task.num_labeled)
+      <= _FEW_LABELS
+    )
+    system = settings.change(
+      system,
+      {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH},
+    )
   model = experiment.model.model.fill_in(task)
   are_there = model.has_static_batch_norm
   statistics, final_test = experiment.statistics, experiment.final_test
@@ -237,7 +248,9 @@ def fill_in(
   if final_test is not None:
     final_test.check(are_there=are_there)
   filled = dataclasses.replace(
-    settings.change(experiment, changes),
+    experiment,
+    data=data,
+    system=system,
     model=dataclasses.replace(experiment.model, model=model),
     statistics=statistics,
   )

@@ -5,6 +5,7 @@
 
 import abc
 from collections.abc import Callable
+import contextlib
 import dataclasses
 from typing import ClassVar, NamedTuple
 
@@ -131,9 +132,22 @@ def load(part: Task, task: ImageTask) -> TaskData:
   Raises:
     settings.SettingError: If the images cannot be had.
   """
-  data_dir = settings.as_dict(part).get('data_dir')
-  with settings.blame('data_dir', data_dir, sources.DataNotFoundError):
+  with _blame_data_dir(part):
     return task.load()
+
+
+def load_test(part: Task, task: ImageTask) -> sources.LabelledImages:
+  """Loads a task's test images, as `load`."""
+  with _blame_data_dir(part):
+    return task.load_test_images()
+
+
+def _blame_data_dir(part: Task) -> contextlib.AbstractContextManager[None]:
+  return settings.blame(
+    'data_dir',
+    settings.as_dict(part).get('data_dir'),
+    sources.DataNotFoundError,
+  )
 
 
 def weak_then_strong(

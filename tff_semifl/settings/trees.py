@@ -118,14 +118,19 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   return changed
 
 
-def _explain_unknown(part: fields.Settings, name: str) -> str:
-  """Returns why a tree has no setting of that name."""
-  owners = [
+def find_owners(part: fields.Settings, name: str) -> list[str]:
+  """Returns the choices of which a setting would be, as 'choice=option'."""
+  return [
     f'{choice}={option_name}'
     for choice, options in get_options(part).items()
     for option_name, option in options.items()
     if name in all_names(option)
   ]
+
+
+def _explain_unknown(part: fields.Settings, name: str) -> str:
+  """Returns why a tree has no setting of that name."""
+  owners = find_owners(part, name)
   if owners:
     return f'it is only for {" or ".join(owners)}; leave it out'
   similar = difflib.get_close_matches(name, as_dict(part), n=1)

@@ -1,0 +1,98 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""How fast a client makes strong views of its images.
+
+As it does in each epoch of a round: all at once, in a graph, each by way of a
+weak view.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import tensorflow as tf
+
+from benchmarks import measurement
+from tasks import cifar10
+from tff_semifl import random_seeds
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import strong_views
+
+# About as many as a client of SemiFL has of CIFAR-10's, and its epochs.
+_NUM_IMAGES = 500
+_NUM_EPOCHS = 5
+
+
+def measure(
+  num_repetitions: int,
+  *,
+  num_images: int = _NUM_IMAGES,
+  num_epochs: int = _NUM_EPOCHS,
+) -> measurement.Measurement:
+  """Measures strong views a second, of images of CIFAR-10's size.
+
+  Args:
+    num_repetitions: Times to measure each form of RandAugment.
+    num_images: Images of the client.
+    num_epochs: Times that the client makes its views in each repetition.
+  """
+  task = cifar10.CIFAR10().create()
+  # Noise: CIFAR-10 itself would have to be downloaded.
+  images = np.random.default_rng(0).integers(
+    256, size=(num_images, *task.image_shape), dtype=np.uint8
+  )
+  seconds = measurement.time_in_turns(
+    {
+      name: _client(task, build(), images, num_epochs)
+      for name, build in strong_views.BUILDERS.items()
+    },
+    num_repetitions,
+  )
+  num_views = num_images * num_epochs
+  size = 'x'.join(map(str, task.image_shape))
+  return measurement.Measurement(
+    name='augmentation',
+    unit='views/s',
+    target='at least 5,000 views a second on two cores',
+    description=(
+      f'Strong views a second, weak views before them included, of a client'
+      f' with {num_images} images of {size}: {num_repetitions} repetitions of'
+      f' {num_epochs} epochs'
+    ),
+    values={
+      name: [num_views / each for each in values]
+      for name, values in seconds.items()
+    },
+  )
+
+
+def _client(
+  task: image_task.ImageTask,
+  policy: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  images: np.ndarray,
+  num_epochs: int,
+) -> Callable[[], None]:
+  """Returns what makes a client's views of a round."""
+  augment = image_task.weak_then_strong(task.weak_augmentation, policy)
+
+  # In training the number of images is not known when graphs are built.
+  @tf.function(
+    input_signature=[
+      tf.TensorSpec([None, *task.image_shape], tf.uint8),
+      tf.TensorSpec([], tf.int32),
+    ]
+  )
+  def make_views(images: tf.Tensor, epoch: tf.Tensor) -> tf.Tensor:
+    seed = random_seeds.stateless_seed(
+      0, random_seeds.Purpose.STRONG_VIEW, epoch
+    )
+    return augment(images, seed)
+
+  tensor = tf.constant(images)
+
+  def run() -> None:
+    for epoch in range(num_epochs):
+      # A copy, to wait for a GPU that is not done.
+      make_views(tensor, tf.constant(epoch)).numpy()
+
+  return run

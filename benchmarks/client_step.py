@@ -1,0 +1,64 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""How long a step of a client takes, in one precision and another."""
+
+from collections.abc import Callable
+
+from benchmarks import federation as federation_lib
+from benchmarks import measurement
+from benchmarks import plain_round
+
+
+def measure(
+  num_repetitions: int,
+  size: federation_lib.Size | None = None,
+  *,
+  with_xla: bool = True,
+) -> measurement.Measurement:
+  """Measures a client's turn, plain TensorFlow, by its steps.
+
+  That includes its share of what comes before the steps: pseudo-labels and
+  views.
+
+  Args:
+    num_repetitions: Turns in each precision.
+    size: Of the federation, of which one client is looked at.
+    with_xla: Whether to wait for XLA to compile it, too.
+  """
+  size = (size or federation_lib.Size())._replace(num_clients=1)
+  turns = {
+    'float32': federation_lib.Federation(size),
+    'bfloat16': federation_lib.Federation(size, train_in_bfloat16=True),
+  }
+  if with_xla:
+    turns['float32, XLA'] = federation_lib.Federation(size, jit_compile=True)
+  seconds = measurement.time_in_turns(
+    {name: _build_turn(federation) for name, federation in turns.items()},
+    num_repetitions,
+  )
+  batch_size = turns['float32'].hyperparameters.client_batch_size
+  num_steps = -(-size.images_per_client // batch_size) * size.num_epochs
+  return measurement.Measurement(
+    name='client_step',
+    description=(
+      f'A step of a client of SemiFL, {batch_size} strong views and as many'
+      f' mixtures, of {num_steps}: {size}'
+    ),
+    unit='s',
+    values={
+      name: [each / num_steps for each in values]
+      for name, values in seconds.items()
+    },
+    compared_with='float32',
+  )
+
+
+def _build_turn(federation: federation_lib.Federation) -> Callable[[], None]:
+  client_turns = plain_round.build_client_turns(federation)
+  weights, *_ = plain_round.initial_state(federation)
+
+  def run() -> None:
+    client_turns(weights)[0][0].numpy()
+
+  return run

@@ -1,0 +1,127 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A federation of noise, of any size."""
+
+import collections
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+
+from tasks import cifar10
+from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.algorithms import semifl
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.models import functional
+
+
+class Size(NamedTuple):
+  """How large a federation is.
+
+  Attributes:
+    model_depth: Depth of the WideResNet.
+    model_width: Its width.
+    num_clients: Clients, all of which take part in each round.
+    images_per_client: Images of each.
+    num_labeled: Images of the server.
+    num_epochs: Epochs of clients and server.
+  """
+
+  model_depth: int = 28
+  model_width: int = 2
+  num_clients: int = 10
+  images_per_client: int = 100
+  num_labeled: int = 250
+  num_epochs: int = 1
+
+  def __str__(self) -> str:
+    return (
+      f'WideResNet-{self.model_depth}-{self.model_width}, {self.num_clients}'
+      f' clients with {self.images_per_client} images of 32x32x3 each,'
+      f' {self.num_labeled} labelled images, epochs: {self.num_epochs}'
+    )
+
+
+class Federation:
+  """Images, a model, and SemiFL.
+
+  Attributes:
+    size: How large it is.
+    task: Whose augmentations it has.
+    classifier: The model.
+    hyperparameters: Of training.
+    process: SemiFL as a TFF process.
+    server_images: uint8 [number, 32, 32, 3].
+    server_labels: int32 [number].
+    client_images: The same as `server_images` of each client.
+  """
+
+  def __init__(
+    self,
+    size: Size,
+    *,
+    train_in_bfloat16: bool = False,
+    jit_compile: bool = False,
+  ):
+    """Makes the images and builds the process; nothing is compiled yet.
+
+    Args:
+      size: How large it is.
+      train_in_bfloat16: See `functional.from_keras`.
+      jit_compile: Likewise.
+    """
+    self.size = size
+    self.task = cifar10.CIFAR10().create()
+    self.classifier = functional.from_keras(
+      self.task.create_wide_resnet(size.model_depth, size.model_width, seed=0),
+      train_in_bfloat16=train_in_bfloat16,
+      jit_compile=jit_compile,
+    )
+    self.hyperparameters = hyperparameters_lib.Hyperparameters(
+      total_rounds=1000,
+      server_batch_size=250 if size.num_labeled > 250 else 10,
+      client_epochs=size.num_epochs,
+      server_epochs=size.num_epochs,
+      # Every image is trained on, so that all rounds cost the same.
+      confidence_threshold=1e-6,
+    )
+    self.process = semifl.build_semifl(
+      self.classifier,
+      self.hyperparameters,
+      weak_augmentation=self.task.weak_augmentation,
+      strong_augmentation=self.task.strong_augmentation,
+    )
+    self.server_images = _noise(0, size.num_labeled)
+    self.server_labels = np.arange(size.num_labeled, dtype=np.int32) % 10
+    self.client_images = np.split(
+      _noise(1, size.num_clients * size.images_per_client), size.num_clients
+    )
+
+  def initial_state(self) -> Any:
+    """Returns the process's state before round 1."""
+    return self.process.initialize()._replace(round_num=np.int32(1))
+
+  def server_data(self) -> tf.data.Dataset:
+    """Returns the server's images as the process takes them."""
+    return pipelines.labelled_dataset(
+      sources.LabelledImages(self.server_images, self.server_labels)
+    )
+
+  def client_data(self) -> list[tf.data.Dataset]:
+    """Returns the clients' images as the process takes them."""
+    return [
+      tf.data.Dataset.from_tensors(
+        collections.OrderedDict(client_id=np.int32(client), image=images)
+      )
+      for client, images in enumerate(self.client_images)
+    ]
+
+
+@functools.lru_cache
+def _noise(seed: int, num_images: int) -> np.ndarray:
+  return np.random.default_rng(seed).integers(
+    256, size=(num_images, 32, 32, 3), dtype=np.uint8
+  )

@@ -1,0 +1,93 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measures how fast this machine does what training consists of.
+
+  python -m benchmarks.measure
+
+It prints a table for each measurement, and writes all numbers as JSON.
+"""
+
+import dataclasses
+import json
+import pathlib
+
+from absl import flags
+
+from benchmarks import aggregation
+from benchmarks import augmentation
+from benchmarks import client_step
+from benchmarks import concurrency
+from benchmarks import image_data
+from benchmarks import machine
+from benchmarks import memory
+from benchmarks import rounds
+from benchmarks import scaling
+from benchmarks import startup
+from launch import program
+
+# Each takes the number of repetitions and returns a `Measurement`.
+_BENCHMARKS = {
+  'augmentation': augmentation.measure,
+  'client_step': client_step.measure,
+  'round': rounds.measure,
+  'round_profile': rounds.profile,
+  'aggregation': aggregation.measure,
+  'server_data': image_data.measure_server,
+  'client_data': image_data.measure_clients,
+  'concurrency': concurrency.measure,
+  'startup': startup.measure,
+  'memory': memory.measure,
+  'scaling': scaling.measure_rounds,
+  'population': scaling.measure_population,
+}
+
+_BENCHMARKS_TO_RUN = flags.DEFINE_list(
+  'benchmarks',
+  list(_BENCHMARKS),
+  'What to measure, with commas. By default everything.',
+)
+_REPETITIONS = flags.DEFINE_integer(
+  'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
+)
+_BENCHMARK_FILE = flags.DEFINE_string(
+  'benchmark_file',
+  'results/benchmark.json',
+  'Where to write all that was measured, as JSON.',
+)
+
+
+def main() -> None:
+  """Runs the program, after flags were parsed."""
+  with program.blame(_BENCHMARKS_TO_RUN, ValueError):
+    for name in _BENCHMARKS_TO_RUN.value:
+      if name not in _BENCHMARKS:
+        raise ValueError(
+          f'there is no {name!r}; there are {", ".join(_BENCHMARKS)}'
+        )
+  path = pathlib.Path(_BENCHMARK_FILE.value)
+  # Nothing is measured before it is known that it can be written.
+  with program.blame(_BENCHMARK_FILE, OSError):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+  here = machine.describe()
+  print(f'{here}\n')
+  measurements = []
+  for name in _BENCHMARKS_TO_RUN.value:
+    measured = _BENCHMARKS[name](_REPETITIONS.value)
+    measurements.append(dataclasses.asdict(measured))
+    target = f' Target: {measured.target}.' if measured.target else ''
+    print(
+      f'{measured.description}.{target}\n\n{measured.table()}\n', flush=True
+    )
+  path.write_text(
+    json.dumps(
+      {'machine': here._asdict(), 'measurements': measurements}, indent=2
+    )
+    + '\n'
+  )
+  print(f'all numbers: {path}')
+
+
+if __name__ == '__main__':
+  program.run(main)

@@ -1,0 +1,107 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a benchmark has measured, and how alternatives are compared in time."""
+
+from collections.abc import Callable, Mapping
+import contextlib
+import dataclasses
+import statistics
+import time
+
+import tensorflow_federated as tff
+
+from tff_semifl.experiments import markdown
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Measurement:
+  """Numbers of alternatives, measured in turns.
+
+  Attributes:
+    name: What it is called in the file.
+    description: What is measured.
+    unit: Of the values.
+    values: For each alternative one number for each repetition.
+    compared_with: The alternative that the others are divided by, repetition
+      by repetition; None if that would say nothing.
+    target: What the numbers should be, in words; empty if there is no target.
+  """
+
+  name: str
+  description: str
+  unit: str
+  values: Mapping[str, list[float]]
+  compared_with: str | None = None
+  target: str = ''
+
+  def ratios(self, alternative: str) -> list[float]:
+    """Returns the values of one by those that it is compared with."""
+    base = self.values[self.compared_with]
+    return [
+      value / other
+      for value, other in zip(self.values[alternative], base, strict=True)
+    ]
+
+  def table(self) -> str:
+    """Returns medians and extremes as a Markdown table."""
+    heading = ['', f'median ({self.unit})', 'least', 'most']
+    if self.compared_with is not None:
+      heading.append(f'by {self.compared_with}')
+    rows = []
+    for alternative, values in self.values.items():
+      row = [
+        alternative,
+        *map(_show, (statistics.median(values), min(values), max(values))),
+      ]
+      if self.compared_with is not None:
+        row.append(f'{statistics.median(self.ratios(alternative)):.2f}')
+      rows.append(row)
+    return markdown.table(heading, rows)
+
+
+def in_context(
+  context: tff.framework.SyncContext, call: Callable[[], object]
+) -> Callable[[], None]:
+  """Returns a call that is made while `context` is TFF's default context."""
+
+  def run() -> None:
+    with contextlib.ExitStack() as stack:
+      former = tff.framework.get_context_stack().current
+      stack.callback(tff.framework.set_default_context, former)
+      tff.framework.set_default_context(context)
+      call()
+
+  return run
+
+
+def time_in_turns(
+  alternatives: Mapping[str, Callable[[], None]],
+  num_repetitions: int,
+  clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, list[float]]:
+  """Returns how many seconds calls of each take, after one to warm up.
+
+  What else the machine does comes and goes: in turns, it meets all alike.
+
+  Args:
+    alternatives: What to call, by name.
+    num_repetitions: Times to call each.
+    clock: Returns the time in seconds.
+  """
+  for call in alternatives.values():
+    call()
+  seconds = {name: [] for name in alternatives}
+  for _ in range(num_repetitions):
+    for name, call in alternatives.items():
+      start = clock()
+      call()
+      seconds[name].append(clock() - start)
+  return seconds
+
+
+def _show(number: float) -> str:
+  """Returns a number with about three digits that count."""
+  if number >= 1000:
+    return f'{number:,.0f}'
+  return f'{number:.3g}'

@@ -1,0 +1,248 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The experiments of a sweep, checked before any of them runs.
+
+Each is checked as `launch.train` does it, with the same flags and the same
+code, in this process: what is mistaken in the last of them shows before the
+first has begun. What only the data can tell is left to the run.
+"""
+
+from collections.abc import Sequence
+import fnmatch
+import pathlib
+import re
+import sys
+
+from launch import commands
+from launch import known
+from launch import presets as preset_flags
+from launch import program
+from launch import setting_flags
+from tff_semifl import settings
+from tff_semifl.experiments import presets
+from tff_semifl.sweeps import entries
+from tff_semifl.sweeps import experiments as experiments_lib
+
+# Each experiment of a sweep has its own, or none.
+_NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
+
+_PAPER_PREFIX = '# Paper:'
+# SemiFL's Table 2 has a digit more, and says nothing of other seeds.
+_PAPER = re.compile(
+  r'# Paper: ((\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?): \S'
+)
+
+
+def check_passed_on(arguments: Sequence[str]) -> None:
+  """Checks flags that are passed on to all experiments.
+
+  Raises:
+    program.FlagError: If one is not for all, or it is no flag.
+  """
+  may_be_value = False
+  for argument in arguments:
+    is_value, may_be_value = may_be_value, False
+    if argument.startswith('--'):
+      may_be_value = '=' not in argument
+      name = argument.removeprefix('--').partition('=')[0]
+      for own in _NOT_FOR_ALL:
+        if name in (own, f'no{own}'):
+          remedy = 'give --seeds' if own == 'seed' else 'leave it out'
+          raise program.FlagError(
+            f'flag --{own}: a sweep has none for all; {remedy}'
+          )
+    elif not is_value and not argument.startswith('-'):
+      raise program.FlagError(
+        f'unexpected argument {argument!r}; flags are --name=value'
+      )
+
+
+def read_flagfiles(names: Sequence[str]) -> list[entries.Entry]:
+  """Reads a list of flagfiles.
+
+  Args:
+    names: Paths, each with the system and a colon in front.
+
+  Raises:
+    ValueError: If one cannot be read, or it is not known what trains it.
+  """
+  return [_read(name) for name in names]
+
+
+def find_presets(patterns: Sequence[str]) -> list[entries.Entry]:
+  """Finds presets.
+
+  Args:
+    patterns: Names, in which * stands for anything.
+
+  Raises:
+    ValueError: If one is of no preset.
+  """
+  found = []
+  for pattern in patterns:
+    names = fnmatch.filter(presets.names(), pattern)
+    if not names:
+      # Says which are similar.
+      presets.load(pattern)
+    for name in names:
+      preset = presets.load(name)
+      found.append(
+        entries.Entry(
+          name=name.replace('/', '_'),
+          system_name=preset.system_name,
+          source=name,
+          paper=preset.paper,
+        )
+      )
+  return found
+
+
+def check_names(found: Sequence[entries.Entry]) -> None:
+  """Checks that no two entries have the same name.
+
+  Raises:
+    ValueError: If two have.
+  """
+  by_name = {}
+  for entry in found:
+    other = by_name.setdefault(entry.name, entry)
+    if other is not entry:
+      raise ValueError(
+        f'{other.source} and {entry.source} would both be {entry.name}; rename'
+        ' one, or leave it out'
+      )
+
+
+def create_experiments(
+  entry: entries.Entry,
+  seeds: Sequence[int],
+  arguments: Sequence[str],
+  output_dir: pathlib.Path,
+) -> list[experiments_lib.Experiment]:
+  """Returns the experiments of an entry, one for each seed.
+
+  Args:
+    entry: The entry.
+    seeds: The seeds.
+    arguments: More flags, which count for more than those of the entry.
+    output_dir: The folder for the folders of all experiments.
+
+  Raises:
+    program.FlagError: If its settings cannot be worked with, or if the folder
+      of an experiment cannot be written to, holds another one, or is in use.
+  """
+  source = f'--preset={entry.source}'
+  if not _is_preset(entry):
+    source = f'--flagfile={entry.source}'
+  experiments = []
+  for seed in seeds:
+    name = f'{entry.name}_seed{seed}'
+    of_one = [
+      source,
+      *arguments,
+      f'--seed={seed}',
+      f'--output_dir={output_dir}',
+      f'--experiment_name={name}',
+    ]
+    try:
+      _check_source(entry, source)
+      command = _check(entry, of_one)
+    except (ValueError, program.FlagError) as error:
+      flag = 'presets' if _is_preset(entry) else 'flagfiles'
+      shown = f'flag --{error}' if _is_of_setting(error) else str(error)
+      raise program.FlagError(f'flag --{flag}={entry.source}: {shown}') from (
+        error
+      )
+    experiments.append(
+      experiments_lib.Experiment(
+        name=name,
+        command=(
+          *(sys.executable, '-m', 'launch.train', entry.system_name),
+          *of_one,
+        ),
+        log_path=output_dir / f'{name}.log',
+        entry=entry,
+        folder=output_dir / name,
+        total_rounds=command.experiment.system.total_rounds,
+      )
+    )
+  return experiments
+
+
+def _is_preset(entry: entries.Entry) -> bool:
+  return entry.source in presets.names()
+
+
+def _is_of_setting(error: Exception) -> bool:
+  return isinstance(error, settings.SettingError)
+
+
+def _expand(system_name: str, arguments: Sequence[str]) -> list[str]:
+  return preset_flags.expand(system_name, setting_flags.files_first(arguments))
+
+
+def _check_source(entry: entries.Entry, source: str) -> None:
+  """Checks that a flagfile has no flag that each experiment has its own of."""
+  for argument in _expand(entry.system_name, [source]):
+    name = argument.lstrip('-').partition('=')[0]
+    if name in _NOT_FOR_ALL:
+      raise ValueError(
+        f'--{name} is not for a flagfile of a sweep; leave it out'
+      )
+
+
+def _check(entry: entries.Entry, arguments: Sequence[str]) -> commands.Command:
+  """Checks the settings, and the folder if it is there."""
+  command = commands.parse(
+    entry.system_name, _expand(entry.system_name, arguments)
+  )
+  command.check()
+  # A new folder is left to the run, which notes the versions it runs with. What
+  # opens it here holds it no longer than this.
+  if command.run.path.exists():
+    command.check_folder()
+  return command
+
+
+def _read(name: str) -> entries.Entry:
+  system_name, colon, rest = name.rpartition(':')
+  if not colon:
+    raise ValueError(f'what trains {name}? Write it in front, as semifl:{name}')
+  known.load_system(system_name)
+  path = pathlib.Path(rest)
+  try:
+    first_line = path.read_text().partition('\n')[0]
+  except OSError as error:
+    raise ValueError(f'cannot read {path}: {error.strerror}') from error
+  except UnicodeDecodeError as error:
+    raise ValueError(f'{path} is no text') from error
+  short = system_name.rpartition(':')[2]
+  return entries.Entry(
+    name=path.stem if path.stem.startswith(short) else f'{short}_{path.stem}',
+    system_name=system_name,
+    source=str(path),
+    paper=_parse_paper(path, first_line),
+  )
+
+
+def _parse_paper(
+  path: pathlib.Path, first_line: str
+) -> entries.PaperAccuracy | None:
+  if not first_line.startswith(_PAPER_PREFIX):
+    return None
+  found = _PAPER.match(first_line)
+  if not found:
+    raise ValueError(
+      f"{path} begins with {first_line!r}; the paper's accuracy is written"
+      " as '# Paper: 93.1% (0.1): ...' or '# Paper: 80.42%: ...'"
+    )
+  text, mean, deviation = found.groups()
+  return entries.PaperAccuracy(
+    text, _fraction(mean), None if deviation is None else _fraction(deviation)
+  )
+
+
+def _fraction(percentage: str) -> float:
+  # To the digits that it has, and no others.
+  return round(float(percentage) / 100, 4)
