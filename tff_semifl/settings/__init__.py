@@ -31,6 +31,7 @@ from tff_semifl.settings.trees import as_dict
 from tff_semifl.settings.trees import change
 from tff_semifl.settings.trees import change_present
 from tff_semifl.settings.trees import describe
+from tff_semifl.settings.trees import describe_all
 from tff_semifl.settings.trees import find_owners
 from tff_semifl.settings.trees import get_options
 from tff_semifl.settings.trees import name_of
@@ -69,6 +70,7 @@ __all__ = (
   'change_present',
   'choice',
   'describe',
+  'describe_all',
   'find_owners',
   'get_options',
   'name_of',

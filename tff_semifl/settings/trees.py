@@ -36,24 +36,26 @@ class Description(NamedTuple):
 def describe(part: fields.Settings) -> Iterator[Description]:
   """Yields all settings of a tree, in the order in which they are written."""
   for field in dataclasses.fields(part):
+    yield from _describe_field(part, field)
     value = getattr(part, field.name)
-    kept = field.metadata.get(fields.KEY)
-    if isinstance(kept, fields.Choice):
-      yield Description(
-        field.name,
-        str,
-        _name_of(kept, value),
-        kept.meaning,
-        _names_of(kept),
-        True,
-      )
-    elif isinstance(kept, fields.Setting):
-      kind, _ = fields.kind_of(type(part), field.name)
-      yield Description(
-        field.name, kind, value, kept.meaning, kept.values, False
-      )
     if isinstance(value, fields.Settings):
       yield from describe(value)
+
+
+def _describe_field(
+  part: fields.Settings, field: dataclasses.Field
+) -> Iterator[Description]:
+  """Yields the setting or choice that a field is, if it is one."""
+  value = getattr(part, field.name)
+  kept = field.metadata.get(fields.KEY)
+  if isinstance(kept, fields.Choice):
+    name = _name_of(kept, value)
+    yield Description(
+      field.name, str, name, kept.meaning, _names_of(kept), True
+    )
+  elif isinstance(kept, fields.Setting):
+    kind, _ = fields.kind_of(type(part), field.name)
+    yield Description(field.name, kind, value, kept.meaning, kept.values, False)
 
 
 def as_dict(part: fields.Settings) -> dict[str, Any]:
@@ -76,16 +78,37 @@ def get_options(
   return found
 
 
-def all_names(part: fields.Settings) -> set[str]:
-  """Returns the names of all settings that a tree can have, whatever is chosen.
+def describe_all(
+  part: fields.Settings, owner: str = ''
+) -> Iterator[tuple[str, Description]]:
+  """Yields all settings that a tree can have, whatever is chosen.
 
-  Those of parts outside of this package are among them only where chosen.
+  Args:
+    part: The tree.
+    owner: What to say of settings that do not depend on a choice.
+
+  Yields:
+    What has to be chosen, as 'choice=option', or `owner`; and the setting.
   """
-  names = set(as_dict(part))
-  for options in get_options(part).values():
-    for option in options.values():
-      names |= all_names(option)
-  return names
+  for field in dataclasses.fields(part):
+    kept = field.metadata.get(fields.KEY)
+    value = getattr(part, field.name)
+    if isinstance(kept, fields.Choice):
+      (own, *_) = _describe_field(part, field)
+      yield owner, own
+      for name, option in kept.options.items():
+        chosen = value if type(value) is type(option) else option
+        yield from describe_all(chosen, f'{field.name}={name}')
+    else:
+      for own in _describe_field(part, field):
+        yield owner, own
+      if isinstance(value, fields.Settings):
+        yield from describe_all(value, owner)
+
+
+def all_names(part: fields.Settings) -> set[str]:
+  """Returns the names of all settings that a tree can have."""
+  return {each.name for _, each in describe_all(part)}
 
 
 def name_of(part: fields.Settings, name: str) -> str:

@@ -1,0 +1,114 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Prints a table of all settings, as Markdown: docs/settings.md.
+
+python -m launch.show_settings
+"""
+
+import collections
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from launch import commands
+from launch import program
+from launch import setting_flags
+from tff_semifl import settings
+from tff_semifl.algorithms import registry
+from tff_semifl.experiments import markdown
+
+_HEADING = """\
+# Settings
+
+All settings of `python -m launch.train SYSTEM`, each a flag of that name. It is
+derived from the dataclasses that they are fields of, by
+`python -m launch.show_settings`. A setting is there for the systems that are
+named, or for all, and where another setting has the value that is named."""
+
+
+class _Row(NamedTuple):
+  """A setting.
+
+  Attributes:
+    owners: What has to be chosen, one of these; none if nothing has to be.
+    setting: The setting.
+    defaults: For each system that has it the default.
+  """
+
+  owners: list[str]
+  setting: settings.Description
+  defaults: dict[str, str]
+
+
+def main() -> None:
+  """Prints it."""
+  print(create_page(), end='')
+
+
+def create_page() -> str:
+  """Returns the page."""
+  groups = collections.defaultdict(dict)
+  for system_name in registry.SYSTEMS:
+    command = commands.create(system_name, {})
+    chosen = settings.as_dict(command)
+    for group, parts in command.groups().items():
+      for part in parts:
+        for owner, setting in settings.describe_all(part):
+          row = groups[group].setdefault(
+            (setting.name, setting.meaning), _Row([], setting, {})
+          )
+          if owner and owner not in row.owners:
+            row.owners.append(owner)
+          default = chosen.get(setting.name, setting.value)
+          row.defaults[system_name] = settings.show(default)
+  lines = [_HEADING]
+  for group, rows in groups.items():
+    lines.extend(['', f'## {group.capitalize()}', ''])
+    lines.append(
+      markdown.table(
+        ('setting', 'default', 'meaning'), map(_format, rows.values())
+      )
+    )
+  return '\n'.join(lines) + '\n'
+
+
+def _format(row: _Row) -> tuple[str, str, str]:
+  meaning = setting_flags.describe(row.setting).replace('|', r'\|')
+  if row.setting.values.names and not row.setting.is_choice:
+    meaning = f'{meaning} One of {", ".join(row.setting.values.names)}.'
+  where = '; '.join(_say_where(row))
+  if where:
+    meaning = f'{meaning} (For {where}.)'
+  return f'`{row.setting.name}`', _format_default(row), meaning
+
+
+def _say_where(row: _Row) -> Iterator[str]:
+  """Yields when the setting is there, if it is not always."""
+  if row.owners:
+    yield ' or '.join(f'`{owner}`' for owner in row.owners)
+  others = registry.SYSTEMS.keys() - row.defaults.keys()
+  if len(others) > len(row.defaults):
+    yield ', '.join(f'`{name}`' for name in row.defaults)
+  elif others:
+    without = ', '.join(
+      f'`{name}`' for name in registry.SYSTEMS if name in others
+    )
+    yield f'all systems but {without}'
+
+
+def _format_default(row: _Row) -> str:
+  """Returns the usual default, and then those of other systems."""
+  (usual, _), *_ = collections.Counter(row.defaults.values()).most_common()
+  by_value = collections.defaultdict(list)
+  for system_name, default in row.defaults.items():
+    by_value[default].append(f'`{system_name}`')
+  del by_value[usual]
+  others = [
+    f'{default} for {", ".join(names)}' for default, names in by_value.items()
+  ]
+  shown = '' if usual == 'None' else usual
+  return '; '.join([shown, *others]) if others else shown
+
+
+if __name__ == '__main__':
+  program.run(main)

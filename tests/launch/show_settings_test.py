@@ -1,0 +1,41 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the table of all settings."""
+
+from absl.testing import absltest
+
+from launch import commands
+from launch import show_settings
+from tests.repository import source_tree
+from tff_semifl import settings
+from tff_semifl.algorithms import registry
+
+
+class ShowSettingsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.page = show_settings.create_page()
+
+  def test_document_is_up_to_date(self):
+    self.assertEqual(
+      (source_tree.PROJECT_ROOT / 'docs' / 'settings.md').read_text(),
+      self.page,
+      'Please run: python -m launch.show_settings > docs/settings.md',
+    )
+
+  def test_has_every_setting_of_every_system(self):
+    for system_name in registry.SYSTEMS:
+      command = commands.create(system_name, {})
+      for name in settings.all_names(command):
+        self.assertIn(f'\n| `{name}` |', self.page)
+
+  def test_says_what_a_paper_has_instead(self):
+    (row,) = [
+      line for line in self.page.splitlines() if '`learning_rate`' in line
+    ]
+    self.assertIn('| 0.03; 0.1 for `labels_alone`, `all_labels`; 0.001', row)
+
+
+if __name__ == '__main__':
+  absltest.main()
