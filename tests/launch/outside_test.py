@@ -1,0 +1,195 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of systems, tasks and models that are not of this repository."""
+
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+
+from launch import known
+from tests.repository import source_tree
+from tff_semifl import settings
+
+_MODULE = '''
+import dataclasses
+
+import tensorflow as tf
+
+from tasks import digits
+from tff_semifl import settings
+from tff_semifl.algorithms import averaging_systems
+from tff_semifl.algorithms import client_trainings
+from tff_semifl.experiments import image_task
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SurerFix(client_trainings.Fix):
+  """Trains on the fix loss alone, on fewer images."""
+
+  surer_by: float = settings.setting(
+    0.0, 'What is added to the threshold.', settings.FRACTION
+  )
+
+  def build(self, ingredients, optimizer, turn):
+    threshold = self.confidence.confidence_threshold + self.surer_by
+    return dataclasses.replace(
+      client_trainings.Fix(),
+      confidence=dataclasses.replace(
+        self.confidence, confidence_threshold=min(threshold, 1.0)
+      ),
+    ).build(ingredients, optimizer, turn)
+
+
+MY_SYSTEM = averaging_systems.Alternating(client=SurerFix())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FewDigits(image_task.Task):
+  """The digits up to a class."""
+
+  last_digit: int = settings.setting(3, 'The last.', settings.between(1, 9))
+
+  def create(self):
+    task = digits.Digits().create()
+
+    def load():
+      data = task.load()
+      return image_task.TaskData(
+        *(
+          part.select((part.labels <= self.last_digit).nonzero()[0])
+          for part in (data.train, data.test)
+        )
+      )
+
+    return dataclasses.replace(
+      task,
+      load=load,
+      class_names=task.class_names[: self.last_digit + 1],
+      num_labeled=8,
+    )
+
+
+def create_model(task, seed):
+  tf.keras.utils.set_random_seed(seed)
+  return tf.keras.Sequential(
+    [
+      tf.keras.Input(task.image_shape),
+      tf.keras.layers.Rescaling(1 / 255),
+      tf.keras.layers.Flatten(),
+      tf.keras.layers.Dense(task.num_classes),
+    ]
+  )
+'''
+_FLAGS = (
+  '--task=my_research:FewDigits',
+  '--model=my_research:create_model',
+  '--num_clients=4',
+  '--clients_per_round=2',
+  '--client_epochs=1',
+  '--confidence_threshold=0.25',
+  '--surer_by=0.05',
+  '--last_digit=2',
+  '--num_labeled=9',
+)
+
+
+class OutsideTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    (self.folder / 'my_research.py').write_text(_MODULE)
+
+  def _run(self, program, *arguments):
+    result = subprocess.run(
+      [sys.executable, '-m', program, *map(str, arguments), '--verbosity=-1'],
+      cwd=source_tree.PROJECT_ROOT,
+      env={**os.environ, 'PYTHONPATH': str(self.folder)},
+      capture_output=True,
+      text=True,
+      timeout=300,
+    )
+    self.assertEqual(result.returncode, 0, result.stderr)
+    return result
+
+  def _rows(self, folder):
+    with (folder / 'metrics.csv').open() as file:
+      return [
+        {name: value for name, value in row.items() if name != 'seconds'}
+        for row in csv.DictReader(file)
+      ]
+
+  def test_trains_resumes_sweeps_exports_and_evaluates(self):
+    self._run(
+      'launch.train',
+      'my_research:MY_SYSTEM',
+      *_FLAGS,
+      '--total_rounds=2',
+      f'--output_dir={self.folder}',
+    )
+    trained = self.folder / 'MY_SYSTEM_FewDigits_9_iid_seed0'
+    hparams = json.loads((trained / 'hparams.json').read_text())
+    self.assertEqual(hparams['system'], 'my_research:MY_SYSTEM')
+    self.assertEqual(hparams['flags']['task'], 'my_research:FewDigits')
+    self.assertEqual(hparams['flags']['model'], 'my_research:create_model')
+    self.assertEqual(hparams['flags']['surer_by'], 0.05)
+    rows = self._rows(trained)
+    self.assertLen(rows, 3)
+
+    # A sweep finds a run that lost its last round, and finishes it.
+    swept = self.folder / 'swept'
+    flagfile = self.folder / 'my.flags'
+    flagfile.write_text('\n'.join([*_FLAGS, '--total_rounds=2']))
+    name = 'MY_SYSTEM_my_seed0'
+    shutil.copytree(trained, swept / name)
+    shutil.rmtree(swept / name / 'export')
+    lines = (swept / name / 'metrics.csv').read_text().splitlines()
+    (swept / name / 'metrics.csv').write_text('\n'.join(lines[:-1]) + '\n')
+    newest = max(
+      (swept / name / 'checkpoints').iterdir(),
+      key=lambda path: path.stat().st_mtime_ns,
+    )
+    (shutil.rmtree if newest.is_dir() else os.remove)(newest)
+    self._run(
+      'launch.sweep',
+      f'--flagfiles=my_research:MY_SYSTEM:{flagfile}',
+      f'--output_dir={swept}',
+    )
+    self.assertEqual(self._rows(swept / name), rows)
+
+    self._run('launch.export_saved_model', f'--experiment={trained}')
+    printed = self._run(
+      'launch.evaluate',
+      f'--exported_model={trained / "export"}',
+      '--task=my_research:FewDigits',
+      '--last_digit=2',
+    ).stdout
+    accuracy = float(rows[-1]['test/accuracy'])
+    self.assertIn(f'accuracy: {accuracy:.1%} of', printed)
+
+  def test_what_is_not_there_is_said(self):
+    self.enter_context(
+      mock.patch.object(sys, 'path', [*sys.path, str(self.folder)])
+    )
+    for system, message in (
+      ('my_research:YOUR_SYSTEM', 'module my_research has no YOUR_SYSTEM'),
+      ('your_research:SYSTEM', 'cannot be imported: No module named'),
+      ('my_research:FewDigits', 'is a ABCMeta; must be a System'),
+      ('fedavg', 'must be one of semifl, .*, or package.module:NAME'),
+    ):
+      with self.subTest(system):
+        with self.assertRaisesRegex(
+          settings.SettingError, f'^system={system}: {message}'
+        ):
+          known.load_system(system)
+
+
+if __name__ == '__main__':
+  absltest.main()
