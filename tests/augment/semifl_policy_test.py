@@ -205,7 +205,7 @@ class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
     views = self.augment(images).numpy().reshape(num_images, -1)
     is_blank = (views == 0).all(axis=1) | (views == 255).all(axis=1)
     # Translated by the second operation; or by the first, and then neither
-    # translated again nor covered by a grey box.
+    # translated again nor covered by a gray box.
     expected = 1 / 15 + 1 / 15 * (1 - 1 / 15 - 1 / 30)
     self.assertAllClose(
       is_blank.mean(),

@@ -34,12 +34,12 @@ def get_kernels(model):
 
 
 def get_norms(model):
-  """Returns the normalisation layers in the order of their creation."""
+  """Returns the normalization layers in the order of their creation."""
   return in_order_of_creation(model, _NORMALIZATIONS)
 
 
 def randomize_norms(model, seed=0):
-  """Gives each normalisation another scale and offset than 1 and 0."""
+  """Gives each normalization another scale and offset than 1 and 0."""
   generator = np.random.default_rng(seed)
   for norm in get_norms(model):
     norm.gamma.assign(generator.uniform(0.5, 2, size=norm.gamma.shape))
@@ -52,7 +52,7 @@ def count(weights):
 
 
 def convolve(x, kernel, stride):
-  """Convolution by its definition: output (i, j) is centred on stride * (i, j).
+  """Convolves by definition: output (i, j) is centered on stride * (i, j).
 
   Beyond the image there are zeros.
   """

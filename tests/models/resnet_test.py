@@ -38,7 +38,7 @@ def _count_by_hand(blocks_per_stage, num_classes):
   inputs = 64
   for outputs in (64, 128, 256, 512):
     for _ in range(blocks_per_stage):
-      # Scale and offset of two normalisations, two 3x3, and the projection.
+      # Scale and offset of two normalizations, two 3x3, and the projection.
       total += 2 * inputs + 9 * inputs * outputs
       total += 2 * outputs + 9 * outputs * outputs
       total += inputs * outputs if inputs != outputs else 0
@@ -116,9 +116,9 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   def test_is_a_function_of_its_weights(self):
-    """What the algorithms ask of a model."""
+    """As the algorithms require of a model."""
     classifier = functional.from_keras(_create_model(8))
-    # A mean and a variance for each of the nine normalisations.
+    # A mean and a variance for each of the nine normalizations.
     self.assertLen(classifier.initial_weights.non_trainable, 2 * 9)
     images = np.full([2, 8, 8, 3], 100, np.float32)
     moments = classifier.batch_moments(classifier.initial_weights, images)

@@ -63,7 +63,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     channels = [16, *[32] * 8, *[64] * 8, *[128] * 8]
     self.assertEqual([norm.gamma.shape[0] for norm in norms], channels)
     # 432 in the stem; 70,112, 279,488 and 1,116,032 in the groups with their
-    # two normalisations a block; 256 in the last one; 1,290 in the classifier.
+    # two normalizations a block; 256 in the last one; 1,290 in the classifier.
     counts = [np.prod(shape) for shape in shapes]
     in_groups = [
       sum(counts[1 + 9 * g : 10 + 9 * g]) + 2 * sum(channels[8 * g : 8 * g + 8])
@@ -78,7 +78,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
       432 + sum(in_groups) + 256 + 1290,
       residual_reference.count(model.trainable_weights),
     )
-    # Mean and variance of the 25 normalisations.
+    # Mean and variance of the 25 normalizations.
     self.assertEqual(
       residual_reference.count(model.non_trainable_weights), 2 * sum(channels)
     )

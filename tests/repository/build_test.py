@@ -20,7 +20,7 @@ _TEST_SUFFIX = '_test.py'
 
 
 class Folder(NamedTuple):
-  """What the BUILD file of a folder says, or should say.
+  """The statements of a folder's BUILD file, or those that it should make.
 
   Attributes:
     deps: Labels of the libraries that its modules and tests import, sorted.

@@ -33,7 +33,7 @@ _NUM_BITS = (8, 8, 7, 7, 6)
 # 256 to 231 in ten steps, rounded up: the level that is inverted first.
 _SOLARIZATION_THRESHOLDS = (256, 254, 251, 248, 245)
 # Beside a rotated image; beside a shifted one it is black, as Pillow takes the
-# grey level that the authors ask for as a flag.
+# gray level that the authors ask for as a flag.
 _ROTATION_FILL = 128
 _BLACK = 0
 
@@ -66,10 +66,11 @@ def build_fedmatch_rand_augment() -> (
 
 
 def create_operations() -> list[rand_augment.Operation]:
-  """Returns the 13 operations, under the names that they have in the code.
+  """Creates the 13 operations, named as in the authors' code.
 
-  Their parameters are indices, int32 [batch] in 0..4, or in -4..4 where there
-  are two directions.
+  Returns:
+    The operations, in the order of the code. Their parameters are indices,
+    int32 [batch] in 0..4, or in -4..4 where there are two directions.
   """
   color = color_operations
   geometric = geometric_operations

@@ -46,7 +46,7 @@ class Version(NamedTuple):
     enhancement_range: How much larger the factor is at the full level.
     posterization_sign: 1 if posterizing keeps 4 bits and, by level, up to 4
       more, -1 if it keeps up to 4 fewer.
-    fill: Grey level in 0..255 of the pixels that rotating, shearing and
+    fill: Gray level in 0..255 of the pixels that rotating, shearing and
       translating bring in from outside.
     compute_translation: (level, float64 [batch] in -9..9, and an image's width
       or height in pixels, an int32 scalar) -> pixels to move by, [batch].
@@ -91,16 +91,14 @@ def build_rand_augment(version: Version) -> augmentation.Augmentation:
 
 
 def create_operations(version: Version) -> list[rand_augment.Operation]:
-  """Creates the 14 operations, under the names that they have in the code.
-
-  Their parameters are levels, int32 [batch] in 1..9, or in -9..-1 as well where
-  there are two directions.
+  """Creates the 14 operations, named as in FixMatch's code.
 
   Args:
     version: See `Version`.
 
   Returns:
-    The operations, in the version's order.
+    The operations, in the version's order. Their parameters are levels,
+    int32 [batch] in 1..9, or in -9..-1 as well where there are two directions.
   """
   color = color_operations
   geometric = geometric_operations

@@ -73,14 +73,14 @@ def build_keras_cv_rand_augment(
 
 
 def build_gentle_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-  """Builds KerasCV's RandAugment as gentle as FixMatch's.
+  """Builds KerasCV's RandAugment with strengths close to FixMatch's.
 
   An image has two operations, of strengths about 0.3: shears by about that, and
   shifts by up to that share of a side, much as in FixMatch's pool for PyTorch.
   KerasCV's own defaults are three operations and 0.5.
 
   Returns:
-    A function as of `build_keras_cv_rand_augment`.
+    A function of images and a seed, as `build_keras_cv_rand_augment` returns.
   """
   return build_keras_cv_rand_augment(magnitude=0.3, num_operations=2)
 
@@ -88,9 +88,17 @@ def build_gentle_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
 def create_operations(
   magnitude: float, standard_deviation: float
 ) -> list[rand_augment.Operation]:
-  """Returns the ten operations of `keras_cv.layers.RandAugment`."""
-  # Here, because it takes two seconds, for which only those should wait who
-  # want it. It prints a remark to where programs print their results.
+  """Creates the ten operations of `keras_cv.layers.RandAugment`.
+
+  Args:
+    magnitude: Strength of every operation, in [0, 1].
+    standard_deviation: Spread of the strength, in [0, 1].
+
+  Returns:
+    The operations, in the layer's order.
+  """
+  # Imported only when needed, because it takes two seconds. It prints a remark
+  # to stdout, where programs print their results.
   with contextlib.redirect_stdout(io.StringIO()):
     import keras_cv
   layers = keras_cv.layers
@@ -99,7 +107,7 @@ def create_operations(
   translate = layers.RandomTranslation(0.0, 0.0, seed=seed)
 
   def clipped_normal(mean: float, maximum: float):
-    """Normal around `mean`, clipped to [0, maximum]."""
+    """Draws from a normal around `mean`, clipped to [0, maximum]."""
     return lambda shape, seed: tf.clip_by_value(
       tf.random.stateless_normal(
         shape, seed, mean=mean, stddev=standard_deviation * maximum
