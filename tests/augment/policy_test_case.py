@@ -31,6 +31,20 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
     """Returns a view of each image."""
     return type(self).build()(tf.constant(images), seed)
 
+  def assert_share(self, is_so, expected):
+    """Asserts how many of the views are so, within 5 standard deviations.
+
+    Args:
+      is_so: bool [number of views].
+      expected: Probability that a view is so.
+    """
+    self.assertAllClose(
+      np.mean(is_so),
+      expected,
+      rtol=0,
+      atol=5 * np.sqrt(expected * (1 - expected) / len(is_so)),
+    )
+
   def test_same_seed_same_views(self):
     images = pillow.create_images()
     first, again, other = (

@@ -11,10 +11,12 @@ shear with bicubic interpolation, which is bilinear here.
 """
 
 from collections.abc import Callable
+import functools
 
 import tensorflow as tf
 
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
@@ -38,9 +40,7 @@ _ROTATION_FILL = 128
 _BLACK = 0
 
 
-def build_fedmatch_rand_augment() -> (
-  Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
-):
+def build_fedmatch_rand_augment() -> augmentation.Augmentation:
   """Builds FedMatch's RandAugment as a function of images and a seed.
 
   Returns:
@@ -51,18 +51,12 @@ def build_fedmatch_rand_augment() -> (
     `third_party/rand_augment/randaug.py` and `data/loader.py` of
     https://github.com/wyjeong/FedMatch
   """
-  operations = create_operations()
-
-  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    return rand_augment.apply_random_operations(
-      images,
-      seed,
-      operations=operations,
-      num_operations=NUM_OPERATIONS,
-      application_probability=1.0,
-    )
-
-  return augment
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(),
+    num_operations=NUM_OPERATIONS,
+    application_probability=1.0,
+  )
 
 
 def create_operations() -> list[rand_augment.Operation]:

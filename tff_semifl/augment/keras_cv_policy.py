@@ -12,12 +12,14 @@ KerasCV do the rest.
 
 from collections.abc import Callable
 import contextlib
+import functools
 import io
 from typing import Any
 
 import tensorflow as tf
 
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 
 _VALUE_RANGE = (0, 255)
@@ -32,7 +34,7 @@ def build_keras_cv_rand_augment(
   magnitude_standard_deviation: float = 0.15,
   num_operations: int = 3,
   application_probability: float = 10 / 11,
-) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+) -> augmentation.Augmentation:
   """Builds KerasCV's standard RandAugment as a function of images and a seed.
 
   The defaults are those of `keras_cv.layers.RandAugment`.
@@ -58,21 +60,15 @@ def build_keras_cv_rand_augment(
   ):
     if not 0 <= value <= 1:
       raise ValueError(f'`{name}` must be in [0, 1], found {value}.')
-  operations = create_operations(magnitude, magnitude_standard_deviation)
-
-  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    return rand_augment.apply_random_operations(
-      images,
-      seed,
-      operations=operations,
-      num_operations=num_operations,
-      application_probability=application_probability,
-    )
-
-  return augment
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(magnitude, magnitude_standard_deviation),
+    num_operations=num_operations,
+    application_probability=application_probability,
+  )
 
 
-def build_gentle_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+def build_gentle_rand_augment() -> augmentation.Augmentation:
   """Builds KerasCV's RandAugment with strengths close to FixMatch's.
 
   An image has two operations, of strengths about 0.3: shears by about that, and

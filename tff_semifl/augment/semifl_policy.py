@@ -12,10 +12,11 @@ one gray level, or of two. `fixmatch_policy` has the pool that the paper names
 (D24).
 """
 
-from collections.abc import Callable
+import functools
 
 import tensorflow as tf
 
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
@@ -38,7 +39,7 @@ _TRANSLATION_PIXELS = 100
 _BLACK = 0
 
 
-def build_semifl_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+def build_semifl_rand_augment() -> augmentation.Augmentation:
   """Builds the RandAugment of SemiFL's code as a function of images and a seed.
 
   Returns:
@@ -49,18 +50,12 @@ def build_semifl_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
     `src/datasets/randaugment.py` of
     https://github.com/diaoenmao/SemiFL-Semi-Supervised-Federated-Learning-for-Unlabeled-Clients-with-Alternate-Training
   """
-  operations = create_operations()
-
-  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    return rand_augment.apply_random_operations(
-      images,
-      seed,
-      operations=operations,
-      num_operations=NUM_OPERATIONS,
-      application_probability=APPLICATION_PROBABILITY,
-    )
-
-  return augment
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(),
+    num_operations=NUM_OPERATIONS,
+    application_probability=APPLICATION_PROBABILITY,
+  )
 
 
 def create_operations() -> list[rand_augment.Operation]:
