@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What pytest needs to run tests that absl's own main would run."""
+"""Configures pytest to run tests as absl's own main would."""
 
 import gc
 import os

@@ -21,7 +21,7 @@ SIGMA, PHI = 0, 1
 
 
 class ClientTurn(NamedTuple):
-  """What came of a client's turn.
+  """The results of a client's turn.
 
   Attributes:
     phi: As trained.

@@ -17,7 +17,7 @@ from tff_semifl import random_seeds
 
 
 class ClientRound(NamedTuple):
-  """What came of a client's round.
+  """The results of a client's round.
 
   Attributes:
     weights: Trained kernel and bias.

@@ -17,7 +17,7 @@ from tff_semifl import random_seeds
 
 
 class NodeRound(NamedTuple):
-  """What came of a node's round.
+  """The results of a node's round.
 
   Attributes:
     weights: Trained kernel and bias.

@@ -28,7 +28,7 @@ def _numpy_draws(seed, purpose, *keys):
 
 
 class DrawsTest(parameterized.TestCase, tf.test.TestCase):
-  """What holds of both kinds of draws."""
+  """Tests that hold for both kinds of draws."""
 
   @parameterized.parameters(_stateless_draws, _numpy_draws)
   def test_same_keys_same_draws(self, draw):

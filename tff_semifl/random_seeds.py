@@ -20,7 +20,7 @@ import tensorflow as tf
 
 @enum.unique
 class Purpose(enum.IntEnum):
-  """What a random number is for. Values are part of a run's identity."""
+  """The purpose of a random number. Values are part of a run's identity."""
 
   LABEL_SPLIT = 0
   CLIENT_PARTITION = 1

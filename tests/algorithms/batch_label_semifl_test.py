@@ -6,7 +6,6 @@
 import dataclasses
 
 from absl.testing import absltest
-import numpy as np
 
 from tests import batch_label_reference
 from tests import linear_reference
@@ -44,37 +43,29 @@ class BatchLabelSemiFLTest(absltest.TestCase):
     problem = linear_problem.LinearProblem()
     process = _build()
     state = process.initialize()
-    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    velocity = [np.zeros_like(array) for array in sgd.weights]
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    )
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
       output = process.next(
         state, problem.server_data, problem.client_data(cohort)
       )
       state = output.state
       rounds = [
-        batch_label_reference.train_client(
-          sgd.weights,
-          problem.clients[client_id][1],
-          client_id=client_id,
-          round_num=round_num,
-          seed=linear_problem.SEED,
-          learning_rate=linear_problem.learning_rate(round_num),
-          num_epochs=2,
-          batch_size=3,
+        problem.train_client(
+          batch_label_reference.train_client,
+          federation.sgd.weights,
+          client_id,
+          round_num,
           threshold=_THRESHOLD,
         )
         for client_id in cohort
       ]
       if rounds:
         self.assertGreater(sum(r.num_confident for r in rounds), 0)
-        sgd.weights, velocity = linear_problem.apply_mean(
-          sgd.weights, velocity, [r.weights for r in rounds]
-        )
-      problem.train_server(sgd, round_num)
-      for found, expected in zip(
-        state.global_model_weights.trainable, sgd.weights, strict=True
-      ):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      federation.average([r.weights for r in rounds])
+      problem.train_server(federation.sgd, round_num)
+      federation.assert_equal(state)
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )

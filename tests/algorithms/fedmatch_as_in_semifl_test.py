@@ -91,22 +91,18 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
       trained=server_trains,
       masks=reproduce_bugs,
     )
-    velocity = [np.zeros_like(array) for array in server.weights]
+    federation = linear_problem.Federation(server)
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
       output = process.next(
         state, problem.server_data, problem.client_data(cohort)
       )
       state = output.state
       rounds = [
-        batch_label_reference.train_client(
+        problem.train_client(
+          batch_label_reference.train_client,
           server.weights,
-          problem.clients[client_id][1],
-          client_id=client_id,
-          round_num=round_num,
-          seed=linear_problem.SEED,
-          learning_rate=linear_problem.learning_rate(round_num),
-          num_epochs=2,
-          batch_size=3,
+          client_id,
+          round_num,
           threshold=_HYPERPARAMETERS.confidence_threshold,
           create_sgd=functools.partial(
             decomposed_reference.NumpySGD, trained=clients_train, masks=False
@@ -116,14 +112,9 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
       ]
       if rounds:
         self.assertGreater(sum(r.num_confident for r in rounds), 0)
-        server.weights, velocity = linear_problem.apply_mean(
-          server.weights, velocity, [r.weights for r in rounds]
-        )
+      federation.average([r.weights for r in rounds])
       problem.train_server(server, round_num)
-      for found, expected in zip(
-        state.global_model_weights.trainable, server.weights, strict=True
-      ):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      federation.assert_equal(state)
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )
@@ -136,8 +127,8 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
         )
     # Nothing of what clients do not train has momentum (D40).
     for index in {_SIGMA, _PHI, _KERNEL, _BIAS} - clients_train:
-      np.testing.assert_array_equal(velocity[index], 0)
-    self.assertGreater(np.abs(velocity[_PHI]).max(), 0)
+      np.testing.assert_array_equal(federation.velocity[index], 0)
+    self.assertGreater(np.abs(federation.velocity[_PHI]).max(), 0)
     self.assertGreater(server.num_clipped, 0)
 
   def test_masked_half_of_the_outputs_only_decays_d41(self):

@@ -79,21 +79,64 @@ class LinearProblem:
       for batch in (order[:2], order[2:4], order[4:]):
         sgd.step((1.0, self.images[batch], self.labels[batch]))
 
+  def train_client(
+    self, reference, weights, client_id: int, round_num: int, **arguments
+  ):
+    """Takes a client's turn: two epochs in batches of three.
 
-def apply_mean(weights, velocity, trained):
-  """Moves to the clients' plain mean (A.12), with momentum 0.5 (D15).
+    Args:
+      reference: `train_client` of `batch_label_reference` or
+        `fix_mix_reference`.
+      weights: What the client receives.
+      client_id: Which client.
+      round_num: Counted from 0.
+      **arguments: What else the reference takes.
 
-  Args:
-    weights: Those that clients received.
-    velocity: Of the last round.
-    trained: The weights of each client that counts, at least one.
+    Returns:
+      The reference's `ClientRound`.
+    """
+    return reference(
+      weights,
+      self.clients[client_id][1],
+      client_id=client_id,
+      round_num=round_num,
+      seed=SEED,
+      learning_rate=learning_rate(round_num),
+      num_epochs=2,
+      batch_size=3,
+      **arguments,
+    )
 
-  Returns:
-    New weights and new velocity.
+
+class Federation:
+  """The global model and its momentum over the rounds, in NumPy.
+
+  Attributes:
+    sgd: The global model's weights, and the server's optimizer.
+    velocity: Global momentum.
   """
-  means = [np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)]
-  velocity = [
-    0.5 * v + (w - mean)
-    for v, w, mean in zip(velocity, weights, means, strict=True)
-  ]
-  return [w - v for w, v in zip(weights, velocity, strict=True)], velocity
+
+  def __init__(self, sgd: linear_reference.NumpySGD):
+    self.sgd = sgd
+    self.velocity = [np.zeros_like(array) for array in sgd.weights]
+
+  def step(self, base, target) -> None:
+    """Goes from `base` towards `target` with momentum 0.5 (D15)."""
+    self.velocity = [
+      0.5 * v + (b - t)
+      for v, b, t in zip(self.velocity, base, target, strict=True)
+    ]
+    self.sgd.weights = [b - v for b, v in zip(base, self.velocity, strict=True)]
+
+  def average(self, trained) -> None:
+    """Moves to the plain mean of clients' weights, if there are any (A.12)."""
+    if trained:
+      means = [np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)]
+      self.step(self.sgd.weights, means)
+
+  def assert_equal(self, state) -> None:
+    """Asserts that a process arrived at the same weights."""
+    for found, expected in zip(
+      state.global_model_weights.trainable, self.sgd.weights, strict=True
+    ):
+      np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -4,6 +4,7 @@
 """Tests of parallel averaging (D.3, D.4, D.5) against whole rounds in NumPy."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -38,34 +39,12 @@ def _build(build, threshold=_THRESHOLD, **arguments):
   )
 
 
-def _train_batch_labels(weights, images, client_id, round_num):
-  return batch_label_reference.train_client(
-    weights,
-    images,
-    client_id=client_id,
-    round_num=round_num,
-    seed=linear_problem.SEED,
-    learning_rate=linear_problem.learning_rate(round_num),
-    num_epochs=2,
-    batch_size=3,
-    threshold=_THRESHOLD,
-  ).weights
-
-
-def _train_fix(weights, images, client_id, round_num):
-  trained = fix_mix_reference.train_client(
-    weights,
-    images,
-    client_id=client_id,
-    round_num=round_num,
-    seed=linear_problem.SEED,
-    learning_rate=linear_problem.learning_rate(round_num),
-    num_epochs=2,
-    batch_size=3,
-    threshold=_THRESHOLD,
-    mix_loss_weight=0.0,
-  )
-  return trained.weights if trained.num_confident else None
+_train_batch_labels = functools.partial(
+  batch_label_reference.train_client, threshold=_THRESHOLD
+)
+_train_fix = functools.partial(
+  fix_mix_reference.train_client, threshold=_THRESHOLD, mix_loss_weight=0.0
+)
 
 
 def _average_by_groups(server, clients):
@@ -138,38 +117,31 @@ class RoundsTest(parameterized.TestCase):
     process = _build(build, **arguments)
     state = process.initialize()
     # The server's momentum goes on, whatever weights it starts from (D5).
-    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
-    velocity = [np.zeros_like(array) for array in sgd.weights]
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    )
     for round_num, cohort in enumerate(cohorts):
       output = process.next(
         state, problem.server_data, problem.client_data(cohort)
       )
       state = output.state
-      received = sgd.weights
-      clients = [
-        train_client(
-          received, problem.clients[client_id][1], client_id, round_num
-        )
+      received = federation.sgd.weights
+      rounds = [
+        problem.train_client(train_client, received, client_id, round_num)
         for client_id in cohort
       ]
-      clients = [weights for weights in clients if weights is not None]
+      clients = [r.weights for r in rounds if r.num_confident]
       self.assertEqual(
         output.metrics['client']['num_participating'], len(clients)
       )
-      sgd.weights = list(received)
-      problem.train_server(sgd, round_num)
-      mean = average(sgd.weights, clients) if clients else sgd.weights
-      base = (
-        received if 'step_from_received_weights' in arguments else (sgd.weights)
+      federation.sgd.weights = list(received)
+      problem.train_server(federation.sgd, round_num)
+      tuned = federation.sgd.weights
+      federation.step(
+        received if 'step_from_received_weights' in arguments else tuned,
+        average(tuned, clients) if clients else tuned,
       )
-      velocity = [
-        0.5 * v + (b - m) for v, b, m in zip(velocity, base, mean, strict=True)
-      ]
-      sgd.weights = [b - v for b, v in zip(base, velocity, strict=True)]
-      for found, expected in zip(
-        state.global_model_weights.trainable, sgd.weights, strict=True
-      ):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      federation.assert_equal(state)
     self.assertNotEmpty(clients)
 
   def test_types_are_those_of_alternate_training(self):

@@ -20,7 +20,6 @@ from tff_semifl.algorithms import semifl
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
-_SEED = linear_problem.SEED
 _THRESHOLD = linear_problem.THRESHOLD
 
 
@@ -86,40 +85,29 @@ class RoundTest(parameterized.TestCase):
     """Round 0 without clients (D1), then two cohorts; momentum 0.5 (D15)."""
     process = _build()
     state = process.initialize()
-    sgd = linear_reference.NumpySGD(
-      state.global_model_weights.trainable, linear_problem.learning_rate(1)
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     )
-    velocity = [np.zeros_like(array) for array in sgd.weights]
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
       output = process.next(
         state, self.problem.server_data, self.problem.client_data(cohort)
       )
       state = output.state
       rounds = [
-        fix_mix_reference.train_client(
-          sgd.weights,
-          self.problem.clients[client_id][1],
-          client_id=client_id,
-          round_num=round_num,
-          seed=_SEED,
-          learning_rate=linear_problem.learning_rate(round_num),
-          num_epochs=2,
-          batch_size=3,
+        self.problem.train_client(
+          fix_mix_reference.train_client,
+          federation.sgd.weights,
+          client_id,
+          round_num,
           threshold=_THRESHOLD,
           mix_loss_weight=1.0,
         )
         for client_id in cohort
       ]
       counting = [r for r in rounds if r.num_confident]
-      if counting:
-        sgd.weights, velocity = linear_problem.apply_mean(
-          sgd.weights, velocity, [r.weights for r in counting]
-        )
-      self.problem.train_server(sgd, round_num)
-      for found, expected in zip(
-        state.global_model_weights.trainable, sgd.weights, strict=True
-      ):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      federation.average([r.weights for r in counting])
+      self.problem.train_server(federation.sgd, round_num)
+      federation.assert_equal(state)
       client_metrics = output.metrics['client']
       self.assertEqual(client_metrics['num_participating'], len(counting))
       num_labeled = sum(len(self.problem.clients[c][1]) for c in cohort)

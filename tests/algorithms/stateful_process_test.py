@@ -69,22 +69,19 @@ class StatefulProcessTest(absltest.TestCase):
     self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build()
-    sgd = linear_reference.NumpySGD(
-      linear_reference.create_classifier().initial_weights.trainable, 0.0
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(
+        linear_reference.create_classifier().initial_weights.trainable, 0.0
+      )
     )
-    velocity = [np.zeros_like(array) for array in sgd.weights]
     accumulators = {}
     for round_num, cohort, output in _run(process, problem):
       rounds = [
-        fix_mix_reference.train_client(
-          sgd.weights,
-          problem.clients[client_id][1],
-          client_id=client_id,
-          round_num=round_num,
-          seed=linear_problem.SEED,
-          learning_rate=linear_problem.learning_rate(round_num),
-          num_epochs=2,
-          batch_size=3,
+        problem.train_client(
+          fix_mix_reference.train_client,
+          federation.sgd.weights,
+          client_id,
+          round_num,
           threshold=linear_problem.THRESHOLD,
           mix_loss_weight=1.0,
           # Client 2 works twice, and goes on with what it had.
@@ -95,16 +92,9 @@ class StatefulProcessTest(absltest.TestCase):
       accumulators.update(
         zip(cohort, [r.accumulator for r in rounds], strict=True)
       )
-      counting = [r.weights for r in rounds if r.num_confident]
-      if counting:
-        sgd.weights, velocity = linear_problem.apply_mean(
-          sgd.weights, velocity, counting
-        )
-      problem.train_server(sgd, round_num)
-      for found, expected in zip(
-        output.state.global_model_weights.trainable, sgd.weights, strict=True
-      ):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      federation.average([r.weights for r in rounds if r.num_confident])
+      problem.train_server(federation.sgd, round_num)
+      federation.assert_equal(output.state)
     self.assertGreater(np.abs(accumulators[2][0]).max(), 0)
 
   def test_both_runtimes_give_the_same_numbers(self):

@@ -78,33 +78,25 @@ class SupervisedFedAvgTest(absltest.TestCase):
     problem = linear_problem.LinearProblem()
     process = self._build()
     state = process.initialize()
-    weights = [
-      np.asarray(array, np.float64)
-      for array in state.global_model_weights.trainable
-    ]
-    velocity = [np.zeros_like(array) for array in weights]
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    )
     for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
       output = process.next(state, _NO_IMAGES, _client_data(problem, cohort))
       state = output.state
-      if cohort:
-        weights, velocity = linear_problem.apply_mean(
-          weights,
-          velocity,
-          [
-            _train_client(
-              weights,
-              problem.clients[client_id][1],
-              _true_labels(client_id),
-              client_id,
-              round_num,
-            )
-            for client_id in cohort
-          ],
-        )
-      for found, expected in zip(
-        state.global_model_weights.trainable, weights, strict=True
-      ):
-        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+      federation.average(
+        [
+          _train_client(
+            federation.sgd.weights,
+            problem.clients[client_id][1],
+            _true_labels(client_id),
+            client_id,
+            round_num,
+          )
+          for client_id in cohort
+        ]
+      )
+      federation.assert_equal(state)
       self.assertEqual(
         output.metrics['client']['num_participating'], len(cohort)
       )

@@ -58,15 +58,11 @@ class WeightDiversityTest(parameterized.TestCase):
     """Returns both in NumPy, by what each client trains from the weights."""
     kernel = np.asarray(weights[0], np.float64)
     updates = [
-      batch_label_reference.train_client(
+      self.problem.train_client(
+        batch_label_reference.train_client,
         weights,
-        self.problem.clients[client_id][1],
-        client_id=client_id,
+        client_id,
         round_num=1,
-        seed=linear_problem.SEED,
-        learning_rate=linear_problem.learning_rate(1),
-        num_epochs=2,
-        batch_size=3,
         threshold=_THRESHOLD,
       ).weights[0]
       - kernel

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that operations on grey levels give what Pillow gives, to the bit."""
+"""Tests that operations on gray levels give what Pillow gives, to the bit."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -85,7 +85,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
       _run(ours, images, strengths), pillow.apply(theirs, images, strengths)
     )
 
-  def test_every_grey_level(self):
+  def test_every_gray_level(self):
     """An image with all of them, so that no rounding goes unseen."""
     images = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
     images = np.tile(images, [1, 1, 1, 3])

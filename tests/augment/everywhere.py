@@ -14,12 +14,15 @@ def run_everywhere(
   images: np.ndarray,
   seed: tf.Tensor,
 ) -> dict[str, np.ndarray]:
-  """Returns the views that each place gives, by its name.
+  """Runs an augmentation eagerly, in a graph and in `tf.data`.
 
   Args:
     augment: A function of images and a stateless seed.
     images: An array [batch, height, width, channels].
     seed: int32 [2].
+
+  Returns:
+    The views by the name of the place.
   """
   spec = tf.TensorSpec([None, *images.shape[1:]], images.dtype)
   in_graph = tf.function(

@@ -114,7 +114,7 @@ class FedMatchPolicyTest(parameterized.TestCase, tf.test.TestCase):
     )
     expected = pillow.apply({**_ONE_WAY, **_TWO_WAYS}[name], images, indices)
     # Factors of nine are not the same number in each order of operations: a
-    # grey level that is cut off may be the next one.
+    # gray level that is cut off may be the next one.
     difference = np.abs(views.numpy() - expected.astype(np.float32))
     self.assertLessEqual(np.mean(difference > 0), 1e-3)
     self.assertLessEqual(np.quantile(difference, 0.9999), 1)

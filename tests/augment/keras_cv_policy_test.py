@@ -203,7 +203,7 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     ours = distances(
       keras_cv_policy.build_keras_cv_rand_augment()(tf.constant(images), _SEED)
     )
-    # Ours are in whole grey levels.
+    # Ours are in whole gray levels.
     distance = stats.ks_2samp(np.round(ours), np.round(theirs)).statistic
     self.assertLess(distance, 1.95 * np.sqrt(2 / num_images))
 
@@ -250,20 +250,20 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     # few without any, or with two that have no strength, can agree.
     self.assertGreater(len(np.unique(views, axis=0)), 40)
 
-  def test_grey_images_are_treated_as_colour_images_that_are_grey(self):
-    grey = _random_images(40, num_channels=1)
+  def test_gray_images_are_treated_as_color_images_that_are_gray(self):
+    gray = _random_images(40, num_channels=1)
     augment = keras_cv_policy.build_keras_cv_rand_augment()
-    views = augment(tf.constant(grey), _SEED)
-    expected = augment(tf.constant(np.tile(grey, [1, 1, 1, 3])), _SEED)
-    self.assertEqual(views.shape, grey.shape)
+    views = augment(tf.constant(gray), _SEED)
+    expected = augment(tf.constant(np.tile(gray, [1, 1, 1, 3])), _SEED)
+    self.assertEqual(views.shape, gray.shape)
     self.assertAllEqual(views, expected[..., :1])
-    self.assertNotAllEqual(views, grey)
+    self.assertNotAllEqual(views, gray)
 
   def test_same_everywhere(self):
     images = _random_images(24)
     augment = keras_cv_policy.build_keras_cv_rand_augment()
     views = everywhere.run_everywhere(augment, images, _SEED)
-    # Fused kernels may round the other way: at most one grey level, seldom.
+    # Fused kernels may round the other way: at most one gray level, seldom.
     for place in ('graph', 'dataset'):
       difference = np.abs(
         views[place].astype(np.int32) - views['eager'].astype(np.int32)
@@ -271,7 +271,7 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
       self.assertLessEqual(np.mean(difference > 0), 0.01, place)
 
   def test_runs_inside_a_computation(self):
-    """Where the layer itself does not trace."""
+    """Unlike the layer itself, which cannot be traced there."""
     images = _random_images(12)
     augment = keras_cv_policy.build_keras_cv_rand_augment()
 

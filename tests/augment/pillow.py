@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images to compare with Pillow on, and Pillow for batches of them."""
+"""Test images, and Pillow's operations for batches of them."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from sklearn import datasets
 
 
 def create_images(height: int = 32, width: int = 32) -> np.ndarray:
-  """Returns uint8 images [batch, height, width, 3], pleasant and unpleasant."""
+  """Returns uint8 images [batch, height, width, 3], edge cases included."""
   generator = np.random.default_rng(0)
   shape = (height, width, 3)
   # Two photographs that scikit-learn brings along.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What holds for every pool of RandAugment that is ours."""
+"""Tests that hold for each of our versions of RandAugment."""
 
 from collections.abc import Callable
 
@@ -31,6 +31,20 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
     """Returns a view of each image."""
     return type(self).build()(tf.constant(images), seed)
 
+  def assert_share(self, is_so, expected):
+    """Asserts how many of the views are so, within 5 standard deviations.
+
+    Args:
+      is_so: bool [number of views].
+      expected: Probability that a view is so.
+    """
+    self.assertAllClose(
+      np.mean(is_so),
+      expected,
+      rtol=0,
+      atol=5 * np.sqrt(expected * (1 - expected) / len(is_so)),
+    )
+
   def test_same_seed_same_views(self):
     images = pillow.create_images()
     first, again, other = (
@@ -42,13 +56,13 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(first, again)
     self.assertNotAllEqual(first, other)
 
-  def test_grey_images_are_treated_as_colour_images_that_are_grey(self):
-    grey = pillow.create_images()[..., :1]
-    views = self.augment(grey)
+  def test_gray_images_are_treated_as_color_images_that_are_gray(self):
+    gray = pillow.create_images()[..., :1]
+    views = self.augment(gray)
     self.assertAllEqual(
-      views, self.augment(np.tile(grey, [1, 1, 1, 3]))[..., :1]
+      views, self.augment(np.tile(gray, [1, 1, 1, 3]))[..., :1]
     )
-    self.assertNotAllEqual(views, grey)
+    self.assertNotAllEqual(views, gray)
 
   @parameterized.parameters((32, 32, 3), (8, 8, 1), (96, 50, 3))
   def test_same_everywhere(self, *shape):

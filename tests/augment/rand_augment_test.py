@@ -190,7 +190,7 @@ class ApplyRandomOperationsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(views.dtype, np.uint8)
     self.assertEqual(seen, [(tf.float32, [1, 1, 3])] * 2)
 
-  def test_of_grey_images_the_first_channel_is_taken(self):
+  def test_of_gray_images_the_first_channel_is_taken(self):
     operation = _operation(lambda images: images + tf.constant([1.0, 2.0, 3.0]))
     views = _augment(_images([10, 20], num_channels=1), [operation])
     self.assertAllEqual(views, _images([11, 21], num_channels=1))

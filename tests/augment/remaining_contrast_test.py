@@ -60,11 +60,11 @@ class MeasureTest(absltest.TestCase):
   def test_views_that_are_blank(self):
     images = _stripes(0, 200, num_images=10)
 
-    def first_three_end_grey(images, seed):
+    def first_three_end_gray(images, seed):
       del seed  # Unused.
       return tf.concat([images[:3] // 100 + 99, images[3:]], axis=0)
 
-    found = remaining_contrast.measure(images, first_three_end_grey, seed=0)
+    found = remaining_contrast.measure(images, first_three_end_gray, seed=0)
     self.assertEqual(found.num_blank_views, 3 * 8)
     self.assertEqual(found.median_ratio, 1)
     # Levels of 99 and 101: a standard deviation of 1 instead of 100.
@@ -140,7 +140,7 @@ class PhotosTest(parameterized.TestCase):
     )
 
   def test_as_many_views_of_semifls_pool_are_blank_as_follows(self):
-    # A shift by 100 pixels leaves nothing of 96; a grey box of 40 pixels covers
+    # A shift by 100 pixels leaves nothing of 96; a gray box of 40 pixels covers
     # no image of that size. A view is shifted once or twice, but has two levels
     # again if it is shifted first and then a box is put on it.
     size = 96

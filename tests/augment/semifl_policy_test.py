@@ -192,12 +192,7 @@ class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
     # Two steps, two translations of 15 operations, applied half of the time.
     expected = 1 - (1 - 2 / 15 * 1 / 2) ** 2
     self.assertAllClose(expected, 0.129, atol=5e-4)
-    self.assertAllClose(
-      np.mean(views.numpy()),
-      expected,
-      rtol=0,
-      atol=5 * np.sqrt(expected * (1 - expected) / num_images),
-    )
+    self.assert_share(views.numpy(), expected)
 
   def test_as_many_views_are_black_or_white_as_follows(self):
     num_images = 4000
@@ -205,14 +200,9 @@ class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
     views = self.augment(images).numpy().reshape(num_images, -1)
     is_blank = (views == 0).all(axis=1) | (views == 255).all(axis=1)
     # Translated by the second operation; or by the first, and then neither
-    # translated again nor covered by a grey box.
+    # translated again nor covered by a gray box.
     expected = 1 / 15 + 1 / 15 * (1 - 1 / 15 - 1 / 30)
-    self.assertAllClose(
-      is_blank.mean(),
-      expected,
-      rtol=0,
-      atol=5 * np.sqrt(expected * (1 - expected) / num_images),
-    )
+    self.assert_share(is_blank, expected)
 
   def test_as_many_views_are_unchanged_as_follows(self):
     num_images = 4000
@@ -223,12 +213,7 @@ class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
     is_unchanged = (views == images).all(axis=(1, 2, 3))
     # Applied neither of both, or two inversions.
     expected = 1 / 4 + 1 / 4 * (2 / 15) ** 2
-    self.assertAllClose(
-      is_unchanged.mean(),
-      expected,
-      rtol=0,
-      atol=5 * np.sqrt(expected * (1 - expected) / num_images),
-    )
+    self.assert_share(is_unchanged, expected)
 
 
 if __name__ == '__main__':

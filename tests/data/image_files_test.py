@@ -50,9 +50,9 @@ class ReadImageTest(parameterized.TestCase):
   @parameterized.parameters(
     ('1', 1), ('L', 90), ('LA', (90, 7)), ('RGBA', (90, 90, 90, 7))
   )
-  def test_colours_and_greys(self, mode, colour):
+  def test_colors_and_grays(self, mode, color):
     level = 255 if mode == '1' else 90
-    path = self._write(PIL.Image.new(mode, (2, 3), colour))
+    path = self._write(PIL.Image.new(mode, (2, 3), color))
     for num_channels in (1, 3):
       np.testing.assert_array_equal(
         image_files.read_image(path, (3, 2, num_channels), _REFUSE),
@@ -104,7 +104,7 @@ class ReadImageTest(parameterized.TestCase):
     )
 
   def test_resizing_averages_what_it_makes_smaller(self):
-    # A checkerboard becomes grey: nothing is picked out of it.
+    # A checkerboard becomes gray: nothing is picked out of it.
     pixels = np.indices((16, 16)).sum(axis=0) % 2 * 255
     path = self._write(PIL.Image.fromarray(pixels.astype(np.uint8)))
     found = image_files.read_image(path, (4, 4, 1), _RESIZE)

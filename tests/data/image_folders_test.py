@@ -22,7 +22,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._root = pathlib.Path(self.create_tempdir().full_path)
-    # Every image has a grey level of its own.
+    # Every image has a gray level of its own.
     for path, level in {
       'server/dog/1.png': 10,
       'server/cat/b.png': 21,

@@ -35,7 +35,7 @@ def _encode(image, image_format, **kwargs):
 
 
 def _encode_photoshop(height, width):
-  """Returns a PSD file: three empty sections, then grey pixels, all 90."""
+  """Returns a PSD file: three empty sections, then gray pixels, all 90."""
   header = struct.pack('>4sH6xHIIHH', b'8BPS', 1, 1, height, width, 8, 1)
   return header + bytes(3 * 4) + struct.pack('>H', 0) + b'Z' * (height * width)
 
@@ -98,7 +98,7 @@ class FormatsTest(_FileTest):
   @parameterized.parameters('GIF', 'WEBP', 'TIFF', 'PNG', _SEVERAL_JPEGS)
   def test_of_several_frames_the_first_is_taken(self, image_format):
     first, *others = (
-      PIL.Image.new('RGB', (16, 16), colour) for colour in ('red', 'blue')
+      PIL.Image.new('RGB', (16, 16), color) for color in ('red', 'blue')
     )
     path = self._write(
       _encode(first, image_format, save_all=True, append_images=others)

@@ -8,7 +8,7 @@ import pathlib
 
 import PIL.Image
 
-# Two classes, one greyscale file, a client without images, both formats. The
+# Two classes, one grayscale file, a client without images, both formats. The
 # server's levels have a mean of 102, 0.4 of 255, and a deviation of 51, 0.2.
 LEVELS = {
   'server/cat/a.png': 51,
@@ -22,7 +22,7 @@ LEVELS = {
   'test/dog/a.png': 140,
   'test/dog/b.png': 150,
 }
-GREYSCALE_FILE = 'clients/north/a.png'
+GRAYSCALE_FILE = 'clients/north/a.png'
 EMPTY_CLIENT = 'clients/south'
 
 
@@ -33,7 +33,7 @@ def write_image(
   size: tuple[int, int] = (16, 16),
   mode: str = 'RGB',
 ) -> None:
-  """Writes an image of one grey level, with the folders that it takes.
+  """Writes an image of one gray level, with the folders that it takes.
 
   Args:
     file: The file; its name says which format.
@@ -53,13 +53,13 @@ def write_tree(
 
   Args:
     root: The folder to write to.
-    levels: Grey level of each file.
+    levels: Gray level of each file.
 
   Returns:
     The folder.
   """
   for name, level in levels.items():
-    mode = 'L' if name == GREYSCALE_FILE else 'RGB'
+    mode = 'L' if name == GRAYSCALE_FILE else 'RGB'
     write_image(root / name, level, mode=mode)
   (root / EMPTY_CLIENT).mkdir(parents=True)
   return root

@@ -16,7 +16,7 @@ from tff_semifl.data import label_skew
 from tff_semifl.data import main_class_partition
 
 _SEEDS = strategies.integers(0, 2**31 - 1)
-# Of the ten digits, without 100 labelled images each.
+# Of the ten digits, without 100 labeled images each.
 _SVHN_SIZES = (4848, 13761, 10485, 8397, 7358, 6782, 5627, 5495, 4945, 4559)
 
 
@@ -204,7 +204,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
   def test_as_many_clients_as_classes_have_one_each(
     self, sizes, num_clients, skew
   ):
-    """Which images, to the last: equation 8 as it is written, by the seed."""
+    """Exactly the images that equation 8 and the seed determine."""
     num_classes = len(sizes)
     numbers = np.round(_equation_8(sizes, skew, num_clients), 9)
     counts = np.floor(numbers).astype(int)

@@ -16,7 +16,7 @@ _SEEDS = strategies.integers(0, 2**31 - 1)
 
 @strategies.composite
 def _label_problems(draw):
-  """Draws labels and a number of labelled images that they allow."""
+  """Draws labels and a number of labeled images that they allow."""
   counts = draw(strategies.lists(strategies.integers(1, 12), min_size=1))
   per_class = draw(strategies.integers(1, min(counts)))
   labels = np.repeat(np.arange(len(counts)), counts)
@@ -45,7 +45,7 @@ class ShuffleTest(absltest.TestCase):
 class SplitLabelsTest(parameterized.TestCase):
   @hypothesis.given(_label_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)
-  def test_every_image_is_labelled_or_unlabelled(self, problem, seed):
+  def test_every_image_is_labeled_or_unlabeled(self, problem, seed):
     labels, num_labeled, num_classes = problem
     split = partition.split_labels(labels, num_labeled, num_classes, seed)
     # The sizes and the sorted whole say: disjoint, complete, none twice.
@@ -66,8 +66,8 @@ class SplitLabelsTest(parameterized.TestCase):
 
   @hypothesis.given(_label_problems(), _SEEDS)
   @hypothesis.settings(deadline=None)
-  def test_unlabelled_images_keep_the_order_of_the_data(self, problem, seed):
-    """They are what is left when the labelled ones are taken out (D25)."""
+  def test_unlabeled_images_keep_the_order_of_the_data(self, problem, seed):
+    """They are what is left when the labeled ones are taken out (D25)."""
     split = partition.split_labels(*problem, seed)
     self.assertEqual(split.unlabelled.tolist(), sorted(split.unlabelled))
     self.assertEqual(split.labelled.dtype, np.int64)
@@ -83,7 +83,7 @@ class SplitLabelsTest(parameterized.TestCase):
     # 100 of 1000: 10 in common are expected, not 50.
     self.assertLess(len(np.intersect1d(first.labelled, other.labelled)), 50)
 
-  def test_labelled_images_are_not_in_the_order_of_their_classes(self):
+  def test_labeled_images_are_not_in_the_order_of_their_classes(self):
     labels = np.repeat(np.arange(10), 100)
     split = partition.split_labels(labels, 500, 10, seed=0)
     # In random order a batch of 100 lacks a class once in 3,000 cases:
@@ -91,15 +91,15 @@ class SplitLabelsTest(parameterized.TestCase):
     for batch in np.split(split.labelled, 5):
       self.assertLen(set(labels[batch]), 10)
 
-  def test_every_image_is_as_likely_to_be_labelled(self):
+  def test_every_image_is_as_likely_to_be_labeled(self):
     num_seeds = 400
     labels = np.array([0] * 4 + [1] * 8)
-    times_labelled = np.zeros(12)
+    times_labeled = np.zeros(12)
     for seed in range(num_seeds):
-      times_labelled[partition.split_labels(labels, 4, 2, seed).labelled] += 1
+      times_labeled[partition.split_labels(labels, 4, 2, seed).labelled] += 1
     # Two of four, and two of eight; 5 standard deviations of sqrt(400 / 4).
     np.testing.assert_allclose(
-      times_labelled, [200] * 4 + [100] * 8, rtol=0, atol=50
+      times_labeled, [200] * 4 + [100] * 8, rtol=0, atol=50
     )
 
   @parameterized.parameters(

@@ -89,7 +89,7 @@ class TypesTest(parameterized.TestCase):
       )
 
 
-class LabelledDatasetsTest(tf.test.TestCase):
+class LabeledDatasetsTest(tf.test.TestCase):
   def test_labelled_dataset_is_one_chunk(self):
     data = _create_data(7)
     chunk = _get_element(pipelines.labelled_dataset(data))
@@ -248,7 +248,7 @@ def _cut(structure, scalars, sizes):
 
 
 @tff.tensorflow.computation(pipelines.labelled_type(_IMAGE_SHAPE))
-def _concatenate_labelled(dataset):
+def _concatenate_labeled(dataset):
   return pipelines.concatenate_chunks(dataset)
 
 
@@ -264,7 +264,7 @@ class ConcatenateChunksTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_type(self):
     self.assertEqual(
-      str(_concatenate_labelled.type_signature.result),
+      str(_concatenate_labeled.type_signature.result),
       '<image=uint8[?,2,3,1],label=int32[?]>',
     )
     self.assertEqual(
@@ -278,7 +278,7 @@ class ConcatenateChunksTest(parameterized.TestCase, tf.test.TestCase):
   def test_any_chunking_gives_the_same_whole(self, sizes):
     data = _create_data(sum(sizes))
     dataset = _cut({'image': data.images, 'label': data.labels}, {}, sizes)
-    found = _concatenate_labelled(dataset)
+    found = _concatenate_labeled(dataset)
     self.assertAllEqual(found['image'], data.images)
     self.assertAllEqual(found['label'], data.labels)
     self.assertEqual(found['image'].dtype, np.uint8)

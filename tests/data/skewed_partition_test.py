@@ -116,7 +116,7 @@ class PartitionClassesTest(PartitionTestCase):
     ):
       np.testing.assert_array_equal(first, again)
 
-  def test_leftovers_go_to_the_first_shards_and_not_to_the_neighbours(self):
+  def test_leftovers_go_to_the_first_shards_and_not_to_the_neighbors(self):
     # 8 images in 3 shards of 2, and 6 and 7 are left.
     shares = skewed_partition.partition_classes(
       np.zeros(8, np.int32), 1, 1, 3, seed=0

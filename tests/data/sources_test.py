@@ -16,7 +16,7 @@ from tests.data import tfds_files
 from tff_semifl.data import sources
 
 
-class LabelledImagesTest(absltest.TestCase):
+class LabeledImagesTest(absltest.TestCase):
   def test_select(self):
     data = tfds_files.random_cifar10(5, seed=0)
     selected = data.select(np.array([3, 0, 3]))
@@ -45,7 +45,7 @@ class MeasurePixelsTest(absltest.TestCase):
 
   def test_constant_channel_can_be_divided_by(self):
     images = np.full([2, 3, 3, 1], 51, np.uint8)
-    # 51 of 255 is a fifth; a grey level is the least.
+    # 51 of 255 is a fifth; a gray level is the least.
     np.testing.assert_allclose(
       sources.measure_pixels(images), [[0.2], [1 / 255]]
     )

@@ -17,7 +17,7 @@ _STEEPNESS = 0.05
 
 
 def probability_of_dog(level: float) -> float:
-  """Returns the probability that an image is bright, by its grey level."""
+  """Returns the probability that an image is bright, by its gray level."""
   return 1 / (1 + math.exp(-_STEEPNESS * (level - THRESHOLD)))
 
 

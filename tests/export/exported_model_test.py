@@ -51,7 +51,7 @@ class ExportedModelTest(parameterized.TestCase):
       np.testing.assert_allclose(
         found,
         small_model.probabilities(self._model, fitted),
-        # A TFLite model has whole grey levels to begin with.
+        # A TFLite model has whole gray levels to begin with.
         atol=1e-5 if shape == _SHAPE else 2e-2,
       )
 

@@ -3,6 +3,7 @@
 
 """Tests of what a model promises to clients."""
 
+import dataclasses
 import pathlib
 
 from absl.testing import absltest
@@ -23,15 +24,8 @@ _STATEMENT = privacy_statement.PrivacyStatement(
   noise_multiplier=4.0,
   clipping_norm=0.5,
 )
-_NONE = privacy_statement.PrivacyStatement(
-  epsilon=None,
-  delta=1e-5,
-  num_rounds=30,
-  num_clients=100,
-  clients_per_round=10,
-  noise_multiplier=4.0,
-  clipping_norm=0.5,
-  why_not_private='everybody knows the key',
+_NONE = dataclasses.replace(
+  _STATEMENT, epsilon=None, why_not_private='everybody knows the key'
 )
 
 

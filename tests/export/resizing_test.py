@@ -16,7 +16,7 @@ from tff_semifl.export import resizing
 
 
 def _smooth_image(height, width):
-  """Returns an image in colours, with no two rows or columns alike."""
+  """Returns an image in colors, with no two rows or columns alike."""
   generator = np.random.default_rng(height * width)
   small = generator.integers(256, size=(4, 5, 3), dtype=np.uint8)
   return np.asarray(PIL.Image.fromarray(small).resize((width, height)))
@@ -40,7 +40,7 @@ class FitToSizeTest(parameterized.TestCase):
 
   def test_stripes_are_averaged_and_what_is_beyond_is_cut_off(self):
     # Eight columns, of which the middle four cover the size: black and white
-    # in turn, two become one. The outer ones are grey.
+    # in turn, two become one. The outer ones are gray.
     row = [100, 100, 0, 255, 0, 255, 100, 100]
     images = tf.constant(np.tile(row, [1, 4, 1]), tf.uint8)[..., tf.newaxis]
     found = resizing.fit_to_size(images, 2, 2)[0, :, :, 0]

@@ -50,9 +50,9 @@ class SavedModelTest(parameterized.TestCase):
     return tf.saved_model.load(str(self.path)).signatures['serving_default']
 
   @parameterized.named_parameters(
-    ('grey', (8, 8, 1), residual.create_static_batch_norm),
-    ('colour', (8, 12, 3), residual.create_static_batch_norm),
-    ('group_normalisation', (8, 8, 3), residual.create_group_norm),
+    ('gray', (8, 8, 1), residual.create_static_batch_norm),
+    ('color', (8, 12, 3), residual.create_static_batch_norm),
+    ('group_normalization', (8, 8, 3), residual.create_group_norm),
   )
   def test_gives_probabilities_and_names_for_any_batch(self, shape, create):
     model = small_model.create(shape, create)

@@ -80,7 +80,7 @@ class TFLiteTest(parameterized.TestCase):
   @parameterized.parameters(
     (tflite.Precision.FLOAT32, 1e-4), (tflite.Precision.FLOAT16, 2e-2)
   )
-  def test_group_normalisation(self, precision, tolerance):
+  def test_group_normalization(self, precision, tolerance):
     model = small_model.create(_SHAPE, residual.create_group_norm)
     self._assert_same_answers(model, _convert(model, precision), tolerance)
 
@@ -97,12 +97,12 @@ class TFLiteTest(parameterized.TestCase):
     for other in ('Flex', 'CUSTOM'):
       self.assertNotIn(other, operations)
 
-  def test_group_normalisation_is_not_for_integers(self):
+  def test_group_normalization_is_not_for_integers(self):
     model = small_model.create(_SHAPE, residual.create_group_norm)
     with self.assertRaisesRegex(ValueError, 'needs more than the 8 bits'):
       _convert(model, tflite.Precision.INT8)
 
-  def test_grey_levels_are_the_integers_of_the_input(self):
+  def test_gray_levels_are_the_integers_of_the_input(self):
     # Whatever levels there were to calibrate with.
     calibration = np.clip(_CALIBRATION, 50, 100)
     content = tflite.convert(

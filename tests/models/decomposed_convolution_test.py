@@ -130,7 +130,7 @@ class InitialWeightsTest(tf.test.TestCase):
 
 
 class FunctionalTest(tf.test.TestCase):
-  def test_statistics_are_those_of_the_normalisations(self):
+  def test_statistics_are_those_of_the_normalizations(self):
     model = _create_model(8, depth=4, width=1)
     classifier = functional.from_keras(model)
     images = np.random.default_rng(0).uniform(0, 255, size=(3, 8, 8, 3))

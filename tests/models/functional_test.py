@@ -238,7 +238,7 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
       lambda weights: self._classifier.logits(weights, _random_images(1)),
       self._classifier.weights_type,
     )
-    # TFF's own bridge leaves Keras in TF 1 behaviour.
+    # TFF's own bridge leaves Keras in TF 1 behavior.
     _create_keras_model()(_random_images(1))
 
 
@@ -252,7 +252,7 @@ def _connect(*layers):
 
 
 class OtherModelsTest(tf.test.TestCase):
-  def test_model_without_batch_normalisation(self):
+  def test_model_without_batch_normalization(self):
     model = _connect(
       tf.keras.layers.Conv2D(4, 3), tf.keras.layers.GroupNormalization(2)
     )
@@ -266,7 +266,7 @@ class OtherModelsTest(tf.test.TestCase):
       rtol=1e-4,
     )
 
-  def test_batch_normalisation_of_keras_is_refused(self):
+  def test_batch_normalization_of_keras_is_refused(self):
     model = _connect(tf.keras.layers.BatchNormalization(name='changes'))
     with self.assertRaisesRegex(
       ValueError, "'changes' .BatchNormalization. has weights that"

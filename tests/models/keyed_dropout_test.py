@@ -80,7 +80,7 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
 
 
 class ClassifierTest(tf.test.TestCase):
-  """What `functional` makes of a model that has such a layer."""
+  """Tests of classifiers made from a model with such a layer."""
 
   def setUp(self):
     super().setUp()

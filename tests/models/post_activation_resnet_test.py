@@ -68,7 +68,7 @@ class PostActivationResnetTest(parameterized.TestCase, tf.test.TestCase):
     residual.create_group_norm, residual.create_static_batch_norm
   )
   def test_parameter_count_of_the_benchmark(self, create_normalization):
-    # Stem, and a scale and an offset for each channel of a normalisation.
+    # Stem, and a scale and an offset for each channel of a normalization.
     expected = 27 * 64 + 2 * 64
     inputs = 64
     for outputs in (64, 128, 256, 512):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the normalisations that residual networks can be given."""
+"""Tests for the normalizations that residual networks can be given."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -105,7 +105,7 @@ class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
       atol=1e-3,
     )
 
-  def test_takes_the_place_of_batch_normalisation_weight_by_weight(self):
+  def test_takes_the_place_of_batch_normalization_weight_by_weight(self):
     groups = _create_wide_resnet(
       width=1, seed=3, create_normalization=residual.create_group_norm
     )

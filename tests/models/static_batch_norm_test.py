@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for batch normalisation without running averages, against NumPy."""
+"""Tests for batch normalization without running averages, against NumPy."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -149,7 +149,7 @@ class BatchMomentsTest(tf.test.TestCase):
 
 
 def _create_branching_model():
-  """Two normalised branches of different length, and one after them."""
+  """Two normalized branches of different length, and one after them."""
   normalize = static_batch_norm.StaticBatchNormalization
   inputs = tf.keras.Input([4, 4, 2])
   long = tf.keras.layers.Conv2D(3, 1)(normalize()(inputs))

@@ -56,10 +56,10 @@ def _operations(classifier):
 
 
 class BFloat16Test(tf.test.TestCase):
-  def test_convolutions_are_bfloat16_and_normalisations_float32(self):
+  def test_convolutions_are_bfloat16_and_normalizations_float32(self):
     for create_normalization, normalization in (
       (residual.create_static_batch_norm, 'FusedBatchNormV3'),
-      # Group normalisation divides by the root of the variance.
+      # Group normalization divides by the root of the variance.
       (residual.create_group_norm, 'Rsqrt'),
     ):
       classifier = functional.from_keras(

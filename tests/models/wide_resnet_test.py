@@ -63,7 +63,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     channels = [16, *[32] * 8, *[64] * 8, *[128] * 8]
     self.assertEqual([norm.gamma.shape[0] for norm in norms], channels)
     # 432 in the stem; 70,112, 279,488 and 1,116,032 in the groups with their
-    # two normalisations a block; 256 in the last one; 1,290 in the classifier.
+    # two normalizations a block; 256 in the last one; 1,290 in the classifier.
     counts = [np.prod(shape) for shape in shapes]
     in_groups = [
       sum(counts[1 + 9 * g : 10 + 9 * g]) + 2 * sum(channels[8 * g : 8 * g + 8])
@@ -78,7 +78,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
       432 + sum(in_groups) + 256 + 1290,
       residual_reference.count(model.trainable_weights),
     )
-    # Mean and variance of the 25 normalisations.
+    # Mean and variance of the 25 normalizations.
     self.assertEqual(
       residual_reference.count(model.non_trainable_weights), 2 * sum(channels)
     )
@@ -114,13 +114,9 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
   def test_equals_a_second_network(self, width, depth, num_groups, strides):
     """SemiFL's code, not FixMatch's or Keras' (D19)."""
     model = _create_model(8, 5, depth=depth, width=width, num_groups=num_groups)
-    generator = np.random.default_rng(0)
-    for norm in residual_reference.in_order_of_creation(
-      model, static_batch_norm.StaticBatchNormalization
-    ):
-      norm.gamma.assign(generator.uniform(0.5, 2, size=norm.gamma.shape))
-      norm.beta.assign(generator.normal(size=norm.beta.shape))
-    images = generator.integers(256, size=(6, 8, 8, 3)).astype(np.float32)
+    residual_reference.randomize_norms(model)
+    images = np.random.default_rng(1).integers(256, size=(6, 8, 8, 3))
+    images = images.astype(np.float32)
     self.assertAllClose(
       model(images, training=True),
       residual_reference.forward(
@@ -158,30 +154,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
 
 class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
   def test_kernels_are_kaiming_normal(self):
-    """Fan-out, not truncated."""
-    for kernel in residual_reference.get_kernels(_create_model()):
-      size, _, _, outputs = kernel.shape
-      standardized = np.ravel(kernel) / np.sqrt(2 / (size * size * outputs))
-      n = standardized.size
-      # Of n standard normal numbers the mean has variance 1 / n, that of the
-      # squares 2 / n. 5 standard deviations each.
-      self.assertAllClose(standardized.mean(), 0, atol=5 / np.sqrt(n))
-      self.assertAllClose(
-        np.mean(standardized**2), 1, rtol=0, atol=5 * np.sqrt(2 / n)
-      )
-
-  def test_kernels_are_not_truncated(self):
-    kernel = max(residual_reference.get_kernels(_create_model()), key=np.size)
-    standardized = np.ravel(kernel) / np.sqrt(2 / (3 * 3 * 128))
-    # 1.24% of a normal distribution lie beyond 2.5; of Keras' truncated one,
-    # which ends at 2 / 0.88 = 2.27, none.
-    beyond = 0.01242
-    self.assertAllClose(
-      np.mean(np.abs(standardized) > 2.5),
-      beyond,
-      rtol=0,
-      atol=5 * np.sqrt(beyond / standardized.size),
-    )
+    residual_reference.assert_kernels_are_kaiming_normal(_create_model())
 
   def test_classifier_is_uniform(self):
     kernel, bias = _create_model().layers[-1].get_weights()
@@ -210,18 +183,9 @@ class InitialWeightsTest(parameterized.TestCase, tf.test.TestCase):
       self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(each[0].size))
 
   def test_are_a_function_of_the_seed(self):
-    create = _create_model.__wrapped__  # Not the same model again.
-    first, again, other = (
-      create(8, depth=4, width=1, seed=seed) for seed in (1, 1, 2)
+    residual_reference.assert_is_function_of_seed(
+      lambda seed: _create_model.__wrapped__(8, depth=4, width=1, seed=seed)
     )
-    for a, b in zip(first.weights, again.weights, strict=True):
-      self.assertAllEqual(a, b)
-    for a, b in zip(
-      residual_reference.get_kernels(first),
-      residual_reference.get_kernels(other),
-      strict=True,
-    ):
-      self.assertNotAllClose(a, b)
 
 
 class ArgumentsTest(parameterized.TestCase):

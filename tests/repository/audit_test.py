@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `make audit` makes of the ways in which pip-audit ends.
+"""Tests of `make audit` for each way in which pip-audit ends.
 
 pip-audit itself would ask the network. In its place is a program that ends as
 pip-audit does: with 1 both if something was found and if it could not ask, but

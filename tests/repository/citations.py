@@ -85,7 +85,7 @@ PAPERS = {
 
 
 class Citation(NamedTuple):
-  """What is cited once.
+  """A citation.
 
   Attributes:
     line: Where.

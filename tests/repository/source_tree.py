@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What files a tree of sources holds, and which of them import which."""
+"""The Python files of a tree of sources, and their imports."""
 
 import ast
 import pathlib
@@ -62,12 +62,12 @@ def find_imports(path: pathlib.Path) -> list[Import]:
 
 
 def is_own(module: str) -> bool:
-  """Whether a module is the project's, and not another package's."""
+  """Returns whether a module is the project's, not another package's."""
   return module.split('.')[0] in SOURCE_FOLDERS
 
 
 def is_standard(module: str) -> bool:
-  """Whether a module comes with Python."""
+  """Returns whether a module comes with Python."""
   return module.split('.')[0] in sys.stdlib_module_names
 
 

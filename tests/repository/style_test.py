@@ -1,18 +1,36 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ruff does not look for: licence lines and hints of public arguments."""
+"""Rules that ruff lacks: license lines, hints of arguments, docstrings."""
 
 import ast
 from collections.abc import Iterator
+import re
 
 from absl.testing import absltest
 
 from tests.repository import source_tree
 
-_LICENCE_LINES = (
+_LICENSE_LINES = (
   '# Copyright 2026 The tff_semifl Authors.\n'
   '# SPDX-License-Identifier: Apache-2.0\n'
+)
+# A docstring says what a thing does or is. "What a client trains." has no verb.
+_CLAUSE = re.compile(
+  r'(What|Whatever|How|Who|Whose|Whom|Whoever|Whether|Which|When|Where|Why)\b'
+)
+# Folders whose docstrings still begin so. Remove a folder once it is rewritten;
+# add none.
+_FOLDERS_WITH_CLAUSES = (
+  'launch',
+  'tasks',
+  'tests/algorithms',
+  'tests/launch',
+  'tests/programs',
+  'tests/work',
+  'tff_semifl/algorithms',
+  'tff_semifl/programs',
+  'tff_semifl/work',
 )
 
 
@@ -49,16 +67,33 @@ def find_arguments_without_hint(source: str) -> list[str]:
   return found
 
 
+def find_clauses(source: str) -> list[str]:
+  """Returns 'line: docstring' for each that begins with a relative clause."""
+  found = []
+  for node in ast.walk(ast.parse(source)):
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+      docstring = ast.get_docstring(node) or ''
+      is_private = getattr(node, 'name', '').startswith('_')
+      if not is_private and _CLAUSE.match(docstring):
+        line = node.body[0].lineno
+        found.append(f'{line}: {docstring.splitlines()[0]}')
+  return found
+
+
+def _has_clauses_yet(path: str) -> bool:
+  return path.startswith(tuple(f'{each}/' for each in _FOLDERS_WITH_CLAUSES))
+
+
 class StyleTest(absltest.TestCase):
-  def test_every_file_names_its_licence(self):
+  def test_every_file_names_its_license(self):
     without = [
       path
       for path in source_tree.find_python_files(source_tree.PROJECT_ROOT)
       if not (source_tree.PROJECT_ROOT / path)
       .read_text()
-      .startswith(_LICENCE_LINES)
+      .startswith(_LICENSE_LINES)
     ]
-    self.assertEmpty(without, f'Please begin them with:\n{_LICENCE_LINES}')
+    self.assertEmpty(without, f'Please begin them with:\n{_LICENSE_LINES}')
 
   def test_public_arguments_have_type_hints(self):
     for path in source_tree.find_python_files(source_tree.PROJECT_ROOT):
@@ -66,6 +101,37 @@ class StyleTest(absltest.TestCase):
         with self.subTest(path):
           source = (source_tree.PROJECT_ROOT / path).read_text()
           self.assertEmpty(find_arguments_without_hint(source))
+
+  def test_docstrings_say_what_a_thing_does_or_is(self):
+    for path in source_tree.find_python_files(source_tree.PROJECT_ROOT):
+      if not _has_clauses_yet(path):
+        with self.subTest(path):
+          source = (source_tree.PROJECT_ROOT / path).read_text()
+          self.assertEmpty(
+            find_clauses(source),
+            'Please begin with a verb ("Returns ...") or a noun ("The ...").',
+          )
+
+  def test_finds_a_docstring_that_is_a_clause(self):
+    source = (
+      '"""What a module is for."""\n'
+      'class C:\n'
+      '  """How it works.\n\n  At length."""\n'
+      '  def f():\n'
+      '    """Whether it holds."""\n'
+      'def g():\n'
+      '  """Returns what it finds, and how."""\n'
+      'def _h():\n'
+      '  """Where it is."""\n'
+    )
+    self.assertCountEqual(
+      find_clauses(source),
+      [
+        '1: What a module is for.',
+        '3: How it works.',
+        '7: Whether it holds.',
+      ],
+    )
 
   def test_finds_an_argument_without_hint(self):
     source = (

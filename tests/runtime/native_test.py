@@ -51,7 +51,7 @@ def _add_one_and_sum(values):
 
 
 def _exists(pid):
-  """Whether there is such a process that has not ended."""
+  """Returns whether there is a process of this id that has not ended."""
   try:
     stat = pathlib.Path(f'/proc/{pid}/stat').read_text()
   except FileNotFoundError:

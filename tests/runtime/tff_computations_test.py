@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What TFF's language offers gives the same on both runtimes."""
+"""Tests that TFF's language gives the same results on both runtimes."""
 
 import collections
 from typing import Any, NamedTuple

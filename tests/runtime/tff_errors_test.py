@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What TFF cannot do, or fails at, fails on both runtimes and says why.
+"""Tests that both runtimes fail, and say why, where TFF fails.
 
-The type of an error is another where TFF's worker finds it: the worker speaks
-gRPC, and its errors are those of gRPC.
+Errors have other types where TFF's worker finds them: it speaks gRPC, and its
+errors are those of gRPC.
 """
 
 import collections

@@ -59,12 +59,12 @@ class WorkerProcess:
 
   @property
   def log(self) -> str:
-    """What the worker has written."""
+    """Output of the worker so far."""
     return pathlib.Path(self._log.name).read_text()
 
   @property
   def address(self) -> str:
-    """Where the worker is, as soon as it is ready."""
+    """Address of the worker; waits until it is ready."""
     deadline = time.monotonic() + _START_SECONDS
     while self._address is None:
       found = re.search(r'^ready at (\S+),', self.log, re.M)

@@ -1,52 +1,65 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operations on grey levels, as Pillow computes them, for batches of images.
+"""Operations on gray levels, as Pillow computes them, for batches of images.
 
 RandAugment's operations are defined by what Pillow's `ImageOps` and
 `ImageEnhance` do, down to what is rounded, what is cut off, and when (C.3). The
-layers of KerasCV are close, but equalise with another step, keep fractions of
-grey levels, and posterise all images alike; so these are written out.
+layers of KerasCV are close, but equalize with another step, keep fractions of
+gray levels, and posterize all images alike; so these are written out.
 
-All take and return float32 images [batch, height, width, 3] in whole grey
+All take and return float32 images [batch, height, width, 3] in whole gray
 levels, 0 to 255. A strength is a number for each image, or one for all.
 """
 
 import tensorflow as tf
 
-# Pillow's weights of red, green and blue in a grey image, in units of 2^-16:
+# Pillow's weights of red, green and blue in a gray image, in units of 2^-16:
 # those of ITU-R 601-2.
 _LUMA_WEIGHTS = (19595, 38470, 7471)
-# Pillow's SMOOTH kernel: 5 in the middle, 1 for each of eight neighbours.
+# Pillow's SMOOTH kernel: 5 in the middle, 1 for each of eight neighbors.
 _SMOOTH_MIDDLE = 5
 _SMOOTH_SUM = 13
 
 
 def invert(images: tf.Tensor) -> tf.Tensor:
-  """Turns every grey level p to 255 - p (`ImageOps.invert`)."""
+  """Turns every gray level p to 255 - p (`ImageOps.invert`).
+
+  Args:
+    images: float32 [batch, height, width, 3].
+
+  Returns:
+    A tensor like `images`.
+  """
   return 255.0 - images
 
 
 def solarize(images: tf.Tensor, threshold: tf.Tensor | int) -> tf.Tensor:
-  """Inverts grey levels from a threshold on (`ImageOps.solarize`).
+  """Inverts gray levels from a threshold on (`ImageOps.solarize`).
 
   A threshold of 256 returns the images as they are, 0 inverts them.
 
   Args:
     images: float32 [batch, height, width, 3].
     threshold: Integers [batch] or a scalar, in 0..256.
+
+  Returns:
+    A tensor like `images`.
   """
   return tf.where(images < _spread(threshold), images, 255.0 - images)
 
 
 def posterize(images: tf.Tensor, num_bits: tf.Tensor | int) -> tf.Tensor:
-  """Keeps the highest bits of every grey level (`ImageOps.posterize`).
+  """Keeps the highest bits of every gray level (`ImageOps.posterize`).
 
   8 bits returns the images as they are.
 
   Args:
     images: float32 [batch, height, width, 3].
     num_bits: Integers [batch] or a scalar, in 0..8.
+
+  Returns:
+    A tensor like `images`.
   """
   step = _spread(tf.bitwise.left_shift(1, 8 - num_bits))
   return tf.floor(images / step) * step
@@ -55,10 +68,13 @@ def posterize(images: tf.Tensor, num_bits: tf.Tensor | int) -> tf.Tensor:
 def auto_contrast(images: tf.Tensor) -> tf.Tensor:
   """Stretches each channel to all of 0..255 (`ImageOps.autocontrast`).
 
-  A channel of a single grey level stays as it is.
+  A channel of a single gray level stays as it is.
 
   Args:
     images: float32 [batch, height, width, 3].
+
+  Returns:
+    A tensor like `images`.
   """
   # In float64, as Pillow makes its table: the highest level may come out as
   # 254.99..., which is cut to 254, and must do so for the same images.
@@ -67,18 +83,21 @@ def auto_contrast(images: tf.Tensor) -> tf.Tensor:
   highest = tf.reduce_max(levels, axis=[1, 2], keepdims=True)
   is_flat = highest <= lowest
   scale = 255.0 / tf.where(is_flat, tf.ones_like(highest), highest - lowest)
-  stretched = _to_grey_levels(levels * scale + (-lowest * scale))
+  stretched = _to_gray_levels(levels * scale + (-lowest * scale))
   return tf.cast(tf.where(is_flat, levels, stretched), tf.float32)
 
 
 def equalize(images: tf.Tensor) -> tf.Tensor:
-  """Makes grey levels equally frequent by channel (`ImageOps.equalize`).
+  """Makes gray levels equally frequent by channel (`ImageOps.equalize`).
 
-  A channel of a single grey level stays as it is, and so does one of fewer than
+  A channel of a single gray level stays as it is, and so does one of fewer than
   255 pixels below its highest level: that is all images of 15x15 or less.
 
   Args:
     images: float32 [batch, height, width, 3].
+
+  Returns:
+    A tensor like `images`.
   """
   _, height, width, channels = tf.unstack(tf.shape(images))
   num_pixels = height * width
@@ -114,31 +133,40 @@ def enhance_brightness(
   Args:
     images: float32 [batch, height, width, 3].
     factor: Floats [batch] or a scalar, not negative.
+
+  Returns:
+    A tensor like `images`.
   """
   return _enhance(images, tf.zeros_like(images), factor)
 
 
 def enhance_color(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
-  """Moves away from the grey image by a factor (`ImageEnhance.Color`).
+  """Moves away from the gray image by a factor (`ImageEnhance.Color`).
 
-  A factor of 1 returns the images as they are, 0 makes them grey.
+  A factor of 1 returns the images as they are, 0 makes them gray.
 
   Args:
     images: float32 [batch, height, width, 3].
     factor: Floats [batch] or a scalar, not negative.
+
+  Returns:
+    A tensor like `images`.
   """
   luma = tf.cast(_luma(images), tf.float32)
   return _enhance(images, luma, factor)
 
 
 def enhance_contrast(images: tf.Tensor, factor: tf.Tensor | float) -> tf.Tensor:
-  """Moves away from the mean of the grey image (`ImageEnhance.Contrast`).
+  """Moves away from the mean of the gray image (`ImageEnhance.Contrast`).
 
   A factor of 1 returns the images as they are, 0 makes them that mean.
 
   Args:
     images: float32 [batch, height, width, 3].
     factor: Floats [batch] or a scalar, not negative.
+
+  Returns:
+    A tensor like `images`.
   """
   luma = _luma(images)
   num_pixels = tf.reduce_prod(tf.shape(images)[1:3])
@@ -159,6 +187,9 @@ def enhance_sharpness(
   Args:
     images: float32 [batch, height, width, 3].
     factor: Floats [batch] or a scalar, not negative.
+
+  Returns:
+    A tensor like `images`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   padded = tf.pad(images, [[0, 0], [1, 1], [1, 1], [0, 0]])
@@ -176,8 +207,8 @@ def enhance_sharpness(
 def _enhance(
   images: tf.Tensor, degenerate: tf.Tensor, factor: tf.Tensor | float
 ) -> tf.Tensor:
-  """`Image.blend`: 0 gives the degenerate image, 1 the image, 2 goes beyond."""
-  return _to_grey_levels(degenerate + _spread(factor) * (images - degenerate))
+  """Blends as `Image.blend`: 0 gives the degenerate image, 1 the image."""
+  return _to_gray_levels(degenerate + _spread(factor) * (images - degenerate))
 
 
 def _luma(images: tf.Tensor) -> tf.Tensor:
@@ -198,6 +229,6 @@ def _spread(strength: tf.Tensor | float) -> tf.Tensor:
   return tf.reshape(tf.cast(strength, tf.float32), [-1, 1, 1, 1])
 
 
-def _to_grey_levels(values: tf.Tensor) -> tf.Tensor:
+def _to_gray_levels(values: tf.Tensor) -> tf.Tensor:
   """Clips to 0..255 and cuts off fractions, as a cast to a byte does."""
   return tf.floor(tf.clip_by_value(values, 0.0, 255.0))

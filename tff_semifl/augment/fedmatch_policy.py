@@ -11,10 +11,12 @@ shear with bicubic interpolation, which is bilinear here.
 """
 
 from collections.abc import Callable
+import functools
 
 import tensorflow as tf
 
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
@@ -33,14 +35,12 @@ _NUM_BITS = (8, 8, 7, 7, 6)
 # 256 to 231 in ten steps, rounded up: the level that is inverted first.
 _SOLARIZATION_THRESHOLDS = (256, 254, 251, 248, 245)
 # Beside a rotated image; beside a shifted one it is black, as Pillow takes the
-# grey level that the authors ask for as a flag.
+# gray level that the authors ask for as a flag.
 _ROTATION_FILL = 128
 _BLACK = 0
 
 
-def build_fedmatch_rand_augment() -> (
-  Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
-):
+def build_fedmatch_rand_augment() -> augmentation.Augmentation:
   """Builds FedMatch's RandAugment as a function of images and a seed.
 
   Returns:
@@ -51,25 +51,20 @@ def build_fedmatch_rand_augment() -> (
     `third_party/rand_augment/randaug.py` and `data/loader.py` of
     https://github.com/wyjeong/FedMatch
   """
-  operations = create_operations()
-
-  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    return rand_augment.apply_random_operations(
-      images,
-      seed,
-      operations=operations,
-      num_operations=NUM_OPERATIONS,
-      application_probability=1.0,
-    )
-
-  return augment
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(),
+    num_operations=NUM_OPERATIONS,
+    application_probability=1.0,
+  )
 
 
 def create_operations() -> list[rand_augment.Operation]:
-  """Returns the 13 operations, under the names that they have in the code.
+  """Creates the 13 operations, named as in the authors' code.
 
-  Their parameters are indices, int32 [batch] in 0..4, or in -4..4 where there
-  are two directions.
+  Returns:
+    The operations, in the order of the code. Their parameters are indices,
+    int32 [batch] in 0..4, or in -4..4 where there are two directions.
   """
   color = color_operations
   geometric = geometric_operations

@@ -22,22 +22,50 @@ _FIXED_POINT_BITS = 16
 
 
 def shear_x(amount: tf.Tensor) -> tf.Tensor:
-  """Returns maps, float64 [batch, 6], that shift row y by `amount` * y."""
+  """Builds maps that shift row y by `amount` * y.
+
+  Args:
+    amount: float64 [batch], pixels by row.
+
+  Returns:
+    float64 [batch, 6], the maps.
+  """
   return _to_maps(b=amount)
 
 
 def shear_y(amount: tf.Tensor) -> tf.Tensor:
-  """Returns maps, float64 [batch, 6], that shift column x by `amount` * x."""
+  """Builds maps that shift column x by `amount` * x.
+
+  Args:
+    amount: float64 [batch], pixels by column.
+
+  Returns:
+    float64 [batch, 6], the maps.
+  """
   return _to_maps(d=amount)
 
 
 def translate_x(num_pixels: tf.Tensor) -> tf.Tensor:
-  """Returns maps, float64 [batch, 6], that show what is to the right."""
+  """Builds maps that show the pixel that is `num_pixels` to the right.
+
+  Args:
+    num_pixels: Numbers [batch].
+
+  Returns:
+    float64 [batch, 6], the maps.
+  """
   return _to_maps(c=num_pixels)
 
 
 def translate_y(num_pixels: tf.Tensor) -> tf.Tensor:
-  """Returns maps, float64 [batch, 6], that show what is below."""
+  """Builds maps that show the pixel that is `num_pixels` below.
+
+  Args:
+    num_pixels: Numbers [batch].
+
+  Returns:
+    float64 [batch, 6], the maps.
+  """
   return _to_maps(f=num_pixels)
 
 
@@ -72,8 +100,8 @@ def fetch_nearest(
 
   Args:
     images: float32 [batch, height, width, channels].
-    maps: float64 [batch, 6], where to fetch from.
-    fill: What is shown of points outside.
+    maps: float64 [batch, 6], the affine map of each image.
+    fill: Gray level in 0..255 of points outside of the image.
 
   Returns:
     A tensor like `images`.
@@ -105,12 +133,12 @@ def fetch_bilinear(
   """Fetches the mean of the four pixels around each point (`Image.BILINEAR`).
 
   Pixels nearer to the point weigh more; those beyond the border are those at
-  the border. Fractions of grey levels are cut off.
+  the border. Fractions of gray levels are cut off.
 
   Args:
     images: float32 [batch, height, width, channels].
-    maps: float64 [batch, 6], where to fetch from.
-    fill: What is shown of points outside.
+    maps: float64 [batch, 6], the affine map of each image.
+    fill: Gray level in 0..255 of points outside of the image.
 
   Returns:
     A tensor like `images`.
@@ -135,7 +163,7 @@ def fetch_bilinear(
   left, top = tf.cast(left, tf.int32), tf.cast(top, tf.int32)
 
   def fetch_row(row: tf.Tensor) -> tf.Tensor:
-    # Pillow's precision, or what is exactly a grey level would be cut by one.
+    # Pillow's precision, or what is exactly a gray level would be cut by one.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
     return first + (second - first) * to_right
@@ -156,7 +184,7 @@ def cut_out(images: tf.Tensor, boxes: tf.Tensor, *, fill: float) -> tf.Tensor:
     images: [batch, height, width, channels] of any dtype.
     boxes: int32 [batch, 4]: first column, first row, last column and last row
       that are covered. They may lie outside the image.
-    fill: What the box is covered with.
+    fill: Gray level in 0..255 of the box.
 
   Returns:
     A tensor like `images`.
@@ -195,16 +223,16 @@ def cut_out_beside(
 ) -> tf.Tensor:
   """Covers the box whose first corner is half its size before a point.
 
-  It is not centred at the point: where the image's border cuts off some of it
-  on one side, the authors of SemiFL, and others whose code they had, add it on
-  the other.
+  The box is not centered at the point: where the image's border cuts off a part
+  of it on one side, the code of SemiFL, like the code that it was taken from,
+  adds that part on the other side.
 
   Args:
     images: [batch, height, width, channels] of any dtype.
     points: float32 [batch, 2], as `draw_points` has them.
     num_pixels: Height and width of the box, but for Pillow's last row and
       column, an integer scalar.
-    fill: What the box is covered with.
+    fill: Gray level in 0..255 of the box.
 
   Returns:
     A tensor like `images`.

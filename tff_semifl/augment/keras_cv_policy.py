@@ -12,12 +12,14 @@ KerasCV do the rest.
 
 from collections.abc import Callable
 import contextlib
+import functools
 import io
 from typing import Any
 
 import tensorflow as tf
 
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 
 _VALUE_RANGE = (0, 255)
@@ -32,7 +34,7 @@ def build_keras_cv_rand_augment(
   magnitude_standard_deviation: float = 0.15,
   num_operations: int = 3,
   application_probability: float = 10 / 11,
-) -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+) -> augmentation.Augmentation:
   """Builds KerasCV's standard RandAugment as a function of images and a seed.
 
   The defaults are those of `keras_cv.layers.RandAugment`.
@@ -58,29 +60,23 @@ def build_keras_cv_rand_augment(
   ):
     if not 0 <= value <= 1:
       raise ValueError(f'`{name}` must be in [0, 1], found {value}.')
-  operations = create_operations(magnitude, magnitude_standard_deviation)
-
-  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    return rand_augment.apply_random_operations(
-      images,
-      seed,
-      operations=operations,
-      num_operations=num_operations,
-      application_probability=application_probability,
-    )
-
-  return augment
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(magnitude, magnitude_standard_deviation),
+    num_operations=num_operations,
+    application_probability=application_probability,
+  )
 
 
-def build_gentle_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
-  """Builds KerasCV's RandAugment as gentle as FixMatch's.
+def build_gentle_rand_augment() -> augmentation.Augmentation:
+  """Builds KerasCV's RandAugment with strengths close to FixMatch's.
 
   An image has two operations, of strengths about 0.3: shears by about that, and
   shifts by up to that share of a side, much as in FixMatch's pool for PyTorch.
   KerasCV's own defaults are three operations and 0.5.
 
   Returns:
-    A function as of `build_keras_cv_rand_augment`.
+    A function of images and a seed, as `build_keras_cv_rand_augment` returns.
   """
   return build_keras_cv_rand_augment(magnitude=0.3, num_operations=2)
 
@@ -88,9 +84,17 @@ def build_gentle_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
 def create_operations(
   magnitude: float, standard_deviation: float
 ) -> list[rand_augment.Operation]:
-  """Returns the ten operations of `keras_cv.layers.RandAugment`."""
-  # Here, because it takes two seconds, for which only those should wait who
-  # want it. It prints a remark to where programs print their results.
+  """Creates the ten operations of `keras_cv.layers.RandAugment`.
+
+  Args:
+    magnitude: Strength of every operation, in [0, 1].
+    standard_deviation: Spread of the strength, in [0, 1].
+
+  Returns:
+    The operations, in the layer's order.
+  """
+  # Imported only when needed, because it takes two seconds. It prints a remark
+  # to stdout, where programs print their results.
   with contextlib.redirect_stdout(io.StringIO()):
     import keras_cv
   layers = keras_cv.layers
@@ -99,7 +103,7 @@ def create_operations(
   translate = layers.RandomTranslation(0.0, 0.0, seed=seed)
 
   def clipped_normal(mean: float, maximum: float):
-    """Normal around `mean`, clipped to [0, maximum]."""
+    """Draws from a normal around `mean`, clipped to [0, maximum]."""
     return lambda shape, seed: tf.clip_by_value(
       tf.random.stateless_normal(
         shape, seed, mean=mean, stddev=standard_deviation * maximum

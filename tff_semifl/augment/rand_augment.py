@@ -4,9 +4,9 @@
 """Random choice of image operations with stateless randomness.
 
 RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool,
-to each image. What differs between its many versions is the pool, how strong
-the operations are and how likely each is to be applied; the drawing itself is
-here, once.
+to each image. Its many versions differ in the pool, in the strength of the
+operations and in the probability that each is applied; they share the drawing,
+which is here.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,6 +42,9 @@ def create_fixed_operation(
     name: For messages and plots.
     apply: (float32 images [batch, height, width, 3] in 0..255) -> images of the
       same shape.
+
+  Returns:
+    An operation without parameters, which draws nothing.
   """
   return Operation(
     name, lambda num_images, seed: (), lambda images, _: apply(images)
@@ -78,12 +81,13 @@ def apply_random_operations(
 
   Args:
     images: uint8 [batch, height, width, channels] with 1 or 3 channels. A
-      single channel is treated as grey: repeated three times and, afterwards,
+      single channel is treated as gray: repeated three times and, afterwards,
       the first of the three is taken.
     seed: int32 [2], a stateless seed.
     operations: The pool; all equally likely.
-    num_operations: How many are drawn for each image, one after the other.
-    application_probability: How likely a drawn operation is to be applied.
+    num_operations: Number of operations drawn for each image.
+    application_probability: Probability in [0, 1] that a drawn operation is
+      applied.
 
   Returns:
     A tensor like `images`.
@@ -105,7 +109,7 @@ def apply_random_operations(
       operations,
       application_probability,
     )
-    # Operations are defined on whole grey levels, the next one's input too.
+    # Operations are defined on whole gray levels, the next one's input too.
     return step + 1, tf.floor(tf.clip_by_value(views, 0.0, 255.0))
 
   # A loop in the graph, so that the pool is traced once and not once a step.

@@ -3,7 +3,7 @@
 
 """Measures how much of an image a strong augmentation leaves.
 
-A network learns nothing about a class from views of one colour. How many of
+A network learns nothing about a class from views of one color. How many of
 them an augmentation makes depends on the images, so it is measured on these.
 """
 
@@ -15,7 +15,7 @@ import tensorflow as tf
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 
-# Of an image, 1% of the range of pixels: to the eye it is of one colour.
+# Of an image, 1% of the range of pixels: to the eye it is of one color.
 BLANK_IMAGE_CONTRAST = 2.55
 # Of a view, as a share of the contrast of its image.
 BLANK_VIEW_RATIO = 0.05
@@ -28,7 +28,7 @@ _MIN_IMAGES = 8
 
 
 class RemainingContrast(NamedTuple):
-  """What an augmentation leaves of the contrast of images.
+  """The contrast of images that is left after an augmentation.
 
   Attributes:
     num_blank_images: Images with less contrast than `BLANK_IMAGE_CONTRAST`
@@ -47,7 +47,7 @@ class RemainingContrast(NamedTuple):
   low_ratio: float
 
   def describe(self) -> list[str]:
-    """Returns what a user should know, in lines of up to 100 characters."""
+    """Describes the measurement in lines of up to 100 characters."""
     lines = []
     if self.num_blank_images:
       lines.append(
@@ -71,14 +71,14 @@ def compute_contrast(images: np.ndarray) -> np.ndarray:
   """Computes the contrast of each image.
 
   It is the standard deviation of its pixels, each channel from its own mean:
-  the root of the mean over channels of the variance over pixels. Of one colour
+  the root of the mean over channels of the variance over pixels. Of one color
   it is 0, and of half black, half white pixels 127.5, the highest there is.
 
   Args:
     images: uint8 [number, height, width, channels].
 
   Returns:
-    float64 [number], in grey levels.
+    float64 [number], in gray levels.
   """
   variances = np.asarray(images, np.float64).var(axis=(1, 2))
   return np.sqrt(variances.mean(axis=-1))
@@ -87,16 +87,19 @@ def compute_contrast(images: np.ndarray) -> np.ndarray:
 def measure(
   images: np.ndarray, strong: augmentation.Augmentation, *, seed: int
 ) -> RemainingContrast:
-  """Measures what an augmentation leaves of images, by up to 512 views.
+  """Measures the contrast that is left in up to 512 views of images.
 
   A view that shows nothing of its image but has a contrast of its own, such as
-  a grey box on black, is not noticed.
+  a gray box on black, is not noticed.
 
   Args:
     images: uint8 [number, height, width, channels]. Up to 64, evenly spaced
       among them, are looked at, fewer of images larger than 256x256.
     strong: The augmentation.
     seed: The run's seed; another one gives other views.
+
+  Returns:
+    The measurement.
   """
   height, width = images.shape[1:3]
   max_images = max(

@@ -8,14 +8,15 @@ and each is applied or not; all are as strong as they get. The pool was made for
 images of the size of ImageNet's, and its numbers of pixels were kept: of an
 image of 32x32, a shift by 100 pixels leaves nothing, and a box of 40 pixels
 covers most. 12.9% of the views pass through such a shift and end as an image of
-one grey level, or of two. `fixmatch_policy` has the pool that the paper names
+one gray level, or of two. `fixmatch_policy` has the pool that the paper names
 (D24).
 """
 
-from collections.abc import Callable
+import functools
 
 import tensorflow as tf
 
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
@@ -29,7 +30,7 @@ APPLICATION_PROBABILITY = 0.5
 # The authors' numbers at their strength of 10 out of 10.
 _ENHANCEMENT_FACTOR = 1.9
 _CUTOUT_PIXELS = 40
-_CUTOUT_GREY_LEVEL = 127
+_CUTOUT_GRAY_LEVEL = 127
 _NUM_BITS = 4
 _ROTATION_DEGREES = 30
 _SHEAR = 0.3
@@ -38,7 +39,7 @@ _TRANSLATION_PIXELS = 100
 _BLACK = 0
 
 
-def build_semifl_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
+def build_semifl_rand_augment() -> augmentation.Augmentation:
   """Builds the RandAugment of SemiFL's code as a function of images and a seed.
 
   Returns:
@@ -49,22 +50,20 @@ def build_semifl_rand_augment() -> Callable[[tf.Tensor, tf.Tensor], tf.Tensor]:
     `src/datasets/randaugment.py` of
     https://github.com/diaoenmao/SemiFL-Semi-Supervised-Federated-Learning-for-Unlabeled-Clients-with-Alternate-Training
   """
-  operations = create_operations()
-
-  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    return rand_augment.apply_random_operations(
-      images,
-      seed,
-      operations=operations,
-      num_operations=NUM_OPERATIONS,
-      application_probability=APPLICATION_PROBABILITY,
-    )
-
-  return augment
+  return functools.partial(
+    rand_augment.apply_random_operations,
+    operations=create_operations(),
+    num_operations=NUM_OPERATIONS,
+    application_probability=APPLICATION_PROBABILITY,
+  )
 
 
 def create_operations() -> list[rand_augment.Operation]:
-  """Returns the 15 operations, under the names that they have in the code."""
+  """Creates the 15 operations, named as in the authors' code.
+
+  Returns:
+    The operations, in the order of the code.
+  """
   color = color_operations
   geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
@@ -73,7 +72,7 @@ def create_operations() -> list[rand_augment.Operation]:
     return fixed(name, lambda images: operation(images, _ENHANCEMENT_FACTOR))
 
   def move(name: str, fetch, amount: float, to_maps) -> rand_augment.Operation:
-    """An affine map of `amount`, in one direction or the other."""
+    """Creates an affine map of `amount`, in one direction or the other."""
 
     def apply(images: tf.Tensor, signs: tf.Tensor) -> tf.Tensor:
       amounts = tf.cast(signs, tf.float64) * amount
@@ -115,5 +114,5 @@ def create_operations() -> list[rand_augment.Operation]:
 
 def _cut_out(images: tf.Tensor, points: tf.Tensor) -> tf.Tensor:
   return geometric_operations.cut_out_beside(
-    images, points, num_pixels=_CUTOUT_PIXELS, fill=_CUTOUT_GREY_LEVEL
+    images, points, num_pixels=_CUTOUT_PIXELS, fill=_CUTOUT_GRAY_LEVEL
   )

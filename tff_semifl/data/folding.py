@@ -16,7 +16,7 @@ def fold(
   initial: _Total,
   add_fn: Callable[[_Total, object], _Total],
 ) -> _Total:
-  """Puts the elements of a dataset together, from the first to the last.
+  """Reduces a dataset to one value, from the first element to the last.
 
   `tf.data.Dataset.reduce` does so on the CPU, even where there is a GPU.
 
@@ -24,9 +24,12 @@ def fold(
     dataset: The elements.
     initial: The result for no elements, a structure of tensors.
     add_fn: (result so far, element) -> result with it, of the same shapes.
+
+  Returns:
+    The result for all elements, a structure like `initial`.
   """
 
-  # `iter` asks for one; nothing in it is for AutoGraph, which takes its time.
+  # `iter` needs a function; AutoGraph would only cost time.
   @tf.function(autograph=False)
   def run(dataset: tf.data.Dataset) -> _Total:
     iterator = iter(dataset)

@@ -12,7 +12,7 @@ import numpy as np
 from tff_semifl.data import image_files
 
 _MAX_BATCH_SIZE = 64
-# Of photos as a camera takes them, which have as much each, one is a batch.
+# A batch of photos, which have about this many pixels each, is a single photo.
 _MAX_BATCH_BYTES = 2**24
 
 _Key = TypeVar('_Key')
@@ -22,7 +22,7 @@ class ImageBatch(NamedTuple, Generic[_Key]):
   """Some images of one size.
 
   Attributes:
-    keys: What the caller calls them, in order.
+    keys: The keys that the caller gave the images, in order.
     images: uint8 [batch, height, width, channels].
   """
 
@@ -39,8 +39,8 @@ def read_batches(
   """Reads images in the sizes that they have.
 
   Args:
-    files: The files, each with what to call it.
-    num_channels: 3 for colours, 1 for grey.
+    files: The files, each with a key.
+    num_channels: 3 for colors, 1 for gray.
     on_error: Called for a file that cannot be read, which is then left out,
       with its name and the reason. By default that is an error.
 
@@ -74,11 +74,11 @@ def read_batches(
 
 
 def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
-  """Reads all files, one at a time, to know beforehand whether they can be.
+  """Checks that all files can be read, one at a time.
 
   Args:
     files: The files.
-    num_channels: As in `read_batches`.
+    num_channels: 3 for colors, 1 for gray.
 
   Raises:
     image_files.ImageFileError: If some cannot be read. The message names all.

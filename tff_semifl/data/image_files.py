@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Image files of a user's: decoded, upright, of one size, or refused."""
+"""Reads image files of users: decoded, upright, of one size, or refused."""
 
 import enum
 import os
@@ -27,15 +27,15 @@ _TARGET_MODES = {1: 'L', 3: 'RGB'}
 
 
 class ImageFileError(Exception):
-  """A file cannot be used. The message, one line, says what is said of it."""
+  """Raised if a file cannot be used. The message completes "<file> ..."."""
 
 
 class OddSizeError(ImageFileError):
-  """A file has another size than asked for, and nothing else is wrong."""
+  """Raised if nothing but the size of a file's image is wrong."""
 
 
 class OnOddSize(enum.Enum):
-  """What to do with an image of another size.
+  """The treatment of an image that has another size than asked for.
 
   Attributes:
     REFUSE: Nothing; it is an error.
@@ -58,8 +58,8 @@ def read_image(
 
   Args:
     file: The file.
-    shape: Height, width and channels: 3 for colours, 1 for grey.
-    on_odd_size: What to do if it has another height or width.
+    shape: Height, width and channels: 3 for colors, 1 for gray.
+    on_odd_size: The treatment of an image of another height or width.
 
   Returns:
     uint8 of that shape.
@@ -87,7 +87,7 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
 
   Args:
     file: The file.
-    num_channels: 3 for colours, 1 for grey.
+    num_channels: 3 for colors, 1 for gray.
 
   Returns:
     uint8 [height, width, num_channels].
@@ -102,6 +102,9 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
   """Returns height and width of an image.
+
+  Args:
+    file: The file.
 
   Raises:
     ImageFileError: If it cannot be read, has more than 8 bits a channel or too
@@ -118,11 +121,11 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
     ImageFileError: If it cannot be read, has too many bits a channel or too
       many pixels.
   """
-  # To open a pipe would be to wait for whoever writes to it.
+  # Opening a pipe would block until another process writes to it.
   if not os.path.isfile(file):
     raise ImageFileError('is neither a file nor a link to one')
-  # A small file may say that it is huge, so that whoever decodes it runs out of
-  # memory. The limit is Pillow's, for its users to set; None is no limit.
+  # A small file may claim to be so large that decoding it runs out of memory.
+  # The limit is Pillow's, for its users to set; None is no limit.
   limit = PIL.Image.MAX_IMAGE_PIXELS
   try:
     with (

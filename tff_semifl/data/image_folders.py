@@ -29,15 +29,15 @@ _NUM_NAMED = 5
 
 
 class ImageFolderError(Exception):
-  """A folder of images cannot be used. The message, one line, names why."""
+  """Raised if a folder of images cannot be used; the message is one line."""
 
 
 class OddSizeError(ImageFolderError):
-  """Some images have another size than the others; all else can be used."""
+  """Raised if nothing but the sizes of some images is wrong."""
 
 
 class LargeImageError(ImageFolderError):
-  """Images are so large that nobody may want to train on all of that."""
+  """Raised if images are larger than is trained on without asking."""
 
 
 class ImageFolders(NamedTuple):
@@ -61,7 +61,7 @@ class ImageFolders(NamedTuple):
 
 
 class _Problem(NamedTuple):
-  """Why a file or a folder cannot be used."""
+  """The reason why a file or a folder cannot be used."""
 
   path: pathlib.Path
   reason: str
@@ -76,15 +76,18 @@ def read_image_folders(
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
 ) -> ImageFolders:
-  """Reads what a server, its clients and a test have.
+  """Reads the images of a server, of its clients and for testing.
 
   Args:
     root: Folder with `server`, `clients` and perhaps `test`.
     image_size: Height and width; None for those of the server's first image.
     max_default_size: Largest height or width to take from that image; None for
       any.
-    num_channels: 3 for colours, 1 for grey.
-    on_odd_size: What to do with images of another size.
+    num_channels: 3 for colors, 1 for gray.
+    on_odd_size: The treatment of images of another size.
+
+  Returns:
+    All images.
 
   Raises:
     ImageFolderError: If a folder is missing or empty, or something in it cannot

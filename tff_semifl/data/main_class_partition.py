@@ -102,7 +102,7 @@ def partition_main_classes(
 
 
 def _deal_main_classes(num_classes: int, num_clients: int) -> np.ndarray:
-  """Returns which classes are main classes of whom, bool [clients, classes]."""
+  """Returns each client's main classes, bool [clients, classes]."""
   num_each = math.ceil(num_classes / num_clients)
   dealt = np.arange(num_clients * num_each).reshape(num_clients, num_each)
   is_main = np.zeros([num_clients, num_classes], bool)
@@ -113,7 +113,7 @@ def _deal_main_classes(num_classes: int, num_clients: int) -> np.ndarray:
 def _count_images(
   class_sizes: np.ndarray, skew: float, num_clients: int
 ) -> np.ndarray:
-  """Returns how many images of each class each client has (equation 8).
+  """Returns the number of images of each client and class (equation 8).
 
   Args:
     class_sizes: int [num_classes].

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images by reference: what is passed are their indices in mapped memory.
+"""Images by reference: computations take their indices in mapped memory.
 
 A worker process would be sent all of a round's images in each round, and TFF
 sends no dataset beyond 100 MiB. If it can map the memory that they are in, it
@@ -100,12 +100,15 @@ def take_indices(
   """Makes a computation of images one of their indices.
 
   Its datasets have `image=int64[?]` for `image=uint8[?,H,W,C]`, and `int64[?]*`
-  for bare images. All else is as it was: who has a label, by type, has it.
+  for bare images. All else is unchanged, labels included.
 
   Args:
     computation: Of its parameters each dataset, wherever it is placed, is of
       chunks of one of the types of `pipelines`, or of bare images.
-    images: What the indices are of.
+    images: The images that the indices refer to.
+
+  Returns:
+    The computation of indices.
   """
   parameter_type = computation.type_signature.parameter
   has_many = isinstance(parameter_type, tff.StructType)
@@ -137,7 +140,7 @@ def take_indices(
 def _build_reader(
   parameter_type: tff.Type, images: MappedImages
 ) -> tff.Computation | None:
-  """Returns what reads the images of a parameter, None if it has none."""
+  """Returns a reader of the images of a parameter, None if it has none."""
   if not (
     isinstance(parameter_type, tff.FederatedType)
     and isinstance(parameter_type.member, tff.SequenceType)
@@ -158,7 +161,7 @@ def _build_reader(
 def _place_like(
   federated_type: tff.FederatedType, reader: tff.Computation
 ) -> tff.FederatedType:
-  """Returns the type of what a reader takes, where its result is to be."""
+  """Returns the type of a reader's argument, placed like its result."""
   return tff.FederatedType(
     reader.type_signature.parameter,
     federated_type.placement,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who holds which images: the server's labels and the clients' shares.
+"""Partition of images: those with labels, and the clients' shares.
 
 NumPy only. Everything is a function of the seed and returns indices.
 """
@@ -15,7 +15,7 @@ from tff_semifl import random_seeds
 
 
 class LabelSplit(NamedTuple):
-  """Which training images the server has with labels.
+  """The split of training images into labeled and unlabeled ones.
 
   Attributes:
     labelled: int64 indices, in random order, so that any batch of them holds
@@ -30,13 +30,16 @@ class LabelSplit(NamedTuple):
 def split_labels(
   labels: np.ndarray, num_labeled: int, num_classes: int, seed: int
 ) -> LabelSplit:
-  """Draws the same number of labelled images of each class (C.4).
+  """Draws the same number of labeled images of each class (C.4).
 
   Args:
     labels: int [num_images]; images of no class in 0..num_classes-1 get none.
-    num_labeled: Labelled images in all, a multiple of `num_classes`.
+    num_labeled: Labeled images in all, a multiple of `num_classes`.
     num_classes: Number of classes.
     seed: The run's seed.
+
+  Returns:
+    The indices of both parts.
 
   Raises:
     ValueError: If `num_labeled` is not a positive multiple of `num_classes`,
@@ -77,14 +80,16 @@ def _smallest_class(labels: np.ndarray, num_classes: int) -> int:
 
 
 def shuffle(num_labelled: int, seed: int) -> np.ndarray:
-  """Returns int64 indices of labelled images, in random order.
+  """Shuffles labeled images that come sorted by class.
 
-  For images that come sorted by class, so that any batch holds all classes, as
-  with those of `split_labels`.
+  A batch of them then holds all classes, as with those of `split_labels`.
 
   Args:
     num_labelled: Number of images.
     seed: The run's seed.
+
+  Returns:
+    int64 [num_labelled], the images' indices in random order.
   """
   return random_seeds.numpy_generator(
     seed, random_seeds.Purpose.LABEL_SPLIT
@@ -94,8 +99,8 @@ def shuffle(num_labelled: int, seed: int) -> np.ndarray:
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   """Gives each client the same number of images, at random (C.5).
 
-  Each has the number of images by that of clients, rounded down, as SemiFL's
-  code has it. What does not divide, fewer images than clients, has no client.
+  Each client has the number of images divided by that of clients, rounded down,
+  as in SemiFL's code. The remaining images, fewer than clients, have no client.
 
   Args:
     num_images: Number of images to share out.

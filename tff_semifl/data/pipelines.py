@@ -24,7 +24,11 @@ ImageShape = tuple[int, int, int]
 
 
 def labelled_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of the server's data: chunks of images with labels."""
+  """Returns the type of the server's data: chunks of images with labels.
+
+  Args:
+    image_shape: Height, width and channels of an image.
+  """
   return tff.SequenceType(
     collections.OrderedDict(
       image=tff.TensorType(np.uint8, (None, *image_shape)),
@@ -34,10 +38,12 @@ def labelled_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def client_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of a client's data: chunks of images, without any label.
+  """Returns the type of a client's data: chunks of images without labels.
 
-  Each chunk says which client it is of, as that is what the client's random
-  numbers are keyed by.
+  Each chunk has the client's number, which keys the client's random numbers.
+
+  Args:
+    image_shape: Height, width and channels of an image.
   """
   return tff.SequenceType(
     collections.OrderedDict(
@@ -48,10 +54,13 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of the data of a client that knows how often it took part.
+  """Returns the type of the data of a client that knows its turn.
 
-  Its turn is 0 in the first of its rounds, 1 in the second, and so on, however
-  many rounds of others are in between.
+  The turn is 0 in the first of the client's rounds, 1 in the second, and so on,
+  however many rounds of others are in between.
+
+  Args:
+    image_shape: Height, width and channels of an image.
   """
   return tff.SequenceType(
     collections.OrderedDict(
@@ -63,7 +72,11 @@ def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def labelled_client_type(image_shape: ImageShape) -> tff.SequenceType:
-  """The type of the data of a client that has labels, as few baselines do."""
+  """Returns the type of the data of a client with labels.
+
+  Args:
+    image_shape: Height, width and channels of an image.
+  """
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
@@ -103,17 +116,17 @@ class ClientPopulation:
     have_labels: bool = False,
     know_turns: bool = False,
   ):
-    """Initialises the population.
+    """Initializes the population.
 
     Args:
       data: All clients' images; no dataset has their labels, unless clients
         have them.
       partition: For each client the indices of its images in `data`.
       clients_per_round: Size of a cohort, from 0 to the number of clients.
-      seed: What cohorts and dropouts follow from: the run's seed, or the
-        `cohort_seed` of a private one's key.
-      dropout_probability: How often a client that was chosen for a round is
-        not heard of again in it, in [0, 1).
+      seed: Seed of cohorts and dropouts: the run's seed, or the `cohort_seed`
+        of a private run's key.
+      dropout_probability: Probability in [0, 1) that a client that was chosen
+        for a round drops out of it.
       have_labels: Whether clients know and may train on the labels.
       know_turns: Whether clients know in how many rounds they took part.
 
@@ -173,8 +186,7 @@ class ClientPopulation:
   def cohort(self, round_num: int) -> list[int]:
     """Returns those of the clients chosen for a round that do not drop out.
 
-    What a client that drops out received and computed is of no consequence:
-    nothing of it is computed here.
+    Nothing is computed for a client that drops out, as it would have no effect.
     """
     chosen = self.chosen(round_num)
     draws = random_seeds.numpy_generator(
@@ -235,7 +247,7 @@ class ClientPopulation:
     ]
 
   def true_labels(self, round_num: int) -> list[np.ndarray]:
-    """Returns what the cohort's images are of, to measure pseudo-labels by.
+    """Returns the true labels of the cohort, to measure pseudo-labels by.
 
     For each client int32 [images of the client], in the order of its images.
     """
@@ -254,7 +266,7 @@ class ClientPopulation:
 def _check_indices(
   partition: Sequence[np.ndarray], data: sources.LabelledImages
 ) -> None:
-  """Raises a ValueError now, and not in whichever round would meet it."""
+  """Checks that each index has an image, before the first round."""
   num_images = len(data.images)
   if len(data.labels) != num_images:
     raise ValueError(f'{num_images} images have {len(data.labels)} labels')

@@ -21,8 +21,8 @@ MOST_CONCENTRATION = 1e6
 
 # Images that each client of a Dirichlet partition has at least (D27).
 _LEAST_IMAGES = 10
-# Draws after which no such partition is to be hoped for. The paper's take 15 at
-# most; these end in seconds.
+# Draws after which it gives up, within seconds. The paper's partitions take 15
+# draws at most.
 _MAX_DRAWS = 10_000
 
 
@@ -35,7 +35,7 @@ def partition_classes(
 ) -> list[np.ndarray]:
   """Gives each client images of a few classes (C.5, "K classes", by the code).
 
-  Each class is cut into as many shards, runs of neighbours in the data's
+  Each class is cut into as many shards, runs of neighbors in the data's
   order that differ by one image at most. A client is dealt
   `classes_per_client` shards. It may be dealt two of the same class, and sizes
   follow those of the classes (D26). Every image has a client.
@@ -106,7 +106,7 @@ def partition_dirichlet(
 
   Class by class, shares are drawn from a Dirichlet distribution; a client that
   has as many images as the average already gets nothing of the class. If a
-  client then has fewer than 10 images, everything is drawn anew. Neighbours in
+  client then has fewer than 10 images, everything is drawn anew. Neighbors in
   the data's order stay together (D27). Every image has a client.
 
   Args:
@@ -215,7 +215,7 @@ def _draw_dirichlet_cuts(
     shares = generator.dirichlet(np.full(num_clients, concentration))
     shares = shares * (client_sizes < average)
     if not shares.sum() > 0:
-      return None  # All of it went to who has enough already.
+      return None  # All of it went to clients that have enough already.
     shares = shares / shares.sum()
     cuts.append((np.cumsum(shares) * class_size).astype(np.int64)[:-1])
     client_sizes += np.diff(cuts[-1], prepend=0, append=class_size)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where images come from: arrays with labels, whoever keeps them."""
+"""Image data sets as arrays with labels, and their loading from TFDS."""
 
 from collections.abc import Iterator, Sequence
 import contextlib
@@ -19,12 +19,12 @@ from tensorflow_datasets.core.download import downloader
 # there is no network; with this one, ten seconds.
 downloader.MAX_RETRIES = 5
 
-# In the place of a class that nobody knows, as TFDS has it in STL-10.
+# In place of an unknown class, as in TFDS' STL-10.
 UNKNOWN_LABEL = -1
 
 
 class DataNotFoundError(Exception):
-  """A data set is neither in the data folder nor can it be downloaded."""
+  """Raised if a data set is not in the data folder and cannot be downloaded."""
 
 
 class LabelledImages(NamedTuple):
@@ -53,15 +53,15 @@ class LabelledImages(NamedTuple):
 def measure_pixels(
   images: np.ndarray,
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-  """Returns mean and standard deviation of each channel, in 0..1.
+  """Measures mean and standard deviation of each channel, in 0..1.
 
-  Of a server's images, as those of clients stay where they are.
+  It is meant for the server's images: those of clients stay with them.
 
   Args:
     images: uint8 [num_images, height, width, channels], at least one.
 
   Returns:
-    Two tuples. A standard deviation is at least one grey level, so that
+    Two tuples. A standard deviation is at least one gray level, so that
     dividing by it does no harm where a channel is constant.
   """
   levels = np.arange(256) / 255
@@ -90,6 +90,9 @@ def load_tfds(
     splits: Names of splits, such as 'train'.
     data_dir: A TFDS folder, or None for TFDS' own default.
 
+  Returns:
+    The images of each split, in the order of `splits`.
+
   Raises:
     DataNotFoundError: If the data cannot be had. The message says where it was
       looked for and what to do.
@@ -109,6 +112,9 @@ def load_tfds_split(
     data_dir: A TFDS folder, or None for TFDS' own default.
     may_download: Whether to download the set if it is not there.
 
+  Returns:
+    The images of the split.
+
   Raises:
     DataNotFoundError: If it is not there, or cannot be downloaded either.
   """
@@ -118,19 +124,19 @@ def load_tfds_split(
 def _prepare(
   name: str, data_dir: str | None, may_download: bool
 ) -> tfds.core.DatasetBuilder:
-  """Returns what reads a data set, after downloading it if need be."""
+  """Returns a data set's builder, after downloading the set if needed."""
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
     raise DataNotFoundError(
       'there is no such folder; name one that has the data, or make it to'
       ' download into'
     )
   try:
-    # What it says of downloads is no result of the program.
+    # Its messages on downloads are not a result of the program.
     with contextlib.redirect_stdout(sys.stderr):
       builder = tfds.builder(name, data_dir=data_dir)
       if may_download:
         builder.download_and_prepare()
-  # Downloads fail in as many ways as networks and mirrors do.
+  # Networks and mirrors fail with errors of many types.
   except Exception as error:
     raise DataNotFoundError(
       f'data set {name!r} is not in {data_dir or tfds.core.constants.DATA_DIR}'
@@ -151,7 +157,7 @@ def _read_split(
     # One batch of everything: TFDS decodes in parallel and keeps the order.
     dataset = builder.as_dataset(split=split, batch_size=-1, as_supervised=True)
     images, labels = tfds.as_numpy(dataset)
-  # TFDS and TensorFlow say in as many ways that a file is not as it was.
+  # TFDS and TensorFlow report damaged files by errors of many types.
   except Exception as error:
     raise DataNotFoundError(
       f'split {split!r} of data set {builder.name!r} cannot be read'

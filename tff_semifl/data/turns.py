@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How often clients have taken part in a run."""
+"""Counts the rounds that clients have taken part in."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,14 +13,14 @@ class TurnCounter:
 
   Cohorts are a function of the round, and so are turns: nothing has to be saved
   for a run to go on where it ended. From one round to the next a single cohort
-  is counted. Whoever begins in the middle, or goes back, has the cohorts of all
-  rounds before counted once.
+  is counted. If a run begins in the middle, or goes back, the cohorts of all
+  earlier rounds are counted once.
   """
 
   def __init__(
     self, cohort_fn: Callable[[int], Sequence[int]], num_clients: int
   ):
-    """Initialises the counter; nothing is counted yet.
+    """Initializes the counter; nothing is counted yet.
 
     Args:
       cohort_fn: Round, from 0 -> the numbers of the clients that take part in
@@ -32,7 +32,7 @@ class TurnCounter:
     self._num_rounds = 0
 
   def before(self, round_num: int, clients: Sequence[int]) -> np.ndarray:
-    """Returns in how many earlier rounds clients have taken part.
+    """Counts the earlier rounds in which clients have taken part.
 
     Args:
       round_num: The round, from 0.

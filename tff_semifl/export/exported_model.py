@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Models that were exported, as whoever uses them has them."""
+"""Loads exported models and predicts with them."""
 
 import abc
 from collections.abc import Callable
@@ -24,7 +24,7 @@ LABELS_FILE = 'labels.txt'
 
 
 class ExportedModelError(Exception):
-  """There is no such model. The message, one line, says what there is."""
+  """Raised if a path has no exported model; the message is one line."""
 
 
 class ExportedModel(abc.ABC):
@@ -32,9 +32,9 @@ class ExportedModel(abc.ABC):
 
   Attributes:
     class_names: A name for each class.
-    num_channels: Of the images that it takes: 3 for colours, 1 for grey.
-    privacy: What is promised to those whose images it was trained on, or None
-      if privacy was not asked for.
+    num_channels: Channels of its input images: 3 for colors, 1 for gray.
+    privacy: The guarantee to the clients whose images it was trained on, or
+      None if privacy was not asked for.
   """
 
   class_names: tuple[str, ...]
@@ -59,8 +59,11 @@ def load(path: pathlib.Path) -> ExportedModel:
   Args:
     path: The folder of a SavedModel, or a TFLite file.
 
+  Returns:
+    The model.
+
   Raises:
-    ExportedModelError: If it is none, or was not exported by this project.
+    ExportedModelError: If it is no model, or was not exported by this project.
   """
   if not path.exists():
     raise ExportedModelError(f'{path} is missing')
@@ -102,7 +105,7 @@ class _TFLiteModel(ExportedModel):
   """A TFLite model; images are made to fit here."""
 
   def __init__(self, path: pathlib.Path):
-    # Before TFLite looks at it, whom half a file brings down with the process.
+    # Checked before TFLite reads it, which would crash on a truncated file.
     try:
       with zipfile.ZipFile(path) as archive:
         names = archive.read(LABELS_FILE).decode()
@@ -135,7 +138,7 @@ class _TFLiteModel(ExportedModel):
     for image in np.rint(fitted.numpy()).astype(np.uint8):
       self._interpreter.set_tensor(self._input['index'], image[np.newaxis])
       self._interpreter.invoke()
-      # A copy of what the next image will be written over.
+      # A copy, as the next image overwrites the output.
       outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
     return np.array(outputs)
 
@@ -143,7 +146,7 @@ class _TFLiteModel(ExportedModel):
 def _read_privacy(
   read: Callable[[], bytes], path: pathlib.Path
 ) -> privacy_statement.PrivacyStatement | None:
-  """Returns the statement that a model has, None if it has none."""
+  """Returns a model's privacy statement, None if it has none."""
   try:
     return privacy_statement.from_json(read().decode())
   # That of a ZIP file that has no such file, and that of a folder.

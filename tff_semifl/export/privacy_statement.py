@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a model promises to the clients whose images it was trained on.
+"""The privacy guarantee of a model to the clients of its training.
 
 It travels with the model: `privacy.json` beside a SavedModel, or in the ZIP
 file at the end of a TFLite model.
@@ -47,22 +47,22 @@ _NOT_COVERED = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrivacyStatement:
-  """The guarantee of (epsilon, delta)-differential privacy, or that it is none.
+  """A guarantee of (epsilon, delta)-differential privacy, or why there is none.
 
   Attributes:
-    epsilon: At most so much, or None if nothing is promised.
-    delta: The probability with which epsilon may not hold.
-    num_rounds: Rounds with clients.
-    num_clients: All there are.
-    clients_per_round: Of these, in a round.
+    epsilon: Bound of the privacy loss, or None if there is no guarantee.
+    delta: Probability with which the bound may not hold.
+    num_rounds: Number of rounds with clients.
+    num_clients: Size of the population.
+    clients_per_round: Size of a cohort.
     noise_multiplier: Standard deviation of the noise, in clipping norms.
-    clipping_norm: Length that updates are clipped to.
-    why_not_private: Why nothing is promised, or None if something is.
-    neighboring_relation: Which populations are hard to tell apart.
-    sampling: How cohorts are drawn, as epsilon takes it.
-    noise: Where noise comes from.
-    covered: What the guarantee is of.
-    not_covered: What it is not of.
+    clipping_norm: L2 norm that updates are clipped to.
+    why_not_private: Reason why there is no guarantee, or None if there is one.
+    neighboring_relation: Populations that are hard to tell apart.
+    sampling: Sampling of cohorts that epsilon assumes.
+    noise: Distribution and source of the noise.
+    covered: Outputs that the guarantee covers.
+    not_covered: Outputs and knowledge that it does not cover.
   """
 
   epsilon: float | None
@@ -91,7 +91,7 @@ class PrivacyStatement:
 
   @property
   def details(self) -> list[tuple[str, str]]:
-    """What that means: names and texts; none if nothing is promised."""
+    """Terms of the guarantee: names and texts; empty if there is none."""
     if self.epsilon is None:
       return []
     return [
@@ -109,18 +109,21 @@ class PrivacyStatement:
     ]
 
   def to_json(self) -> str:
-    """Returns it as a JSON object, its attributes by name."""
+    """Returns the statement as a JSON object, its attributes by name."""
     return json.dumps(dataclasses.asdict(self), indent=2) + '\n'
 
 
 def from_json(text: str) -> PrivacyStatement:
-  """Returns what `to_json` wrote.
+  """Reads a statement that `to_json` wrote.
 
   Args:
     text: The JSON object.
 
+  Returns:
+    The statement.
+
   Raises:
-    ValueError: If it is another.
+    ValueError: If the text is no such statement.
   """
   try:
     values = dict(json.loads(text))

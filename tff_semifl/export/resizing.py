@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images of any size made those that a model takes."""
+"""Resizes images of any size to the size of a model's input."""
 
 import tensorflow as tf
 
@@ -9,14 +9,14 @@ import tensorflow as tf
 def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
   """Scales images until they cover a size and cuts off what is beyond.
 
-  The same on both sides, bilinearly, with antialiasing where they get smaller:
-  what `image_files.OnOddSize.RESIZE` did to the images of training. Those that
-  have the size stay as they are.
+  The same is cut off on both sides. Scaling is bilinear, with antialiasing
+  where images get smaller, as `image_files.OnOddSize.RESIZE` did in training.
+  Images of the size stay as they are.
 
   Args:
     images: uint8 [batch, any height, any width, channels].
-    height: The size.
-    width: Likewise.
+    height: Height of the results.
+    width: Width of the results.
 
   Returns:
     float32 [batch, height, width, channels] in 0..255.

@@ -15,7 +15,7 @@ from tff_semifl.export import resizing
 
 
 class ExportError(Exception):
-  """What was saved is not what was trained."""
+  """Raised if the saved model differs from the trained model."""
 
 
 def export_saved_model(
@@ -37,7 +37,7 @@ def export_saved_model(
       logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
-    privacy: What is promised to those whose images it was trained on.
+    privacy: The guarantee to the clients whose images it was trained on.
 
   Raises:
     ExportError: If the saved model does not load or gives other probabilities
@@ -45,7 +45,7 @@ def export_saved_model(
   """
   _, height, width, num_channels = model.input_shape
   module = tf.Module()
-  # All that a function needs to be saved. With the model itself, Keras would
+  # A function and its weights suffice. With the model itself, Keras would
   # save each of its layers a second time.
   module.weights = list(model.weights)
   names = tf.constant(list(class_names))
@@ -81,7 +81,7 @@ def export_saved_model(
 
 
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:
-  """Compares what was saved with what should have been, on noise."""
+  """Compares the saved model with the trained one, on noise."""
   generator = np.random.default_rng(0)
   images = generator.integers(
     256, size=[2, *model.input_shape[1:]], dtype=np.uint8

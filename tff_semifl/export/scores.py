@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How right an exported model is, in all and class by class."""
+"""Accuracy and loss of an exported model, in all and by class."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _MIN_PROBABILITY = 1e-7
 
 
 class Scores(NamedTuple):
-  """What a model made of labelled images.
+  """The results of a model on labeled images.
 
   Attributes:
     confusion: int64 [classes, classes], the number of images of each class
@@ -57,12 +57,15 @@ def score(
   model: exported_model.ExportedModel,
   batches: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> Scores:
-  """Compares what a model says of images with what they are.
+  """Compares a model's predictions with the labels.
 
   Args:
     model: The model.
     batches: Images, uint8 [batch, height, width, channels], and their labels,
       int [batch], in 0..classes-1. At least one image in all.
+
+  Returns:
+    The scores.
   """
   num_classes = len(model.class_names)
   confusion = np.zeros([num_classes, num_classes], np.int64)

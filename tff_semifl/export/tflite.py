@@ -22,7 +22,7 @@ from tff_semifl.export import privacy_statement
 
 
 class Precision(enum.Enum):
-  """What the weights are, and what is computed with them.
+  """The number format of a model's weights and arithmetic.
 
   Attributes:
     FLOAT32: Both as in training.
@@ -38,6 +38,9 @@ class Precision(enum.Enum):
 
 def check_is_for_integers(model: tf.keras.Model) -> None:
   """Checks that eight bits are enough for all that a model computes.
+
+  Args:
+    model: The Keras model.
 
   Raises:
     ValueError: If they are not.
@@ -66,11 +69,10 @@ def convert(
     model: The model, from float32 [batch, height, width, channels] in 0..255 to
       logits.
     class_names: A name for each class.
-    precision: How exactly to compute.
-    calibration_images: For integers, images that show which values there are to
-      be represented: uint8 [num_images, height, width, channels], at least one.
-      Without use otherwise.
-    privacy: What is promised to those whose images it was trained on.
+    precision: The number format.
+    calibration_images: Images that show the range of values, uint8
+      [num_images, height, width, channels], at least one. Used for INT8 only.
+    privacy: The guarantee to the clients whose images it was trained on.
 
   Returns:
     The content of the file.
@@ -116,7 +118,7 @@ def convert(
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
   """Yields images as the model takes them, from black to white."""
   images = images.astype(np.float32)
-  # A step of the input's integers is then one grey level, neither more nor
+  # A step of the input's integers is then one gray level, neither more nor
   # less, whatever these images are of: 0..255 are the pixels themselves.
   images[0, 0, 0] = 0
   images[0, -1, -1] = 255

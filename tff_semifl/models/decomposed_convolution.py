@@ -38,14 +38,14 @@ class DecomposedConvolution(tf.keras.layers.Layer):
   def __init__(
     self, filters: int, size: int, stride: int, seed: int, **kwargs: Any
   ):
-    """Initialises the layer.
+    """Initializes the layer.
 
     Args:
       filters: Number of output channels.
       size: Height and width of the kernel.
-      stride: In both directions.
-      seed: Of the initial kernels, not negative.
-      **kwargs: Those of Keras.
+      stride: Stride in both directions.
+      seed: Seed of the initial kernels, not negative.
+      **kwargs: Arguments of any Keras layer.
     """
     super().__init__(**kwargs)
     self._filters = filters
@@ -85,16 +85,25 @@ def create_decomposed_convolution(
 
   A WideResNet with 28 layers, width 2 and 10 classes then has 2,930,314
   trainable parameters.
+
+  Args:
+    filters: Number of output channels.
+    size: Height and width of the kernel.
+    stride: Stride in both directions.
+    seed: Seed of the initial kernels, not negative.
+
+  Returns:
+    A layer without padding and bias.
   """
   return DecomposedConvolution(filters, size, stride, seed)
 
 
 class Parts(NamedTuple):
-  """Which of a model's trainable weights are what; a bool for each.
+  """The parts that a model's trainable weights belong to.
 
   Attributes:
-    sigma: Those that the server trains.
-    phi: Those that clients train.
+    sigma: For each weight, whether it is one of those that the server trains.
+    phi: For each weight, whether it is one of those that clients train.
   """
 
   sigma: tuple[bool, ...]
@@ -123,7 +132,10 @@ def find_parts(trainable_names: Sequence[str]) -> Parts:
   """Finds the parts of kernels among a model's weights.
 
   Args:
-    trainable_names: Those of an `ImageClassifier`.
+    trainable_names: `trainable_names` of an `ImageClassifier`.
+
+  Returns:
+    The parts.
 
   Raises:
     ValueError: If no kernel has two parts.

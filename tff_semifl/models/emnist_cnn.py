@@ -4,8 +4,8 @@
 """The small convolutional networks for EMNIST (B.4).
 
 The benchmark says that its network is that of Reddi et al.; its code has
-another, of as many parameters (D22). Neither normalises, so that group
-normalisation has no meaning on EMNIST; two such layers of the code that nothing
+another, of as many parameters (D22). Neither normalizes, so that group
+normalization has no meaning on EMNIST; two such layers of the code that nothing
 passes through are left out here.
 
 Their dropout takes a seed: `train_logits` of such a model needs one.
@@ -84,11 +84,11 @@ def create_reddi_emnist_cnn(
   before the classifier.
 
   Args:
-    input_shape: As in `create_emnist_cnn`, and so are the others.
-    num_classes: Likewise.
-    pixel_mean: Likewise.
-    pixel_standard_deviation: Likewise.
-    seed: Likewise. Weights start as those of `create_emnist_cnn` do.
+    input_shape: Height, width and channels of an image.
+    num_classes: Number of logits.
+    pixel_mean: Mean of each channel, in 0..1.
+    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
+    seed: The run's seed. Weights start as those of `create_emnist_cnn` do.
 
   Returns:
     A model of the same inputs, outputs and weights.

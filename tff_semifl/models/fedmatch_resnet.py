@@ -3,7 +3,7 @@
 
 """The ResNet-9 of FedMatch, each kernel of two parts (D.6).
 
-It has neither biases nor normalisation, so that all its weights are kernels.
+It has neither biases nor normalization, so that all its weights are kernels.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -17,9 +17,9 @@ import tensorflow as tf
 
 from tff_semifl.models import residual
 
-# psi starts as so much of sigma.
+# Initial phi as a share of sigma.
 _PHI_SHARE = 0.2
-# What is no larger than this of psi counts as zero when nobody trains.
+# In inference, values of phi up to this size count as zero.
 _SPARSITY_THRESHOLD = 1e-5
 
 
@@ -27,16 +27,16 @@ class _SparseLayer(tf.keras.layers.Layer):
   """A layer with one kernel, sigma + phi, of which phi is to be sparse.
 
   Both start from one draw: truncated normal with variance 1 / number of inputs,
-  and phi as a fifth of it. In inference what is small of phi is zero.
+  and phi as a fifth of it. In inference small values of phi count as zero.
   """
 
   def __init__(self, units: int, seed: int, **kwargs: Any):
-    """Initialises the layer.
+    """Initializes the layer.
 
     Args:
       units: Number of outputs.
-      seed: Of the initial kernel.
-      **kwargs: Those of Keras.
+      seed: Seed of the initial kernel.
+      **kwargs: Arguments of any Keras layer.
     """
     super().__init__(**kwargs)
     self._units = units
@@ -46,7 +46,7 @@ class _SparseLayer(tf.keras.layers.Layer):
     """Creates the weights.
 
     Args:
-      shape: But for the outputs, which come last.
+      shape: The kernel's shape without its last axis, the outputs.
     """
 
     def initialize(shape: list[int], dtype: tf.DType) -> tf.Tensor:

@@ -42,13 +42,13 @@ class ImageClassifier(NamedTuple):
   Attributes:
     initial_weights: The arrays to start from.
     train_logits: (weights, images, seed=None) -> float32 [batch, classes], in
-      training mode: batch normalisation by the statistics of the batch. May
+      training mode: batch normalization by the statistics of the batch. May
       compute in another precision than the others. The seed, int32 [2], is what
       dropout draws with: a model that has `KeyedDropout` needs one.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
-    batch_moments: (weights, images) -> for each batch normalisation layer the
+    batch_moments: (weights, images) -> for each batch normalization layer the
       `BatchMoments` of its input in training mode, float32 [3, channels]. None
-      for a model without static batch normalisation.
+      for a model without static batch normalization.
     image_shape: Height, width, channels.
     num_classes: Number of logits.
     trainable_names: Names of the trainable weights, `<layer>/<weight>:0`.
@@ -64,7 +64,7 @@ class ImageClassifier(NamedTuple):
 
   @property
   def weights_type(self) -> tff.Type:
-    """The TFF type of the weights."""
+    """TFF type of the weights."""
     return tff.types.to_type(
       ModelWeights(
         *(
@@ -89,9 +89,12 @@ def from_keras(
       `StaticBatchNormalization` will do, Keras' `BatchNormalization` will not.
       `KeyedDropout` will, Keras' will not.
     train_in_bfloat16: Whether `train_logits` computes in bfloat16, but for
-      normalisations. Weights and their gradients are float32 all the same.
+      normalizations. Weights and their gradients are float32 all the same.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
       each size of a batch. TFF's own worker has no XLA, and leaves it out.
+
+  Returns:
+    The classifier.
 
   Raises:
     ValueError: If the outputs are probabilities or are not of two or more
@@ -141,11 +144,11 @@ def from_keras(
 
 
 def assign_weights(model: tf.keras.Model, weights: ModelWeights) -> None:
-  """Gives a Keras model weights such as those that it began with.
+  """Assigns weights to a Keras model.
 
   Args:
     model: The model; its own weights are overwritten.
-    weights: As many, of the same shapes.
+    weights: Weights of the same number and shapes as the model's.
 
   Raises:
     ValueError: If there are more or fewer, or one has another shape.
@@ -176,7 +179,7 @@ def _check_is_pure(layer: tf.keras.layers.Layer) -> None:
   ):
     remedy = (
       'has weights that are not trained. Use StaticBatchNormalization or'
-      ' GroupNormalization for normalisation, and freeze nothing.'
+      ' GroupNormalization for normalization, and freeze nothing.'
     )
   if remedy is not None:
     raise ValueError(f'Layer {layer.name!r} ({type(layer).__name__}) {remedy}')
@@ -252,7 +255,7 @@ def _clone_in_bfloat16(model: tf.keras.Model) -> tf.keras.Model:
 
 
 def _creation_order(model: tf.keras.Model) -> list[int]:
-  """Which weight is created first, second, ... when `model` is cloned.
+  """Returns the order in which cloning `model` creates its weights.
 
   Returns:
     Indices into the trainable weights followed by the non-trainable ones.

@@ -46,13 +46,13 @@ class KeyedDropout(tf.keras.layers.Layer):
   def __init__(
     self, rate: float, *, key: int, whole_channels: bool = False, **kwargs: Any
   ):
-    """Initialises the layer.
+    """Initializes the layer.
 
     Args:
-      rate: How likely a value is to be dropped, in [0, 1).
+      rate: Probability that a value is dropped, in [0, 1).
       key: Tells the layers of a model apart, which draw with one seed.
       whole_channels: Whether a channel of an image is dropped as a whole.
-      **kwargs: Of any Keras layer.
+      **kwargs: Arguments of any Keras layer.
 
     Raises:
       ValueError: If `rate` is out of its range.
@@ -85,7 +85,7 @@ class KeyedDropout(tf.keras.layers.Layer):
     return inputs * kept / (1.0 - self.rate)
 
   def get_config(self) -> dict[str, Any]:
-    """Returns what a copy is made of."""
+    """Returns the arguments of the constructor."""
     return {
       **super().get_config(),
       'rate': self.rate,

@@ -3,7 +3,7 @@
 
 """ResNet-18 as the benchmark has it for CIFAR-10 and SVHN (B.3).
 
-Blocks are the original ones: they normalise after each convolution, and
+Blocks are the original ones: they normalize after each convolution, and
 activate after they have added their input.
 
 References:
@@ -38,7 +38,7 @@ def create_post_activation_resnet(
     num_classes: Number of logits.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    create_normalization: Number of channels to a layer that normalises them:
+    create_normalization: Number of channels to a layer that normalizes them:
       `residual.create_group_norm`, with 32 groups in every layer (D21), or
       `residual.create_static_batch_norm`, with as many trainable parameters.
     seed: The run's seed.

@@ -5,7 +5,7 @@
 
 Losses and confidence take the softmax of what a model returns. Of probabilities
 that is nearly uniform, as they differ by one at the most: with ten classes no
-confidence exceeds e / (e + 9) = 23%, and no image is ever labelled.
+confidence exceeds e / (e + 9) = 23%, and no image is ever labeled.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _MOVE_VALUES = (
 # carelessly overflows, but not for all of these.
 _SCALES = (1.0, 0.1, 0.01, 0.001)
 _WEIGHT_CHANGE = 0.05
-# Half precision has errors of up to so much.
+# Largest error of half precision.
 _TOLERANCE = 1e-3
 
 
@@ -80,8 +80,8 @@ def check_outputs(
 
   Args:
     model: A model that `check_structure` lets pass.
-    logits: (weights, images) -> float32 [batch, classes], what it returns.
-    weights: Those that it begins with.
+    logits: (weights, images) -> float32 [batch, classes], the model's outputs.
+    weights: The model's initial weights.
 
   Raises:
     ValueError: If they are.

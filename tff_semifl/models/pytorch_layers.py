@@ -21,8 +21,11 @@ def create_convolution_without_bias(
   Args:
     filters: Number of outputs.
     size: Height and width of the kernel.
-    stride: In both directions.
-    seed: Of the initial kernel.
+    stride: Stride in both directions.
+    seed: Seed of the initial kernel.
+
+  Returns:
+    The layer.
   """
   return tf.keras.layers.Conv2D(
     filters,
@@ -40,7 +43,10 @@ def convolve(x: tf.Tensor, filters: int, *, size: int, seed: int) -> tf.Tensor:
     x: float32 [batch, height, width, channels].
     filters: Number of outputs.
     size: Height and width of the kernel.
-    seed: Of the initial weights.
+    seed: Seed of the initial weights.
+
+  Returns:
+    float32 [batch, new height, new width, filters].
   """
   return tf.keras.layers.Conv2D(
     filters,
@@ -56,7 +62,10 @@ def connect(x: tf.Tensor, units: int, *, seed: int) -> tf.Tensor:
   Args:
     x: float32 [batch, inputs].
     units: Number of outputs.
-    seed: Of the initial weights.
+    seed: Seed of the initial weights.
+
+  Returns:
+    float32 [batch, units].
   """
   return tf.keras.layers.Dense(
     units,

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What SemiFL's residual networks are made of (B.1, B.2).
+"""Building blocks of SemiFL's residual networks (B.1, B.2).
 
 Convolution, pre-activation block and classifier follow SemiFL's code, down to
-initialisation, padding and epsilon, where that differs from FixMatch's or
-Keras' (D19). The normalisation is the caller's choice.
+initialization, padding and epsilon, where that differs from FixMatch's or
+Keras' (D19). The normalization is the caller's choice.
 """
 
 from collections.abc import Callable
@@ -16,26 +16,33 @@ import tensorflow as tf
 from tff_semifl import random_seeds
 from tff_semifl.models import static_batch_norm
 
-# Creates the layer that normalises a given number of channels.
+# Creates the layer that normalizes a given number of channels.
 Normalization = Callable[[int], tf.keras.layers.Layer]
 # Creates a convolution without padding and bias: (filters, size, stride, seed)
 # to a layer.
 Convolution = Callable[[int, int, int, int], tf.keras.layers.Layer]
 
-# PyTorch's, as for static batch normalisation; Keras has 1e-3.
+# PyTorch's, as for static batch normalization; Keras has 1e-3.
 GROUP_NORM_EPSILON = 1e-5
 # As the benchmark's code has it in every layer (D21).
 _MAX_GROUPS = 32
 
 
 def create_static_batch_norm(num_channels: int) -> tf.keras.layers.Layer:
-  """Creates static batch normalisation, SemiFL's own (A.5)."""
-  del num_channels  # It finds out when it is built.
+  """Creates SemiFL's static batch normalization (A.5).
+
+  Args:
+    num_channels: Unused, as the layer takes the number from its input.
+
+  Returns:
+    The layer.
+  """
+  del num_channels  # Unused.
   return static_batch_norm.StaticBatchNormalization()
 
 
 def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
-  """Creates group normalisation, which needs no statistics of a batch.
+  """Creates group normalization, which needs no statistics of a batch.
 
   Nothing but trained weights is then to be averaged or computed anew, and
   training and inference are the same function.
@@ -51,6 +58,9 @@ def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
 
   Args:
     num_channels: Number of channels.
+
+  Returns:
+    The layer.
   """
   num_groups = next(
     groups
@@ -63,7 +73,7 @@ def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
 
 
 def layer_seeds(seed: int) -> itertools.count:
-  """Returns seeds for the layers' initialisers, different for each layer.
+  """Returns seeds for the layers' initializers, different for each layer.
 
   Args:
     seed: The run's seed.
@@ -102,7 +112,9 @@ def standardize_pixels(
 
 
 def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
-  """Returns what kernels start as: Kaiming normal by outputs, not truncated.
+  """Returns the initializer of kernels: Kaiming normal by outputs.
+
+  It is not truncated.
 
   Args:
     seed: Its seed.
@@ -115,7 +127,17 @@ def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
 def create_plain_convolution(
   filters: int, size: int, stride: int, seed: int
 ) -> tf.keras.layers.Layer:
-  """Creates a convolution with one kernel, as most networks have them."""
+  """Creates a convolution with one kernel, without padding and bias.
+
+  Args:
+    filters: Number of output channels.
+    size: Height and width of the kernel.
+    stride: Stride in both directions.
+    seed: Seed of the initial kernel.
+
+  Returns:
+    The layer.
+  """
   return tf.keras.layers.Conv2D(
     filters,
     size,
@@ -134,9 +156,20 @@ def convolve(
   seed: int,
   create_convolution: Convolution = create_plain_convolution,
 ) -> tf.Tensor:
-  """Convolution without bias, padded by one pixel on all sides if 3x3.
+  """Convolves without bias, padded by one pixel on all sides if 3x3.
 
   Padding 'same' would pad even sizes on one side only when the stride is 2.
+
+  Args:
+    x: float32 [batch, height, width, channels].
+    filters: Number of output channels.
+    size: Height and width of the kernel.
+    stride: Stride in both directions.
+    seed: Seed of the initial kernel.
+    create_convolution: Creates the convolution.
+
+  Returns:
+    float32 [batch, height / stride, width / stride, filters].
   """
   if size == 3:
     x = tf.keras.layers.ZeroPadding2D(1)(x)
@@ -146,7 +179,15 @@ def convolve(
 def normalize_and_activate(
   x: tf.Tensor, create_normalization: Normalization
 ) -> tf.Tensor:
-  """Normalises, then sets what is negative to zero."""
+  """Normalizes, then sets what is negative to zero.
+
+  Args:
+    x: float32 [batch, height, width, channels].
+    create_normalization: Number of channels to a layer that normalizes them.
+
+  Returns:
+    A tensor like `x`.
+  """
   x = create_normalization(x.shape[-1])(x)
   return tf.keras.layers.ReLU()(x)
 
@@ -160,9 +201,20 @@ def pre_activation_block(
   create_convolution: Convolution = create_plain_convolution,
   seeds: itertools.count,
 ) -> tf.Tensor:
-  """Adds two 3x3 convolutions to their input, each of what is activated.
+  """Adds two 3x3 convolutions of activated values to their input.
 
   An identity shortcut takes the raw input, a projection the activated one.
+
+  Args:
+    x: float32 [batch, height, width, channels].
+    filters: Number of output channels.
+    stride: Stride of the first convolution and the projection.
+    create_normalization: Number of channels to a layer that normalizes them.
+    create_convolution: Creates the convolutions.
+    seeds: Seeds of initial weights, see `layer_seeds`.
+
+  Returns:
+    float32 [batch, height / stride, width / stride, filters].
   """
 
   def apply(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
@@ -193,7 +245,17 @@ def classify(
   create_normalization: Normalization,
   seeds: itertools.count,
 ) -> tf.Tensor:
-  """Returns logits: normalised, activated, averaged over the image, linear."""
+  """Normalizes, activates, averages over the image and maps to logits.
+
+  Args:
+    x: float32 [batch, height, width, channels].
+    num_classes: Number of logits.
+    create_normalization: Number of channels to a layer that normalizes them.
+    seeds: Seeds of initial weights, see `layer_seeds`.
+
+  Returns:
+    float32 [batch, num_classes], logits.
+  """
   x = normalize_and_activate(x, create_normalization)
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
   return tf.keras.layers.Dense(

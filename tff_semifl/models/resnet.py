@@ -32,7 +32,7 @@ def create_resnet(
 ) -> tf.keras.Model:
   """Creates a ResNet from raw pixels to logits.
 
-  Normalising the pixels is part of the model, so that an exported model takes
+  Normalizing the pixels is part of the model, so that an exported model takes
   images as they come.
 
   Args:
@@ -41,7 +41,7 @@ def create_resnet(
     depth: 9 or 18.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    create_normalization: Number of channels to a layer that normalises them:
+    create_normalization: Number of channels to a layer that normalizes them:
       `residual.create_static_batch_norm` or `residual.create_group_norm`, with
       as many trainable parameters.
     seed: The run's seed.

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batch normalisation without running averages (SemiFL appendix B, A.5).
+"""Batch normalization without running averages (SemiFL appendix B, A.5).
 
-In training a layer normalises by the statistics of its batch and nothing is
+In training a layer normalizes by the statistics of its batch and nothing is
 remembered; in inference it uses statistics that a separate pass over data
 computed for the weights as they are (`work/batch_norm_statistics.py`). Keras'
 own layer would update moving averages in training, which TFF cannot trace and
@@ -21,7 +21,7 @@ EPSILON = 1e-5
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class StaticBatchNormalization(tf.keras.layers.Layer):
-  """Normalises images by batch statistics, or by given ones in inference.
+  """Normalizes images by batch statistics, or by given ones in inference.
 
   Weights, each float32 [channels]: `gamma` and `beta`, trainable; `mean` and
   `variance`, not trainable and never written by the layer itself. They start
@@ -43,7 +43,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     )
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """Normalises `inputs`; by its own statistics if `training`."""
+    """Normalizes `inputs`; by its own statistics if `training`."""
     # The fused kernel divides by the biased variance, as PyTorch does. The op
     # itself, because `tf.compat.v1.nn.fused_batch_norm` raises the epsilon.
     return tf.raw_ops.FusedBatchNormV3(
@@ -59,7 +59,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class BatchMoments(tf.keras.layers.Layer):
-  """What a batch adds to mean and variance, per channel.
+  """Computes the moments of a batch, per channel.
 
   Input: float [batch, height, width, channels]. Output: float32 [3, channels]:
   the number of values (batch * height * width), their mean, and the sum of
@@ -77,7 +77,7 @@ class BatchMoments(tf.keras.layers.Layer):
 
 
 def create_moments_model(model: tf.keras.Model) -> tf.keras.Model:
-  """Returns a model that also says what its normalisation layers see.
+  """Creates a model that also returns its normalization layers' moments.
 
   Args:
     model: A functional Keras model.
@@ -87,7 +87,7 @@ def create_moments_model(model: tf.keras.Model) -> tf.keras.Model:
     `model`. It returns a list: the output of `model`, then for each
     `StaticBatchNormalization`, in the order of the model's weights, the
     moments of that layer's input as `BatchMoments` gives them. To be called
-    with `training=True`, so that deeper layers see normalised inputs.
+    with `training=True`, so that deeper layers see normalized inputs.
 
   Raises:
     ValueError: If `model` has no `StaticBatchNormalization`.

@@ -16,13 +16,15 @@ from tff_semifl.models import residual
 
 
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
-  """Returns the number of groups that suits images of that shape.
+  """Returns the default number of groups for images of a shape.
 
-  As many as leave 8 pixels or a little more: 1 for 8, 2 for 16, 3 for 32, 4 for
-  96.
+  The last group has 8 pixels a side or a little more.
 
   Args:
     image_shape: Height, width and channels.
+
+  Returns:
+    1 for 8 pixels a side, 2 for 16, 3 for 32, 4 for 96.
   """
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
@@ -44,7 +46,7 @@ def create_wide_resnet(
 ) -> tf.keras.Model:
   """Creates a WideResNet from raw pixels to logits.
 
-  Normalising the pixels is part of the model, so that an exported model takes
+  Normalizing the pixels is part of the model, so that an exported model takes
   images as they come.
 
   Args:
@@ -59,7 +61,7 @@ def create_wide_resnet(
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
     num_groups: Number of groups; each but the first halves height and width.
       By default `default_num_groups`.
-    create_normalization: Number of channels to a layer that normalises them:
+    create_normalization: Number of channels to a layer that normalizes them:
       `residual.create_static_batch_norm` or `residual.create_group_norm`, with
       as many trainable parameters.
     create_convolution: Creates the convolutions, stem and projections too:

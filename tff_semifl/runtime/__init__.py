@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What runs the computations: this process, or workers, here or elsewhere.
+"""Runtimes of TFF computations: this process, or workers, here or elsewhere.
 
-The only room that may use TFF's private modules.
+No other folder may use TFF's private modules.
 """
 
 from tff_semifl.runtime.contexts import AsyncContext

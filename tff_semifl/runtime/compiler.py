@@ -35,7 +35,7 @@ def compile_to_block(
   """Reduces a computation to calls of TensorFlow and few intrinsics.
 
   Args:
-    computation: What to compile.
+    computation: The computation to compile.
 
   Returns:
     An equivalent block in call-dominant form (see
@@ -50,10 +50,10 @@ def compile_to_block(
 def compile_computation(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ConcreteComputation:
-  """Does the same for a computation that is sent to a worker.
+  """Compiles a computation for sending it to a worker.
 
   Args:
-    computation: What to compile.
+    computation: The computation to compile.
 
   Returns:
     An equivalent computation, in which each piece of TensorFlow code has an id
@@ -70,7 +70,7 @@ def compile_computation(
 
 
 def _check_not_secure(block):
-  """Refuses what a worker would refuse without saying what it is."""
+  """Checks that a result does not depend on secure aggregation."""
   if not tree_analysis.contains_called_intrinsic(
     block, list(intrinsics.REFUSED)
   ):

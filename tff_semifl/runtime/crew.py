@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Several workers, some of whom may be lost while there is work."""
+"""A group of workers, some of which may be lost while they work."""
 
 from collections.abc import Callable, Sequence
 from concurrent import futures

@@ -5,8 +5,8 @@
 
 
 class ComputationError(RuntimeError):
-  """A computation failed; the message says where, the cause says why."""
+  """Raised if a computation fails; the message says where, the cause why."""
 
 
 class WorkerError(RuntimeError):
-  """The worker process did not start, or has gone away."""
+  """Raised if a worker process did not start, or has gone away."""

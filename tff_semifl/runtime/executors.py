@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a worker keeps for its drivers, and how long.
+"""The executors that a worker keeps for its drivers.
 
 An executor is the values of one driver for one number of clients. It goes when
 its driver says so, when the driver goes away during a request, or when nothing
@@ -24,7 +24,7 @@ from tff_semifl.runtime import cohorts
 
 
 class AbandonedError(Exception):
-  """Nobody waits for the result any more."""
+  """Raised if nobody waits for the result any more."""
 
 
 class _Cohort(cohorts.Cohort):
@@ -45,7 +45,7 @@ class _Cohort(cohorts.Cohort):
 
 
 class UnknownExecutorError(Exception):
-  """There is no such executor, or no longer."""
+  """Raised if there is no such executor, or no longer."""
 
 
 class Executor:

@@ -94,7 +94,7 @@ class InProcessContext(tff.framework.SyncContext):
         which computation, and for which client.
       RuntimeError: The call is in a graph of TensorFlow 1.
     """
-    # Whoever calls may be tracing a function; here everything is eager.
+    # The caller may be tracing a function; here everything is eager.
     with tf.init_scope():
       if not tf.executing_eagerly():
         raise RuntimeError(

@@ -19,7 +19,7 @@ from tff_semifl.runtime import values
 
 
 class Scope(NamedTuple):
-  """Where a block is evaluated.
+  """The clients and values that a block is evaluated with.
 
   Attributes:
     cohort: The clients of this call.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What TFF's intrinsics mean for values in this process.
+"""Implementations of TFF's intrinsics for values in this process.
 
 Each function takes the cohort, the argument of the intrinsic and its type.
 Only the intrinsics that compilation leaves over are here: the others have

@@ -64,7 +64,7 @@ class Leaf:
   """A TensorFlow graph as a function from eager tensors to eager tensors.
 
   A leaf is pure but for random numbers: each call has fresh variables and
-  tables, initialised anew. It may be called by several threads at once. One
+  tables, initialized anew. It may be called by several threads at once. One
   with a queue is slow: it is imported again for each call.
   """
 

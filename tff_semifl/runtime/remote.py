@@ -127,7 +127,7 @@ class RemoteContext(tff.framework.SyncContext):
       errors.ComputationError: The computation failed.
       errors.WorkerError: No worker is left.
     """
-    # Whoever calls may be tracing a function; here everything is eager. Values
+    # The caller may be tracing a function; here everything is eager. Values
     # only pass through: no device of this process is needed.
     with self._lock, tf.init_scope(), tf.device('CPU'):
       self._crew.return_lost()
@@ -205,7 +205,7 @@ class RemoteContext(tff.framework.SyncContext):
 
 @contextlib.contextmanager
 def _blame_clients(start, stop, num_clients):
-  """Says which clients a worker means, who counts its own from 0."""
+  """Names the clients of a failed shard, whose worker counts them from 0."""
   try:
     yield
   except errors.ComputationError as error:

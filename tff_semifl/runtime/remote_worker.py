@@ -53,7 +53,7 @@ _DISPOSE_SECONDS = 1
 
 
 class _ForgottenError(Exception):
-  """The worker was started anew, or dropped what it had for us."""
+  """Raised if a worker was started anew, or dropped our values."""
 
 
 class RemoteWorker:

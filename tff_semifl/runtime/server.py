@@ -3,7 +3,7 @@
 
 """The server of a worker: a port with the executor service behind it.
 
-Whoever reaches the port can have any TensorFlow code run, which reads and
+Anybody who reaches the port can run any TensorFlow code, which reads and
 writes files. Hence loopback, or certificates on both sides.
 """
 

@@ -111,7 +111,11 @@ def _encode_struct(parts):
 
 
 def has_clients(value_type: tff.Type) -> bool:
-  """Whether a value of this type has a part at the clients."""
+  """Returns whether a value of this type has a part at the clients.
+
+  Args:
+    value_type: The type.
+  """
   if isinstance(value_type, tff.StructType):
     return any(has_clients(part) for part in value_type)
   return (

@@ -13,7 +13,7 @@ import grpc
 
 
 class Tls(NamedTuple):
-  """What one end has, as the content of PEM files.
+  """The certificates of one end, as the content of PEM files.
 
   Attributes:
     certificate: Its certificate. A worker's names the addresses that drivers
@@ -27,13 +27,13 @@ class Tls(NamedTuple):
   certificate_authority: bytes
 
   def to_channel_credentials(self) -> grpc.ChannelCredentials:
-    """Returns what a driver needs."""
+    """Returns the credentials of a driver."""
     return grpc.ssl_channel_credentials(
       self.certificate_authority, self.key, self.certificate
     )
 
   def to_server_credentials(self) -> grpc.ServerCredentials:
-    """Returns what a worker needs."""
+    """Returns the credentials of a worker."""
     return grpc.ssl_server_credentials(
       [(self.key, self.certificate)],
       self.certificate_authority,
@@ -60,7 +60,7 @@ def read_certificate(
   """
   content = pathlib.Path(certificate).read_bytes()
   key_content = pathlib.Path(key).read_bytes()
-  # gRPC would say so no earlier than at the first connection, and not what.
+  # gRPC would report it at the first connection only, and without the reason.
   try:
     ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(
       certificate, key, password=''
@@ -94,10 +94,14 @@ def read_authority(path: str | os.PathLike[str]) -> bytes:
 
 
 def is_loopback(host: str) -> bool:
-  """Whether nobody but this machine reaches the address."""
+  """Returns whether only this machine can reach an address.
+
+  Args:
+    host: Its name or address.
+  """
   if host == 'localhost':
     return True
   try:
     return ipaddress.ip_address(host).is_loopback
-  except ValueError:  # A name; who knows where it leads.
+  except ValueError:  # A name may lead to any machine.
     return False

@@ -162,7 +162,11 @@ def to_element(value: Any, element_type: tff.Type) -> Any:
 
 
 def to_element_spec(element_type: tff.Type) -> Any:
-  """Returns the `element_spec` of a dataset with elements of this type."""
+  """Returns the `element_spec` of a dataset.
+
+  Args:
+    element_type: The type of the elements.
+  """
   return type_conversions.type_to_tf_structure(element_type)
 
 
@@ -204,7 +208,7 @@ def _struct_items(value: Any, value_type: tff.StructType):
 
 
 class _Ingestion:
-  """What a descriptor of data takes for an executor of TFF."""
+  """Stands in for an executor of TFF, to take a descriptor's values."""
 
   def __init__(self, num_clients: set[int], embed_function: Any):
     self._num_clients = num_clients

@@ -8,7 +8,7 @@ and leaves it running when we end. This one has its own session and log file,
 and the kernel ends it when we end, however we do.
 
 The worker listens on all network interfaces and runs whatever it is sent: use
-it on machines whose other users and neighbours you trust.
+it on machines whose other users and neighbors you trust.
 """
 
 import atexit
@@ -102,18 +102,18 @@ class Worker:
 
   @property
   def pid(self) -> int:
-    """The id of the process."""
+    """Id of the process."""
     return self._process.pid
 
   @property
   def is_running(self) -> bool:
-    """Whether the process is there."""
+    """True while the process is running."""
     return self._process.poll() is None
 
   def close(self) -> None:
     """Ends the worker.
 
-    A temporary log file is removed, unless the worker had come to grief.
+    A temporary log file is removed, unless the worker had failed.
     """
     failed = not self.is_running
     self._stop()

@@ -1,0 +1,194 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""RandAugment with the pool of FixMatch, of which there are versions (C.3).
+
+For each image two operations are drawn, with replacement, from a pool of 14,
+each with a strength of its own, and each is applied or not. Then a box is
+covered, always. The versions differ in some of the strengths, in the gray level
+that comes in from outside of an image, and in where the box lies.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import color_operations
+from tff_semifl.augment import geometric_operations
+from tff_semifl.augment import rand_augment
+
+NUM_OPERATIONS = 2
+APPLICATION_PROBABILITY = 0.5
+# Of the box, and beside a moved image of FixMatch.
+MID_GRAY = 127
+
+# Strengths are levels out of ten; neither nothing nor everything is drawn.
+FULL_LEVEL = 10
+# At the full level.
+_ROTATION_DEGREES = 30
+_SHEAR = 0.3
+# The box has 16 pixels, and at most half of the image: 14 of 28.
+_CUTOUT_PIXELS = 16
+_CUTOUT_SHARE = 2
+
+
+class Version(NamedTuple):
+  """Values and functions in which versions of this RandAugment differ.
+
+  Attributes:
+    operation_names: The pool in the order of the version's code, which decides
+      what a seed draws.
+    enhancement_at_zero: Factor of color, contrast, brightness and sharpness at
+      level 0, where 1 is the image as it is.
+    enhancement_range: How much larger the factor is at the full level.
+    posterization_sign: 1 if posterizing keeps 4 bits and, by level, up to 4
+      more, -1 if it keeps up to 4 fewer.
+    fill: Gray level in 0..255 of the pixels that rotating, shearing and
+      translating bring in from outside.
+    compute_translation: (level, float64 [batch] in -9..9, and an image's width
+      or height in pixels, an int32 scalar) -> pixels to move by, [batch].
+    cut_out: (uint8 images [batch, height, width, channels], stateless seed,
+      side of the box in pixels, an int32 scalar) -> images with a box covered.
+  """
+
+  operation_names: tuple[str, ...]
+  enhancement_at_zero: float
+  enhancement_range: float
+  posterization_sign: int
+  fill: int
+  compute_translation: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
+  cut_out: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor]
+
+
+def build_rand_augment(version: Version) -> augmentation.Augmentation:
+  """Builds a version of the RandAugment as a function of images and a seed.
+
+  Args:
+    version: See `Version`.
+
+  Returns:
+    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
+    seed, int32 [2], that returns images of the same shape and dtype.
+  """
+  operations = create_operations(version)
+
+  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    views = rand_augment.apply_random_operations(
+      images,
+      random_seeds.fold_in(seed, 0),
+      operations=operations,
+      num_operations=NUM_OPERATIONS,
+      application_probability=APPLICATION_PROBABILITY,
+    )
+    shortest = tf.reduce_min(tf.shape(images)[1:3])
+    num_pixels = tf.minimum(_CUTOUT_PIXELS, shortest // _CUTOUT_SHARE)
+    return version.cut_out(views, random_seeds.fold_in(seed, 1), num_pixels)
+
+  return augment
+
+
+def create_operations(version: Version) -> list[rand_augment.Operation]:
+  """Creates the 14 operations, named as in FixMatch's code.
+
+  Args:
+    version: See `Version`.
+
+  Returns:
+    The operations, in the version's order. Their parameters are levels,
+    int32 [batch] in 1..9, or in -9..-1 as well where there are two directions.
+  """
+  color = color_operations
+  geometric = geometric_operations
+  fixed = rand_augment.create_fixed_operation
+
+  def enhance(name: str, operation) -> rand_augment.Operation:
+    def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+      shares = tf.cast(levels, tf.float64) / FULL_LEVEL
+      factors = version.enhancement_range * shares + version.enhancement_at_zero
+      return operation(images, factors)
+
+    return rand_augment.Operation(name, draw_levels, apply)
+
+  def posterize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    change = version.posterization_sign * (4 * levels // FULL_LEVEL)
+    return color.posterize(images, 4 + change)
+
+  def solarize(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    return color.solarize(images, 256 - 256 * levels // FULL_LEVEL)
+
+  def move(name: str, to_maps) -> rand_augment.Operation:
+    """Creates a map of each pixel's place by (images, levels) -> maps."""
+
+    def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+      maps = to_maps(images, levels)
+      return geometric.fetch_nearest(images, maps, fill=version.fill)
+
+    return rand_augment.Operation(name, draw_signed_levels, apply)
+
+  def rotate(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
+    return geometric.rotate(levels * (_ROTATION_DEGREES // FULL_LEVEL), images)
+
+  def shear(to_maps):
+    return lambda images, levels: to_maps(
+      tf.cast(levels, tf.float64) * _SHEAR / FULL_LEVEL
+    )
+
+  def translate(to_maps, axis: int):
+    return lambda images, levels: to_maps(
+      version.compute_translation(
+        tf.cast(levels, tf.float64), tf.shape(images)[axis]
+      )
+    )
+
+  operations = [
+    fixed('Identity', tf.identity),
+    fixed('AutoContrast', color.auto_contrast),
+    fixed('Equalize', color.equalize),
+    rand_augment.Operation('Solarize', draw_levels, solarize),
+    rand_augment.Operation('Posterize', draw_levels, posterize),
+    enhance('Color', color.enhance_color),
+    enhance('Contrast', color.enhance_contrast),
+    enhance('Brightness', color.enhance_brightness),
+    enhance('Sharpness', color.enhance_sharpness),
+    move('Rotate', rotate),
+    move('ShearX', shear(geometric.shear_x)),
+    move('ShearY', shear(geometric.shear_y)),
+    move('TranslateX', translate(geometric.translate_x, axis=2)),
+    move('TranslateY', translate(geometric.translate_y, axis=1)),
+  ]
+  by_name = {operation.name: operation for operation in operations}
+  return [by_name[name] for name in version.operation_names]
+
+
+def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a level for each image.
+
+  Args:
+    num_images: An integer scalar.
+    seed: int32 [2], a stateless seed.
+
+  Returns:
+    int32 [num_images] in 1..9.
+  """
+  return tf.random.stateless_uniform(
+    [num_images], seed, minval=1, maxval=FULL_LEVEL, dtype=tf.int32
+  )
+
+
+def draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Draws a level, and then one of two directions, for each image.
+
+  Args:
+    num_images: An integer scalar.
+    seed: int32 [2], a stateless seed.
+
+  Returns:
+    int32 [num_images] in 1..9 and -9..-1.
+  """
+  levels = draw_levels(num_images, random_seeds.fold_in(seed, 0))
+  return levels * rand_augment.draw_signs(
+    num_images, random_seeds.fold_in(seed, 1)
+  )
