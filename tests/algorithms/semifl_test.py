@@ -179,10 +179,15 @@ class RoundTest(parameterized.TestCase):
       tf.keras.Sequential(
         [
           tf.keras.Input(linear_reference.IMAGE_SHAPE),
-          tf.keras.layers.Conv2D(2, 1),
+          tf.keras.layers.Conv2D(
+            2, 1, kernel_initializer=tf.keras.initializers.GlorotUniform(seed=0)
+          ),
           static_batch_norm.StaticBatchNormalization(),
           tf.keras.layers.Flatten(),
-          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+          tf.keras.layers.Dense(
+            linear_reference.NUM_CLASSES,
+            kernel_initializer=tf.keras.initializers.GlorotUniform(seed=1),
+          ),
         ]
       )
     )

@@ -192,7 +192,10 @@ class ExecutionTest(parameterized.TestCase):
           tf.keras.Input(linear_reference.IMAGE_SHAPE),
           static_batch_norm.StaticBatchNormalization(),
           tf.keras.layers.Flatten(),
-          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+          tf.keras.layers.Dense(
+            linear_reference.NUM_CLASSES,
+            kernel_initializer=tf.keras.initializers.GlorotUniform(seed=0),
+          ),
         ]
       )
     )
