@@ -45,9 +45,13 @@ def _move(average, pixels):
 class BatchNormTest(absltest.TestCase):
   """Running averages stay where they are (D48)."""
 
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.classifier = functional.from_keras(
       tf.keras.Sequential(
         [

@@ -4,6 +4,7 @@
 """Tests of parallel averaging (D.3, D.4, D.5) against whole rounds in NumPy."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -26,6 +27,7 @@ _THRESHOLD = 0.36
 _COHORTS = ([], [2, 0], [1, 2, 0])
 
 
+@functools.cache
 def _build(build, threshold=_THRESHOLD, **arguments):
   return build(
     linear_reference.create_classifier(),
@@ -94,6 +96,11 @@ def _average_of_all(server, clients):
 
 
 class RoundsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   @parameterized.named_parameters(
     (
       'fedavg_fixmatch_d35',
@@ -133,7 +140,6 @@ class RoundsTest(parameterized.TestCase):
     )
 
   def _check(self, build, arguments, train_client, average, cohorts):
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build(build, **arguments)
     state = process.initialize()
@@ -182,7 +188,6 @@ class RoundsTest(parameterized.TestCase):
 
   def test_without_weight_of_the_server_it_is_federated_averaging(self):
     """And so is alternate training in which the server does not train."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     results = []
     for process in (
@@ -214,7 +219,6 @@ class RoundsTest(parameterized.TestCase):
 
   def test_without_clients_momentum_decays_and_is_applied(self):
     """As D.3 has it; in alternate training it waits (A.11)."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     # Nobody is that sure.
     process = _build(parallel_semifl.build_parallel_semifl, threshold=1.0)
@@ -264,9 +268,13 @@ class ServerShareTest(parameterized.TestCase):
 
 
 class UnweightedTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def test_takes_an_unweighted_aggregator(self):
     """All clients count, one without an update with zero."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build(
       parallel_semifl.build_parallel_semifl,

@@ -4,6 +4,7 @@
 """Tests of SemiFL as a whole: types, whole rounds in NumPy, both runtimes."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -24,6 +25,7 @@ _SEED = linear_problem.SEED
 _THRESHOLD = linear_problem.THRESHOLD
 
 
+@functools.cache
 def _build(**overrides):
   return semifl.build_semifl(
     linear_reference.create_classifier(),
@@ -77,9 +79,13 @@ class ComputationTest(absltest.TestCase):
 
 
 class RoundTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   def test_three_rounds_equal_numpy(self):
@@ -228,7 +234,7 @@ class RoundTest(parameterized.TestCase):
   def test_same_seed_same_weights_bit_for_bit(self):
     results = []
     for _ in range(2):
-      process = _build()
+      process = _build.__wrapped__()  # Not the same process again.
       state = process.initialize()
       for cohort in ([], [0, 1]):
         state = process.next(
