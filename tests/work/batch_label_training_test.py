@@ -92,9 +92,13 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.classifier = linear_reference.create_classifier()
     self.weights = self.classifier.initial_weights
     # The model is less sure of the dark ones.
