@@ -7,6 +7,8 @@ The model is a convolution that covers the image and a dense layer, both linear:
 gradients are written out by hand.
 """
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
@@ -19,6 +21,7 @@ _NUM_FILTERS = 4
 _SCALE = 4 / 255
 
 
+@functools.cache
 def create_classifier() -> functional.ImageClassifier:
   """Creates the classifier: logits = pixels @ (sigma + phi) @ kernel + bias."""
   model = tf.keras.Sequential(

@@ -9,6 +9,7 @@ rounds can be computed independently of TensorFlow.
 """
 
 import collections
+import functools
 
 import numpy as np
 import tensorflow as tf
@@ -19,6 +20,7 @@ IMAGE_SHAPE = (2, 2, 1)
 NUM_CLASSES = 3
 
 
+@functools.cache
 def create_classifier(seed: int = 0) -> functional.ImageClassifier:
   """Creates the classifier: logits = pixels @ kernel + bias."""
   model = tf.keras.Sequential(

@@ -4,6 +4,7 @@
 """Tests of SemiFL with other aggregators than the mean."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -20,6 +21,7 @@ from tff_semifl.algorithms import semifl
 _CLIPPING_NORM = 0.01
 
 
+@functools.cache
 def _build_private_mean(noise_multiplier=1e-6):
   return aggregators.build_private_mean(
     noise_multiplier=noise_multiplier,
@@ -29,6 +31,10 @@ def _build_private_mean(noise_multiplier=1e-6):
   )
 
 
+_build_robust_mean = functools.cache(aggregators.build_robust_mean)
+
+
+@functools.cache
 def _build(aggregator, **overrides):
   return semifl.build_semifl(
     linear_reference.create_classifier(),
@@ -58,9 +64,13 @@ def _subtract(first, second):
 
 
 class AggregationTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   def _run_round(self, process, cohort, round_num=1):
@@ -86,11 +96,11 @@ class AggregationTest(parameterized.TestCase):
   def test_robust_mean_learns_nothing_if_nobody_counts(
     self, cohort, round_num, overrides
   ):
-    process = _build(aggregators.build_robust_mean(), **overrides)
+    process = _build(_build_robust_mean(), **overrides)
     self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
 
   def test_robust_mean_learns_of_those_that_count(self):
-    process = _build(aggregators.build_robust_mean())
+    process = _build(_build_robust_mean())
     state, output = self._run_round(process, [0, 1, 2])
     # All three are longer than 1, and 0 - 0.8 is what it is wrong by.
     measured = output.metrics['aggregator']['zeroing']
@@ -142,7 +152,7 @@ class AggregationTest(parameterized.TestCase):
 
 class RuntimeTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('robust', aggregators.build_robust_mean()),
+    ('robust', _build_robust_mean()),
     ('private', _build_private_mean(0.5)),
     ('quantized', aggregators.build_quantized_mean()),
   )

@@ -4,6 +4,7 @@
 """Tests of the aggregators, each computed a second time in NumPy."""
 
 import asyncio
+import functools
 import pathlib
 
 from absl.testing import absltest
@@ -26,6 +27,18 @@ _TYPE = tff.to_type([tff.TensorType(np.float32, shape) for shape in _SHAPES])
 
 def _create(factory):
   return aggregators.create(factory, _TYPE)
+
+
+def _create_private_mean(key=_KEY):
+  return _create(
+    aggregators.build_private_mean(
+      noise_multiplier=0.5, clipping_norm=2.0, clients_per_round=4, key=key
+    )
+  )
+
+
+# With the key of most tests.
+_private_mean = functools.cache(_create_private_mean)
 
 
 def _draw_updates(num_clients, seed, lengths=None):
@@ -61,9 +74,10 @@ def _assert_close(found, expected, **tolerances):
 
 
 class MeanTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def test_is_that_of_those_that_count(self):
     process = _create(aggregators.build_mean())
@@ -89,10 +103,14 @@ class MeanTest(parameterized.TestCase):
 
 
 class RobustMeanTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   @parameterized.parameters(0.5, 0.8)
   def test_rounds_equal_numpy(self, quantile):
     """Zeroes far longer updates and clips those beyond the quantile."""
-    self.enter_context(runtime.simulation_context())
     process = _create(aggregators.build_robust_mean(clipping_quantile=quantile))
     state = process.initialize()
     # The estimates of the largest element and of the length that they start
@@ -144,19 +162,10 @@ class RobustMeanTest(parameterized.TestCase):
 
 
 class PrivateMeanTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
-
-  def _create(self, *, noise_multiplier=0.5, key=_KEY):
-    return _create(
-      aggregators.build_private_mean(
-        noise_multiplier=noise_multiplier,
-        clipping_norm=2.0,
-        clients_per_round=4,
-        key=key,
-      )
-    )
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def _noise(self, process, state):
     """Returns the noise of a round, and the state after it."""
@@ -165,8 +174,8 @@ class PrivateMeanTest(parameterized.TestCase):
 
   def test_clips_sums_and_divides_by_what_was_to_come(self):
     """Those that came, three or five, make no difference to the divisor."""
+    process = _private_mean()
     for num_clients in (3, 5):
-      process = self._create()
       state = process.initialize()
       lengths = [0.5, 8.0, 1.9, 2.1, 0.0][:num_clients]
       updates = _draw_updates(num_clients, seed=1, lengths=lengths)
@@ -199,8 +208,8 @@ class PrivateMeanTest(parameterized.TestCase):
       abs(np.mean(np.abs(values) < 1) - 0.6827), 4 * np.sqrt(0.217 / num)
     )
 
-  def _start(self, **kwargs):
-    process = self._create(**kwargs)
+  def _start(self):
+    process = _private_mean()
     return process, process.initialize()
 
   def test_noise_differs_by_round_tensor_and_key(self):
@@ -208,9 +217,8 @@ class PrivateMeanTest(parameterized.TestCase):
     first, state = self._noise(process, state)
     second, _ = self._noise(process, state)
     # The last bit of 256.
-    other_key, _ = self._noise(
-      *self._start(key=privacy_key.PrivacyKey.insecure_fixed(2))
-    )
+    process = _create_private_mean(privacy_key.PrivacyKey.insecure_fixed(2))
+    other_key, _ = self._noise(process, process.initialize())
     samples = [
       first[0].ravel()[:256],
       first[1],
@@ -230,8 +238,8 @@ class PrivateMeanTest(parameterized.TestCase):
     first, second = (
       process.next(process.initialize(), sent).result
       for process, sent in (
-        (self._create(key=privacy_key.PrivacyKey.draw()), updates),
-        (self._create(key=privacy_key.PrivacyKey.draw()), changed),
+        (_create_private_mean(privacy_key.PrivacyKey.draw()), updates),
+        (_create_private_mean(privacy_key.PrivacyKey.draw()), changed),
       )
     )
     # Of the client whose update is another: a quarter of it in the mean.
@@ -294,7 +302,8 @@ class PrivateMeanTest(parameterized.TestCase):
     for manager in managers:
       asyncio.run(manager.save(state, 1))
       # As when a program starts anew.
-      restarted, structure = self._start()
+      restarted = _create_private_mean()
+      structure = restarted.initialize()
       loaded, _ = asyncio.run(manager.load_latest(structure))
       found, _ = self._noise(restarted, loaded)
       for a, b in zip(found, expected, strict=True):
@@ -302,9 +311,13 @@ class PrivateMeanTest(parameterized.TestCase):
 
 
 class QuantizedMeanTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   @parameterized.parameters(1, 3, 8, 16)
   def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
-    self.enter_context(runtime.simulation_context())
     process = _create(aggregators.build_quantized_mean(bits=bits))
     updates = _draw_updates(3, seed=2)
     # All elements the same: there is no grid, and nothing to divide by.

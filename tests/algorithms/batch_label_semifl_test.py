@@ -4,6 +4,7 @@
 """Tests of SemiFL with labels made batch by batch (D.4)."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 
@@ -18,6 +19,7 @@ from tff_semifl.algorithms import semifl
 _THRESHOLD = 0.36
 
 
+@functools.cache
 def _build(build=batch_label_semifl.build_batch_label_semifl):
   return build(
     linear_reference.create_classifier(),
@@ -30,6 +32,11 @@ def _build(build=batch_label_semifl.build_batch_label_semifl):
 
 
 class BatchLabelSemiFLTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def test_types_are_those_of_semifl(self):
     found, expected = _build(), _build(semifl.build_semifl)
     self.assertEqual(
@@ -39,7 +46,6 @@ class BatchLabelSemiFLTest(absltest.TestCase):
 
   def test_rounds_equal_numpy(self):
     """Server alone (D1), then two cohorts, then the server after each."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build()
     state = process.initialize()

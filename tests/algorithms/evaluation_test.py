@@ -26,9 +26,13 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.classifier = linear_reference.create_classifier()
     self.weights = self.classifier.initial_weights
 

@@ -40,9 +40,10 @@ def _build(classifier=None, **kwargs):
 
 
 class FedMatchAsInSemiFLTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def test_types_are_those_of_alternate_training_d40(self):
     """But that an optimizer keeps nothing of what it does not train."""

@@ -3,6 +3,8 @@
 
 """Tests of FedMatch with labels at the server, against NumPy (D.6, D40)."""
 
+import functools
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
@@ -30,6 +32,7 @@ _LOSS_WEIGHTS = fedmatch_losses.ClientLossWeights(
 _KERNEL = 'float32[2,2,1,4]'
 
 
+@functools.cache
 def _build(**kwargs):
   return fedmatch.build_fedmatch(
     decomposed_reference.create_classifier(),
@@ -110,9 +113,10 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def test_rounds_equal_numpy_d40(self):
     """Server alone, then two cohorts, the second with helpers for one."""

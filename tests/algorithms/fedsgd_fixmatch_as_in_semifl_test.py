@@ -235,9 +235,10 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def test_rounds_equal_the_reference(self):
     """Two epochs, and a round 0 without clients."""

@@ -5,6 +5,7 @@
 
 import collections
 import dataclasses
+import functools
 
 from absl.testing import absltest
 import numpy as np
@@ -21,6 +22,7 @@ from tff_semifl.algorithms import fedsgd_fixmatch
 _THRESHOLD = 0.36
 
 
+@functools.cache
 def _build(build, threshold=_THRESHOLD):
   return build(
     linear_reference.create_classifier(),
@@ -57,9 +59,10 @@ def _select(images, size, turn, purpose, *keys):
 
 
 class FedSGDFixMatchTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def test_clients_know_their_turn_and_all_else_is_as_in_other_systems(self):
     found = _build(fedsgd_fixmatch.build_fedsgd_fixmatch).next.type_signature

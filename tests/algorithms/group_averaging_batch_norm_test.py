@@ -21,33 +21,78 @@ from tff_semifl.models import static_batch_norm
 from tff_semifl.programs import slots
 
 
+def _draw_batches(num_images, node):
+  """The indices of a node's batches in round 1."""
+  return local_steps_reference.draw_batches(
+    num_images,
+    seed=group_averaging_reference.SEED,
+    round_num=1,
+    node=node,
+    num_steps=group_averaging_reference.NUM_STEPS,
+    batch_size=group_averaging_reference.BATCH_SIZE,
+  )
+
+
+def _move(average, pixels):
+  """Running mean and variance after one more batch."""
+  mean, variance = average
+  return (
+    0.9 * mean + 0.1 * pixels.mean(),
+    0.9 * variance + 0.1 * pixels.var(ddof=1),
+  )
+
+
 class BatchNormTest(absltest.TestCase):
   """Running averages stay where they are (D48)."""
 
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.classifier = functional.from_keras(
       tf.keras.Sequential(
         [
           tf.keras.Input(linear_reference.IMAGE_SHAPE),
           static_batch_norm.StaticBatchNormalization(),
           tf.keras.layers.Flatten(),
-          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+          tf.keras.layers.Dense(
+            linear_reference.NUM_CLASSES,
+            kernel_initializer=tf.keras.initializers.RandomNormal(seed=0),
+          ),
         ]
       )
     )
 
   def _average(self, images, batches, concatenated=None):
     """The running mean and variance of raw pixels after a round."""
-    mean, variance = 0.0, 1.0
+    average = 0.0, 1.0
     for batch in batches:
       pixels = images[batch].astype(np.float64)
       if concatenated is not None:
         pixels = np.concatenate([pixels, concatenated(pixels)])
-      mean = 0.9 * mean + 0.1 * pixels.mean()
-      variance = 0.9 * variance + 0.1 * pixels.var(ddof=1)
-    return [mean], [variance]
+      average = _move(average, pixels)
+    return [average[0]], [average[1]]
+
+  def _label_ratio(self, images, batches, variance, threshold):
+    """The share of images that get a label in a round, of equal weights."""
+    mean = 0.0
+    num_confident = 0
+    for batch in batches:
+      pixels = images[batch].astype(np.float64)
+      normalized = (pixels - mean) / np.sqrt(
+        variance + static_batch_norm.EPSILON
+      )
+      # Gamma is 1, beta 0.
+      _, _, *dense = self.classifier.initial_weights.trainable
+      # The reference divides by 255, as its own model does.
+      logits = linear_reference.logits(dense, normalized * 255)
+      confidence = linear_reference.softmax(logits).max(axis=1)
+      num_confident += np.sum(confidence >= threshold)
+      mean, variance = _move((mean, variance), pixels)
+    return num_confident / sum(map(len, batches))
 
   def test_running_averages_of_each_node(self):
     problem = linear_problem.LinearProblem()
@@ -65,19 +110,9 @@ class BatchNormTest(absltest.TestCase):
       state, problem.server_data, problem.client_data([2, 1])
     ).state
 
-    def batches(num_images, node):
-      return local_steps_reference.draw_batches(
-        num_images,
-        seed=group_averaging_reference.SEED,
-        round_num=1,
-        node=node,
-        num_steps=group_averaging_reference.NUM_STEPS,
-        batch_size=group_averaging_reference.BATCH_SIZE,
-      )
-
     expected = [
       self._average(
-        images, batches(len(images), node), lambda pixels: 255 - pixels
+        images, _draw_batches(len(images), node), lambda pixels: 255 - pixels
       )
       for node, images in (problem.clients[2], problem.clients[1])
     ]
@@ -87,7 +122,7 @@ class BatchNormTest(absltest.TestCase):
       for a, b in zip(slot.client_state['statistics'], each, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4)
     replicas = [
-      self._average(problem.images, batches(5, -1 - group))
+      self._average(problem.images, _draw_batches(5, -1 - group))
       for group in range(2)
     ]
     for index in range(2):
@@ -105,20 +140,26 @@ class BatchNormTest(absltest.TestCase):
 
   def test_self_training_labels_by_the_averages_of_the_slot(self):
     problem = linear_problem.LinearProblem()
+    hyperparameters = dataclasses.replace(
+      group_averaging_reference.HYPERPARAMETERS,
+      confidence_threshold=0.9,
+      # Weights stay, so that labels depend on the averages alone.
+      learning_rate=1e-12,
+    )
     process = slots.SlottedProcess(
       group_averaging_systems.build_self_training_averaging(
         self.classifier,
-        dataclasses.replace(
-          group_averaging_reference.HYPERPARAMETERS, confidence_threshold=0.9
-        ),
+        hyperparameters,
         weak_augmentation=linear_reference.unchanged,
       ),
       3,
     )
     state = process.initialize()._replace(round_num=1)
-    ratios = []
+    client_id, images = problem.clients[0]
+    batches = _draw_batches(len(images), client_id)
+    ratios, expected = [], []
+    # Divided by a million, all pixels are alike, and no label is sure.
     for variance in (1.0, 1e12):
-      # Divided by a million, all pixels are alike, and no label is sure.
       slot = state.slots[0]
       client_state = dict(slot.client_state)
       client_state['statistics'] = [
@@ -132,11 +173,12 @@ class BatchNormTest(absltest.TestCase):
         )
       )
       output = process.next(
-        changed, problem.server_data, problem.client_data([0])
+        changed, problem.server_data, problem.client_data([client_id])
       )
       ratios.append(output.metrics['client']['label_ratio'])
-    self.assertGreater(ratios[0], 0.5)
-    self.assertEqual(ratios[1], 0)
+      expected.append(self._label_ratio(images, batches, variance, 0.9))
+    np.testing.assert_allclose(ratios, expected, rtol=1e-6)
+    self.assertGreater(*expected)
 
 
 if __name__ == '__main__':

@@ -17,9 +17,13 @@ from tff_semifl.programs import slots
 
 
 class LearningTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def test_learns_what_is_bright(self):
     """Images of three classes, by the pixel that is bright in them."""
-    self.enter_context(runtime.simulation_context())
     generator = np.random.default_rng(0)
 
     def create_images(labels):

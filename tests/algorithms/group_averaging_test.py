@@ -4,6 +4,7 @@
 """Tests of the benchmark's systems: types, rounds in NumPy, both runtimes."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -21,6 +22,7 @@ from tff_semifl.algorithms import stateful_process
 from tff_semifl.programs import slots
 
 
+@functools.cache
 def _build(**overrides):
   return group_averaging_systems.build_consistency_averaging(
     linear_reference.create_classifier(),
@@ -108,9 +110,13 @@ class SlotsPerGroupTest(parameterized.TestCase):
 
 
 class RoundTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   @parameterized.named_parameters(('groups', 2, 2), ('one_group', 1, 3))

@@ -67,29 +67,32 @@ def _build(
   )
 
 
+def _builder(*arguments, **options):
+  """Returns `_build` of a system, which builds each process once."""
+  return functools.cache(functools.partial(_build, *arguments, **options))
+
+
 # By name: how to build it, and how often clients of 6 and 4 images label them.
 _SYSTEMS = {
-  'semifl': (functools.partial(_build, semifl.build_semifl), [6, 4]),
+  'semifl': (_builder(semifl.build_semifl), [6, 4]),
   # In each of two epochs.
   'batch_label_semifl': (
-    functools.partial(_build, batch_label_semifl.build_batch_label_semifl),
+    _builder(batch_label_semifl.build_batch_label_semifl),
     [12, 8],
   ),
   'batch_label_semifl_with_momentum': (
-    functools.partial(
-      _build,
+    _builder(
       batch_label_semifl.build_batch_label_semifl,
       keep_client_momentum=True,
     ),
     [12, 8],
   ),
   'fedavg_fixmatch': (
-    functools.partial(_build, fedavg_fixmatch.build_fedavg_fixmatch),
+    _builder(fedavg_fixmatch.build_fedavg_fixmatch),
     [12, 8],
   ),
   'fedmatch_as_in_semifl': (
-    functools.partial(
-      _build,
+    _builder(
       fedmatch_as_in_semifl.build_fedmatch_as_in_semifl,
       create_classifier=decomposed_reference.create_classifier,
     ),
@@ -97,21 +100,19 @@ _SYSTEMS = {
   ),
   # Batches of three; in this turn the second of an epoch.
   'fedsgd_fixmatch': (
-    functools.partial(_build, fedsgd_fixmatch.build_fedsgd_fixmatch),
+    _builder(fedsgd_fixmatch.build_fedsgd_fixmatch),
     [3, 1],
   ),
   # Three steps of two images.
   'consistency_averaging': (
-    functools.partial(
-      _build,
+    _builder(
       group_averaging_systems.build_consistency_averaging,
       numbers=_BENCHMARK_NUMBERS,
     ),
     [6, 6],
   ),
   'self_training_averaging': (
-    functools.partial(
-      _build,
+    _builder(
       group_averaging_systems.build_self_training_averaging,
       numbers=_BENCHMARK_NUMBERS,
       views=_WEAK_VIEW,
@@ -119,8 +120,7 @@ _SYSTEMS = {
     [6, 6],
   ),
   'fedmatch': (
-    functools.partial(
-      _build,
+    _builder(
       fedmatch.build_fedmatch,
       create_classifier=decomposed_reference.create_classifier,
       numbers=fedmatch.FedMatchHyperparameters(
@@ -191,9 +191,13 @@ class ComputationTest(parameterized.TestCase):
 
 
 class ExecutionTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   @parameterized.named_parameters(_NAMED_SYSTEMS)

@@ -27,6 +27,7 @@ _THRESHOLD = 0.36
 _COHORTS = ([], [2, 0], [1, 2, 0])
 
 
+@functools.cache
 def _build(build, threshold=_THRESHOLD, **arguments):
   return build(
     linear_reference.create_classifier(),
@@ -73,6 +74,11 @@ def _average_of_all(server, clients):
 
 
 class RoundsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   @parameterized.named_parameters(
     (
       'fedavg_fixmatch_d35',
@@ -112,7 +118,6 @@ class RoundsTest(parameterized.TestCase):
     )
 
   def _check(self, build, arguments, train_client, average, cohorts):
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build(build, **arguments)
     state = process.initialize()
@@ -154,7 +159,6 @@ class RoundsTest(parameterized.TestCase):
 
   def test_without_weight_of_the_server_it_is_federated_averaging(self):
     """And so is alternate training in which the server does not train."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     results = []
     for process in (
@@ -186,7 +190,6 @@ class RoundsTest(parameterized.TestCase):
 
   def test_without_clients_momentum_decays_and_is_applied(self):
     """As D.3 has it; in alternate training it waits (A.11)."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     # Nobody is that sure.
     process = _build(parallel_semifl.build_parallel_semifl, threshold=1.0)
@@ -236,9 +239,13 @@ class ServerShareTest(parameterized.TestCase):
 
 
 class UnweightedTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def test_takes_an_unweighted_aggregator(self):
     """All clients count, one without an update with zero."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build(
       parallel_semifl.build_parallel_semifl,

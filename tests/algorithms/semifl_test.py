@@ -4,6 +4,7 @@
 """Tests of SemiFL as a whole: types, whole rounds in NumPy, both runtimes."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -23,6 +24,7 @@ from tff_semifl.models import static_batch_norm
 _THRESHOLD = linear_problem.THRESHOLD
 
 
+@functools.cache
 def _build(**overrides):
   return semifl.build_semifl(
     linear_reference.create_classifier(),
@@ -76,9 +78,13 @@ class ComputationTest(absltest.TestCase):
 
 
 class RoundTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   def test_three_rounds_equal_numpy(self):
@@ -167,10 +173,15 @@ class RoundTest(parameterized.TestCase):
       tf.keras.Sequential(
         [
           tf.keras.Input(linear_reference.IMAGE_SHAPE),
-          tf.keras.layers.Conv2D(2, 1),
+          tf.keras.layers.Conv2D(
+            2, 1, kernel_initializer=tf.keras.initializers.GlorotUniform(seed=0)
+          ),
           static_batch_norm.StaticBatchNormalization(),
           tf.keras.layers.Flatten(),
-          tf.keras.layers.Dense(linear_reference.NUM_CLASSES),
+          tf.keras.layers.Dense(
+            linear_reference.NUM_CLASSES,
+            kernel_initializer=tf.keras.initializers.GlorotUniform(seed=1),
+          ),
         ]
       )
     )
@@ -211,7 +222,7 @@ class RoundTest(parameterized.TestCase):
   def test_same_seed_same_weights_bit_for_bit(self):
     results = []
     for _ in range(2):
-      process = _build()
+      process = _build.__wrapped__()  # Not the same process again.
       state = process.initialize()
       for cohort in ([], [0, 1]):
         state = process.next(

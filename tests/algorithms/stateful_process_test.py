@@ -4,6 +4,7 @@
 """Tests of processes whose clients keep their momentum (D5)."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 import numpy as np
@@ -18,6 +19,7 @@ from tff_semifl.algorithms import stateful_process
 _COHORTS = ([], [2, 0], [1, 2])
 
 
+@functools.cache
 def _build():
   return semifl.build_semifl(
     linear_reference.create_classifier(),
@@ -49,6 +51,11 @@ def _run(process, problem):
 
 
 class StatefulProcessTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def test_types(self):
     process = _build()
     self.assertIsInstance(process, stateful_process.StatefulProcess)
@@ -66,7 +73,6 @@ class StatefulProcessTest(absltest.TestCase):
     )
 
   def test_rounds_equal_numpy(self):
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build()
     federation = linear_problem.Federation(

@@ -5,6 +5,7 @@
 
 import collections
 import dataclasses
+import functools
 
 from absl.testing import absltest
 import numpy as np
@@ -63,20 +64,26 @@ def _train_client(weights, images, labels, client_id, round_num):
   return sgd.weights
 
 
+@functools.cache
+def _build(**arguments):
+  return supervised_fedavg.build_supervised_fedavg(
+    linear_reference.create_classifier(),
+    linear_problem.HYPERPARAMETERS,
+    weak_augmentation=linear_reference.unchanged,
+    **arguments,
+  )
+
+
 class SupervisedFedAvgTest(absltest.TestCase):
-  def _build(self, **arguments):
-    return supervised_fedavg.build_supervised_fedavg(
-      linear_reference.create_classifier(),
-      linear_problem.HYPERPARAMETERS,
-      weak_augmentation=linear_reference.unchanged,
-      **arguments,
-    )
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def test_rounds_equal_numpy(self):
     """The plain mean of clients, with momentum; no server update (D.7)."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
-    process = self._build()
+    process = _build()
     state = process.initialize()
     federation = linear_problem.Federation(
       linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
@@ -105,11 +112,10 @@ class SupervisedFedAvgTest(absltest.TestCase):
 
   def test_absent_classes_are_not_trained_away_d53(self):
     """Their columns only decay, by 5e-4 a step and its momentum."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     moved = {}
     for mask in (False, True):
-      process = self._build(mask_absent_classes=mask)
+      process = _build(mask_absent_classes=mask)
       state = process.initialize()._replace(round_num=1)
       # Client 0 has the classes 0 and 1.
       output = process.next(state, _NO_IMAGES, _client_data(problem, [0]))
@@ -121,7 +127,7 @@ class SupervisedFedAvgTest(absltest.TestCase):
     self.assertLess(moved[True][2], 1e-3)
 
   def test_labels_are_in_the_type_of_these_clients_alone(self):
-    supervised = self._build().next.type_signature.parameter[2].member
+    supervised = _build().next.type_signature.parameter[2].member
     unlabelled = (
       semifl.build_semifl(
         linear_reference.create_classifier(),
@@ -137,9 +143,13 @@ class SupervisedFedAvgTest(absltest.TestCase):
 
 
 class CentralizedTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def test_epochs_equal_numpy(self):
     """Epoch e of T is (e - 1) / T of the way down half a cosine (D33)."""
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = centralized.build_centralized_training(
       linear_reference.create_classifier(),

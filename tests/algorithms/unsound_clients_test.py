@@ -4,6 +4,7 @@
 """Tests of rounds with clients that lie, vanish, or have next to no images."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -21,7 +22,16 @@ from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.work import fix_mix_training
 
-_LIAR = 1
+# What a client reports in place of what it trained, by its number.
+_NOT_A_NUMBER, _INFINITE, _LONG, _ENDLESS, _SHORT = range(11, 16)
+_LIES = {
+  _NOT_A_NUMBER: lambda array: array * np.nan,
+  _INFINITE: lambda array: array - np.inf,
+  # Its weights are shorter than 1, and 10 is the most.
+  _LONG: lambda array: array + 100.0,
+  _ENDLESS: lambda array: array + 1e30,
+  _SHORT: lambda array: array + 1.0,
+}
 # Of three classes one is nearly always as probable as this.
 _HYPERPARAMETERS = dataclasses.replace(
   linear_problem.HYPERPARAMETERS, confidence_threshold=0.34
@@ -32,6 +42,7 @@ _AUGMENTATIONS = {
 }
 
 
+@functools.cache
 def _build(build=semifl.build_semifl):
   return build(
     linear_reference.create_classifier(),
@@ -40,8 +51,9 @@ def _build(build=semifl.build_semifl):
   )
 
 
-def _build_with_liar(lie):
-  """Builds SemiFL in which a client reports other weights than it trained."""
+@functools.cache
+def _build_with_liars():
+  """Builds SemiFL in which some report other weights than they trained."""
   classifier = linear_reference.create_classifier()
   train = fix_mix_training.build_fix_mix_training(
     classifier,
@@ -56,10 +68,12 @@ def _build_with_liar(lie):
 
   def train_or_lie(weights, context, data, optimizer_state, given_labels):
     local = train(weights, context, data, optimizer_state, given_labels)
-    trainable = tuple(
-      tf.where(tf.equal(data['client_id'], _LIAR), lie(array), array)
-      for array in local.training.trainable
-    )
+    trainable = local.training.trainable
+    for liar, lie in _LIES.items():
+      trainable = tuple(
+        tf.where(tf.equal(data['client_id'], liar), lie(array), array)
+        for array in trainable
+      )
     return local._replace(training=local.training._replace(trainable=trainable))
 
   return alternating.compose_alternating_process(
@@ -73,14 +87,27 @@ def _build_with_liar(lie):
 
 
 class UnsoundClientsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   def _run_round(self, process, clients):
     state = process.initialize()._replace(round_num=1)
     return process.next(state, self.problem.server_data, clients)
+
+  def _client_data(self, liar):
+    """That of a liar, who has the images of client 1, among the others."""
+    first, last = self.problem.client_data([0, 2])
+    return [
+      first,
+      linear_reference.client_dataset(liar, self.problem.clients[1][1]),
+      last,
+    ]
 
   def _assert_finite(self, output):
     for array in tf.nest.flatten(output.state):
@@ -96,15 +123,14 @@ class UnsoundClientsTest(parameterized.TestCase):
       np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
   @parameterized.named_parameters(
-    ('not_a_number', lambda array: array * np.nan),
-    ('infinite', lambda array: array - np.inf),
-    # Its weights are shorter than 1, and 10 is the most.
-    ('long', lambda array: array + 100.0),
-    ('endless', lambda array: array + 1e30),
+    ('not_a_number', _NOT_A_NUMBER),
+    ('infinite', _INFINITE),
+    ('long', _LONG),
+    ('endless', _ENDLESS),
   )
-  def test_mean_is_that_of_those_that_do_not_lie(self, lie):
-    process = _build_with_liar(lie)
-    found = self._run_round(process, self.problem.client_data([0, _LIAR, 2]))
+  def test_mean_is_that_of_those_that_do_not_lie(self, liar):
+    process = _build_with_liars()
+    found = self._run_round(process, self._client_data(liar))
     expected = self._run_round(process, self.problem.client_data([0, 2]))
     self._assert_same_state(found.state, expected.state)
     self.assertEqual(found.metrics['client']['num_rejected'], 1.0)
@@ -118,9 +144,8 @@ class UnsoundClientsTest(parameterized.TestCase):
     self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
 
   def test_liar_that_is_not_found_out_moves_the_mean(self):
-    process = _build_with_liar(lambda array: array + 1.0)
-    clients = self.problem.client_data([0, _LIAR, 2])
-    found = self._run_round(process, clients)
+    clients = self._client_data(_SHORT)
+    found = self._run_round(_build_with_liars(), clients)
     self.assertEqual(found.metrics['client']['num_rejected'], 0.0)
     honest = self._run_round(_build(), clients)
     difference = (
@@ -130,8 +155,9 @@ class UnsoundClientsTest(parameterized.TestCase):
     self.assertGreater(np.abs(difference).max(), 0.1)
 
   def test_round_of_a_liar_alone_is_the_servers(self):
-    process = _build_with_liar(lambda array: array * np.nan)
-    found = self._run_round(process, self.problem.client_data([_LIAR]))
+    process = _build_with_liars()
+    _, liar, _ = self._client_data(_NOT_A_NUMBER)
+    found = self._run_round(process, [liar])
     expected = self._run_round(process, [])
     self._assert_same_state(found.state, expected.state)
 

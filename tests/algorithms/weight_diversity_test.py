@@ -4,6 +4,7 @@
 """Tests of the diversity of updates under all aggregators (E.5, D51)."""
 
 import dataclasses
+import functools
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -24,6 +25,7 @@ _THRESHOLD = 0.36
 _COHORT = [2, 0, 1]
 
 
+@functools.cache
 def _build(
   build=batch_label_semifl.build_batch_label_semifl,
   *,
@@ -42,9 +44,13 @@ def _build(
 
 
 class WeightDiversityTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.problem = linear_problem.LinearProblem()
 
   def _measure(self, process, cohort):
@@ -116,7 +122,7 @@ class WeightDiversityTest(parameterized.TestCase):
         tf.keras.layers.Flatten(),
       ]
     )
-    process = _build(classifier=functional.from_keras(model))
+    process = _build.__wrapped__(classifier=functional.from_keras(model))
     np.testing.assert_array_equal(self._measure(process, _COHORT), [np.nan] * 2)
 
 

@@ -12,6 +12,8 @@ import time
 from absl.testing import absltest
 import numpy as np
 
+from tests import forked_programs
+
 _ROOT = pathlib.Path(__file__).parents[2]
 _FLAGS = """\
 --task=digits
@@ -59,31 +61,20 @@ class SweepTest(absltest.TestCase):
       )
       self.flagfiles.append(str(path))
 
-  def _start(self, *flags):
-    process = subprocess.Popen(
-      [
-        sys.executable,
-        '-m',
-        'launch.sweep',
-        '--program=train_semifl',
-        f'--flagfiles={",".join(self.flagfiles)}',
-        '--seeds=0,1',
-        '--parallel=2',
-        f'--output_dir={self.output_dir}',
-        *flags,
-      ],
-      cwd=_ROOT,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      text=True,
-    )
-    self.addCleanup(process.kill)
-    return process
+  def _arguments(self, *flags):
+    return [
+      'launch.sweep',
+      '--program=train_semifl',
+      f'--flagfiles={",".join(self.flagfiles)}',
+      '--seeds=0,1',
+      '--parallel=2',
+      f'--output_dir={self.output_dir}',
+      *flags,
+    ]
 
   def _finish(self, *flags):
-    process = self._start(*flags)
-    output, errors = process.communicate(timeout=200)
-    return process.returncode, output, errors
+    completed = forked_programs.run(*self._arguments(*flags))
+    return completed.returncode, completed.stdout, completed.stderr
 
   def _last_rows(self, name):
     rows = []
@@ -119,12 +110,18 @@ class SweepTest(absltest.TestCase):
     )
 
   def test_killed_sweep_goes_on_and_then_skips_what_is_complete(self):
-    process = self._start()
+    process = subprocess.Popen(
+      [sys.executable, '-m', *self._arguments()],
+      cwd=_ROOT,
+      stdout=subprocess.DEVNULL,
+      stderr=subprocess.DEVNULL,
+    )
+    self.addCleanup(process.kill)
     # Killed in the middle of the first two runs.
     checkpoint = 'semifl_one_seed*/checkpoints/program_state_0.npz'
     _wait_until(lambda: list(self.output_dir.glob(checkpoint)))
     process.kill()
-    process.communicate()
+    process.wait()
     _wait_until(lambda: not _processes_of(self.output_dir), seconds=5)
 
     status, output, errors = self._finish()

@@ -3,6 +3,7 @@
 
 """Tests of the worker program and of training with it, in real processes."""
 
+from concurrent import futures
 import csv
 import pathlib
 import signal
@@ -20,6 +21,7 @@ from launch import program
 from launch import run_flags
 from launch import runtimes
 from launch import worker_flags
+from tests import forked_programs
 from tests.runtime import worker_processes
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -109,27 +111,21 @@ class FlagsTest(parameterized.TestCase):
     )
 
 
-class TrainingTest(absltest.TestCase):
-  def _start_training(self, folder, *flags):
-    return subprocess.Popen(
-      [
-        *(sys.executable, '-m', 'launch.train_semifl', '--task=digits'),
-        *('--num_clients=10', '--clients_per_round=3', '--client_epochs=1'),
-        *('--server_epochs=1', '--confidence_threshold=0.2'),
-        *('--total_rounds=4', '--model_width=1', '--experiment_name=small'),
-        *(f'--output_dir={folder}', *flags),
-      ],
-      stdout=subprocess.PIPE,
-      stderr=subprocess.STDOUT,
-      text=True,
-      cwd=_ROOT,
-      env=worker_processes.environment(),
-      start_new_session=True,
-    )
+def _arguments(folder, *flags):
+  return [
+    *('launch.train_semifl', '--task=digits', f'--output_dir={folder}'),
+    *('--num_clients=10', '--clients_per_round=3', '--client_epochs=1'),
+    *('--server_epochs=1', '--confidence_threshold=0.2', '--total_rounds=4'),
+    *('--model_width=1', '--experiment_name=small', *flags),
+  ]
 
-  def _finish(self, process, status):
-    output, _ = process.communicate(timeout=200)
-    self.assertEqual(process.returncode, status, output)
+
+class TrainingTest(absltest.TestCase):
+  def _train(self, status, folder, *flags):
+    """Trains until the end, and returns what is said."""
+    completed = forked_programs.run(*_arguments(folder, *flags))
+    output = completed.stdout + completed.stderr
+    self.assertEqual(completed.returncode, status, output)
     self.assertNotIn('Traceback', output)
     return output
 
@@ -145,24 +141,28 @@ class TrainingTest(absltest.TestCase):
         for row in csv.DictReader(file)
       ]
 
-  def _start_workers(self):
-    workers = [worker_processes.WorkerProcess('--port=0') for _ in range(2)]
+  def _start_workers(self, number):
+    workers = [
+      worker_processes.WorkerProcess('--port=0') for _ in range(number)
+    ]
     for worker in workers:
       self.addCleanup(worker.stop)
     return workers, '--workers=' + ','.join(each.address for each in workers)
 
   def test_workers_are_lost_and_a_run_resumes_with_others(self):
     alone, remote = (self.create_tempdir().full_path for _ in range(2))
-    in_process = self._start_training(alone)
-    workers, addresses = self._start_workers()
-    self._finish(in_process, 0)
-    training = self._start_training(remote, '--runtime=remote', addresses)
+    self._train(0, alone)
+    workers, addresses = self._start_workers(2)
     folder = pathlib.Path(remote, 'small', 'checkpoints')
-    worker_processes.wait_until((folder / 'program_state_1.npz').exists, 150)
-    workers[0].signal(signal.SIGKILL)
-    worker_processes.wait_until((folder / 'program_state_2.npz').exists, 150)
-    workers[1].signal(signal.SIGKILL)
-    output = self._finish(training, 1)
+    with futures.ThreadPoolExecutor() as executor:
+      training = executor.submit(
+        self._train, 1, remote, '--runtime=remote', addresses
+      )
+      worker_processes.wait_until((folder / 'program_state_1.npz').exists, 150)
+      workers[0].signal(signal.SIGKILL)
+      worker_processes.wait_until((folder / 'program_state_2.npz').exists, 150)
+      workers[1].signal(signal.SIGKILL)
+      output = training.result()
     self.assertIn('done again by the 1 left', output)
     self.assertRegex(
       output,
@@ -170,9 +170,8 @@ class TrainingTest(absltest.TestCase):
       ' the last complete round',
     )
 
-    _, addresses = self._start_workers()
-    training = self._start_training(remote, '--runtime=remote', addresses)
-    output = self._finish(training, 0)
+    _, addresses = self._start_workers(1)
+    output = self._train(0, remote, '--runtime=remote', addresses)
     self.assertNotIn('round 1/4', output)
     expected, found = self._rows(alone), self._rows(remote)
     self.assertLen(found, 5)
@@ -184,10 +183,20 @@ class TrainingTest(absltest.TestCase):
         )
 
   def test_interrupt_ends_a_call_soon(self):
-    workers, addresses = self._start_workers()
+    workers, addresses = self._start_workers(2)
     remote = self.create_tempdir().full_path
-    training = self._start_training(
-      remote, '--runtime=remote', addresses, '--client_epochs=100000'
+    training = subprocess.Popen(
+      [
+        *(sys.executable, '-m'),
+        *_arguments(remote, '--runtime=remote', addresses),
+        '--client_epochs=100000',
+      ],
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      text=True,
+      cwd=_ROOT,
+      env=worker_processes.environment(),
+      start_new_session=True,
     )
     folder = pathlib.Path(remote, 'small', 'checkpoints')
     worker_processes.wait_until((folder / 'program_state_0.npz').exists, 150)

@@ -252,6 +252,10 @@ def _connect(*layers):
 
 
 class OtherModelsTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.keras.utils.set_random_seed(0)
+
   def test_model_without_batch_normalization(self):
     model = _connect(
       tf.keras.layers.Conv2D(4, 3), tf.keras.layers.GroupNormalization(2)

@@ -84,6 +84,7 @@ class ClassifierTest(tf.test.TestCase):
 
   def setUp(self):
     super().setUp()
+    tf.keras.utils.set_random_seed(0)
     self._model = tf.keras.Sequential(
       [
         tf.keras.Input((4, 4, 2)),

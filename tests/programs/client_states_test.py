@@ -30,9 +30,13 @@ def _state(value):
 
 
 class ClientStatesTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _open(self):

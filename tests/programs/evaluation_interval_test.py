@@ -19,9 +19,10 @@ from tff_semifl.programs import training
 
 
 class EvaluationIntervalTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def _train(self, folder, interval, on_round=lambda *_: None):
     final = asyncio.run(

@@ -82,9 +82,13 @@ def _train(program, path):
 
 
 class FaultsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     folder = pathlib.Path(self.create_tempdir().full_path)
     self.right, self.wrong = folder / 'right', folder / 'wrong'
 

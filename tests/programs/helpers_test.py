@@ -5,6 +5,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import pathlib
 import types
 
@@ -31,6 +32,7 @@ from tff_semifl.work import fedmatch_losses
 _NUM_CLIENTS = 4
 
 
+@functools.cache
 def _build_process(consistency=2.0):
   classifier = decomposed_reference.create_classifier()
   process = fedmatch.build_fedmatch(
@@ -103,9 +105,10 @@ class ChooseHelpersTest(parameterized.TestCase):
 
 
 class ProcessWithHelpersTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def _create_program(self, folder, total_rounds, **kwargs):
     """Rounds 3 and 6 have helpers; two of four clients are in a round."""

@@ -3,7 +3,8 @@
 
 """A training program that is over in a moment."""
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -61,23 +62,52 @@ def create_program(
     seed=0,
     dropout_probability=dropout_probability,
   )
-  classifier = linear_reference.create_classifier()
+  computations = _build_computations(
+    has_federated_statistics, aggregator, **hyperparameters
+  )
   statistics = final_test = None
   if has_federated_statistics:
-    classifier = _create_normalizing_classifier()
     statistics = training.StatisticsPass(
-      federated_batch_norm_statistics.build_federated_batch_norm_statistics(
-        classifier
-      ),
-      clients.all_datasets(),
+      computations.federated_statistics, clients.all_datasets()
     )
     final_test = training.StatisticsPass(
-      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
-        classifier, batch_size=4
-      ),
+      computations.pooled_statistics,
       tf.data.Dataset.from_tensors(data.images),
     )
   program = training.TrainingProgram(
+    process=computations.process,
+    evaluation=computations.evaluation,
+    server_dataset=pipelines.labelled_dataset(data.select(np.arange(6))),
+    clients=clients,
+    test_dataset=pipelines.batched_dataset(data, 10),
+    total_rounds=total_rounds,
+    measures_pseudo_labels=True,
+    statistics=statistics,
+    final_test=final_test,
+  )
+  if is_by_reference:
+    return by_reference.take_indices(program, images)
+  return program
+
+
+class _Computations(NamedTuple):
+  """What a program runs; the statistics only if it has some."""
+
+  process: tff.templates.IterativeProcess
+  evaluation: tff.Computation
+  federated_statistics: tff.Computation | None = None
+  pooled_statistics: tff.Computation | None = None
+
+
+# To trace them takes longer than to run a program.
+@functools.cache
+def _build_computations(
+  has_federated_statistics, aggregator, **hyperparameters
+) -> _Computations:
+  classifier = linear_reference.create_classifier()
+  if has_federated_statistics:
+    classifier = _create_normalizing_classifier()
+  computations = _Computations(
     process=semifl.build_semifl(
       classifier,
       hyperparameters_lib.Hyperparameters(
@@ -99,17 +129,21 @@ def create_program(
       aggregator=aggregator,
     ),
     evaluation=evaluation.build_evaluation(classifier),
-    server_dataset=pipelines.labelled_dataset(data.select(np.arange(6))),
-    clients=clients,
-    test_dataset=pipelines.batched_dataset(data, 10),
-    total_rounds=total_rounds,
-    measures_pseudo_labels=True,
-    statistics=statistics,
-    final_test=final_test,
   )
-  if is_by_reference:
-    return by_reference.take_indices(program, images)
-  return program
+  if not has_federated_statistics:
+    return computations
+  return computations._replace(
+    federated_statistics=(
+      federated_batch_norm_statistics.build_federated_batch_norm_statistics(
+        classifier
+      )
+    ),
+    pooled_statistics=(
+      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        classifier, batch_size=4
+      )
+    ),
+  )
 
 
 def _create_normalizing_classifier() -> functional.ImageClassifier:

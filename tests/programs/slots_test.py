@@ -5,6 +5,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import pathlib
 
 from absl.testing import absltest
@@ -23,28 +24,30 @@ from tff_semifl.programs import slots
 from tff_semifl.programs import training
 
 
+@functools.cache
+def _build_process():
+  return group_averaging_systems.build_consistency_averaging(
+    linear_reference.create_classifier(),
+    benchmark_hyperparameters.BenchmarkHyperparameters(
+      clients_per_round=2,
+      num_groups=2,
+      steps_per_round=3,
+      batch_size=2,
+      confidence_threshold=0.37,
+      learning_rate=0.3,
+      warm_up_steps=2,
+      schedule_steps=20,
+      return_given_labels=True,
+    ),
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.inverted,
+  )
+
+
 def _create_program(total_rounds, *, is_by_reference=False):
   """Two slots, in two groups, for two of the four clients."""
   program = linear_program.create_program(total_rounds)
-  process = slots.SlottedProcess(
-    group_averaging_systems.build_consistency_averaging(
-      linear_reference.create_classifier(),
-      benchmark_hyperparameters.BenchmarkHyperparameters(
-        clients_per_round=2,
-        num_groups=2,
-        steps_per_round=3,
-        batch_size=2,
-        confidence_threshold=0.37,
-        learning_rate=0.3,
-        warm_up_steps=2,
-        schedule_steps=20,
-        return_given_labels=True,
-      ),
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.inverted,
-    ),
-    2,
-  )
+  process = slots.SlottedProcess(_build_process(), 2)
   if not is_by_reference:
     return dataclasses.replace(program, process=process)
   referring = linear_program.create_program(total_rounds, is_by_reference=True)
@@ -59,9 +62,10 @@ def _create_program(total_rounds, *, is_by_reference=False):
 
 
 class SlotsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def _train(self, folder, program):
     """Returns the metrics of the rounds that were run, and the last state."""

@@ -49,9 +49,10 @@ _COLUMNS = [
 
 
 class TrainingTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   def _train(
     self, folder, total_rounds, on_round=lambda *_: None, program=None

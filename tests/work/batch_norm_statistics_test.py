@@ -42,12 +42,13 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
-    self.classifier = batch_norm_reference.create_classifier()
-    self.statistics = batch_norm_statistics.build_server_batch_norm_statistics(
-      self.classifier
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+    cls.classifier = batch_norm_reference.create_classifier()
+    cls.statistics = batch_norm_statistics.build_server_batch_norm_statistics(
+      cls.classifier
     )
 
   def _compute(self, dataset):

@@ -4,6 +4,7 @@
 """Tests of which clients' updates count, whatever clients do."""
 
 import collections
+import functools
 import math
 from typing import NamedTuple
 
@@ -90,45 +91,61 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
   )
 
 
-def _next(process, num_clients, weights, *client_states):
+def _next(process, num_clients, weights, *client_states, first=0):
   context = round_context.RoundContext(0, 1, 0.1)
   return process.next(
     process.initialize(),
     [(weights, context)] * num_clients,
     [
       linear_reference.client_dataset(k, linear_reference.create_images(1))
-      for k in range(num_clients)
+      for k in range(first, first + num_clients)
     ],
     *client_states,
   )
 
 
+# Name, length of the weights, what the client does, whether it counts.
+_CASES = (
+  # Twice the length of the weights, 4.
+  ('just_short_enough', 4.0, _Turn(length=7.99), True),
+  ('just_too_long', 4.0, _Turn(length=8.01), False),
+  # Twice 1, as the weights are shorter than that.
+  ('short_weights', 0.25, _Turn(length=1.99), True),
+  ('too_long_for_short_weights', 0.25, _Turn(length=2.01), False),
+  ('no_weights_at_all', 0.0, _Turn(length=1.99), True),
+  ('nothing', 4.0, _Turn(length=0.0), True),
+  ('not_a_number', 4.0, _Turn(length=math.nan), False),
+  ('infinite', 4.0, _Turn(length=math.inf), False),
+  # Its square is no float32 any more.
+  ('exploded', 4.0, _Turn(length=1e30), False),
+  ('loss_not_a_number', 4.0, _Turn(loss=math.nan), False),
+  ('loss_infinite', 4.0, _Turn(loss=-math.inf), False),
+  # Of weights as long as these the square is none either.
+  ('infinite_for_endless_weights', 1e25, _Turn(length=math.inf), False),
+  ('finite_for_endless_weights', 1e25, _Turn(length=0.0), True),
+)
+
+
+@functools.cache
+def _build_cases():
+  return _build([turn for _, _, turn, _ in _CASES])
+
+
 class ClientWorkTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
 
   @parameterized.named_parameters(
-    # Twice the length of the weights, 4.
-    ('just_short_enough', 4.0, _Turn(length=7.99), True),
-    ('just_too_long', 4.0, _Turn(length=8.01), False),
-    # Twice 1, as the weights are shorter than that.
-    ('short_weights', 0.25, _Turn(length=1.99), True),
-    ('too_long_for_short_weights', 0.25, _Turn(length=2.01), False),
-    ('no_weights_at_all', 0.0, _Turn(length=1.99), True),
-    ('nothing', 4.0, _Turn(length=0.0), True),
-    ('not_a_number', 4.0, _Turn(length=math.nan), False),
-    ('infinite', 4.0, _Turn(length=math.inf), False),
-    # Its square is no float32 any more.
-    ('exploded', 4.0, _Turn(length=1e30), False),
-    ('loss_not_a_number', 4.0, _Turn(loss=math.nan), False),
-    ('loss_infinite', 4.0, _Turn(loss=-math.inf), False),
-    # Of weights as long as these the square is none either.
-    ('infinite_for_endless_weights', 1e25, _Turn(length=math.inf), False),
-    ('finite_for_endless_weights', 1e25, _Turn(length=0.0), True),
+    (case[0], number, *case[1:]) for number, case in enumerate(_CASES)
   )
-  def test_update_counts_or_is_rejected(self, weights_length, turn, counts):
-    output = _next(_build([turn]), 1, _weights(weights_length))
+  def test_update_counts_or_is_rejected(
+    self, number, weights_length, turn, counts
+  ):
+    # A client for each case, in a process that is built once.
+    process = _build_cases()
+    output = _next(process, 1, _weights(weights_length), first=number)
     [result] = output.result
     self.assertEqual(result.update_weight, float(counts))
     measured = output.measurements

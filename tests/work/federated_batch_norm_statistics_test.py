@@ -66,14 +66,17 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+    cls.classifier = batch_norm_reference.create_classifier()
+    cls.statistics = _build(cls.classifier)
 
   def test_statistics_are_pooled_by_the_formula_of_the_paper(self):
-    classifier = batch_norm_reference.create_classifier()
+    classifier = self.classifier
     client_images = _create_client_images()
-    weights = _build(classifier)(
+    weights = self.statistics(
       classifier.initial_weights, _client_datasets(client_images)
     )
     # Batches end at the client's last image: the deeper layer sees no mixture.
@@ -94,9 +97,9 @@ class ExecutionTest(absltest.TestCase):
 
   def test_first_layer_has_mean_and_unbiased_variance_of_all_images(self):
     # With one normalisation the clients' batches make no difference.
-    classifier = batch_norm_reference.create_classifier()
+    classifier = self.classifier
     client_images = _create_client_images()
-    mean, variance, *_ = _build(classifier)(
+    mean, variance, *_ = self.statistics(
       classifier.initial_weights, _client_datasets(client_images)
     ).non_trainable
     pixels = np.concatenate(client_images).astype(np.float64).ravel()
@@ -119,7 +122,7 @@ class ExecutionTest(absltest.TestCase):
   def test_one_client_with_the_servers_images_gives_the_servers_statistics(
     self,
   ):
-    classifier = batch_norm_reference.create_classifier()
+    classifier = self.classifier
     server = batch_norm_statistics.build_server_batch_norm_statistics(
       classifier
     )
@@ -129,7 +132,7 @@ class ExecutionTest(absltest.TestCase):
         classifier.initial_weights,
         linear_reference.labelled_dataset(images, np.zeros([num_images])),
       )
-      found = _build(classifier)(
+      found = self.statistics(
         classifier.initial_weights,
         # The other client has nothing to add.
         _client_datasets([images, images[:0]]),
@@ -140,8 +143,7 @@ class ExecutionTest(absltest.TestCase):
         np.testing.assert_array_equal(array, value)
 
   def test_without_images_nothing_changes(self):
-    classifier = batch_norm_reference.create_classifier()
-    statistics = _build(classifier)
+    statistics, classifier = self.statistics, self.classifier
     empty = linear_reference.create_images(0)
     no_chunk = linear_reference.client_dataset(0, empty).take(0)
     for datasets in ([], _client_datasets([empty, empty]), [no_chunk]):

@@ -3,6 +3,8 @@
 
 """Tests of what a SemiFL client does in a round."""
 
+import functools
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -21,6 +23,7 @@ _LEARNING_RATE = 0.25
 _SEED = 7
 
 
+@functools.cache
 def _build(
   *,
   threshold=0.34,
@@ -91,9 +94,13 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.weights = linear_reference.create_classifier().initial_weights
     self.images = linear_reference.create_images(7)
     probabilities = linear_reference.softmax(

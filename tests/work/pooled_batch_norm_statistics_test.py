@@ -36,11 +36,12 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(runtime.simulation_context())
-    self.classifier = batch_norm_reference.create_classifier()
-    self.statistics = _build(self.classifier)
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+    cls.classifier = batch_norm_reference.create_classifier()
+    cls.statistics = _build(cls.classifier)
 
   def _compute(self, *chunks):
     dataset = tf.data.Dataset.from_tensors(chunks[0])

@@ -3,6 +3,8 @@
 
 """Tests of the server's training."""
 
+import functools
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
@@ -19,6 +21,7 @@ from tff_semifl.work import supervised_training
 _LEARNING_RATE = 0.25
 
 
+@functools.cache
 def _build(num_epochs=2, batch_size=2, weak=linear_reference.unchanged):
   classifier = linear_reference.create_classifier()
   optimizer = optimizers.build_nesterov_sgd()
@@ -89,9 +92,13 @@ class ComputationTest(absltest.TestCase):
 
 
 class ExecutionTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(runtime.simulation_context())
+
   def setUp(self):
     super().setUp()
-    self.enter_context(runtime.simulation_context())
     self.classifier = linear_reference.create_classifier()
     self.weights = self.classifier.initial_weights
     self.images = linear_reference.create_images(5)
