@@ -4,6 +4,7 @@ load("@rules_python//python:defs.bzl", "py_binary", "py_library", "py_test")
 
 # The folders that have a BUILD file of their own.
 FOLDERS = [
+    "benchmarks",
     "launch",
     "tasks",
     "tests",
@@ -16,16 +17,20 @@ FOLDERS = [
     "tests/programs",
     "tests/repository",
     "tests/runtime",
+    "tests/settings",
     "tests/tasks",
     "tests/work",
     "tff_semifl",
     "tff_semifl/algorithms",
     "tff_semifl/augment",
     "tff_semifl/data",
+    "tff_semifl/experiments",
     "tff_semifl/export",
     "tff_semifl/models",
     "tff_semifl/programs",
     "tff_semifl/runtime",
+    "tff_semifl/settings",
+    "tff_semifl/sweeps",
     "tff_semifl/work",
 ]
 

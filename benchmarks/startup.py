@@ -18,7 +18,7 @@ from benchmarks import measurement
 def measure(
   num_repetitions: int, *, model_depth: int = 28, model_width: int = 2
 ) -> measurement.Measurement:
-  """Measures `launch.train_semifl` until its first round is over.
+  """Measures `launch.train semifl` until its first round is over.
 
   That is two steps of the server, its statistics and an evaluation, of a few
   images: nearly all of it is imports, building and compiling.
@@ -51,7 +51,7 @@ def measure(
   return measurement.Measurement(
     name='startup',
     description=(
-      'From the start of launch.train_semifl to the end of its round 0:'
+      'From the start of launch.train to the end of its round 0:'
       f' WideResNet-{model_depth}-{model_width}, two server steps'
     ),
     unit='s',
@@ -79,7 +79,7 @@ def _write_images(folder: pathlib.Path) -> None:
 def _time_until_first_round(flags: list[str]) -> float:
   start = time.perf_counter()
   process = subprocess.Popen(
-    [sys.executable, '-m', 'launch.train_semifl', *flags],
+    [sys.executable, '-m', 'launch.train', 'semifl', *flags],
     stdout=subprocess.DEVNULL,
     stderr=subprocess.PIPE,
     text=True,

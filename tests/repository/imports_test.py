@@ -21,10 +21,13 @@ _PARTS = _SEEDS | {
   'optimizers',
   'schedules',
 }
-_ALGORITHMS = _PARTS | {'work', 'algorithms', 'privacy_key'}
+_ALGORITHMS = _PARTS | {'work', 'algorithms', 'privacy_key', 'settings'}
+_EXPERIMENTS = _ALGORITHMS | {'programs', 'export', 'experiments'}
+_PROGRAMS = _EXPERIMENTS | {'sweeps', 'runtime', 'tasks'}
 _ALLOWED = {
   'random_seeds': set(),
   'privacy_key': set(),
+  'settings': set(),
   'data': _PARTS,
   'augment': _PARTS,
   'models': _PARTS,
@@ -33,12 +36,15 @@ _ALLOWED = {
   'optimizers': _PARTS,
   'schedules': _PARTS,
   'work': _PARTS,
-  'algorithms': _PARTS | {'work', 'privacy_key'},
+  'algorithms': _PARTS | {'work', 'privacy_key', 'settings'},
   'programs': _ALGORITHMS | {'export'},
   'export': _ALGORITHMS | {'programs'},
+  'experiments': _EXPERIMENTS,
+  'sweeps': {'programs', 'experiments', 'runtime'},
   'runtime': set(),
-  'tasks': _SEEDS | {'data', 'augment', 'models'},
-  'launch': _ALGORITHMS | {'programs', 'export', 'runtime', 'tasks'},
+  'tasks': _SEEDS | {'data', 'augment', 'models', 'settings', 'experiments'},
+  'launch': _PROGRAMS,
+  'benchmarks': _PROGRAMS | {'launch'},
 }
 
 # What is plain TensorFlow, to be read and tested without knowing TFF.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 PROJECT_ROOT = pathlib.Path(__file__).parents[2]
 
 # The folders in which the project's own Python lies.
-SOURCE_FOLDERS = ('tff_semifl', 'tasks', 'launch', 'tests')
+SOURCE_FOLDERS = ('tff_semifl', 'tasks', 'launch', 'benchmarks', 'tests')
 
 
 class Import(NamedTuple):
