@@ -97,7 +97,7 @@ def _create_hyperparameters(
 
 
 def _build(build, *names: str) -> system.BuildProcessFn:
-  """Returns a builder of a process with slots.
+  """Returns a builder of a process of groups.
 
   Args:
     build: One of `group_averaging_systems`.
@@ -107,14 +107,20 @@ def _build(build, *names: str) -> system.BuildProcessFn:
   def build_process(classifier, numbers, task, aggregator):
     del aggregator  # Groups are averaged in their own way.
     with program.blame(benchmark_flags.NUM_GROUPS, ValueError):
-      process = build(
+      return build(
         classifier,
         _create_hyperparameters(numbers),
         **{name: getattr(task, name) for name in names},
       )
-    return slots.SlottedProcess(process, training_flags.CLIENTS_PER_ROUND.value)
 
   return build_process
+
+
+def _create_slots(process, folder, num_clients) -> slots.SlotMemories:
+  del folder, num_clients  # Slots are held in main memory.
+  return slots.SlotMemories(
+    process.initialize_memory, training_flags.CLIENTS_PER_ROUND.value
+  )
 
 
 CONSISTENCY_AVERAGING = system.System(
@@ -130,6 +136,7 @@ CONSISTENCY_AVERAGING = system.System(
   measures_pseudo_labels=lambda: True,
   takes_dropout=True,
   least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
+  create_memories=_create_slots,
 )
 SELF_TRAINING_AVERAGING = system.System(
   name='self_training_averaging',
@@ -142,6 +149,7 @@ SELF_TRAINING_AVERAGING = system.System(
   measures_pseudo_labels=lambda: True,
   takes_dropout=True,
   least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
+  create_memories=_create_slots,
 )
 SUPERVISED_AVERAGING = system.System(
   name='supervised_averaging',
@@ -158,4 +166,5 @@ SUPERVISED_AVERAGING = system.System(
   clients_have_labels=True,
   takes_dropout=True,
   least_steps_per_round=lambda _: benchmark_flags.STEPS_PER_ROUND.value,
+  create_memories=_create_slots,
 )

@@ -26,7 +26,6 @@ from launch import training_flags
 from launch import training_programs
 from tasks import image_task
 from tff_semifl import privacy_key as privacy_key_lib
-from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.export import saved_model
@@ -246,10 +245,6 @@ def _train(
   experiment: Experiment, folder: outputs.ExperimentFolder
 ) -> training.ProgramState:
   """Trains, and lets those who watch know how it goes."""
-  process = experiment.training_program.process
-  client_states = None
-  if isinstance(process, stateful_process.StatefulProcess):
-    client_states = folder.client_states(process.initialize_client_state)
   with (
     _watchers(experiment, folder) as watchers,
     # Not `asyncio.run`, which would put off an interrupt to the round's end.
@@ -267,28 +262,18 @@ def _train(
 
     return loop.run_until_complete(
       training.train(
-        _attach(experiment, folder),
+        experiment.training_program,
         state_manager=folder.state_manager(),
         metrics_manager=folder.metrics_manager(),
-        client_states=client_states,
+        memories=experiment.system.create_memories(
+          experiment.training_program.process,
+          folder,
+          experiment.clients.num_clients,
+        ),
         on_start=on_start,
         on_round=on_round,
       )
     )
-
-
-def _attach(
-  experiment: Experiment, folder: outputs.ExperimentFolder
-) -> training.TrainingProgram:
-  """Returns the program with what its process remembers in files."""
-  return dataclasses.replace(
-    experiment.training_program,
-    process=experiment.system.attach(
-      experiment.training_program.process,
-      folder.path,
-      experiment.clients.num_clients,
-    ),
-  )
 
 
 @contextlib.contextmanager

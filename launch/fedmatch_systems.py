@@ -3,9 +3,6 @@
 
 """FedMatch, as SemiFL's tables have it and as its own authors do (D.6)."""
 
-import pathlib
-from typing import Any
-
 from absl import flags
 import tensorflow_federated as tff
 
@@ -20,6 +17,7 @@ from launch import system
 from launch import training_flags
 from launch import worker_flags
 from tasks import image_task
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import fedmatch
 from tff_semifl.algorithms import fedmatch_as_in_semifl
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
@@ -47,7 +45,7 @@ def _build_fedmatch(
   hyperparameters: hyperparameters_lib.Hyperparameters,
   task: image_task.ImageTask,
   aggregator: tff.aggregators.AggregationFactory,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   return fedmatch.build_fedmatch(
     classifier,
     fedmatch.FedMatchHyperparameters(
@@ -67,12 +65,14 @@ def _build_fedmatch(
   )
 
 
-def _attach_helpers(
-  process: Any, folder: pathlib.Path, num_clients: int
-) -> helpers.ProcessWithHelpers:
-  return helpers.ProcessWithHelpers(
+def _create_helpers(
+  process: federated_process.FederatedProcess,
+  folder: outputs.ExperimentFolder,
+  num_clients: int,
+) -> helpers.Helpers:
+  return helpers.Helpers(
     process,
-    folder / 'helpers',
+    folder.path / 'helpers',
     num_clients=num_clients,
     num_helpers=fedmatch_flags.NUM_HELPERS.value,
     rounds_per_help=fedmatch_flags.ROUNDS_PER_HELP.value,
@@ -133,5 +133,5 @@ FEDMATCH = system.System(
   build_process=_build_fedmatch,
   measures_pseudo_labels=lambda: True,
   models=('fedmatch_resnet',),
-  attach=_attach_helpers,
+  create_memories=_create_helpers,
 )

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
-import pathlib
 import types
 from typing import Any
 
@@ -16,8 +15,11 @@ from launch import federated_data
 from launch import program
 from launch import training_flags
 from tasks import image_task
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.models import functional
+from tff_semifl.programs import memories
+from tff_semifl.programs import outputs
 
 # The flags that `adopt_flags` adopts are then its caller's, and not of here.
 flags.disclaim_key_flags()
@@ -29,12 +31,12 @@ BuildProcessFn = Callable[
     image_task.ImageTask,
     tff.aggregators.AggregationFactory,
   ],
-  tff.templates.IterativeProcess,
+  federated_process.FederatedProcess,
 ]
 
 
 def build_from_task(
-  build: Callable[..., tff.templates.IterativeProcess],
+  build: Callable[..., federated_process.FederatedProcess],
   keywords: Callable[[], Mapping[str, Any]] = dict,
 ) -> BuildProcessFn:
   """Returns what builds a process with the augmentations of a task.
@@ -58,9 +60,16 @@ def build_from_task(
   return build_process
 
 
-def _attach_nothing(process: Any, folder: pathlib.Path, num_clients: int):
-  del folder, num_clients  # It remembers nothing.
-  return process
+def _create_client_memories(
+  process: federated_process.FederatedProcess,
+  folder: outputs.ExperimentFolder,
+  num_clients: int,
+) -> memories.Memories | None:
+  """Each client keeps its own memory, if the process has any."""
+  del num_clients  # Only those that took part have one.
+  if process.initialize_memory is None:
+    return None
+  return folder.client_memories(process.initialize_memory)
 
 
 def _total_rounds() -> int:
@@ -92,8 +101,8 @@ class System:
     all_clients_take_part: Whether all clients do in each round but round 0.
     least_steps_per_round: (number of images of each client) -> steps of a
       round, at least, if epochs and batch sizes do not say.
-    attach: (process, experiment's folder, number of clients) -> the process
-      with what it remembers in files.
+    create_memories: (process, experiment's folder, number of clients) -> what
+      keeps what is remembered of clients, or None if nothing is.
   """
 
   name: str
@@ -113,7 +122,10 @@ class System:
   total_rounds: Callable[[], int] = _total_rounds
   all_clients_take_part: bool = False
   least_steps_per_round: Callable[[Sequence[int]], int] | None = None
-  attach: Callable[[Any, pathlib.Path, int], Any] = _attach_nothing
+  create_memories: Callable[
+    [federated_process.FederatedProcess, outputs.ExperimentFolder, int],
+    memories.Memories | None,
+  ] = _create_client_memories
 
   def adopt_flags(self) -> None:
     """Makes the flags those of the calling program, for its --help."""

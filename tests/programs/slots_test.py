@@ -26,24 +26,21 @@ from tff_semifl.programs import training
 def _create_program(total_rounds, *, is_by_reference=False):
   """Two slots, in two groups, for two of the four clients."""
   program = linear_program.create_program(total_rounds)
-  process = slots.SlottedProcess(
-    group_averaging_systems.build_consistency_averaging(
-      linear_reference.create_classifier(),
-      benchmark_hyperparameters.BenchmarkHyperparameters(
-        clients_per_round=2,
-        num_groups=2,
-        steps_per_round=3,
-        batch_size=2,
-        confidence_threshold=0.37,
-        learning_rate=0.3,
-        warm_up_steps=2,
-        schedule_steps=20,
-        return_given_labels=True,
-      ),
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.inverted,
+  process = group_averaging_systems.build_consistency_averaging(
+    linear_reference.create_classifier(),
+    benchmark_hyperparameters.BenchmarkHyperparameters(
+      clients_per_round=2,
+      num_groups=2,
+      steps_per_round=3,
+      batch_size=2,
+      confidence_threshold=0.37,
+      learning_rate=0.3,
+      warm_up_steps=2,
+      schedule_steps=20,
+      return_given_labels=True,
     ),
-    2,
+    weak_augmentation=linear_reference.unchanged,
+    strong_augmentation=linear_reference.inverted,
   )
   if not is_by_reference:
     return dataclasses.replace(program, process=process)
@@ -73,6 +70,7 @@ class SlotsTest(absltest.TestCase):
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=tff.program.MemoryReleaseManager(),
+        memories=slots.SlotMemories(program.process.initialize_memory, 2),
         on_start=lambda _: None,
         on_round=lambda n, metrics: rows.update(
           {n: metrics._replace(seconds=0)}
@@ -94,10 +92,10 @@ class SlotsTest(absltest.TestCase):
     resumed_rows, found = self._train(cut, _create_program(4))
     self._assert_same(expected, found)
     self._assert_same(resumed_rows, {n: rows[n] for n in (3, 4)})
-    self.assertIsInstance(found.state, slots.SlottedState)
     # The slots are in the checkpoint, or this test shows little.
-    for slot in found.state.slots:
-      self.assertGreater(np.abs(slot.client_state['accumulator'][0]).max(), 0)
+    self.assertEqual([int(slot.slot) for slot in found.memories], [0, 1])
+    for slot in found.memories:
+      self.assertGreater(np.abs(slot.client['accumulator'][0]).max(), 0)
 
   def test_what_a_program_is_told(self):
     rows, _ = self._train(self.create_tempdir().full_path, _create_program(2))
