@@ -200,7 +200,7 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
       strong_augmentation=linear_reference.unchanged,
     )
     self.assertEqual(
-      str(process.initialize_client_state.type_signature.result),
+      str(process.initialize_memory.type_signature.result),
       '<learning_rate=float32,accumulator=<float32[2,2,1,4]>>',
     )
 

@@ -18,7 +18,6 @@ from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import fedmatch
-from tff_semifl.algorithms import helped_process
 from tff_semifl.work import fedmatch_client_work
 from tff_semifl.work import fedmatch_losses
 
@@ -57,20 +56,19 @@ def _stack(models):
 class ComputationTest(absltest.TestCase):
   def test_types_say_what_travels(self):
     process = _build()
-    self.assertIsInstance(process, helped_process.HelpedProcess)
     signature = process.next.type_signature.compact_representation()
     self.assertIn(
       'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
       'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
       # As many as there are, of phi alone.
-      'helpers={<float32[?,2,2,1,4]>}@CLIENTS> ->',
+      'memories={<float32[?,2,2,1,4]>}@CLIENTS> ->',
       signature,
     )
     self.assertEndsWith(
       signature,
       'learning_rate=float32>@SERVER,'
-      f'client_models={{<phi=<{_KERNEL}>,output=float32[3],is_usable=bool>}}'
-      '@CLIENTS>)',
+      f'memories={{<phi=<{_KERNEL}>,output=float32[3],is_usable=bool>}}'
+      '@CLIENTS,given_labels=<>>)',
     )
     metrics = process.next.type_signature.result.metrics.member
     self.assertEqual(
@@ -165,7 +163,7 @@ class ExecutionTest(absltest.TestCase):
         for client, helpers_of_client in zip(cohort, helpers, strict=True)
       ]
       for client, turn, model in zip(
-        cohort, turns, output.client_models, strict=True
+        cohort, turns, output.memories, strict=True
       ):
         models[client] = turn.phi
         self.assertTrue(model.is_usable)
@@ -209,10 +207,10 @@ class ExecutionTest(absltest.TestCase):
       [_stack([]), (np.full([1, 2, 2, 1, 4], np.nan, np.float32),)],
     )
     self.assertEqual(
-      [bool(m.is_usable) for m in output.client_models], [True, False]
+      [bool(m.is_usable) for m in output.memories], [True, False]
     )
     self.assertEqual(output.metrics['client']['num_rejected'], 1)
-    for array in tf.nest.flatten((output.state, output.client_models)):
+    for array in tf.nest.flatten((output.state, output.memories)):
       self.assertTrue(np.all(np.isfinite(array)))
 
 

@@ -199,7 +199,7 @@ class ComputationTest(absltest.TestCase):
       'label_ratio=float32,num_participating=float32,num_rejected=float32,'
       'weight_diversity=float32,relative_weight_diversity=float32>,'
       'server=<loss=float32,accuracy=float32>,aggregator=<>,'
-      'learning_rate=float32>@SERVER>)',
+      'learning_rate=float32>@SERVER,memories=<>,given_labels=<>>)',
     )
 
   def test_labels_that_were_given_are_placed_at_clients(self):
@@ -211,8 +211,8 @@ class ComputationTest(absltest.TestCase):
     self.assertEqual(found.parameter, plain.parameter)
     self.assertEqual(
       found.result.compact_representation(),
-      f'{plain.result.compact_representation()[:-1]},given_labels='
-      '{<image=int32[?],label=int32[?],share=float32[?]>}@CLIENTS>',
+      plain.result.compact_representation().removesuffix('<>>')
+      + '{<image=int32[?],label=int32[?],share=float32[?]>}@CLIENTS>',
     )
 
   def test_metrics_are_those_of_other_systems(self):

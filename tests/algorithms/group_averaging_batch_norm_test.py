@@ -14,11 +14,11 @@ from tests import linear_reference
 from tests import local_steps_reference
 from tests.algorithms import group_averaging_reference
 from tests.algorithms import linear_problem
+from tests.algorithms import slotted_process
 from tff_semifl import runtime
 from tff_semifl.algorithms import group_averaging_systems
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
-from tff_semifl.programs import slots
 
 
 def _draw_batches(num_images, node):
@@ -96,7 +96,7 @@ class BatchNormTest(absltest.TestCase):
 
   def test_running_averages_of_each_node(self):
     problem = linear_problem.LinearProblem()
-    process = slots.SlottedProcess(
+    process = slotted_process.SlottedProcess(
       group_averaging_systems.build_consistency_averaging(
         self.classifier,
         group_averaging_reference.HYPERPARAMETERS,
@@ -119,7 +119,7 @@ class BatchNormTest(absltest.TestCase):
     # Nobody took the third slot.
     expected.append(([0.0], [1.0]))
     for slot, each in zip(state.slots, expected, strict=True):
-      for a, b in zip(slot.client_state['statistics'], each, strict=True):
+      for a, b in zip(slot.client['statistics'], each, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4)
     replicas = [
       self._average(problem.images, _draw_batches(5, -1 - group))
@@ -146,7 +146,7 @@ class BatchNormTest(absltest.TestCase):
       # Weights stay, so that labels depend on the averages alone.
       learning_rate=1e-12,
     )
-    process = slots.SlottedProcess(
+    process = slotted_process.SlottedProcess(
       group_averaging_systems.build_self_training_averaging(
         self.classifier,
         hyperparameters,
@@ -161,14 +161,14 @@ class BatchNormTest(absltest.TestCase):
     # Divided by a million, all pixels are alike, and no label is sure.
     for variance in (1.0, 1e12):
       slot = state.slots[0]
-      client_state = dict(slot.client_state)
-      client_state['statistics'] = [
+      memory = dict(slot.client)
+      memory['statistics'] = [
         np.zeros([1], np.float32),
         np.full([1], variance, np.float32),
       ]
       changed = state._replace(
         slots=(
-          slot._replace(client_state=collections.OrderedDict(client_state)),
+          slot._replace(client=collections.OrderedDict(memory)),
           *state.slots[1:],
         )
       )

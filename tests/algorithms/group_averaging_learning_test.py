@@ -10,10 +10,10 @@ import numpy as np
 
 from tests import linear_reference
 from tests.algorithms import group_averaging_reference
+from tests.algorithms import slotted_process
 from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
 from tff_semifl.algorithms import group_averaging_systems
-from tff_semifl.programs import slots
 
 
 class LearningTest(absltest.TestCase):
@@ -38,7 +38,7 @@ class LearningTest(absltest.TestCase):
     true_labels = np.arange(240) % 3
     images = create_images(true_labels)
     classifier = linear_reference.create_classifier()
-    process = slots.SlottedProcess(
+    process = slotted_process.SlottedProcess(
       group_averaging_systems.build_consistency_averaging(
         classifier,
         dataclasses.replace(

@@ -15,11 +15,11 @@ from tests import linear_reference
 from tests import local_steps_reference
 from tests.algorithms import group_averaging_reference
 from tests.algorithms import linear_problem
+from tests.algorithms import slotted_process
 from tff_semifl import runtime
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import group_averaging
 from tff_semifl.algorithms import group_averaging_systems
-from tff_semifl.algorithms import stateful_process
-from tff_semifl.programs import slots
 
 
 @functools.cache
@@ -34,7 +34,7 @@ def _build(**overrides):
 class ComputationTest(absltest.TestCase):
   def test_types(self):
     process = _build()
-    self.assertIsInstance(process, stateful_process.StatefulProcess)
+    self.assertIsInstance(process, federated_process.FederatedProcess)
     weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
     state = (
       f'<global_model_weights={weights},'
@@ -44,7 +44,7 @@ class ComputationTest(absltest.TestCase):
       'round_num=int32,seed=int32>@SERVER'
     )
     slot = (
-      '<slot=int32,client_state=<learning_rate=float32,'
+      '<slot=int32,client=<learning_rate=float32,'
       'accumulator=<float32[4,3],float32[3]>>>'
     )
     self.assertEqual(
@@ -52,7 +52,7 @@ class ComputationTest(absltest.TestCase):
       f'( -> {state})',
     )
     self.assertEqual(
-      process.initialize_client_state.type_signature.compact_representation(),
+      process.initialize_memory.type_signature.compact_representation(),
       f'( -> {slot})',
     )
     self.assertEqual(
@@ -60,14 +60,14 @@ class ComputationTest(absltest.TestCase):
       f'(<state={state},'
       'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
       'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
-      f'client_states={{{slot}}}@CLIENTS> ->'
+      f'memories={{{slot}}}@CLIENTS> ->'
       f' <state={state},metrics=<client=<loss=float32,accuracy=float32,'
       'label_ratio=float32,num_participating=float32,num_rejected=float32,'
       'weight_diversity=float32,relative_weight_diversity=float32>,'
       'server=<loss=float32,accuracy=float32>,'
       'aggregator=<weight_diversity=float32,'
       'relative_weight_diversity=float32>,learning_rate=float32>@SERVER,'
-      f'client_states={{{slot}}}@CLIENTS>)',
+      f'memories={{{slot}}}@CLIENTS,given_labels=<>>)',
     )
 
   def test_users_with_labels_have_them_by_type(self):
@@ -122,7 +122,7 @@ class RoundTest(parameterized.TestCase):
   @parameterized.named_parameters(('groups', 2, 2), ('one_group', 1, 3))
   def test_rounds_equal_numpy(self, num_groups, group_size):
     """Nobody, all, one fewer than there are slots, all, in other slots."""
-    process = slots.SlottedProcess(_build(num_groups=num_groups), 3)
+    process = slotted_process.SlottedProcess(_build(num_groups=num_groups), 3)
     state = process.initialize()
     reference = group_averaging_reference.Reference(num_groups, 3, group_size)
     seen = set()
@@ -161,7 +161,7 @@ class RoundTest(parameterized.TestCase):
         state.slots, reference.slot_momenta, strict=True
       ):
         group_averaging_reference.assert_close(
-          slot.client_state['accumulator'], expected
+          slot.client['accumulator'], expected
         )
       self.assertEqual([int(slot.slot) for slot in state.slots], [0, 1, 2])
       self._assert_metrics(output.metrics, servers, clients, round_num)
@@ -215,7 +215,7 @@ class RoundTest(parameterized.TestCase):
     )
 
   def test_self_training_equals_numpy(self):
-    process = slots.SlottedProcess(
+    process = slotted_process.SlottedProcess(
       group_averaging_systems.build_self_training_averaging(
         linear_reference.create_classifier(),
         group_averaging_reference.HYPERPARAMETERS,
@@ -241,7 +241,7 @@ class RoundTest(parameterized.TestCase):
     )
 
   def test_supervised_equals_numpy(self):
-    process = slots.SlottedProcess(
+    process = slotted_process.SlottedProcess(
       group_averaging_systems.build_supervised_averaging(
         linear_reference.create_classifier(),
         group_averaging_reference.HYPERPARAMETERS,
@@ -264,7 +264,9 @@ class RoundTest(parameterized.TestCase):
 
   def test_one_group_is_the_mean_of_server_and_clients(self):
     """Equation 5, written out for one client: the mean of the two models."""
-    process = slots.SlottedProcess(_build(num_groups=1, clients_per_round=1), 1)
+    process = slotted_process.SlottedProcess(
+      _build(num_groups=1, clients_per_round=1), 1
+    )
     state = process.initialize()._replace(round_num=1)
     alone, both = (
       process.next(
@@ -297,13 +299,15 @@ class RoundTest(parameterized.TestCase):
     )
 
   def test_rejected_client_and_one_without_images_are_in_no_mean(self):
-    process = slots.SlottedProcess(_build(max_update_norm_ratio=0.0), 3)
+    process = slotted_process.SlottedProcess(
+      _build(max_update_norm_ratio=0.0), 3
+    )
     state = process.initialize()._replace(round_num=1)
     nobody = process.next(state, self.problem.server_data, [])
     rejected = process.next(
       state, self.problem.server_data, self.problem.client_data([0, 1])
     )
-    process = slots.SlottedProcess(_build(), 3)
+    process = slotted_process.SlottedProcess(_build(), 3)
     empty = process.next(
       state,
       self.problem.server_data,
@@ -318,14 +322,14 @@ class RoundTest(parameterized.TestCase):
         output.state.group_weights, nobody.state.group_weights
       )
       for slot in output.state.slots:
-        for array in slot.client_state['accumulator']:
+        for array in slot.client['accumulator']:
           np.testing.assert_array_equal(array, np.zeros_like(array))
       self.assertEqual(output.metrics['client']['num_participating'], 0)
     self.assertEqual(rejected.metrics['client']['num_rejected'], 2)
     self.assertEqual(empty.metrics['client']['num_rejected'], 0)
 
   def test_more_clients_than_slots(self):
-    process = slots.SlottedProcess(_build(), 2)
+    process = slotted_process.SlottedProcess(_build(), 2)
     with self.assertRaisesRegex(ValueError, '3 clients cannot take 2 slots'):
       process.next(
         process.initialize(),
@@ -339,7 +343,7 @@ class RuntimeTest(absltest.TestCase):
     problem = linear_problem.LinearProblem()
     states = {}
     for kind in ('in_process', 'native'):
-      process = slots.SlottedProcess(_build(), 3)
+      process = slotted_process.SlottedProcess(_build(), 3)
       with runtime.simulation_context(kind):
         state = process.initialize()
         for cohort in ([], [0, 1, 2], [2, 1]):

@@ -61,7 +61,7 @@ class ComputationTest(absltest.TestCase):
       'weight_diversity=float32,relative_weight_diversity=float32>,'
       'server=<loss=float32,accuracy=float32>,'
       'aggregator=<mean_value=<>,mean_weight=<>>,learning_rate=float32>'
-      '@SERVER>)',
+      '@SERVER,memories=<>,given_labels=<>>)',
     )
 
   def test_no_label_is_placed_at_clients(self):

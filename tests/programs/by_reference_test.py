@@ -4,7 +4,6 @@
 """Tests that a training program by reference computes the same."""
 
 import asyncio
-import pathlib
 
 from absl.testing import absltest
 import numpy as np
@@ -13,8 +12,6 @@ import tensorflow_federated as tff
 
 from tests.programs import linear_program
 from tff_semifl import runtime
-from tff_semifl.algorithms import stateful_process
-from tff_semifl.programs import client_states
 from tff_semifl.programs import training
 
 
@@ -22,19 +19,13 @@ class ByReferenceTest(absltest.TestCase):
   def _train(self, program):
     """Returns all numbers of rounds 0 to 2, and of the state at the end."""
     folder = self.create_tempdir().full_path
-    states, rows = None, []
-    if isinstance(program.process, stateful_process.StatefulProcess):
-      states = client_states.ClientStates(
-        pathlib.Path(folder, 'client_states'),
-        program.process.initialize_client_state,
-        num_kept=1,
-      )
+    rows = []
     final = asyncio.run(
       training.train(
         program,
         state_manager=tff.program.FileProgramStateManager(f'{folder}/states'),
         metrics_manager=tff.program.MemoryReleaseManager(),
-        client_states=states,
+        memories=linear_program.create_memories(program, folder, num_kept=1),
         on_start=lambda _: None,
         on_round=lambda _, metrics: rows.append(metrics._replace(seconds=0)),
       )

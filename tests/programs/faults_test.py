@@ -17,7 +17,6 @@ import tensorflow as tf
 from tests.programs import linear_program
 from tests.programs import saved_run
 from tff_semifl import runtime
-from tff_semifl.algorithms import stateful_process
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training
 
@@ -58,23 +57,23 @@ def _with_faults(program, spoil, *faults):
     output = process.next(*arguments)
     return spoil(output) if next(calls) in faults else output
 
-  faulty = mock.Mock(spec=process, wraps=process, next=run)
+  faulty = mock.Mock(
+    spec=process,
+    wraps=process,
+    next=run,
+    initialize_memory=process.initialize_memory,
+  )
   return dataclasses.replace(program, process=faulty)
 
 
 def _train(program, path):
   folder = outputs.ExperimentFolder(path, {})
-  client_states = None
-  if isinstance(program.process, stateful_process.StatefulProcess):
-    client_states = folder.client_states(
-      program.process.initialize_client_state
-    )
   asyncio.run(
     training.train(
       program,
       state_manager=folder.state_manager(),
       metrics_manager=folder.metrics_manager(),
-      client_states=client_states,
+      memories=linear_program.create_memories(program, path, num_kept=3),
       on_start=lambda _: None,
       on_round=lambda *_: None,
     )

@@ -7,7 +7,6 @@ import asyncio
 import dataclasses
 import functools
 import pathlib
-import types
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -20,7 +19,6 @@ from tests.programs import linear_program
 from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
 from tff_semifl.algorithms import fedmatch
-from tff_semifl.algorithms import helped_process
 from tff_semifl.programs import array_files
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import checkpoints
@@ -50,17 +48,15 @@ def _build_process(consistency=2.0):
   return classifier, process
 
 
-class _Recorder:
-  """The `next` of a process that notes what helpers it is given."""
+class _Recorder(helpers_lib.Helpers):
+  """Notes which helpers clients are sent."""
 
-  def __init__(self, next_fn):
-    self._next_fn = next_fn
-    self.type_signature = next_fn.type_signature
-    self.helpers = []
+  sent = ()
 
-  def __call__(self, state, server_data, client_data, helpers):
-    self.helpers.append([[np.array(t) for t in each] for each in helpers])
-    return self._next_fn(state, server_data, client_data, helpers)
+  def recall(self, held, round_num, cohort):
+    memories = super().recall(held, round_num, cohort)
+    self.sent = (*self.sent, [[np.array(t) for t in each] for each in memories])
+    return memories
 
 
 class ChooseHelpersTest(parameterized.TestCase):
@@ -104,61 +100,65 @@ class ChooseHelpersTest(parameterized.TestCase):
     self.assertEqual([sorted(each) for each in found], [[1, 3], []])
 
 
-class ProcessWithHelpersTest(absltest.TestCase):
+class HelpersTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(runtime.simulation_context())
 
-  def _create_program(self, folder, total_rounds, **kwargs):
+  def _create(self, folder, total_rounds, **kwargs):
     """Rounds 3 and 6 have helpers; two of four clients are in a round."""
     classifier, process = _build_process(**kwargs)
-    self.recorder = _Recorder(process.next)
-    recorded = types.SimpleNamespace(
-      initialize=process.initialize, next=self.recorder
-    )
-    return dataclasses.replace(
+    program = dataclasses.replace(
       linear_program.create_program(total_rounds),
-      process=helpers_lib.ProcessWithHelpers(
-        recorded,
-        pathlib.Path(folder, 'clients'),
-        num_clients=_NUM_CLIENTS,
-        rounds_per_help=3,
-        num_kept=3,
-      ),
+      process=process,
       evaluation=evaluation.build_evaluation(classifier),
+    )
+    return program, _Recorder(
+      process,
+      pathlib.Path(folder, 'clients'),
+      num_clients=_NUM_CLIENTS,
+      rounds_per_help=3,
+      num_kept=3,
     )
 
   def _train(self, folder, total_rounds, **kwargs):
-    return asyncio.run(
+    """Returns the last state, and which helpers clients were sent."""
+    program, helpers = self._create(folder, total_rounds, **kwargs)
+    final = asyncio.run(
       training.train(
-        self._create_program(folder, total_rounds, **kwargs),
+        program,
         state_manager=checkpoints.Checkpoints(
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=metrics_file.MetricsFile(
           pathlib.Path(folder, 'metrics.csv')
         ),
+        memories=helpers,
         on_start=lambda _: None,
         on_round=lambda *_: None,
       )
     )
+    return final, helpers.sent
 
   def test_helpers_come_every_so_many_rounds_to_those_that_are_known(self):
     folder = self.create_tempdir().full_path
-    program = self._create_program(folder, 6)
+    program, helpers = self._create(folder, 6)
     process, clients = program.process, program.clients
     state = process.initialize()
     known, models = set(), {}
     num_helped = 0
     for round_num in range(7):
       cohort = clients.cohort(round_num)
-      state = process.next(
-        state, program.server_dataset, clients.datasets(round_num)
-      ).state
-      for client, (sent,) in zip(
-        cohort, self.recorder.helpers[-1], strict=True
-      ):
+      output = process.next(
+        state,
+        program.server_dataset,
+        clients.datasets(round_num),
+        helpers.recall((), round_num, cohort),
+      )
+      state = output.state
+      helpers.keep((), round_num, cohort, output.memories)
+      for client, (sent,) in zip(cohort, helpers.sent[-1], strict=True):
         # Of two others that are known, at most four there are.
         is_helped = round_num % 3 == 0 and client in known and len(known) > 2
         self.assertLen(sent, 2 if is_helped else 0)
@@ -173,21 +173,18 @@ class ProcessWithHelpersTest(absltest.TestCase):
           )
       known |= set(cohort)
       for client in cohort:
-        (models[client],) = process._models.load([client], round_num + 1)[0]
+        (models[client],) = helpers._models.load([client], round_num + 1)[0]
     self.assertGreater(num_helped, 0)
 
   def test_resumed_run_equals_one_that_ran_through(self):
     whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
-    expected = self._train(whole, 6)
+    expected, _ = self._train(whole, 6)
     self._train(cut, 5)
     # Its last round, in which clients left models, is run again.
     pathlib.Path(cut, 'states/program_state_5.npz').unlink()
-    found = self._train(cut, 6)
-    self.assertLen(self.recorder.helpers, 2)
+    found, (_, sent_last) = self._train(cut, 6)
     # Round 6 has helpers.
-    self.assertGreater(
-      sum(len(sent) for (sent,) in self.recorder.helpers[1]), 0
-    )
+    self.assertGreater(sum(len(sent) for (sent,) in sent_last), 0)
     for a, b in zip(
       tf.nest.flatten(expected), tf.nest.flatten(found), strict=True
     ):
@@ -201,7 +198,7 @@ class ProcessWithHelpersTest(absltest.TestCase):
     first, second = (
       self._train(
         self.create_tempdir(name).full_path, 6, consistency=consistency
-      ).state.global_model_weights.trainable[1]
+      )[0].state.global_model_weights.trainable[1]
       for name, consistency in (('a', 0.0), ('b', 2.0))
     )
     self.assertGreater(np.abs(first - second).max(), 1e-5)
@@ -213,20 +210,19 @@ class ProcessWithHelpersTest(absltest.TestCase):
     found = by_reference.take_indices(
       dataclasses.replace(program, process=process), images.mapped_images
     ).process
-    self.assertIsInstance(found, helped_process.HelpedProcess)
     parameter = found.next.type_signature.parameter
     self.assertEqual(
       str(parameter.client_data), '{<client_id=int32,image=int64[?]>*}@CLIENTS'
     )
     self.assertEqual(
-      parameter.helpers, process.next.type_signature.parameter.helpers
+      parameter.memories, process.next.type_signature.parameter.memories
     )
 
   def test_numbers_that_are_not_positive(self):
     _, process = _build_process()
     for name in ('num_helpers', 'rounds_per_help'):
       with self.assertRaisesRegex(ValueError, f'`{name}` must be positive'):
-        helpers_lib.ProcessWithHelpers(
+        helpers_lib.Helpers(
           process,
           pathlib.Path(),
           num_clients=_NUM_CLIENTS,

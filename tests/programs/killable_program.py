@@ -17,8 +17,8 @@ import types
 
 import numpy as np
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import round_process
-from tff_semifl.algorithms import stateful_process
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training
 
@@ -30,7 +30,7 @@ _METRICS = {'loss': 0.5, 'accuracy': 0.5}
 _EVENTS = ('open', 'os.mkdir', 'os.remove', 'os.rename', 'os.rmdir')
 
 
-class _Process(stateful_process.StatefulProcess):
+class _Process(federated_process.FederatedProcess):
   """Least squares; each client has a momentum that it keeps."""
 
   def __init__(self):
@@ -41,17 +41,17 @@ class _Process(stateful_process.StatefulProcess):
       np.zeros(_SHAPE, np.float32), *[()] * 5, np.int32(0), np.int32(0)
     )
 
-  def initialize_client_state(self):
+  def initialize_memory(self):
     return np.zeros(_SHAPE, np.float32)
 
-  def next(self, state, server_data, client_data, client_states):
+  def next(self, state, server_data, client_data, memories):
     weights = state.global_model_weights
     gradients = [
       x.T @ (x @ weights - y) for x, y in (server_data, *client_data)
     ]
     momenta = [
       np.float32(0.9) * momentum + gradient
-      for momentum, gradient in zip(client_states, gradients[1:], strict=True)
+      for momentum, gradient in zip(memories, gradients[1:], strict=True)
     ]
     step = np.mean([gradients[0], *momenta], axis=0)
     weights = weights - np.float32(0.001) * step
@@ -62,7 +62,7 @@ class _Process(stateful_process.StatefulProcess):
       'weight_diversity': np.float32(np.nan),
       'relative_weight_diversity': np.float32(np.nan),
     }
-    return stateful_process.StatefulOutput(
+    return federated_process.RoundOutput(
       state._replace(
         global_model_weights=weights, round_num=state.round_num + np.int32(1)
       ),
@@ -137,9 +137,7 @@ def train(
       program,
       state_manager=experiment.state_manager(),
       metrics_manager=experiment.metrics_manager(),
-      client_states=experiment.client_states(
-        program.process.initialize_client_state
-      ),
+      memories=experiment.client_memories(program.process.initialize_memory),
       on_start=on_start,
       on_round=log.show_round,
     )

@@ -4,6 +4,7 @@
 """A training program that is over in a moment."""
 
 import functools
+import pathlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from tff_semifl.data import sources
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.programs import by_reference
+from tff_semifl.programs import client_states
 from tff_semifl.programs import training
 from tff_semifl.work import federated_batch_norm_statistics
 from tff_semifl.work import pooled_batch_norm_statistics
@@ -143,6 +145,27 @@ def _build_computations(
         classifier, batch_size=4
       )
     ),
+  )
+
+
+def create_memories(
+  program: training.TrainingProgram, folder: str, *, num_kept: int
+) -> client_states.ClientMemories | None:
+  """Creates what keeps the memories of clients, if they have any.
+
+  Args:
+    program: A program of here.
+    folder: Where its files go.
+    num_kept: How many of the last rounds must be possible to go back to.
+  """
+  if program.process.initialize_memory is None:
+    return None
+  return client_states.ClientMemories(
+    client_states.ClientStates(
+      pathlib.Path(folder, 'client_states'),
+      program.process.initialize_memory,
+      num_kept=num_kept,
+    )
   )
 
 

@@ -47,7 +47,7 @@ def _build_process():
 def _create_program(total_rounds, *, is_by_reference=False):
   """Two slots, in two groups, for two of the four clients."""
   program = linear_program.create_program(total_rounds)
-  process = slots.SlottedProcess(_build_process(), 2)
+  process = _build_process()
   if not is_by_reference:
     return dataclasses.replace(program, process=process)
   referring = linear_program.create_program(total_rounds, is_by_reference=True)
@@ -77,6 +77,7 @@ class SlotsTest(absltest.TestCase):
           pathlib.Path(folder, 'states'), num_kept=3
         ),
         metrics_manager=tff.program.MemoryReleaseManager(),
+        memories=slots.SlotMemories(program.process.initialize_memory, 2),
         on_start=lambda _: None,
         on_round=lambda n, metrics: rows.update(
           {n: metrics._replace(seconds=0)}
@@ -98,10 +99,10 @@ class SlotsTest(absltest.TestCase):
     resumed_rows, found = self._train(cut, _create_program(4))
     self._assert_same(expected, found)
     self._assert_same(resumed_rows, {n: rows[n] for n in (3, 4)})
-    self.assertIsInstance(found.state, slots.SlottedState)
     # The slots are in the checkpoint, or this test shows little.
-    for slot in found.state.slots:
-      self.assertGreater(np.abs(slot.client_state['accumulator'][0]).max(), 0)
+    self.assertEqual([int(slot.slot) for slot in found.memories], [0, 1])
+    for slot in found.memories:
+      self.assertGreater(np.abs(slot.client['accumulator'][0]).max(), 0)
 
   def test_what_a_program_is_told(self):
     rows, _ = self._train(self.create_tempdir().full_path, _create_program(2))

@@ -19,9 +19,7 @@ from tests.programs import linear_program
 from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
-from tff_semifl.algorithms import stateful_process
 from tff_semifl.programs import checkpoints
-from tff_semifl.programs import client_states
 from tff_semifl.programs import metrics_file
 from tff_semifl.programs import training
 
@@ -58,13 +56,6 @@ class TrainingTest(parameterized.TestCase):
     self, folder, total_rounds, on_round=lambda *_: None, program=None
   ):
     program = program or linear_program.create_program(total_rounds)
-    states = None
-    if isinstance(program.process, stateful_process.StatefulProcess):
-      states = client_states.ClientStates(
-        pathlib.Path(folder, 'client_states'),
-        program.process.initialize_client_state,
-        num_kept=3,
-      )
     return asyncio.run(
       training.train(
         program,
@@ -74,7 +65,7 @@ class TrainingTest(parameterized.TestCase):
         metrics_manager=metrics_file.MetricsFile(
           pathlib.Path(folder, 'metrics.csv')
         ),
-        client_states=states,
+        memories=linear_program.create_memories(program, folder, num_kept=3),
         on_start=lambda _: None,
         on_round=on_round,
       )
@@ -83,6 +74,33 @@ class TrainingTest(parameterized.TestCase):
   def _read_metrics(self, folder):
     with pathlib.Path(folder, 'metrics.csv').open() as file:
       return list(csv.DictReader(file))
+
+  def test_memories_that_nobody_keeps_or_has(self):
+    folder = self.create_tempdir().full_path
+    remembering = linear_program.create_program(1, keep_client_momentum=True)
+    plain = linear_program.create_program(1)
+    for program, memories in (
+      (remembering, None),
+      (
+        plain,
+        linear_program.create_memories(remembering, folder, num_kept=1),
+      ),
+    ):
+      with self.assertRaisesRegex(ValueError, '^`memories` must be given if'):
+        asyncio.run(
+          training.train(
+            program,
+            state_manager=checkpoints.Checkpoints(
+              pathlib.Path(folder, 'states'), num_kept=1
+            ),
+            metrics_manager=metrics_file.MetricsFile(
+              pathlib.Path(folder, 'metrics.csv')
+            ),
+            memories=memories,
+            on_start=lambda _: None,
+            on_round=lambda *_: None,
+          )
+        )
 
   def test_rows_columns_and_values(self):
     folder = self.create_tempdir().full_path
@@ -170,7 +188,7 @@ class TrainingTest(parameterized.TestCase):
       return outputs[-1]
 
     recorder = types.SimpleNamespace(
-      initialize=program.process.initialize, next=run
+      initialize=program.process.initialize, next=run, initialize_memory=None
     )
     self._train(
       folder, 2, program=dataclasses.replace(program, process=recorder)
@@ -351,7 +369,7 @@ class TrainingTest(parameterized.TestCase):
     again = self._train(folder, 2, on_round=lambda n, _: rounds.append(n))
     self.assertEmpty(rounds)
     self.assertEqual(again[1:], first[1:])
-    self.assertEqual([type(value) for value in again[1:]], [int, float, float])
+    self.assertEqual([type(value) for value in again[1:4]], [int, float, float])
 
   def test_dropped_clients_are_counted(self):
     folder = self.create_tempdir().full_path

@@ -86,7 +86,7 @@ class ComputationTest(absltest.TestCase):
     self.assertEqual(
       found.result.result.compact_representation(),
       '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
-      'client_state=<>,given_labels='
+      'memory=<>,given_labels='
       '<image=int32[?],label=int32[?],share=float32[?]>>}@CLIENTS',
     )
 

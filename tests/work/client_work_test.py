@@ -91,7 +91,7 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
   )
 
 
-def _next(process, num_clients, weights, *client_states, first=0):
+def _next(process, num_clients, weights, *memories, first=0):
   context = round_context.RoundContext(0, 1, 0.1)
   return process.next(
     process.initialize(),
@@ -100,7 +100,7 @@ def _next(process, num_clients, weights, *client_states, first=0):
       linear_reference.client_dataset(k, linear_reference.create_images(1))
       for k in range(first, first + num_clients)
     ],
-    *client_states,
+    *memories,
   )
 
 
@@ -199,10 +199,10 @@ class ClientWorkTest(parameterized.TestCase):
         keep_optimizer_state=keep_optimizer_state,
         return_given_labels=True,
       )
-      states = []
+      memories = []
       if keep_optimizer_state:
-        states = [[process.initialize_client_state()] * 3]
-      output = _next(process, 3, _weights(4.0), *states)
+        memories = [[process.initialize_memory()] * 3]
+      output = _next(process, 3, _weights(4.0), *memories)
       for result, expected in zip(
         output.result, ([1, 2], [], [1, 2]), strict=True
       ):
@@ -237,11 +237,11 @@ class ClientWorkTest(parameterized.TestCase):
       _Turn(loss=-math.inf),
     ]
     process = _build(turns, keep_optimizer_state=True)
-    state = process.initialize_client_state()
+    state = process.initialize_memory()
     state['accumulator'] = [np.ones_like(a) for a in state['accumulator']]
     output = _next(process, 4, _weights(4.0), [state] * 4)
     for result, expected in zip(output.result, [6, 1, 1, 1], strict=True):
-      for array in result.client_state['accumulator']:
+      for array in result.memory['accumulator']:
         np.testing.assert_array_equal(array, np.full_like(array, expected))
 
 

@@ -67,7 +67,7 @@ class ComputationTest(absltest.TestCase):
       f'{weights},<seed=int32,round_num=int32,learning_rate=float32>'
       '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
-      'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
+      'update_weight=float32,memory=<>,given_labels=<>>}@CLIENTS,measurements=<loss=float32,'
       'accuracy=float32,label_ratio=float32,num_participating=float32,'
       'num_rejected=float32,weight_diversity=float32,'
       'relative_weight_diversity=float32>@SERVER>)',
@@ -78,7 +78,7 @@ class ComputationTest(absltest.TestCase):
     process = _build(keep_optimizer_state=True)
     state = '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>'
     self.assertEqual(
-      process.initialize_client_state.type_signature.compact_representation(),
+      process.initialize_memory.type_signature.compact_representation(),
       f'( -> {state})',
     )
     types = process.next.type_signature
@@ -89,7 +89,7 @@ class ComputationTest(absltest.TestCase):
       types.result.result.compact_representation(),
       '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
       # Nobody wants to know which labels it gave.
-      f'client_state={state},given_labels=<>>}}@CLIENTS',
+      f'memory={state},given_labels=<>>}}@CLIENTS',
     )
 
 
@@ -217,14 +217,14 @@ class ExecutionTest(parameterized.TestCase):
   def test_momentum_that_a_client_keeps_equals_numpy(self):
     """D5: the second turn starts with the buffer of the first."""
     process = _build(threshold=self.threshold, keep_optimizer_state=True)
-    client_state = process.initialize_client_state()
+    memory = process.initialize_memory()
     weights, accumulator = self.weights, None
     for round_num in (2, 9):
       output = process.next(
         process.initialize(),
         [(weights, round_context.RoundContext(_SEED, round_num, 0.1))],
         [linear_reference.client_dataset(3, self.images)],
-        [client_state],
+        [memory],
       )
       expected = fix_mix_reference.train_client(
         weights.trainable,
@@ -240,10 +240,8 @@ class ExecutionTest(parameterized.TestCase):
         accumulator=accumulator,
       )
       [result] = output.result
-      client_state, accumulator = result.client_state, expected.accumulator
-      for found, wanted in zip(
-        client_state['accumulator'], accumulator, strict=True
-      ):
+      memory, accumulator = result.memory, expected.accumulator
+      for found, wanted in zip(memory['accumulator'], accumulator, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
       linear_reference.assert_is_update(
         result.update, weights.trainable, expected.weights
@@ -272,7 +270,7 @@ class ExecutionTest(parameterized.TestCase):
       )
       [result] = output.result
       self.assertEqual(result.update_weight, 0.0)
-      for array in result.client_state['accumulator']:
+      for array in result.memory['accumulator']:
         np.testing.assert_array_equal(array, np.ones_like(array))
 
   def test_client_without_confident_image_is_left_out(self):

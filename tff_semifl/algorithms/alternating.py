@@ -3,14 +3,18 @@
 
 """Alternate training: the clients' round, then the server's (Algorithm 1)."""
 
+import collections
+
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import round_process
+from tff_semifl.work import round_context
 
 
 def compose_alternating_process(
   parts: round_process.RoundParts,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Composes a process in which the server tunes what clients trained.
 
       weights ─> distributor ─> client_work ─> aggregator ─> finalizer ─┐
@@ -29,8 +33,9 @@ def compose_alternating_process(
     parts: What it is made of.
 
   Returns:
-    A process of the types of `compose_process`.
+    A process of the types of `round_process.build_process`.
   """
+  begin_round = round_context.build_beginning(parts.learning_rate_fn)
   choose = parts.build_choice(
     tff.types.to_type(
       (
@@ -41,30 +46,62 @@ def compose_alternating_process(
     )
   )
 
-  def join(state, context, server_data, trained) -> round_process.JoinedRound:
-    aggregated = parts.aggregate(state.aggregator, trained)
+  def run_round(state, server_data, client_data, *memories):
+    context, next_round_num = tff.federated_map(
+      begin_round, (state.seed, state.round_num)
+    )
+    # The server sends its model to the clients of the round.
+    sent = parts.distributor.next(state.distributor, state.global_model_weights)
+    received = tff.federated_zip(
+      (sent.result, tff.federated_broadcast(context))
+    )
+    # They train it on their images.
+    trained = parts.client_work.next(
+      state.client_work, received, client_data, *memories
+    )
+    # The mean of what they changed, with momentum, makes the new model,
+    aggregated = parts.aggregate(state.aggregator, trained.result)
     finalized = parts.finalizer.next(
       state.finalizer, state.global_model_weights, aggregated.result
     )
-    aggregator_state, finalizer_state, weights = tff.federated_map(
+    # unless nobody has changed anything.
+    aggregator, finalizer, weights = tff.federated_map(
       choose,
       (
         state.round_num,
-        parts.num_counting(trained),
+        parts.num_counting(trained.result),
         (aggregated.state, finalized.state, finalized.result),
         (state.aggregator, state.finalizer, state.global_model_weights),
       ),
     )
+    # The server tunes it on its labels, and gives it its statistics.
     tuned = parts.server_work.next(
       state.server_work, weights, context, server_data
     )
-    return round_process.JoinedRound(
-      weights=tuned.result,
-      aggregator=aggregator_state,
-      finalizer=finalizer_state,
-      server_work=tuned.state,
-      server_metrics=tuned.measurements,
-      aggregator_metrics=aggregated.measurements,
+    weights = parts.with_statistics(tuned.result, server_data)
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        round_process.RoundState(
+          global_model_weights=weights,
+          distributor=sent.state,
+          client_work=trained.state,
+          aggregator=aggregator,
+          finalizer=finalizer,
+          server_work=tuned.state,
+          round_num=next_round_num,
+          seed=state.seed,
+        )
+      ),
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=tuned.measurements,
+          aggregator=aggregated.measurements,
+          learning_rate=context.learning_rate,
+        )
+      ),
+      memories=trained.result.memory,
+      given_labels=trained.result.given_labels,
     )
 
-  return round_process.compose_process(parts, join)
+  return round_process.build_process(parts, run_round)

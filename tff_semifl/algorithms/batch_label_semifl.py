@@ -10,6 +10,7 @@ does: batch by batch, with the model that it is training at that moment.
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
@@ -24,7 +25,7 @@ def build_batch_label_semifl(
   weak_augmentation: augmentation.Augmentation,
   strong_augmentation: augmentation.Augmentation,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds it; arguments are those of `build_semifl`, there is no mixup."""
   return alternating.compose_alternating_process(
     training_parts.build_training_parts(

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl import schedules
 from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
@@ -26,7 +26,7 @@ def build_centralized_training(
   hyperparameters: hyperparameters_lib.Hyperparameters,
   *,
   weak_augmentation: augmentation.Augmentation,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds supervised training at the server, as a process like the others.
 
   A round is what `hyperparameters.server_epochs` says, one epoch in the papers'

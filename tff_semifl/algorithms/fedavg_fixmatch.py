@@ -5,6 +5,7 @@
 
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import parallel
 from tff_semifl.algorithms import training_parts
@@ -22,7 +23,7 @@ def build_fedavg_fixmatch(
   server_share_fn: parallel.ServerShareFn = parallel.half,
   step_from_received_weights: bool = False,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds federated averaging of server and clients, as the code has it.
 
   Clients label each batch with the model that they train, as in

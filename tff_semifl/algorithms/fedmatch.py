@@ -21,11 +21,11 @@ import tensorflow_federated as tff
 
 from tff_semifl import optimizers
 from tff_semifl.algorithms import aggregators
-from tff_semifl.algorithms import helped_process
-from tff_semifl.algorithms import labeled_outputs
+from tff_semifl.algorithms import federated_process
 from tff_semifl.augment import augmentation
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
+from tff_semifl.work import client_work_process
 from tff_semifl.work import fedmatch_client_work
 from tff_semifl.work import fedmatch_losses
 from tff_semifl.work import fedmatch_training
@@ -88,18 +88,23 @@ def build_fedmatch(
   *,
   strong_augmentation: augmentation.Augmentation,
   aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
-) -> helped_process.HelpedProcess:
-  """Builds FedMatch as a process that takes helpers.
+) -> federated_process.FederatedProcess:
+  """Builds FedMatch, in which clients are helped by models of others.
 
       sigma, phi ──> server_work ──> broadcast ──> client_work ──> mean ──> phi
                           ^                          ^      ^ │
-                     server_data            client_data     │ └─> client_models
+                     server_data            client_data     │ └─> ClientModel
                                                          helpers
 
   In each round the server trains sigma, then clients train phi, whose mean is
   the new phi. The global model is evaluated after the mean, with small values
   of phi left out, which the model sees to. Round 0 has no clients: the server
   trains once more than in the authors' code.
+
+  A client's memory is phi of its helpers when it comes, and a `ClientModel`
+  when it leaves: who helps whom is up to whoever runs the process, as
+  `programs.helpers` does. That models travel from client to client is the
+  method: no secure sum can hide them, and no noise of an aggregator.
 
   Args:
     classifier: The model, with kernels of two parts, such as those of
@@ -110,7 +115,7 @@ def build_fedmatch(
 
   Returns:
     A process with metrics `client`, `server`, `aggregator` and
-    `learning_rate`, as those of `compose_process`.
+    `learning_rate`, as those of `round_process.build_process`.
 
   Raises:
     ValueError: If no kernel of the model has two parts.
@@ -145,16 +150,9 @@ def build_fedmatch(
       FedMatchState(weights, mean.initialize(), round_num, seed)
     )
 
-  @tff.tensorflow.computation(np.int32, np.int32)
-  def create_context(seed: tf.Tensor, round_num: tf.Tensor):
-    return round_context.RoundContext(
-      seed, round_num, tf.constant(hyperparameters.learning_rate)
-    )
-
-  @tff.tensorflow.computation(np.int32)
-  def increment(round_num: tf.Tensor):
-    return round_num + 1
-
+  begin_round = round_context.build_beginning(
+    lambda _: tf.constant(hyperparameters.learning_rate)
+  )
   aggregator_state_type = mean.initialize.type_signature.result.member
 
   @tff.tensorflow.computation(
@@ -186,56 +184,60 @@ def build_fedmatch(
       ),
     )
 
-  client_parameter = client.type_signature.parameter
-
-  @tff.federated_computation(
-    initialize_fn.type_signature.result,
-    server.next.type_signature.parameter[3],
-    client_parameter[1],
-    client_parameter[2],
-  )
-  def next_fn(state, server_data, client_data, helpers):
-    context = tff.federated_map(create_context, (state.seed, state.round_num))
+  def run_round(state, server_data, client_data, helpers):
+    context, next_round_num = tff.federated_map(
+      begin_round, (state.seed, state.round_num)
+    )
+    # The server trains sigma, beginning afresh,
     tuned = server.next(
       server.initialize(), state.global_model_weights, context, server_data
     )
+    # then clients train phi, some of them with helpers.
     received = tff.federated_broadcast(
       tff.federated_zip((tuned.result, context))
     )
-    trained, client_metrics = client(received, client_data, helpers)
+    trained = client.next(client.initialize(), received, client_data, helpers)
     aggregated = mean.next(
-      state.aggregator, trained.update, trained.update_weight
+      state.aggregator, trained.result.update, trained.result.update_weight
     )
     weights, aggregator_state = tff.federated_map(
       apply_update,
       (
-        tff.federated_sum(trained.update_weight),
+        tff.federated_sum(trained.result.update_weight),
         tuned.result,
         aggregated.result,
         aggregated.state,
         state.aggregator,
       ),
     )
-    state = FedMatchState(
-      global_model_weights=weights,
-      aggregator=aggregator_state,
-      round_num=tff.federated_map(increment, state.round_num),
-      seed=state.seed,
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        FedMatchState(
+          global_model_weights=weights,
+          aggregator=aggregator_state,
+          round_num=next_round_num,
+          seed=state.seed,
+        )
+      ),
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=tuned.measurements,
+          aggregator=aggregated.measurements,
+          learning_rate=context.learning_rate,
+        )
+      ),
+      memories=trained.result.memory,
+      given_labels=trained.result.given_labels,
     )
-    metrics = collections.OrderedDict(
-      client=client_metrics,
-      server=tuned.measurements,
-      aggregator=aggregated.measurements,
-      learning_rate=context.learning_rate,
-    )
-    output = helped_process.HelpedOutput(
-      tff.federated_zip(state), tff.federated_zip(metrics), trained.model
-    )
-    if hyperparameters.return_given_labels:
-      return labeled_outputs.add_labels(output, trained.given_labels)
-    return output
 
-  return helped_process.HelpedProcess(initialize_fn, next_fn)
+  return federated_process.build_federated_process(
+    initialize_fn,
+    run_round,
+    server_data_type=server.next.type_signature.parameter[3],
+    client_data_type=client.next.type_signature.parameter[2],
+    initialize_memory=client.initialize_memory,
+  )
 
 
 def _build_server_work(
@@ -267,7 +269,7 @@ def _build_client_work(
   hyperparameters: FedMatchHyperparameters,
   *,
   strong_augmentation: augmentation.Augmentation,
-) -> tff.Computation:
+) -> client_work_process.ClientWorkProcess:
   """Builds training of phi."""
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
   optimizer = optimizers.restrict(

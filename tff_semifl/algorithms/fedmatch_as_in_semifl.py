@@ -13,6 +13,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import optimizers
 from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
@@ -29,7 +30,7 @@ def build_fedmatch_as_in_semifl(
   strong_augmentation: augmentation.Augmentation,
   reproduce_bugs: bool = True,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds alternate training of two parts of each kernel, sigma and phi.
 
   Clients label each batch with the model that they train, as in

@@ -3,11 +3,13 @@
 
 """Federated SGD of FixMatch: the extra curve of SemiFL's Figure 2 (D.4)."""
 
+import collections
 import dataclasses
 from typing import Any
 
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import round_process
 from tff_semifl.algorithms import training_parts
@@ -15,6 +17,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import gradient_work
+from tff_semifl.work import round_context
 
 
 def build_fedsgd_fixmatch(
@@ -24,7 +27,7 @@ def build_fedsgd_fixmatch(
   weak_augmentation: augmentation.Augmentation,
   strong_augmentation: augmentation.Augmentation,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds it: a round is one step, on batches of the server and of clients.
 
   The step's gradient is that of the server's batch, and the uniform mean of
@@ -68,9 +71,10 @@ def build_fedsgd_fixmatch(
 
 def _compose_gradient_process(
   parts: round_process.RoundParts,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Composes a process in which the server steps on the clients' aggregate."""
   update_type = parts.weights_type.trainable
+  begin_round = round_context.build_beginning(parts.learning_rate_fn)
   choose = parts.build_choice(
     tff.types.to_type(
       (parts.aggregator.initialize.type_signature.result.member, update_type)
@@ -88,13 +92,25 @@ def _compose_gradient_process(
     _, gradient = state
     return tuple(0.0 * array for array in gradient)
 
-  def join(state, context, server_data, trained) -> round_process.JoinedRound:
-    aggregated = parts.aggregate(state.aggregator, trained)
-    aggregator_state, gradient = tff.federated_map(
+  def run_round(state, server_data, client_data, *memories):
+    context, next_round_num = tff.federated_map(
+      begin_round, (state.seed, state.round_num)
+    )
+    # Clients compute gradients of the model that they receive,
+    sent = parts.distributor.next(state.distributor, state.global_model_weights)
+    received = tff.federated_zip(
+      (sent.result, tff.federated_broadcast(context))
+    )
+    trained = parts.client_work.next(
+      state.client_work, received, client_data, *memories
+    )
+    # whose mean is zero if nobody has any,
+    aggregated = parts.aggregate(state.aggregator, trained.result)
+    aggregator, gradient = tff.federated_map(
       choose,
       (
         state.round_num,
-        parts.num_counting(trained),
+        parts.num_counting(trained.result),
         (aggregated.state, aggregated.result),
         (
           state.aggregator,
@@ -102,19 +118,37 @@ def _compose_gradient_process(
         ),
       ),
     )
+    # and the server takes a step along the sum of it and of its own.
     stepped = parts.server_work.next(
       tff.federated_map(put_gradient, (state.server_work, gradient)),
       state.global_model_weights,
       context,
       server_data,
     )
-    return round_process.JoinedRound(
-      weights=stepped.result,
-      aggregator=aggregator_state,
-      finalizer=state.finalizer,
-      server_work=stepped.state,
-      server_metrics=stepped.measurements,
-      aggregator_metrics=aggregated.measurements,
+    weights = parts.with_statistics(stepped.result, server_data)
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        round_process.RoundState(
+          global_model_weights=weights,
+          distributor=sent.state,
+          client_work=trained.state,
+          aggregator=aggregator,
+          finalizer=state.finalizer,
+          server_work=stepped.state,
+          round_num=next_round_num,
+          seed=state.seed,
+        )
+      ),
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=stepped.measurements,
+          aggregator=aggregated.measurements,
+          learning_rate=context.learning_rate,
+        )
+      ),
+      memories=trained.result.memory,
+      given_labels=trained.result.given_labels,
     )
 
-  return round_process.compose_process(parts, join)
+  return round_process.build_process(parts, run_round)

@@ -16,8 +16,8 @@ import tensorflow_federated as tff
 
 from tff_semifl import optimizers
 from tff_semifl import schedules
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import labeled_outputs
 from tff_semifl.algorithms import round_process
 from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
@@ -39,18 +39,11 @@ def build_fedsgd_fixmatch_as_in_semifl(
   weak_augmentation: augmentation.Augmentation,
   strong_augmentation: augmentation.Augmentation,
   clients_per_step: int = 10,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds it: a round is an epoch of the clients' images, in many steps.
 
-  With S for `RoundState`, L for chunks of labelled images, U for chunks of a
-  client's images and M for the metrics of `round_process.compose_process`:
-
-      initialize: ( -> S@SERVER)
-      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
-             -> <state=S@SERVER, metrics=M@SERVER>)
-
-  With `return_given_labels` each client has `GivenLabels` of its own images
-  after that. Clients have no updates whose diversity could be measured.
+  Types and metrics are those of `round_process.build_process`. Clients have no
+  updates whose diversity could be measured.
 
   All clients take part in a round, each in as many of its steps as it has
   batches; the learning rate is that of the round. Their images are gathered at
@@ -187,7 +180,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
   def put_weights(state: round_process.RoundState, weights):
     return state._replace(global_model_weights=weights)
 
-  _, summarize = client_work.build_server_side(
+  summarize = client_work.build_summary(
     weight_diversity.update_sums_type(classifier, None)
   )
 
@@ -195,12 +188,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
     classifier.image_shape
   )
 
-  @tff.federated_computation(
-    state_type,
-    tff.FederatedType(server_data_type, tff.SERVER),
-    gather.type_signature.parameter,
-  )
-  def next_fn(state, server_data, client_data):
+  def run_round(state, server_data, client_data):
     gathered = gather(client_data)
     state, server_metrics, client_sums, learning_rate, given = (
       tff.federated_map(train, (state, server_data, gathered))
@@ -210,20 +198,9 @@ def build_fedsgd_fixmatch_as_in_semifl(
         put_weights,
         (state, statistics(state.global_model_weights, server_data)),
       )
-    metrics = collections.OrderedDict(
-      client=tff.federated_map(summarize, client_sums),
-      server=server_metrics,
-      aggregator=tff.federated_value((), tff.SERVER),
-      learning_rate=learning_rate,
-    )
-    output = tff.learning.templates.LearningProcessOutput(
-      state, tff.federated_zip(metrics)
-    )
-    if not hyperparameters.return_given_labels:
-      return output
-    return labeled_outputs.add_labels(
-      output,
-      tff.federated_map(
+    given_labels = given_labels_lib.NOT_KEPT
+    if hyperparameters.return_given_labels:
+      given_labels = tff.federated_map(
         select_own,
         (
           tff.federated_broadcast(given),
@@ -231,7 +208,23 @@ def build_fedsgd_fixmatch_as_in_semifl(
           tff.federated_broadcast(gathered.num_images),
           client_data,
         ),
+      )
+    return federated_process.RoundOutput(
+      state=state,
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=tff.federated_map(summarize, client_sums),
+          server=server_metrics,
+          aggregator=tff.federated_value((), tff.SERVER),
+          learning_rate=learning_rate,
+        )
       ),
+      given_labels=given_labels,
     )
 
-  return tff.templates.IterativeProcess(initialize_fn, next_fn)
+  return federated_process.build_federated_process(
+    initialize_fn,
+    run_round,
+    server_data_type=tff.FederatedType(server_data_type, tff.SERVER),
+    client_data_type=gather.type_signature.parameter,
+  )

@@ -21,13 +21,11 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import group_mean
-from tff_semifl.algorithms import labeled_outputs
-from tff_semifl.algorithms import stateful_process
 from tff_semifl.models import functional
-from tff_semifl.work import given_labels
+from tff_semifl.work import client_work_process
 from tff_semifl.work import round_context
-from tff_semifl.work import stateful_client_work
 
 
 class GroupState(NamedTuple):
@@ -52,16 +50,16 @@ class GroupState(NamedTuple):
   seed: Any
 
 
-class SlotState(NamedTuple):
+class SlotMemory(NamedTuple):
   """What a slot keeps, whoever of the clients takes it (D47).
 
   Attributes:
-    slot: int32, its number, from 0. Whoever keeps the states says so.
-    client_state: The state of the client work, such as a momentum.
+    slot: int32, its number, from 0. Whoever keeps the memories says so.
+    client: The memory of the client work, such as a momentum.
   """
 
   slot: Any
-  client_state: Any
+  client: Any
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,8 +70,8 @@ class GroupParts:
     classifier: The model.
     seed: The run's seed.
     learning_rate_fn: Round -> the learning rate to report of it.
-    client_work: Takes `<model weights, RoundContext>`, client data and states;
-      update weights are 0 or 1.
+    client_work: Takes `<model weights, RoundContext>`, client data and
+      memories; update weights are 0 or 1.
     server_work: From `build_replicated_server_work`, a replica for each group.
     num_groups: S. 1 is federated averaging (equation 5).
     clients_per_round: C_k, the number of slots.
@@ -82,7 +80,7 @@ class GroupParts:
   classifier: functional.ImageClassifier
   seed: int
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
-  client_work: stateful_client_work.StatefulClientWorkProcess
+  client_work: client_work_process.ClientWorkProcess
   server_work: tff.templates.MeasuredProcess
   num_groups: int
   clients_per_round: int
@@ -115,10 +113,10 @@ def slots_per_group(clients_per_round: int, num_groups: int) -> int:
 
 def compose_group_averaging_process(
   parts: GroupParts,
-) -> stateful_process.StatefulProcess:
+) -> federated_process.FederatedProcess:
   """Composes a process of a server and groups of clients.
 
-  Clients take slots: the states that they bring say which. Slot s of n per
+  Clients take slots: the memories that they bring say which. Slot s of n per
   group is in group i = s // n, and who has it starts from w_avg,i. The server's
   replica of the group starts from w_avg. With w_s,i and w_k for what comes of
   that, and n_i for the clients of group i that count,
@@ -133,18 +131,9 @@ def compose_group_averaging_process(
   (D48). Round 0 changes nothing if server and client work do nothing in it, as
   those of `local_steps` do: the benchmark has no update of the server alone.
 
-  With S for `GroupState`, L for chunks of labelled images, U for chunks of a
-  client's images, C for `SlotState` and M for metrics, it is
-
-      initialize: ( -> S@SERVER)
-      initialize_client_state: ( -> C)
-      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS,
-              client_states={C}@CLIENTS>
-             -> <state=S@SERVER, metrics=M@SERVER, client_states={C}@CLIENTS>)
-
-  M is as in `compose_process`, with the diversity of the clients' updates under
-  `aggregator` too. If the client work returns `GivenLabels`, so does `next`,
-  after everything else.
+  The state is a `GroupState`, a memory is a `SlotMemory`, and metrics are as in
+  `round_process.build_process`, with the diversity of the clients' updates
+  under `aggregator` too.
 
   Args:
     parts: What it is made of.
@@ -152,46 +141,35 @@ def compose_group_averaging_process(
   Raises:
     ValueError: If a group would have no slot.
   """
-  initialize_fn = _build_initialize(parts)
-  state_type = initialize_fn.type_signature.result
   weights_type = parts.classifier.weights_type
-  group_weights_type = state_type.member.group_weights
+  initialize_fn = _build_initialize(parts)
+  group_weights_type = initialize_fn.type_signature.result.member.group_weights
   client_work = parts.client_work
-  _, _, client_data_type, client_state_type = (
-    client_work.next.type_signature.parameter
-  )
-  slot_type = tff.types.to_type(
-    SlotState(slot=np.int32, client_state=client_state_type.member)
-  )
   group_size = slots_per_group(parts.clients_per_round, parts.num_groups)
-  has_labels = given_labels.are_returned_by(client_work)
 
   @tff.tensorflow.computation
-  def initialize_client_state():
-    return SlotState(
-      tf.constant(0, tf.int32), client_work.initialize_client_state()
+  def initialize_memory():
+    return SlotMemory(
+      slot=tf.constant(0, tf.int32), client=client_work.initialize_memory()
     )
 
-  @tff.tensorflow.computation(np.int32, np.int32)
-  def create_context(seed: tf.Tensor, round_num: tf.Tensor):
-    return round_context.RoundContext(
-      seed, round_num, parts.learning_rate_fn(round_num)
-    )
+  slot_type = initialize_memory.type_signature.result
+  begin_round = round_context.build_beginning(parts.learning_rate_fn)
 
   @tff.tensorflow.computation(group_weights_type, weights_type, slot_type)
-  def receive(group_weights: Any, weights: Any, state: SlotState):
-    group = state.slot // group_size
+  def receive(group_weights: Any, weights: Any, memory: SlotMemory):
+    group = memory.slot // group_size
     return functional.ModelWeights(
       tuple(stacked[group] for stacked in group_weights),
       weights.non_trainable,
     )
 
   @tff.tensorflow.computation(weights_type.trainable, np.float32, slot_type)
-  def hand_in(update: Any, update_weight: tf.Tensor, state: SlotState):
+  def hand_in(update: Any, update_weight: tf.Tensor, memory: SlotMemory):
     return group_mean.hand_in(
       update,
       update_weight,
-      state.slot // group_size,
+      memory.slot // group_size,
       num_groups=parts.num_groups,
     )
 
@@ -214,74 +192,73 @@ def compose_group_averaging_process(
     )
     return group_weights, weights
 
-  @tff.tensorflow.computation(np.int32)
-  def increment(round_num: tf.Tensor):
-    return round_num + 1
-
-  @tff.federated_computation(
-    state_type,
-    parts.server_work.next.type_signature.parameter[3],
-    client_data_type,
-    tff.FederatedType(slot_type, tff.CLIENTS),
-  )
-  def next_fn(state, server_data, client_data, client_states):
-    context = tff.federated_map(create_context, (state.seed, state.round_num))
+  def run_round(state, server_data, client_data, memories):
+    context, next_round_num = tff.federated_map(
+      begin_round, (state.seed, state.round_num)
+    )
+    # Clients train the models of the groups that their slots are in,
     received = tff.federated_map(
       receive,
       (
         tff.federated_broadcast(state.group_weights),
         tff.federated_broadcast(state.global_model_weights),
-        client_states,
+        memories,
       ),
     )
     trained = client_work.next(
       state.client_work,
       tff.federated_zip((received, tff.federated_broadcast(context))),
       client_data,
-      client_states.client_state,
+      memories.client,
     )
     sums = tff.federated_sum(
       tff.federated_map(
         hand_in,
-        (trained.result.update, trained.result.update_weight, client_states),
+        (trained.result.update, trained.result.update_weight, memories),
       )
     )
+    # and the server the mean of these models, a replica for each group,
     served = parts.server_work.next(
       state.server_work, state.global_model_weights, context, server_data
     )
+    # which is one more member of the group.
     group_weights, weights = tff.federated_map(
       average, (state.group_weights, sums, served.result)
     )
-    state = GroupState(
-      global_model_weights=weights,
-      group_weights=group_weights,
-      client_work=trained.state,
-      server_work=served.state,
-      round_num=tff.federated_map(increment, state.round_num),
-      seed=state.seed,
-    )
-    metrics = collections.OrderedDict(
-      client=trained.measurements,
-      server=served.measurements,
-      aggregator=collections.OrderedDict(
-        (name, trained.measurements[name])
-        for name in ('weight_diversity', 'relative_weight_diversity')
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        GroupState(
+          global_model_weights=weights,
+          group_weights=group_weights,
+          client_work=trained.state,
+          server_work=served.state,
+          round_num=next_round_num,
+          seed=state.seed,
+        )
       ),
-      learning_rate=context.learning_rate,
-    )
-    output = stateful_process.StatefulOutput(
-      tff.federated_zip(state),
-      tff.federated_zip(metrics),
-      tff.federated_zip(
-        SlotState(client_states.slot, trained.result.client_state)
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=served.measurements,
+          aggregator=collections.OrderedDict(
+            (name, trained.measurements[name])
+            for name in ('weight_diversity', 'relative_weight_diversity')
+          ),
+          learning_rate=context.learning_rate,
+        )
       ),
+      memories=tff.federated_zip(
+        SlotMemory(slot=memories.slot, client=trained.result.memory)
+      ),
+      given_labels=trained.result.given_labels,
     )
-    if has_labels:
-      return labeled_outputs.add_labels(output, trained.result.given_labels)
-    return output
 
-  return stateful_process.StatefulProcess(
-    initialize_fn, next_fn, initialize_client_state
+  return federated_process.build_federated_process(
+    initialize_fn,
+    run_round,
+    server_data_type=parts.server_work.next.type_signature.parameter[3],
+    client_data_type=client_work.next.type_signature.parameter[2],
+    initialize_memory=initialize_memory,
   )
 
 

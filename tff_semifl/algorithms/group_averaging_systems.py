@@ -12,9 +12,9 @@ References:
 """
 
 from tff_semifl.algorithms import benchmark_hyperparameters
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import group_averaging
 from tff_semifl.algorithms import group_parts
-from tff_semifl.algorithms import stateful_process
 from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -28,7 +28,7 @@ def build_consistency_averaging(
   *,
   weak_augmentation: augmentation.Augmentation,
   strong_augmentation: augmentation.Augmentation,
-) -> stateful_process.StatefulProcess:
+) -> federated_process.FederatedProcess:
   """Builds the benchmark's own system: users train by consistency (eq. 4).
 
   With group normalisation and one group it is the "FedAvg solution", with more
@@ -66,7 +66,7 @@ def build_self_training_averaging(
   hyperparameters: benchmark_hyperparameters.BenchmarkHyperparameters,
   *,
   weak_augmentation: augmentation.Augmentation,
-) -> stateful_process.StatefulProcess:
+) -> federated_process.FederatedProcess:
   """Builds the system in which users train by self-training (equation 3).
 
   Its schedule is that of the others; the authors' code had another, and fewer
@@ -102,7 +102,7 @@ def build_supervised_averaging(
   hyperparameters: benchmark_hyperparameters.BenchmarkHyperparameters,
   *,
   weak_augmentation: augmentation.Augmentation,
-) -> stateful_process.StatefulProcess:
+) -> federated_process.FederatedProcess:
   """Builds supervised federated learning: users have labels (appendix G).
 
   Args:

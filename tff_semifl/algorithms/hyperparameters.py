@@ -38,7 +38,7 @@ class Hyperparameters:
       statistics of the server's images (D10). If not, they stay as they are,
       for whoever computes them between rounds.
     return_given_labels: Whether rounds return the pseudo-labels that clients
-      gave (see `labeled_outputs`), for a simulation that knows the truth.
+      gave (see `RoundOutput`), for a simulation that knows the truth.
   """
 
   total_rounds: int

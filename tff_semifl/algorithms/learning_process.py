@@ -7,12 +7,13 @@ import collections
 
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import round_process
 from tff_semifl.models import functional
 
 
 def bind_server_data(
-  process: tff.templates.IterativeProcess, server_data: tff.Computation
+  process: federated_process.FederatedProcess, server_data: tff.Computation
 ) -> tff.learning.templates.LearningProcess:
   """Fixes the server's data, for programs that know none.
 
@@ -21,9 +22,18 @@ def bind_server_data(
   where those look for them.
 
   Args:
-    process: From `compose_process`.
+    process: From `round_process.build_process`.
     server_data: `( -> L*)`, the data as an unplaced computation.
+
+  Raises:
+    TypeError: If something of a client is remembered: a `LearningProcess` has
+      no place for it.
   """
+  if process.initialize_memory is not None:
+    raise TypeError(
+      'A process that remembers something of clients is no `LearningProcess`;'
+      ' build it without, as with `keep_client_momentum=False`.'
+    )
   state_type, _, client_data_type = process.next.type_signature.parameter
   weights_type = state_type.member.global_model_weights
 

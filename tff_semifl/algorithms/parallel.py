@@ -7,6 +7,7 @@ It is what SemiFL is compared with: the server is one more member of the
 average, and nobody tunes what comes of it.
 """
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import round_process
+from tff_semifl.work import round_context
 
 # Number of clients that count -> weight of the server in the average, both
 # float32 scalars. The clients share what is left evenly.
@@ -47,7 +50,7 @@ def compose_parallel_process(
   *,
   server_share_fn: ServerShareFn,
   step_from_received_weights: bool,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Composes a process in which the server is averaged with the clients.
 
                    ┌─> client_work ─> aggregator ─┐
@@ -74,9 +77,10 @@ def compose_parallel_process(
       server and clients, as in the authors' code.
 
   Returns:
-    A process of the types of `compose_process`.
+    A process of the types of `round_process.build_process`.
   """
   weights_type = parts.weights_type
+  begin_round = round_context.build_beginning(parts.learning_rate_fn)
   choose = parts.build_choice(
     parts.aggregator.initialize.type_signature.result.member
   )
@@ -109,39 +113,65 @@ def compose_parallel_process(
       )
     )
 
-  def join(state, context, server_data, trained) -> round_process.JoinedRound:
-    weights = state.global_model_weights
-    aggregated = parts.aggregate(state.aggregator, trained)
-    tuned = parts.server_work.next(
-      state.server_work, weights, context, server_data
+  def run_round(state, server_data, client_data, *memories):
+    context, next_round_num = tff.federated_map(
+      begin_round, (state.seed, state.round_num)
     )
-    num_counting = parts.num_counting(trained)
+    received_weights = state.global_model_weights
+    # Clients and server train the same model at the same time.
+    sent = parts.distributor.next(state.distributor, received_weights)
+    received = tff.federated_zip(
+      (sent.result, tff.federated_broadcast(context))
+    )
+    trained = parts.client_work.next(
+      state.client_work, received, client_data, *memories
+    )
+    tuned = parts.server_work.next(
+      state.server_work, received_weights, context, server_data
+    )
+    # Their average makes the new model, with momentum.
+    aggregated = parts.aggregate(state.aggregator, trained.result)
+    num_counting = parts.num_counting(trained.result)
     base, update = tff.federated_map(
       average,
       (
         state.round_num,
         num_counting,
-        weights,
+        received_weights,
         tuned.result,
         aggregated.result,
       ),
     )
     finalized = parts.finalizer.next(state.finalizer, base, update)
-    return round_process.JoinedRound(
-      weights=finalized.result,
-      aggregator=tff.federated_map(
-        choose,
-        (
-          state.round_num,
-          num_counting,
-          aggregated.state,
-          state.aggregator,
-        ),
+    # An aggregate of nobody is not to be remembered.
+    aggregator = tff.federated_map(
+      choose,
+      (state.round_num, num_counting, aggregated.state, state.aggregator),
+    )
+    weights = parts.with_statistics(finalized.result, server_data)
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        round_process.RoundState(
+          global_model_weights=weights,
+          distributor=sent.state,
+          client_work=trained.state,
+          aggregator=aggregator,
+          finalizer=finalized.state,
+          server_work=tuned.state,
+          round_num=next_round_num,
+          seed=state.seed,
+        )
       ),
-      finalizer=finalized.state,
-      server_work=tuned.state,
-      server_metrics=tuned.measurements,
-      aggregator_metrics=aggregated.measurements,
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=tuned.measurements,
+          aggregator=aggregated.measurements,
+          learning_rate=context.learning_rate,
+        )
+      ),
+      memories=trained.result.memory,
+      given_labels=trained.result.given_labels,
     )
 
-  return round_process.compose_process(parts, join)
+  return round_process.build_process(parts, run_round)

@@ -5,6 +5,7 @@
 
 import tensorflow_federated as tff
 
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import parallel
 from tff_semifl.algorithms import training_parts
@@ -22,7 +23,7 @@ def build_parallel_semifl(
   server_share_fn: parallel.ServerShareFn = parallel.half,
   step_from_received_weights: bool = False,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds the ablation of Table 2 in which nobody tunes the average.
 
   Clients label their images once, with the model that they receive, and train

@@ -1,17 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rounds of server and clients have in common, however they are joined.
+"""What rounds of server and clients are made of, however they are joined.
 
-What `tff.learning.templates.compose_learning_process` is to federated
-averaging, this is to training with labels at the server and none at clients:
-it puts the parts in order and nothing else. The server has data of its own, so
-a round takes three arguments and the process is a plain
-`tff.templates.IterativeProcess`; `learning_process.bind_server_data` makes a
-`tff.learning.templates.LearningProcess` of it.
+What the parts of `tff.learning.templates.compose_learning_process` are to
+federated averaging, these are to training with labels at the server and none at
+clients. In `alternating`, `parallel` and `fedsgd_fixmatch` a round is put
+together from them, each in one function. The server has data of its own, which
+are an argument of a round; `learning_process.bind_server_data` makes a
+`tff.learning.templates.LearningProcess` of the result.
 """
 
-import collections
 from collections.abc import Callable
 import dataclasses
 from typing import Any, NamedTuple
@@ -20,13 +19,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import labeled_outputs
-from tff_semifl.algorithms import stateful_process
+from tff_semifl.algorithms import federated_process
 from tff_semifl.models import functional
-from tff_semifl.work import given_labels
-from tff_semifl.work import round_context
+from tff_semifl.work import client_work_process
 from tff_semifl.work import server_work as server_work_lib
-from tff_semifl.work import stateful_client_work
 
 
 class RoundState(NamedTuple):
@@ -75,11 +71,7 @@ class RoundParts:
   seed: int
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
   distributor: tff.learning.templates.DistributionProcess
-  client_work: (
-    tff.learning.templates.ClientWorkProcess
-    | stateful_client_work.StatefulClientWorkProcess
-    | tff.templates.MeasuredProcess
-  )
+  client_work: client_work_process.ClientWorkProcess
   aggregator: tff.templates.AggregationProcess
   finalizer: tff.learning.templates.FinalizerProcess
   server_work: server_work_lib.ServerWorkProcess
@@ -131,64 +123,33 @@ class RoundParts:
     weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
     return self.aggregator.next(state, trained.update, *weights)
 
+  def with_statistics(
+    self, weights: tff.Value, server_data: tff.Value
+  ) -> tff.Value:
+    """Returns weights with statistics of the server's images, if there are any.
 
-class JoinedRound(NamedTuple):
-  """What server and clients did together; values at SERVER.
-
-  Attributes:
-    weights: New model weights.
-    aggregator: The aggregator's state.
-    finalizer: The finalizer's state.
-    server_work: The server work's state.
-    server_metrics: Measurements of the server work.
-    aggregator_metrics: Measurements of the aggregator.
-  """
-
-  weights: Any
-  aggregator: Any
-  finalizer: Any
-  server_work: Any
-  server_metrics: Any
-  aggregator_metrics: Any
+    It is called inside a federated computation.
+    """
+    if self.batch_norm_statistics is None:
+      return weights
+    return self.batch_norm_statistics(weights, server_data)
 
 
-# (state, round context, server data, results of clients) -> joined, all of it
-# values inside a federated computation.
-JoinFn = Callable[[Any, tff.Value, tff.Value, tff.Value], JoinedRound]
-
-
-def compose_process(
-  parts: RoundParts, join: JoinFn
-) -> tff.templates.IterativeProcess:
-  """Composes a process of server and clients.
-
-  With S for `RoundState`, L for chunks of labelled images, U for chunks of a
-  client's images and M for metrics:
-
-      initialize: ( -> S@SERVER)
-      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
-             -> <state=S@SERVER, metrics=M@SERVER>)
-
-  M has `client`, `server` and `aggregator`, the measurements of those parts,
-  and `learning_rate`.
-
-  With a `StatefulClientWorkProcess` it is a `StatefulProcess`, with C for the
-  state of a client:
-
-      next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS,
-              client_states={C}@CLIENTS>
-             -> <state=S@SERVER, metrics=M@SERVER, client_states={C}@CLIENTS>)
-
-  If the client work returns `GivenLabels`, so does `next`, after everything
-  else.
+def build_process(
+  parts: RoundParts, run_round: Callable[..., federated_process.RoundOutput]
+) -> federated_process.FederatedProcess:
+  """Builds a process of server and clients.
 
   Args:
     parts: What it is made of.
-    join: Makes new weights of what clients trained and of what the server
-      does.
+    run_round: As in `build_federated_process`.
+
+  Returns:
+    A process with S for `RoundState`, L for chunks of labelled images and U for
+    chunks of a client's images. Its metrics are `client`, `server` and
+    `aggregator`, the measurements of those parts, and `learning_rate`. Memories
+    are those of the client work.
   """
-  client_work = parts.client_work
-  has_labels = given_labels.are_returned_by(client_work)
 
   @tff.tensorflow.computation
   def initial_values():
@@ -207,7 +168,7 @@ def compose_process(
       RoundState(
         global_model_weights=weights,
         distributor=parts.distributor.initialize(),
-        client_work=client_work.initialize(),
+        client_work=parts.client_work.initialize(),
         aggregator=parts.aggregator.initialize(),
         finalizer=parts.finalizer.initialize(),
         server_work=parts.server_work.initialize(),
@@ -216,81 +177,10 @@ def compose_process(
       )
     )
 
-  @tff.tensorflow.computation(np.int32, np.int32)
-  def create_context(base_seed: tf.Tensor, round_num: tf.Tensor):
-    return round_context.RoundContext(
-      base_seed, round_num, parts.learning_rate_fn(round_num)
-    )
-
-  @tff.tensorflow.computation(np.int32)
-  def increment(round_num: tf.Tensor):
-    return round_num + 1
-
-  def run_round(state, server_data, *client_arguments):
-    context = tff.federated_map(create_context, (state.seed, state.round_num))
-    distributed = parts.distributor.next(
-      state.distributor, state.global_model_weights
-    )
-    received = tff.federated_zip(
-      (distributed.result, tff.federated_broadcast(context))
-    )
-    trained = client_work.next(state.client_work, received, *client_arguments)
-    joined = join(state, context, server_data, trained.result)
-    weights = joined.weights
-    if parts.batch_norm_statistics is not None:
-      weights = parts.batch_norm_statistics(weights, server_data)
-    state = RoundState(
-      global_model_weights=weights,
-      distributor=distributed.state,
-      client_work=trained.state,
-      aggregator=joined.aggregator,
-      finalizer=joined.finalizer,
-      server_work=joined.server_work,
-      round_num=tff.federated_map(increment, state.round_num),
-      seed=state.seed,
-    )
-    metrics = collections.OrderedDict(
-      client=trained.measurements,
-      server=joined.server_metrics,
-      aggregator=joined.aggregator_metrics,
-      learning_rate=context.learning_rate,
-    )
-    output = tff.learning.templates.LearningProcessOutput(
-      tff.federated_zip(state), tff.federated_zip(metrics)
-    )
-    return output, trained.result
-
-  state_type = initialize_fn.type_signature.result
-  server_data_type = parts.server_work.next.type_signature.parameter[3]
-  client_data_type = client_work.next.type_signature.parameter[2]
-  if not isinstance(
-    client_work, stateful_client_work.StatefulClientWorkProcess
-  ):
-
-    @tff.federated_computation(state_type, server_data_type, client_data_type)
-    def next_fn(state, server_data, client_data):
-      output, result = run_round(state, server_data, client_data)
-      if has_labels:
-        return labeled_outputs.add_labels(output, result.given_labels)
-      return output
-
-    return tff.templates.IterativeProcess(initialize_fn, next_fn)
-
-  @tff.federated_computation(
-    state_type,
-    server_data_type,
-    client_data_type,
-    client_work.next.type_signature.parameter[3],
-  )
-  def stateful_next_fn(state, server_data, client_data, client_states):
-    output, result = run_round(state, server_data, client_data, client_states)
-    output = stateful_process.StatefulOutput(
-      output.state, output.metrics, result.client_state
-    )
-    if has_labels:
-      return labeled_outputs.add_labels(output, result.given_labels)
-    return output
-
-  return stateful_process.StatefulProcess(
-    initialize_fn, stateful_next_fn, client_work.initialize_client_state
+  return federated_process.build_federated_process(
+    initialize_fn,
+    run_round,
+    server_data_type=parts.server_work.next.type_signature.parameter[3],
+    client_data_type=parts.client_work.next.type_signature.parameter[2],
+    initialize_memory=parts.client_work.initialize_memory,
   )

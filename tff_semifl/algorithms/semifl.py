@@ -10,6 +10,7 @@ Clients with Alternate Training. NeurIPS 2022. https://arxiv.org/abs/2106.01432
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
@@ -29,7 +30,7 @@ def build_semifl(
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds SemiFL, Algorithm 1 of the paper, as an iterative process.
 
   It is alternate training (`compose_alternating_process`) in which clients

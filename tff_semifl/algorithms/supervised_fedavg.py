@@ -8,6 +8,7 @@ import dataclasses
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import training_parts
 from tff_semifl.augment import augmentation
@@ -23,7 +24,7 @@ def build_supervised_fedavg(
   weak_augmentation: augmentation.Augmentation,
   mask_absent_classes: bool = False,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> tff.templates.IterativeProcess:
+) -> federated_process.FederatedProcess:
   """Builds what SemiFL's Table 1 calls HeteroFL: an upper bound.
 
   Clients train on true labels; their uniform mean, with momentum, is the new

@@ -7,10 +7,8 @@ import dataclasses
 
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import helped_process
-from tff_semifl.algorithms import stateful_process
+from tff_semifl.algorithms import federated_process
 from tff_semifl.data import mapped_images
-from tff_semifl.programs import slots
 from tff_semifl.programs import training
 
 
@@ -31,33 +29,17 @@ def take_indices(
   def convert(computation: tff.Computation) -> tff.Computation:
     return mapped_images.take_indices(computation, images)
 
-  def convert_process(process):
-    if isinstance(process, slots.SlottedProcess):
-      return slots.SlottedProcess(
-        convert_process(process.process), process.num_slots
-      )
-    if isinstance(process, stateful_process.StatefulProcess):
-      return stateful_process.StatefulProcess(
-        process.initialize,
-        convert(process.next),
-        process.initialize_client_state,
-      )
-    if isinstance(process, helped_process.HelpedProcess):
-      return helped_process.HelpedProcess(
-        process.initialize, convert(process.next)
-      )
-    return tff.templates.IterativeProcess(
-      process.initialize, convert(process.next)
-    )
-
   def convert_pass(statistics):
     if statistics is None:
       return None
     return statistics._replace(computation=convert(statistics.computation))
 
+  process = program.process
   return dataclasses.replace(
     program,
-    process=convert_process(program.process),
+    process=federated_process.FederatedProcess(
+      process.initialize, convert(process.next), process.initialize_memory
+    ),
     evaluation=convert(program.evaluation),
     statistics=convert_pass(program.statistics),
     final_test=convert_pass(program.final_test),

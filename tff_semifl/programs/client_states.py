@@ -103,3 +103,53 @@ class ClientStates:
 
   def _path(self, client: int, round_num: int) -> pathlib.Path:
     return self._folder / str(client) / f'{round_num}.npz'
+
+
+class ClientMemories:
+  """The memories of clients, each of which keeps its own (`memories.Memories`).
+
+  All are in files: nothing is held in main memory.
+  """
+
+  def __init__(self, states: ClientStates):
+    """Initialises the memories.
+
+    Args:
+      states: Where they are kept.
+    """
+    self._states = states
+
+  def initialize(self) -> tuple[()]:
+    """Returns what is held: nothing."""
+    return ()
+
+  def recall(
+    self, held: tuple[()], round_num: int, cohort: Sequence[int]
+  ) -> list[Any]:
+    """Returns what each client had at the end of its last turn.
+
+    Args:
+      held: Nothing.
+      round_num: The round.
+      cohort: Numbers of the clients.
+    """
+    del held  # Nothing.
+    return self._states.load(cohort, round_num)
+
+  def keep(
+    self,
+    held: tuple[()],
+    round_num: int,
+    cohort: Sequence[int],
+    returned: Sequence[Any],
+  ) -> tuple[()]:
+    """Keeps what each client has at the end of a turn.
+
+    Args:
+      held: Nothing.
+      round_num: The round.
+      cohort: Numbers of the clients.
+      returned: What they have.
+    """
+    self._states.save(cohort, returned, round_num)
+    return held

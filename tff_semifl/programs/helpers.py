@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who helps whom, for processes in which clients are helped by others (D.6).
+"""Who helps whom, for a process in which clients are helped by others (D.6).
 
 FedMatch's server remembers the model of each client, and what it says of one
 fixed image. Every tenth round it sends each client of the cohort that it knows
@@ -15,24 +15,23 @@ from typing import Any
 import numpy as np
 from scipy import spatial
 import tensorflow as tf
-import tensorflow_federated as tff
 
-from tff_semifl.algorithms import helped_process
-from tff_semifl.algorithms import labeled_outputs
+from tff_semifl.algorithms import federated_process
 from tff_semifl.programs import client_states
+from tff_semifl.work import fedmatch_client_work
 
 
-class ProcessWithHelpers:
-  """A `HelpedProcess` to be run like one that takes no helpers.
+class Helpers:
+  """Remembers models, and sends them to clients to help (`memories.Memories`).
 
   What is remembered of clients is in files, one of each client's model and one
   of its output for each of the last rounds that it took part in. With them and
-  the process's state of any of these rounds, it goes on as it did before.
+  the process's state of any of these rounds, a run goes on as it did before.
   """
 
   def __init__(
     self,
-    process: helped_process.HelpedProcess,
+    process: federated_process.FederatedProcess,
     folder: pathlib.Path,
     *,
     num_clients: int,
@@ -40,10 +39,10 @@ class ProcessWithHelpers:
     rounds_per_help: int = 10,
     num_kept: int,
   ):
-    """Initialises the process; nothing is read or written yet.
+    """Initialises the helpers; nothing is read or written yet.
 
     Args:
-      process: What takes helpers.
+      process: From `build_fedmatch`.
       folder: Where the files are, or will be.
       num_clients: Size of the population.
       num_helpers: How many helpers a client has, if it has any (H).
@@ -59,14 +58,16 @@ class ProcessWithHelpers:
     ):
       if value < 1:
         raise ValueError(f'`{name}` must be positive, found {value}.')
-    self._process = process
+    self._no_helpers = process.initialize_memory
     self._num_clients = num_clients
     self._num_helpers = num_helpers
     self._rounds_per_help = rounds_per_help
-    model_type = process.next.type_signature.result.client_models.member
+    model_type = process.next.type_signature.result.memories.member
     self._models = client_states.ClientStates(
       folder / 'models',
-      lambda: _zeros(model_type.phi),
+      lambda: tuple(
+        np.zeros(part.shape, part.dtype) for part in model_type.phi
+      ),
       num_kept=num_kept,
     )
     self._outputs = client_states.ClientStates(
@@ -76,60 +77,55 @@ class ProcessWithHelpers:
       num_kept=num_kept,
     )
 
-  @property
-  def initialize(self) -> tff.Computation:
-    """That of the process."""
-    return self._process.initialize
+  def initialize(self) -> tuple[()]:
+    """Returns what is held: nothing, as all is in files."""
+    return ()
 
-  def next(
-    self,
-    state: Any,
-    server_data: tf.data.Dataset,
-    client_data: Sequence[tf.data.Dataset],
-  ) -> (
-    tff.learning.templates.LearningProcessOutput | labeled_outputs.LabeledOutput
-  ):
-    """Runs a round, and remembers the models of the cohort.
+  def recall(
+    self, held: tuple[()], round_num: int, cohort: Sequence[int]
+  ) -> list[Any]:
+    """Returns what each of a cohort is sent: phi of its helpers, stacked.
 
     Args:
-      state: The state before it. If the round has been run before, what is
-        remembered is replaced.
-      server_data: The server's.
-      client_data: The cohort's, each with its client's number.
+      held: Nothing.
+      round_num: The round.
+      cohort: Numbers of the clients.
     """
-    round_num = int(state.round_num)
-    cohort = [_client_id(dataset) for dataset in client_data]
-    output = self._process.next(
-      state, server_data, client_data, self._load_helpers(cohort, round_num)
-    )
-    for client, model in zip(cohort, output.client_models, strict=True):
-      if model.is_usable:
-        self._models.save([client], [model.phi], round_num)
-        self._outputs.save([client], [model.output], round_num)
-    result = tff.learning.templates.LearningProcessOutput(
-      output.state, output.metrics
-    )
-    if isinstance(output, labeled_outputs.HelpedLabeledOutput):
-      return labeled_outputs.add_labels(result, output.given_labels)
-    return result
-
-  def _load_helpers(self, cohort: Sequence[int], round_num: int) -> list[Any]:
-    """Returns what each of a cohort is sent: phi of its helpers, stacked."""
-    nobody = [()] * len(cohort)
-    choices = nobody
+    del held  # Nothing.
+    choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
       outputs = self._outputs.load(range(self._num_clients), round_num)
       choices = choose_helpers(np.stack(outputs), cohort, self._num_helpers)
-    helpers_type = self._process.next.type_signature.parameter.helpers.member
     return [
       tf.nest.map_structure(
         lambda *arrays: np.stack(arrays),
         *self._models.load(helpers, round_num),
       )
       if helpers
-      else _zeros(helpers_type)
+      else self._no_helpers()
       for helpers in choices
     ]
+
+  def keep(
+    self,
+    held: tuple[()],
+    round_num: int,
+    cohort: Sequence[int],
+    returned: Sequence[fedmatch_client_work.ClientModel],
+  ) -> tuple[()]:
+    """Remembers the models of those of a cohort that have trained them.
+
+    Args:
+      held: Nothing.
+      round_num: The round.
+      cohort: Numbers of the clients.
+      returned: Their models.
+    """
+    for client, model in zip(cohort, returned, strict=True):
+      if model.is_usable:
+        self._models.save([client], [model.phi], round_num)
+        self._outputs.save([client], [model.output], round_num)
+    return held
 
 
 def choose_helpers(
@@ -162,16 +158,3 @@ def choose_helpers(
     others = [int(helper) for helper in known[nearest] if helper != client]
     choices.append(others[:num_helpers])
   return choices
-
-
-def _client_id(dataset: tf.data.Dataset) -> int:
-  """Returns the number of the client that a dataset is of."""
-  return int(next(iter(dataset))['client_id'])
-
-
-def _zeros(value_type: tff.Type) -> Any:
-  """Returns tensors of zeros, none at all along a dimension of any size."""
-  return tuple(
-    np.zeros([size or 0 for size in part.shape], part.dtype)
-    for part in value_type
-  )

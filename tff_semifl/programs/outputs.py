@@ -103,16 +103,18 @@ class ExperimentFolder:
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
 
-  def client_states(
-    self, initialize: tff.Computation
-  ) -> client_states.ClientStates:
-    """Returns what keeps the clients' states.
+  def client_memories(
+    self, initialize_memory: tff.Computation
+  ) -> client_states.ClientMemories:
+    """Returns what keeps the memories of clients, each its own.
 
     Args:
-      initialize: ( -> C), the state of a client before its first turn.
+      initialize_memory: That of the process.
     """
-    return client_states.ClientStates(
-      self.path / 'client_states', initialize, num_kept=NUM_CHECKPOINTS
+    return client_states.ClientMemories(
+      client_states.ClientStates(
+        self.path / 'client_states', initialize_memory, num_kept=NUM_CHECKPOINTS
+      )
     )
 
   def keep_privacy_key(

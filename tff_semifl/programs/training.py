@@ -14,11 +14,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import round_process
-from tff_semifl.algorithms import stateful_process
+from tff_semifl.algorithms import federated_process
 from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
-from tff_semifl.programs import client_states as client_states_lib
+from tff_semifl.programs import memories as memories_lib
 from tff_semifl.programs import pseudo_label_quality
 from tff_semifl.programs import round_metrics
 
@@ -52,12 +51,14 @@ class ProgramState(NamedTuple):
     round_num: The last round that was run; -1 before any.
     accuracy: The test accuracy after it.
     best_accuracy: The highest test accuracy so far (D16).
+    memories: What `Memories` hold after it, if they hold anything.
   """
 
-  state: round_process.RoundState
+  state: Any
   round_num: int
   accuracy: float
   best_accuracy: float
+  memories: Any = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ class TrainingProgram:
     evaluation: From `build_evaluation`.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
       compared with the truth. The process must return them (see
-      `labeled_outputs`), and the labels of the clients' images be true.
+      `RoundOutput`), and the labels of the clients' images be true.
     server_dataset: The server's labelled images, of `pipelines.labelled_type`.
     clients: The clients and who of them takes part in which round.
     test_dataset: Labelled images to evaluate on.
@@ -87,7 +88,7 @@ class TrainingProgram:
       differential privacy.
   """
 
-  process: tff.templates.IterativeProcess
+  process: federated_process.FederatedProcess
   evaluation: tff.Computation
   server_dataset: tf.data.Dataset
   clients: pipelines.ClientPopulation
@@ -106,7 +107,7 @@ async def train(
   *,
   state_manager: tff.program.ProgramStateManager,
   metrics_manager: tff.program.ReleaseManager,
-  client_states: client_states_lib.ClientStates | None = None,
+  memories: memories_lib.Memories | None = None,
   on_start: Callable[[int], None],
   on_round: Callable[[int, round_metrics.RoundMetrics], None],
 ) -> ProgramState:
@@ -122,7 +123,7 @@ async def train(
     program: What to train.
     state_manager: Keeps `ProgramState`s, with the round as version.
     metrics_manager: Takes `round_metrics.RoundMetrics`, with the round as key.
-    client_states: Keeps the clients' states of a `StatefulProcess`.
+    memories: Keeps what is remembered of clients; None if nothing is.
     on_start: Called with the number of the round that comes first.
     on_round: Called after each evaluation with the number of the round and
       its metrics.
@@ -132,9 +133,22 @@ async def train(
 
   Raises:
     TrainingDivergedError: If rounds have ended so twice.
+    ValueError: If nobody keeps what the process remembers of clients, or
+      somebody is to keep what it does not.
   """
+  if (program.process.initialize_memory is None) != (memories is None):
+    raise ValueError(
+      '`memories` must be given if the process remembers something of clients,'
+      f' and only then; found {memories}.'
+    )
   # The first state tells the manager what structure to load.
-  latest = ProgramState(program.process.initialize(), -1, 0.0, 0.0)
+  latest = ProgramState(
+    program.process.initialize(),
+    -1,
+    0.0,
+    0.0,
+    () if memories is None else memories.initialize(),
+  )
   saved, _ = await state_manager.load_latest(latest)
   if saved is not None:
     # Numbers come back from disk as NumPy's.
@@ -143,31 +157,27 @@ async def train(
       int(saved.round_num),
       _shortest(saved.accuracy),
       _shortest(saved.best_accuracy),
+      saved.memories,
     )
   on_start(latest.round_num + 1)
   while latest.round_num < program.total_rounds:
     round_num = _next_evaluation(program, latest.round_num)
-    state, metrics = _run_rounds(program, latest, round_num, client_states)
-    if not _is_finite(state, metrics):
+    reached, metrics = _run_rounds(program, latest, round_num, memories)
+    if not _is_finite(reached, metrics):
       logging.error(
         'Round %d ended with weights or losses that are not finite. What came'
         ' after round %d is run once more.',
         round_num,
         latest.round_num,
       )
-      state, metrics = _run_rounds(program, latest, round_num, client_states)
-      if not _is_finite(state, metrics):
+      reached, metrics = _run_rounds(program, latest, round_num, memories)
+      if not _is_finite(reached, metrics):
         raise TrainingDivergedError(
           f'weights or losses are not finite after round {round_num}, which was'
           ' run twice; smaller steps may help. What was before that round is'
           ' saved'
         )
-    latest = ProgramState(
-      state=state,
-      round_num=round_num,
-      accuracy=metrics.test.accuracy,
-      best_accuracy=metrics.test.best_accuracy,
-    )
+    latest = reached
     await metrics_manager.release(metrics, round_num)
     await state_manager.save(latest, round_num)
     on_round(round_num, metrics)
@@ -180,14 +190,18 @@ def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
   return min((round_num // interval + 1) * interval, program.total_rounds)
 
 
-def _is_finite(state: Any, metrics: round_metrics.RoundMetrics) -> bool:
-  """Returns whether a round has left anything to go on with."""
+def _is_finite(
+  reached: ProgramState, metrics: round_metrics.RoundMetrics
+) -> bool:
+  """Returns whether rounds have left anything to go on with."""
   # Of no step there is neither loss nor accuracy; a step that fails has one.
   server = () if np.all(np.isnan(metrics.server)) else metrics.server
   # Momentum that is not finite would spoil the next round instead.
   return all(
     np.all(np.isfinite(array))
-    for array in tf.nest.flatten((state, server, metrics.test))
+    for array in tf.nest.flatten(
+      (reached.state, reached.memories, server, metrics.test)
+    )
     if np.issubdtype(np.asarray(array).dtype, np.floating)
   )
 
@@ -196,17 +210,18 @@ def _run_rounds(
   program: TrainingProgram,
   latest: ProgramState,
   last_round: int,
-  client_states: client_states_lib.ClientStates | None,
-) -> tuple[Any, round_metrics.RoundMetrics]:
+  memories: memories_lib.Memories | None,
+) -> tuple[ProgramState, round_metrics.RoundMetrics]:
   """Runs the rounds up to one, and measures what came of it."""
   start = time.monotonic()
-  state = latest.state
+  state, held = latest.state, latest.memories
   statistics = program.statistics
   for round_num in range(latest.round_num + 1, last_round):
-    state = _run_process(program, state, round_num, client_states).state
+    output, held = _run_process(program, state, round_num, memories, held)
+    state = output.state
     if statistics is not None and statistics.for_clients:
       state = _compute_statistics(statistics, state)
-  output = _run_process(program, state, last_round, client_states)
+  output, held = _run_process(program, state, last_round, memories, held)
   state = output.state
   if statistics is not None:
     state = _compute_statistics(statistics, state)
@@ -237,7 +252,15 @@ def _run_rounds(
   )
   if program.epsilon_fn is not None:
     metrics.aggregator['epsilon'] = program.epsilon_fn(last_round)
-  return state, tf.nest.map_structure(_shortest, metrics)
+  metrics = tf.nest.map_structure(_shortest, metrics)
+  reached = ProgramState(
+    state=state,
+    round_num=last_round,
+    accuracy=metrics.test.accuracy,
+    best_accuracy=metrics.test.best_accuracy,
+    memories=held,
+  )
+  return reached, metrics
 
 
 def _run_final_test(
@@ -265,19 +288,19 @@ def _run_process(
   program: TrainingProgram,
   state: Any,
   round_num: int,
-  client_states: client_states_lib.ClientStates | None,
-) -> tff.learning.templates.LearningProcessOutput:
-  """Runs the process's round; clients bring their states and take them home."""
+  memories: memories_lib.Memories | None,
+  held: Any,
+) -> tuple[federated_process.RoundOutput, Any]:
+  """Runs the process's round; returns its output, and what memories hold."""
   arguments = state, program.server_dataset, program.clients.datasets(round_num)
-  if not isinstance(program.process, stateful_process.StatefulProcess):
-    return program.process.next(*arguments)
+  if memories is None:
+    return program.process.next(*arguments), held
   cohort = program.clients.cohort(round_num)
   output = program.process.next(
-    *arguments, client_states.load(cohort, round_num)
+    *arguments, memories.recall(held, round_num, cohort)
   )
-  # Before the round is saved: if it is run again, they are written again.
-  client_states.save(cohort, output.client_states, round_num)
-  return output
+  # Before the round is saved: if it is run again, they are kept again.
+  return output, memories.keep(held, round_num, cohort, output.memories)
 
 
 def _shortest(value: np.float32 | float) -> float:

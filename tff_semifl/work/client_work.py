@@ -19,9 +19,9 @@ import tensorflow_federated as tff
 from tff_semifl import optimizers
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.work import client_work_process
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
-from tff_semifl.work import stateful_client_work
 from tff_semifl.work import training_loop
 from tff_semifl.work import weight_diversity
 
@@ -94,11 +94,7 @@ def build_client_work(
   max_update_norm_ratio: float,
   measure_weight_diversity: bool = True,
   return_given_labels: bool = False,
-) -> (
-  tff.learning.templates.ClientWorkProcess
-  | stateful_client_work.StatefulClientWorkProcess
-  | tff.templates.MeasuredProcess
-):
+) -> client_work_process.ClientWorkProcess:
   """Builds client work of which each client's turn is `train_fn`.
 
   With S for the empty state, W for model weights, R for `RoundContext`, U for
@@ -106,7 +102,7 @@ def build_client_work(
 
       next: (<S@SERVER, {<W, R>}@CLIENTS, {U*}@CLIENTS>
              -> <state=S@SERVER,
-                 result={ClientResult(update, update_weight)}@CLIENTS,
+                 result={ClientResult}@CLIENTS,
                  measurements=<loss, accuracy, label_ratio,
                                num_participating, num_rejected,
                                weight_diversity,
@@ -127,14 +123,11 @@ def build_client_work(
     optimizer: The learning rate is set to the round's.
     keep_optimizer_state: Whether a client goes on with the optimizer state of
       its last turn, as in the authors' code, instead of starting afresh (D5).
-      It makes a `StatefulClientWorkProcess`, with an optimizer state as the
-      state of a client.
+      This state is its memory then.
     max_update_norm_ratio: As in `Hyperparameters`.
     measure_weight_diversity: Whether to measure how the updates differ (see
       `weight_diversity.measure`), by sums of them that no aggregator protects.
-    return_given_labels: Whether results are `StatefulClientResult`s that have
-      `GivenLabels`. TFF's `ClientWorkProcess` has no place for these: without
-      states of clients it is a process like one, with other results.
+    return_given_labels: Whether results have `GivenLabels`.
   """
   kernel_index = None
   if measure_weight_diversity:
@@ -172,39 +165,26 @@ def build_client_work(
       kernel_index=kernel_index,
     )
 
-  if not keep_optimizer_state:
-
-    @tff.tensorflow.computation(received_type, data_type)
-    def work(received: Any, dataset: tf.data.Dataset):
-      result, sums = take_turn(received, dataset, initialize_optimizer())
-      if return_given_labels:
-        return result._replace(client_state=()), sums
-      return (
-        tff.learning.templates.ClientResult(
-          result.update, result.update_weight
-        ),
-        sums,
-      )
-
-    # TFF's class insists on TFF's results.
-    return _place(
-      work,
-      updates_type,
-      tff.templates.MeasuredProcess
-      if return_given_labels
-      else tff.learning.templates.ClientWorkProcess,
+  summarize = build_summary(updates_type)
+  if keep_optimizer_state:
+    initialize_memory = tff.tensorflow.computation(initialize_optimizer)
+    memory_type = initialize_memory.type_signature.result
+    return client_work_process.build_client_work_process(
+      tff.tensorflow.computation(
+        take_turn, [received_type, data_type, memory_type]
+      ),
+      summarize,
+      initialize_memory,
     )
 
-  initialize_client_state = tff.tensorflow.computation(initialize_optimizer)
-  stateful_work = tff.tensorflow.computation(
-    take_turn,
-    [
-      received_type,
-      data_type,
-      initialize_client_state.type_signature.result,
-    ],
+  @tff.tensorflow.computation(received_type, data_type)
+  def take_turn_afresh(received: Any, dataset: tf.data.Dataset):
+    result, sums = take_turn(received, dataset, initialize_optimizer())
+    return result._replace(memory=()), sums
+
+  return client_work_process.build_client_work_process(
+    take_turn_afresh, summarize
   )
-  return _place_stateful(stateful_work, updates_type, initialize_client_state)
 
 
 def report(
@@ -214,8 +194,8 @@ def report(
   *,
   max_update_norm_ratio: float,
   kernel_index: int | None,
-) -> tuple[stateful_client_work.StatefulClientResult, ClientSums]:
-  """Returns what a client hands in, and what it keeps, in a computation.
+) -> tuple[client_work_process.ClientResult, ClientSums]:
+  """Returns what a client hands in, with its optimizer's state as its memory.
 
   Args:
     weights: What it received.
@@ -260,7 +240,7 @@ def report(
     updates=weight_diversity.update_sums(update, kernel_index),
   )
   # A client that did not train has the state that it came with (A.11).
-  client_state = tf.nest.map_structure(
+  memory = tf.nest.map_structure(
     lambda new, old: tf.where(is_sound, new, old),
     training.optimizer_state,
     optimizer_state,
@@ -270,73 +250,17 @@ def report(
     training.given_labels,
   )
   return (
-    stateful_client_work.StatefulClientResult(
-      update, weight, client_state, given_labels
-    ),
+    client_work_process.ClientResult(update, weight, memory, given_labels),
     sums,
   )
 
 
-def _place(
-  work: tff.Computation,
-  updates_type: tff.Type,
-  process_type: type[tff.templates.MeasuredProcess],
-) -> tff.templates.MeasuredProcess:
-  """Places `work`, (received, data) -> (result, ClientSums)."""
-  initialize_fn, summarize = build_server_side(updates_type)
-  received_type, data_type = work.type_signature.parameter
-
-  @tff.federated_computation(
-    initialize_fn.type_signature.result,
-    tff.FederatedType(received_type, tff.CLIENTS),
-    tff.FederatedType(data_type, tff.CLIENTS),
-  )
-  def next_fn(state, received, data):
-    result, sums = tff.federated_map(work, (received, data))
-    metrics = tff.federated_map(summarize, tff.federated_sum(sums))
-    return tff.templates.MeasuredProcessOutput(state, result, metrics)
-
-  return process_type(initialize_fn, next_fn)
-
-
-def _place_stateful(
-  work: tff.Computation,
-  updates_type: tff.Type,
-  initialize_client_state: tff.Computation,
-) -> stateful_client_work.StatefulClientWorkProcess:
-  """Places (received, data, state) -> (StatefulClientResult, ClientSums)."""
-  initialize_fn, summarize = build_server_side(updates_type)
-  received_type, data_type, client_state_type = work.type_signature.parameter
-
-  @tff.federated_computation(
-    initialize_fn.type_signature.result,
-    tff.FederatedType(received_type, tff.CLIENTS),
-    tff.FederatedType(data_type, tff.CLIENTS),
-    tff.FederatedType(client_state_type, tff.CLIENTS),
-  )
-  def next_fn(state, received, data, client_states):
-    result, sums = tff.federated_map(work, (received, data, client_states))
-    metrics = tff.federated_map(summarize, tff.federated_sum(sums))
-    return tff.templates.MeasuredProcessOutput(state, result, metrics)
-
-  return stateful_client_work.StatefulClientWorkProcess(
-    initialize_fn, next_fn, initialize_client_state
-  )
-
-
-def build_server_side(
-  updates_type: tff.Type,
-) -> tuple[tff.Computation, tff.Computation]:
-  """Builds the empty state at the server, and the metrics of a round.
+def build_summary(updates_type: tff.Type) -> tff.Computation:
+  """Builds the metrics of a round, (ClientSums of all clients -> metrics).
 
   Args:
     updates_type: From `weight_diversity.update_sums_type`.
   """
-
-  @tff.federated_computation
-  def initialize_fn():
-    return tff.federated_value((), tff.SERVER)
-
   num_scalars = len(ClientSums._fields) - 1
 
   @tff.tensorflow.computation(
@@ -353,4 +277,4 @@ def build_server_side(
       **weight_diversity.measure(sums.updates, sums.num_participating),
     )
 
-  return initialize_fn, summarize
+  return summarize

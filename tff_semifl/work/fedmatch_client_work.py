@@ -20,6 +20,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
+from tff_semifl.work import client_work_process
 from tff_semifl.work import fedmatch_training
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
@@ -46,22 +47,6 @@ class ClientModel(NamedTuple):
   is_usable: Any
 
 
-class HelpedClientResult(NamedTuple):
-  """TFF's `ClientResult` and the client's model.
-
-  Attributes:
-    update: Initial weights minus trained ones.
-    update_weight: float32 scalar.
-    model: A `ClientModel`.
-    given_labels: The pseudo-labels that it gave, if they are kept.
-  """
-
-  update: Any
-  update_weight: Any
-  model: Any
-  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
-
-
 def create_probe_image(
   image_shape: tuple[int, int, int], seed: int
 ) -> np.ndarray:
@@ -85,15 +70,22 @@ def create_probe_image(
   return image.astype(np.float32)
 
 
-def helpers_type(classifier: functional.ImageClassifier) -> tff.Type:
-  """The type of what a client is sent of its helpers: phi, of any number."""
+def build_no_helpers(classifier: functional.ImageClassifier) -> tff.Computation:
+  """Builds ( -> phi of no helper), of a type that has room for any number."""
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
-  return tff.types.to_type(
-    tuple(
-      tff.TensorType(array.dtype, (None, *array.shape))
-      for array in parts.select_phi(classifier.initial_weights.trainable)
+  phi = parts.select_phi(classifier.initial_weights.trainable)
+
+  @tff.tensorflow.computation
+  def no_helpers():
+    # A constant would have a fixed shape.
+    return tuple(
+      tf.compat.v1.placeholder_with_default(
+        tf.zeros([0, *array.shape], array.dtype), [None, *array.shape]
+      )
+      for array in phi
     )
-  )
+
+  return no_helpers
 
 
 def build_fedmatch_client_work(
@@ -104,19 +96,12 @@ def build_fedmatch_client_work(
   max_update_norm_ratio: float,
   seed: int,
   return_given_labels: bool = False,
-) -> tff.Computation:
-  """Builds the turn of a cohort.
+) -> client_work_process.ClientWorkProcess:
+  """Builds client work in which clients bring helpers and leave their models.
 
-  With W for model weights, R for `RoundContext`, U for chunks of
-  `pipelines.client_type` and H for `helpers_type`:
-
-      (<{<W, R>}@CLIENTS, {U*}@CLIENTS, {H}@CLIENTS>
-       -> <result={HelpedClientResult}@CLIENTS,
-           measurements=<loss, accuracy, label_ratio, num_participating,
-                         num_rejected, weight_diversity,
-                         relative_weight_diversity>@SERVER>)
-
-  Updates and measurements are those of `build_client_work`.
+  What a client brings is phi of its helpers, tensors with the helpers, as many
+  as there are, as a first dimension; at first there are none. What is left of
+  it is a `ClientModel`. All else is as in `build_client_work`.
 
   Args:
     classifier: The model, with kernels of two parts.
@@ -134,10 +119,12 @@ def build_fedmatch_client_work(
   data_type = pipelines.client_type(classifier.image_shape)
   kernel_index = weight_diversity.find_classifier_kernel(classifier)
 
+  no_helpers = build_no_helpers(classifier)
+
   @tff.tensorflow.computation(
-    received_type, data_type, helpers_type(classifier)
+    received_type, data_type, no_helpers.type_signature.result
   )
-  def work(received: Any, dataset: tf.data.Dataset, helpers: Any):
+  def take_turn(received: Any, dataset: tf.data.Dataset, helpers: Any):
     weights, context = received
     optimizer_state = optimizer.set_hparams(
       training_loop.initial_optimizer_state(
@@ -174,25 +161,12 @@ def build_fedmatch_client_work(
       output=tf.nn.softmax(logits)[0],
       is_usable=result.update_weight > 0.0,
     )
-    return (
-      HelpedClientResult(
-        result.update, result.update_weight, model, result.given_labels
-      ),
-      sums,
-    )
+    return result._replace(memory=model), sums
 
-  _, summarize = client_work.build_server_side(
-    weight_diversity.update_sums_type(classifier, kernel_index)
+  return client_work_process.build_client_work_process(
+    take_turn,
+    client_work.build_summary(
+      weight_diversity.update_sums_type(classifier, kernel_index)
+    ),
+    no_helpers,
   )
-
-  @tff.federated_computation(
-    *(
-      tff.FederatedType(part, tff.CLIENTS)
-      for part in work.type_signature.parameter
-    )
-  )
-  def federated_work(received, data, helpers):
-    result, sums = tff.federated_map(work, (received, data, helpers))
-    return result, tff.federated_map(summarize, tff.federated_sum(sums))
-
-  return federated_work

@@ -80,9 +80,3 @@ def extend(before: KeptLabels, added: GivenLabels) -> KeptLabels:
   return GivenLabels(
     *(tf.concat(pair, axis=0) for pair in zip(before, added, strict=True))
   )
-
-
-def are_returned_by(client_work: tff.templates.MeasuredProcess) -> bool:
-  """Returns whether results of client work have `given_labels`."""
-  result_type = client_work.next.type_signature.result.result.member
-  return bool(len(getattr(result_type, 'given_labels', NOT_KEPT)))

@@ -3,9 +3,11 @@
 
 """What server and clients need to know about the round they work in."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -26,3 +28,24 @@ class RoundContext(NamedTuple):
 ROUND_CONTEXT_TYPE = tff.types.to_type(
   RoundContext(seed=np.int32, round_num=np.int32, learning_rate=np.float32)
 )
+
+
+def build_beginning(
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
+) -> tff.Computation:
+  """Builds the beginning of a round.
+
+  Args:
+    learning_rate_fn: Round -> learning rate.
+
+  Returns:
+    (<seed=int32, round_num=int32> -> <RoundContext, int32>), of which the last
+    is the number of the next round.
+  """
+
+  @tff.tensorflow.computation(np.int32, np.int32)
+  def begin_round(seed: tf.Tensor, round_num: tf.Tensor):
+    context = RoundContext(seed, round_num, learning_rate_fn(round_num))
+    return context, round_num + 1
+
+  return begin_round

@@ -1,30 +1,32 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of processes whose clients keep their momentum (D5)."""
+"""Tests of the shape of processes, with and without memories (D5)."""
 
 import dataclasses
 import functools
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow_federated as tff
 
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
+from tff_semifl.algorithms import federated_process
+from tff_semifl.algorithms import learning_process
 from tff_semifl.algorithms import semifl
-from tff_semifl.algorithms import stateful_process
 
 _COHORTS = ([], [2, 0], [1, 2])
 
 
 @functools.cache
-def _build():
+def _build(*, keep_client_momentum=True):
   return semifl.build_semifl(
     linear_reference.create_classifier(),
     dataclasses.replace(
-      linear_problem.HYPERPARAMETERS, keep_client_momentum=True
+      linear_problem.HYPERPARAMETERS, keep_client_momentum=keep_client_momentum
     ),
     weak_augmentation=linear_reference.unchanged,
     strong_augmentation=linear_reference.unchanged,
@@ -34,43 +36,79 @@ def _build():
 def _run(process, problem):
   """Runs rounds 0 to 2; yields the round, its cohort and the output."""
   state = process.initialize()
-  client_states = {
-    client_id: process.initialize_client_state()
-    for client_id, _ in problem.clients
+  memories = {
+    client_id: process.initialize_memory() for client_id, _ in problem.clients
   }
   for round_num, cohort in enumerate(_COHORTS):
     output = process.next(
       state,
       problem.server_data,
       problem.client_data(cohort),
-      [client_states[client_id] for client_id in cohort],
+      [memories[client_id] for client_id in cohort],
     )
     state = output.state
-    client_states.update(zip(cohort, output.client_states, strict=True))
+    memories.update(zip(cohort, output.memories, strict=True))
     yield round_num, cohort, output
 
 
-class StatefulProcessTest(absltest.TestCase):
+class ComputationTest(absltest.TestCase):
+  def test_memories_are_an_argument_and_a_result(self):
+    process = _build()
+    self.assertIsInstance(process, federated_process.FederatedProcess)
+    memory = '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>'
+    signature = process.next.type_signature.compact_representation()
+    self.assertEqual(
+      process.initialize_memory.type_signature.compact_representation(),
+      f'( -> {memory})',
+    )
+    self.assertIn(
+      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
+      f'memories={{{memory}}}@CLIENTS> ->',
+      signature,
+    )
+    self.assertEndsWith(
+      signature, f'@SERVER,memories={{{memory}}}@CLIENTS,given_labels=<>>)'
+    )
+
+  def test_without_memories_a_round_takes_none(self):
+    process = _build(keep_client_momentum=False)
+    self.assertIsInstance(process, federated_process.FederatedProcess)
+    self.assertIsNone(process.initialize_memory)
+    signature = process.next.type_signature.compact_representation()
+    self.assertIn(
+      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->',
+      signature,
+    )
+    self.assertEndsWith(signature, '@SERVER,memories=<>,given_labels=<>>)')
+
+  def test_memories_that_do_not_fit(self):
+    process = _build()
+    with self.assertRaisesRegex(TypeError, 'must take 3 arguments, .* have no'):
+      federated_process.FederatedProcess(process.initialize, process.next)
+    plain = _build(keep_client_momentum=False)
+    with self.assertRaisesRegex(TypeError, 'must take 4 arguments, .* have a'):
+      federated_process.FederatedProcess(
+        plain.initialize, plain.next, process.initialize_memory
+      )
+    with self.assertRaisesRegex(TypeError, 'but float32 to their first'):
+      federated_process.FederatedProcess(
+        process.initialize,
+        process.next,
+        tff.tensorflow.computation(lambda: 0.0),
+      )
+
+  def test_learning_process_has_no_place_for_memories(self):
+    with self.assertRaisesRegex(TypeError, 'keep_client_momentum=False'):
+      learning_process.bind_server_data(
+        _build(), tff.tensorflow.computation(lambda: 0.0)
+      )
+
+
+class ExecutionTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(runtime.simulation_context())
-
-  def test_types(self):
-    process = _build()
-    self.assertIsInstance(process, stateful_process.StatefulProcess)
-    client_state = (
-      '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>'
-    )
-    signature = process.next.type_signature.compact_representation()
-    self.assertIn(
-      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
-      f'client_states={{{client_state}}}@CLIENTS> ->',
-      signature,
-    )
-    self.assertEndsWith(
-      signature, f'@SERVER,client_states={{{client_state}}}@CLIENTS>)'
-    )
 
   def test_rounds_equal_numpy(self):
     problem = linear_problem.LinearProblem()
@@ -111,7 +149,7 @@ class StatefulProcessTest(absltest.TestCase):
         *_, (_, _, output) = _run(_build(), problem)
       results.append(output)
     for in_process, native in zip(
-      results[0].client_states, results[1].client_states, strict=True
+      results[0].memories, results[1].memories, strict=True
     ):
       for a, b in zip(
         in_process['accumulator'], native['accumulator'], strict=True

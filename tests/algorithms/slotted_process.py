@@ -1,0 +1,54 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A process of groups whose slots are a part of its state, for tests."""
+
+import collections
+from typing import Any
+
+from tff_semifl.algorithms import federated_process
+from tff_semifl.algorithms import group_averaging
+from tff_semifl.programs import slots
+
+# A `GroupState`, and the memories of all slots.
+SlottedState = collections.namedtuple(
+  'SlottedState', (*group_averaging.GroupState._fields, 'slots')
+)
+
+
+class SlottedProcess:
+  """Runs rounds, and has `SlotMemories` keep what slots keep."""
+
+  def __init__(
+    self, process: federated_process.FederatedProcess, num_slots: int
+  ):
+    """Initialises the process.
+
+    Args:
+      process: From `compose_group_averaging_process`.
+      num_slots: Its number of clients per round.
+    """
+    self._process = process
+    self._memories = slots.SlotMemories(process.initialize_memory, num_slots)
+
+  def initialize(self) -> SlottedState:
+    """Returns the state before the first round."""
+    return SlottedState(
+      *self._process.initialize(), slots=self._memories.initialize()
+    )
+
+  def next(
+    self, state: SlottedState, server_data: Any, client_data: list[Any]
+  ) -> federated_process.RoundOutput:
+    """Runs a round; clients are in the order of slots."""
+    *process_state, held = state
+    cohort = range(len(client_data))
+    # Slots know no rounds.
+    output = self._process.next(
+      group_averaging.GroupState(*process_state),
+      server_data,
+      client_data,
+      self._memories.recall(held, 0, cohort),
+    )
+    held = self._memories.keep(held, 0, cohort, output.memories)
+    return output._replace(state=SlottedState(*output.state, slots=held))
