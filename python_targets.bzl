@@ -31,6 +31,7 @@ FOLDERS = [
     "tff_semifl/runtime",
     "tff_semifl/settings",
     "tff_semifl/sweeps",
+    "tff_semifl/systems",
     "tff_semifl/work",
 ]
 

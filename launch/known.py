@@ -9,11 +9,11 @@ from typing import Any
 
 from tasks import registry as tasks
 from tff_semifl import settings
-from tff_semifl.algorithms import registry as systems
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import references
+from tff_semifl.systems import registry as systems
+from tff_semifl.systems import system as system_lib
 
 
 def _load_task(reference: str) -> image_task.Task:

@@ -15,7 +15,7 @@ from launch import presets
 from launch import program
 from launch import setting_flags
 from tff_semifl import settings
-from tff_semifl.algorithms import registry
+from tff_semifl.systems import registry
 
 _Part = TypeVar('_Part', bound=settings.Settings)
 

@@ -14,8 +14,8 @@ from launch import commands
 from launch import program
 from launch import setting_flags
 from tff_semifl import settings
-from tff_semifl.algorithms import registry
 from tff_semifl.experiments import markdown
+from tff_semifl.systems import registry
 
 _HEADING = """\
 # Settings

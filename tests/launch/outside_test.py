@@ -25,8 +25,8 @@ import tensorflow as tf
 
 from tasks import digits
 from tff_semifl import settings
-from tff_semifl.algorithms import averaging_systems
-from tff_semifl.algorithms import client_trainings
+from tff_semifl.systems import averaging
+from tff_semifl.systems import client_trainings
 from tff_semifl.experiments import image_task
 
 
@@ -48,7 +48,7 @@ class SurerFix(client_trainings.Fix):
     ).build(ingredients, optimizer, turn)
 
 
-MY_SYSTEM = averaging_systems.Alternating(client=SurerFix())
+MY_SYSTEM = averaging.Alternating(client=SurerFix())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

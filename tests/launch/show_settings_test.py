@@ -9,7 +9,7 @@ from launch import commands
 from launch import show_settings
 from tests.repository import source_tree
 from tff_semifl import settings
-from tff_semifl.algorithms import registry
+from tff_semifl.systems import registry
 
 
 class ShowSettingsTest(absltest.TestCase):

@@ -21,8 +21,9 @@ _PARTS = _SEEDS | {
   'optimizers',
   'schedules',
 }
-_ALGORITHMS = _PARTS | {'work', 'algorithms', 'privacy_key', 'settings'}
-_EXPERIMENTS = _ALGORITHMS | {'programs', 'export', 'experiments'}
+_ALGORITHMS = _PARTS | {'work', 'algorithms', 'privacy_key'}
+_SYSTEMS = _ALGORITHMS | {'programs', 'systems'}
+_EXPERIMENTS = _SYSTEMS | {'export', 'experiments', 'settings'}
 _PROGRAMS = _EXPERIMENTS | {'sweeps', 'runtime', 'tasks'}
 _ALLOWED = {
   'random_seeds': set(),
@@ -36,9 +37,10 @@ _ALLOWED = {
   'optimizers': _PARTS,
   'schedules': _PARTS,
   'work': _PARTS,
-  'algorithms': _PARTS | {'work', 'privacy_key', 'settings'},
+  'algorithms': _PARTS | {'work', 'privacy_key'},
   'programs': _ALGORITHMS | {'export'},
   'export': _ALGORITHMS | {'programs'},
+  'systems': _SYSTEMS | {'settings'},
   'experiments': _EXPERIMENTS,
   'sweeps': {'programs', 'experiments', 'runtime'},
   'runtime': set(),

@@ -14,11 +14,11 @@ from typing import Any
 
 from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings
-from tff_semifl.algorithms import aggregations
 from tff_semifl.export import privacy_statement
 from tff_semifl.programs import privacy
 from tff_semifl.programs import privacy_key_file
 from tff_semifl.programs import saved_experiment
+from tff_semifl.systems import aggregations
 
 _FIXED_KEY = 'insecure_fixed_privacy_key'
 

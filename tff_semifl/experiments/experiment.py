@@ -13,8 +13,6 @@ import tensorflow as tf
 
 from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings as settings_lib
-from tff_semifl.algorithms import helped_process
-from tff_semifl.algorithms import stateful_process
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.experiments import client_privacy
@@ -27,7 +25,6 @@ from tff_semifl.export import saved_model
 from tff_semifl.models import functional
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import durable_files
-from tff_semifl.programs import helpers
 from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
 from tff_semifl.programs import round_metrics
@@ -333,10 +330,7 @@ def _train(
   experiment: Experiment, folder: outputs.ExperimentFolder, quiet: bool
 ) -> training.ProgramState:
   """Trains, and lets those who watch know how it goes."""
-  process = experiment.training_program.process
-  client_states = None
-  if isinstance(process, stateful_process.StatefulProcess):
-    client_states = folder.client_states(process.initialize_client_state)
+  program = experiment.training_program
   with (
     _watchers(experiment, folder, quiet) as watchers,
     # Not `asyncio.run`, which would put off an interrupt to the round's end.
@@ -353,35 +347,19 @@ def _train(
 
     return loop.run_until_complete(
       training.train(
-        _attach(experiment, folder),
+        program,
         state_manager=folder.state_manager(),
         metrics_manager=folder.metrics_manager(),
-        client_states=client_states,
+        memories=experiment.settings.system.create_memories(
+          program.process,
+          folder,
+          num_clients=experiment.clients.num_clients,
+          num_kept=outputs.NUM_CHECKPOINTS * program.rounds_per_evaluation,
+        ),
         on_start=on_start,
         on_round=on_round,
       )
     )
-
-
-def _attach(
-  experiment: Experiment, folder: outputs.ExperimentFolder
-) -> training.TrainingProgram:
-  """Returns the program with what its process remembers in files."""
-  program = experiment.training_program
-  if not isinstance(program.process, helped_process.HelpedProcess):
-    return program
-  system = experiment.settings.system
-  return dataclasses.replace(
-    program,
-    process=helpers.ProcessWithHelpers(
-      program.process,
-      folder.path / 'helpers',
-      num_clients=experiment.clients.num_clients,
-      num_helpers=system.num_helpers,
-      rounds_per_help=system.rounds_per_help,
-      num_kept=outputs.NUM_CHECKPOINTS * program.rounds_per_evaluation,
-    ),
-  )
 
 
 @contextlib.contextmanager

@@ -8,13 +8,13 @@ import dataclasses
 from typing import Any
 
 from tff_semifl import settings
-from tff_semifl.algorithms import aggregations
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import system as system_lib
 
 # The authors' rule at the time of the paper (D4).
 _FEW_LABELS = 250

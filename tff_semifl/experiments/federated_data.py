@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import partition as partition_lib
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import partitions
+from tff_semifl.systems import system as system_lib
 
 
 class FederatedData(NamedTuple):

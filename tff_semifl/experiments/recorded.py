@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from tff_semifl import settings
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import run_settings
 from tff_semifl.programs import saved_experiment
+from tff_semifl.systems import system as system_lib
 
 # Written down for all, whether they are settings or follow from others.
 _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}

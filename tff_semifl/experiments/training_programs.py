@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
@@ -17,6 +16,7 @@ from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.models import functional
 from tff_semifl.programs import training
+from tff_semifl.systems import system as system_lib
 
 _EVALUATION_BATCH_SIZE = 500
 

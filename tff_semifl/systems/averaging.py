@@ -6,18 +6,17 @@
 from collections.abc import Sequence
 import dataclasses
 
-import tensorflow_federated as tff
-
 from tff_semifl import settings
-from tff_semifl.algorithms import aggregations
 from tff_semifl.algorithms import alternating
-from tff_semifl.algorithms import client_trainings
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import parallel
 from tff_semifl.algorithms import round_process
-from tff_semifl.algorithms import system
 from tff_semifl.algorithms import training_parts
-from tff_semifl.algorithms import training_settings
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import client_trainings
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -125,7 +124,7 @@ class Alternating(SemiSupervisedAveraging):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return alternating.compose_alternating_process(
       self.build_parts(ingredients, self.server)
@@ -146,7 +145,7 @@ class Parallel(SemiSupervisedAveraging):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return parallel.compose_parallel_process(
       self.build_parts(ingredients, self.server),
@@ -165,7 +164,7 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return parallel.compose_parallel_process(
       self.build_parts(ingredients, self.server),
@@ -188,7 +187,7 @@ class Supervised(Averaging):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return alternating.compose_alternating_process(
       self.build_parts(

@@ -16,12 +16,14 @@ import types
 from typing import Any
 
 from tff_semifl import settings
-from tff_semifl.algorithms import aggregations
 from tff_semifl.algorithms import benchmark_hyperparameters
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import group_averaging_systems
-from tff_semifl.algorithms import system
-from tff_semifl.algorithms import training_settings
+from tff_semifl.programs import outputs
 from tff_semifl.programs import slots
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
 
 _STEPS_PER_EPOCH = benchmark_hyperparameters.STEPS_PER_EPOCH
 
@@ -120,9 +122,9 @@ class _GroupAveraging(system.System):
     ingredients: system.Ingredients,
     confidence_threshold: float,
     *names: str,
-  ) -> slots.SlottedProcess:
+  ) -> federated_process.FederatedProcess:
     with settings.blame('num_groups', self.num_groups):
-      process = build(
+      return build(
         ingredients.classifier,
         benchmark_hyperparameters.BenchmarkHyperparameters(
           clients_per_round=self.cohorts.clients_per_round,
@@ -143,7 +145,20 @@ class _GroupAveraging(system.System):
         ),
         **{name: getattr(ingredients, name) for name in names},
       )
-    return slots.SlottedProcess(process, self.cohorts.clients_per_round)
+
+  def create_memories(
+    self,
+    process: federated_process.FederatedProcess,
+    folder: outputs.ExperimentFolder,
+    *,
+    num_clients: int,
+    num_kept: int,
+  ) -> slots.SlotMemories:
+    """Creates the slots, whose memories they are (D47)."""
+    del folder, num_clients, num_kept  # They are held in main memory.
+    return slots.SlotMemories(
+      process.initialize_memory, self.cohorts.clients_per_round
+    )
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
@@ -161,7 +176,9 @@ class ConsistencyAveraging(_GroupAveraging):
   measures_pseudo_labels = True
   confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def build(self, ingredients: system.Ingredients) -> slots.SlottedProcess:
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return self._build(
       group_averaging_systems.build_consistency_averaging,
@@ -180,7 +197,9 @@ class SelfTrainingAveraging(_GroupAveraging):
   measures_pseudo_labels = True
   confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def build(self, ingredients: system.Ingredients) -> slots.SlottedProcess:
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return self._build(
       group_averaging_systems.build_self_training_averaging,
@@ -197,7 +216,9 @@ class SupervisedAveraging(_GroupAveraging):
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False
 
-  def build(self, ingredients: system.Ingredients) -> slots.SlottedProcess:
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return self._build(
       group_averaging_systems.build_supervised_averaging,

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import dataclasses
 import math
 
-import tensorflow_federated as tff
-
 from tff_semifl import settings
-from tff_semifl.algorithms import aggregations
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import fedsgd_fixmatch
 from tff_semifl.algorithms import fedsgd_fixmatch_as_in_semifl
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import system
-from tff_semifl.algorithms import training_settings
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,7 @@ class FedSGD(_FedSGD):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return fedsgd_fixmatch.build_fedsgd_fixmatch(
       ingredients.classifier,
@@ -109,7 +108,7 @@ class FedSGDAsInSemiFL(_FedSGD):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
       ingredients.classifier,

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 import dataclasses
 import types
 
-import tensorflow_federated as tff
-
 from tff_semifl import settings
-from tff_semifl.algorithms import aggregations
-from tff_semifl.algorithms import averaging_systems
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import fedmatch
 from tff_semifl.algorithms import fedmatch_as_in_semifl
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import system
-from tff_semifl.algorithms import training_settings
+from tff_semifl.programs import helpers
+from tff_semifl.programs import outputs
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import averaging
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -66,7 +67,7 @@ class FedMatch(system.System):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return fedmatch.build_fedmatch(
       ingredients.classifier,
@@ -86,6 +87,24 @@ class FedMatch(system.System):
       aggregator=self.averaging.aggregator.build(
         self.cohorts.clients_per_round, None
       ),
+    )
+
+  def create_memories(
+    self,
+    process: federated_process.FederatedProcess,
+    folder: outputs.ExperimentFolder,
+    *,
+    num_clients: int,
+    num_kept: int,
+  ) -> helpers.Helpers:
+    """Creates what remembers models, and sends them to clients to help."""
+    return helpers.Helpers(
+      process,
+      folder.path / 'helpers',
+      num_clients=num_clients,
+      num_helpers=self.num_helpers,
+      rounds_per_help=self.rounds_per_help,
+      num_kept=num_kept,
     )
 
   @property
@@ -115,7 +134,7 @@ class FedMatch(system.System):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FedMatchAsInSemiFL(averaging_systems.SemiSupervisedAveraging):
+class FedMatchAsInSemiFL(averaging.SemiSupervisedAveraging):
   """FedMatch as SemiFL's tables have it: disjoint learning alone (D40)."""
 
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
@@ -133,7 +152,7 @@ class FedMatchAsInSemiFL(averaging_systems.SemiSupervisedAveraging):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return fedmatch_as_in_semifl.build_fedmatch_as_in_semifl(
       ingredients.classifier,

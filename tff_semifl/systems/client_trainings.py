@@ -9,10 +9,10 @@ import dataclasses
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.algorithms import system
-from tff_semifl.algorithms import training_settings
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
 from tff_semifl.work import batch_label_training
 from tff_semifl.work import client_work
 from tff_semifl.work import fix_mix_training

@@ -11,13 +11,14 @@ import math
 import types
 from typing import Any, ClassVar, NamedTuple
 
-import tensorflow_federated as tff
-
 from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings
-from tff_semifl.algorithms import aggregations
+from tff_semifl.algorithms import federated_process
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.programs import memories
+from tff_semifl.programs import outputs
+from tff_semifl.systems import aggregations
 
 
 class Labels(enum.Enum):
@@ -108,7 +109,9 @@ class System(settings.Settings, abc.ABC):
   takes_dropout: ClassVar[bool] = False
 
   @abc.abstractmethod
-  def build(self, ingredients: Ingredients) -> tff.templates.IterativeProcess:
+  def build(
+    self, ingredients: Ingredients
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
 
   @abc.abstractmethod
@@ -119,6 +122,30 @@ class System(settings.Settings, abc.ABC):
       num_labeled: Labeled images at the server.
       client_sizes: Images of each client.
     """
+
+  def create_memories(
+    self,
+    process: federated_process.FederatedProcess,
+    folder: outputs.ExperimentFolder,
+    *,
+    num_clients: int,
+    num_kept: int,
+  ) -> memories.Memories | None:
+    """Creates what keeps the memories of clients; by default each its own.
+
+    Args:
+      process: From `build`.
+      folder: Where files may be kept.
+      num_clients: All clients that there are.
+      num_kept: How many of the last rounds must be possible to go back to.
+
+    Returns:
+      The memories, or None if nothing of a client is remembered.
+    """
+    del num_clients, num_kept  # For those that know them better.
+    if process.initialize_memory is None:
+      return None
+    return folder.client_memories(process.initialize_memory)
 
   @property
   def measures_pseudo_labels(self) -> bool:

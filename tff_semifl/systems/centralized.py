@@ -6,13 +6,12 @@
 from collections.abc import Sequence
 import dataclasses
 
-import tensorflow_federated as tff
-
 from tff_semifl import settings
 from tff_semifl.algorithms import centralized
+from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import system
-from tff_semifl.algorithms import training_settings
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,7 +37,7 @@ class LabelsAlone(system.System):
 
   def build(
     self, ingredients: system.Ingredients
-  ) -> tff.templates.IterativeProcess:
+  ) -> federated_process.FederatedProcess:
     """Builds the process."""
     return centralized.build_centralized_training(
       ingredients.classifier,

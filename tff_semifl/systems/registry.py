@@ -1,0 +1,37 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The systems by name."""
+
+from tff_semifl.systems import averaging
+from tff_semifl.systems import centralized
+from tff_semifl.systems import client_trainings
+from tff_semifl.systems import fedmatch
+from tff_semifl.systems import fedsgd
+from tff_semifl.systems import zhang2020
+
+SYSTEMS = {
+  'semifl': averaging.Alternating(client=client_trainings.FixMix()),
+  # The ablations of SemiFL's Table 2, and other rows of its tables.
+  'batch_label_semifl': averaging.Alternating(
+    client=client_trainings.LabelEachBatch()
+  ),
+  'parallel_semifl': averaging.Parallel(client=client_trainings.Fix()),
+  'fedavg_fixmatch': averaging.Parallel(
+    client=client_trainings.LabelEachBatch()
+  ),
+  'fedrgd_as_in_semifl': averaging.ParallelInTwoGroups(
+    client=client_trainings.LabelEachBatch()
+  ),
+  'fedmatch_as_in_semifl': fedmatch.FedMatchAsInSemiFL(),
+  'fedsgd_fixmatch': fedsgd.FedSGD(),
+  'fedsgd_fixmatch_as_in_semifl': fedsgd.FedSGDAsInSemiFL(),
+  'supervised_fedavg': averaging.Supervised(),
+  'labels_alone': centralized.LabelsAlone(),
+  'all_labels': centralized.AllLabels(),
+  'fedmatch': fedmatch.FedMatch(),
+  # Zhang et al.
+  'consistency_averaging': zhang2020.ConsistencyAveraging(),
+  'self_training_averaging': zhang2020.SelfTrainingAveraging(),
+  'supervised_averaging': zhang2020.SupervisedAveraging(),
+}
