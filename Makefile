@@ -18,8 +18,7 @@ help: ## Say what can be made.
 
 .PHONY: demo
 demo: venv ## Train on a small task, from start to exported model.
-	.venv/bin/python -m launch.demo \
-	  --flagfile=launch/flagfiles/semifl/digits_50_iid.flags $(FLAGS)
+	.venv/bin/python -m launch.demo --preset=semifl/digits_50_iid $(FLAGS)
 
 .PHONY: test
 test: venv ## Run the tests.

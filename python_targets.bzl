@@ -11,6 +11,7 @@ FOLDERS = [
     "tests/algorithms",
     "tests/augment",
     "tests/data",
+    "tests/experiments",
     "tests/export",
     "tests/launch",
     "tests/models",

@@ -29,9 +29,7 @@ _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 
 _PAPER_PREFIX = '# Paper:'
 # SemiFL's Table 2 has a digit more, and says nothing of other seeds.
-_PAPER = re.compile(
-  r'# Paper: ((\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?): \S'
-)
+_PAPER = re.compile(r'# Paper: (\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?: \S')
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
@@ -228,7 +226,7 @@ def _read(name: str) -> entries.Entry:
 
 def _parse_paper(
   path: pathlib.Path, first_line: str
-) -> entries.PaperAccuracy | None:
+) -> presets.PaperAccuracy | None:
   if not first_line.startswith(_PAPER_PREFIX):
     return None
   found = _PAPER.match(first_line)
@@ -237,12 +235,4 @@ def _parse_paper(
       f"{path} begins with {first_line!r}; the paper's accuracy is written"
       " as '# Paper: 93.1% (0.1): ...' or '# Paper: 80.42%: ...'"
     )
-  text, mean, deviation = found.groups()
-  return entries.PaperAccuracy(
-    text, _fraction(mean), None if deviation is None else _fraction(deviation)
-  )
-
-
-def _fraction(percentage: str) -> float:
-  # To the digits that it has, and no others.
-  return round(float(percentage) / 100, 4)
+  return presets.parse_accuracy(*found.groups())

@@ -5,7 +5,7 @@
 
 Digits with SemiFL, with the flags of the demonstration:
 
-  python -m launch.train semifl --preset=demo/digits_50_iid
+  python -m launch.train semifl --preset=semifl/digits_50_iid
 
 Which flags a system has: python -m launch.train SYSTEM --help. What it would
 do, without doing it: add --dry_run. A system of your own is named as

@@ -21,7 +21,7 @@ class DemoTest(absltest.TestCase):
   def _run(self, *flags):
     return forked_programs.run(
       'launch.demo',
-      '--flagfile=launch/flagfiles/semifl/digits_50_iid.flags',
+      '--preset=semifl/digits_50_iid',
       f'--output_dir={self.folder}',
       *flags,
       timeout=400,

@@ -126,8 +126,6 @@ def find_citations(
   """
   paragraphs = prose.find_paragraphs(path, (root / path).read_text())
   names = _find_names('\n\n'.join(p.text for p in paragraphs))
-  if path.endswith('.flags'):
-    names |= _find_names(_read_with_included(root, path))
   found = []
   for paragraph in paragraphs:
     rest = paragraph.text
@@ -162,13 +160,6 @@ def _find_line(paragraph: prose.Paragraph, match: re.Match[str]) -> int:
 
 def _find_names(text: str) -> set[str]:
   return {key for key, paper in PAPERS.items() if re.search(paper.name, text)}
-
-
-def _read_with_included(root: pathlib.Path, path: str) -> str:
-  """Returns a flagfile with those that it includes."""
-  text = (root / path).read_text()
-  included = re.findall(r'^--flagfile=(.+)$', text, re.MULTILINE)
-  return '\n'.join([text, *(_read_with_included(root, i) for i in included)])
 
 
 def _find_paper(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Citations lead somewhere, in code, tests, flagfiles and documents."""
+"""Citations lead somewhere, in code, tests, tables, flagfiles, documents."""
 
 import collections
 import pathlib
@@ -37,7 +37,7 @@ class CitationsTest(parameterized.TestCase):
           dangling.append(f'{path}:{line}: {cited!r}: {problem}')
     self.assertEmpty(dangling, '\n'.join(dangling))
     # All kinds of files were looked at.
-    self.assertSameElements(counts, ['.py', '.md', '.flags'])
+    self.assertSameElements(counts, ['.py', '.md', '.flags', '.csv'])
 
   def test_sections_and_differences_are_in_order(self):
     anchors = citations.find_anchors(_ROOT)
@@ -125,14 +125,12 @@ class CitationsTest(parameterized.TestCase):
     found = self._find(f'{_PAPER}, its"""\n  """ {_TABLE} 9.')
     self.assertEqual(found, [(2, f'{_TABLE} 9', True)])
 
-  def test_flagfiles_name_papers_in_what_they_include(self):
-    root = pathlib.Path(self.create_tempdir().full_path)
-    (root / 'common.flags').write_text(f'# Of {_PAPER}.\n--a=1\n')
-    for included, is_dangling in (('', True), ('common.flags', False)):
-      flag = f'--flagfile={included}\n' if included else ''
-      (root / 'cell.flags').write_text(f'# {_TABLE} 1.\n{flag}')
-      [found] = citations.find_citations(root, 'cell.flags', [])
-      self.assertEqual(bool(found.problem), is_dangling)
+  def test_rows_of_tables_are_apart(self):
+    rows = f'name,note\na,"{_PAPER}, {_TABLE} 4"\nb,"Zhang et al., {_TABLE} 6"'
+    self.assertEqual(
+      self._find(rows, 'a.csv'),
+      [(2, f'{_TABLE} 4', False), (3, f'{_TABLE} 6', True)],
+    )
 
 
 if __name__ == '__main__':

@@ -3,7 +3,8 @@
 
 """The project's prose by paragraphs.
 
-Prose is comments and strings of Python, comments of flagfiles, and documents.
+Prose is comments and strings of Python, comments of flagfiles, rows of tables,
+and documents.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from typing import NamedTuple
 
 from tests.repository import source_tree
 
+# Beside Python.
+_PATTERNS = ('*.md', 'docs/**/*.md', 'launch/**/*.flags', 'tff_semifl/**/*.csv')
 # Where an empty line, an item of a list, a row or a heading begins.
 _BOUNDARY = re.compile(r'\n(?=\s*(?:\n|[-*|#] ?|\d+\. ))')
 _QUOTED = re.compile(r'[a-zA-Z]*(\'\'\'|"""|\'|")(.*)\1', re.DOTALL)
@@ -36,7 +39,7 @@ def find_files(root: pathlib.Path) -> list[str]:
   """Returns the files with prose, relative to `root`, sorted."""
   others = [
     path.relative_to(root).as_posix()
-    for pattern in ('*.md', 'docs/**/*.md', 'launch/**/*.flags')
+    for pattern in _PATTERNS
     for path in root.glob(pattern)
   ]
   return sorted([*source_tree.find_python_files(root), *others])
@@ -56,6 +59,11 @@ def find_paragraphs(path: str, text: str) -> list[Paragraph]:
     # What is no comment ends a paragraph.
     comments = [line[1:] if line.startswith('#') else '' for line in lines]
     passages = [Paragraph(1, '\n'.join(comments))]
+  elif path.endswith('.csv'):
+    passages = [
+      Paragraph(number, row)
+      for number, row in enumerate(text.splitlines(), start=1)
+    ]
   else:
     passages = [Paragraph(1, text)]
   return [p for passage in passages for p in _split(passage)]

@@ -5,19 +5,7 @@
 
 from typing import NamedTuple
 
-
-class PaperAccuracy(NamedTuple):
-  """A cell of a paper's table.
-
-  Attributes:
-    text: As it is written there.
-    mean: The best test accuracy of all rounds, averaged over seeds (D16).
-    deviation: Its population standard deviation; None if there is none.
-  """
-
-  text: str
-  mean: float
-  deviation: float | None
+from tff_semifl.experiments import presets
 
 
 class Entry(NamedTuple):
@@ -33,4 +21,4 @@ class Entry(NamedTuple):
   name: str
   system_name: str
   source: str
-  paper: PaperAccuracy | None
+  paper: presets.PaperAccuracy | None

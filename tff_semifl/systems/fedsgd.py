@@ -133,4 +133,4 @@ class FedSGDAsInSemiFL(_FedSGD):
         f'there are {len(batches)} clients; a step can have at most as many',
       )
     steps = max([math.ceil(sum(batches) / self.clients_per_step), *batches])
-    return system.Steps(steps, steps)
+    return system.Steps(steps, max(batches))

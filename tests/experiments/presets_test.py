@@ -1,0 +1,164 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that there is a preset for each cell of the papers' tables, and right.
+
+What the papers have is written down a second time in `semifl_cells` and
+`zhang2020_cells`.
+"""
+
+import collections
+import csv
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests.experiments import preset_cells
+from tests.experiments import semifl_cells
+from tests.experiments import zhang2020_cells
+from tff_semifl import settings as settings_lib
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import presets
+
+_DIGITS = 'semifl/digits_50_iid'
+_CELLS = (*semifl_cells.CELLS, *zhang2020_cells.CELLS)
+
+
+# Settings that no cell has, as they say how or with which seed it is run, or
+# are of the aggregators.
+_NOT_OF_CELLS = {
+  'aggregator',
+  'client_dropout_probability',
+  'draw_data',
+  'jit_compile',
+  'max_update_norm_ratio',
+  'measure_pseudo_labels',
+  'reproduce_final_test',
+  'rounds_per_evaluation',
+  'runtime',
+  'seed',
+  'tensorboard',
+  'train_in_bfloat16',
+}
+
+
+def _read(file):
+  with pathlib.Path(presets.__file__).with_name(file).open(newline='') as table:
+    return list(csv.DictReader(table))
+
+
+class PresetsTest(parameterized.TestCase):
+  def test_there_is_one_for_each_cell_and_no_other(self):
+    self.assertCountEqual(
+      presets.names(), [_DIGITS, *(cell.name for cell in _CELLS)]
+    )
+    self.assertEqual(
+      collections.Counter(cell.system_name for cell in _CELLS),
+      {
+        # Tables 1, 3 and 5 of SemiFL.
+        'semifl': 24 + 4 + 6,
+        'fedmatch_as_in_semifl': 24,
+        'fedrgd_as_in_semifl': 24,
+        'supervised_fedavg': 12,
+        'labels_alone': 6,
+        'all_labels': 3,
+        # Table 2 of SemiFL.
+        'batch_label_semifl': 2,
+        'parallel_semifl': 2,
+        'fedavg_fixmatch': 2,
+        # Figure 2 of SemiFL.
+        'fedsgd_fixmatch': 2,
+        'fedsgd_fixmatch_as_in_semifl': 2,
+        # Zhang et al.
+        'consistency_averaging': 66,
+        'self_training_averaging': 1,
+        'supervised_averaging': 7,
+      },
+    )
+
+  def test_rows_are_all_there_and_of_use(self):
+    # Of two rows with one name the first would be lost.
+    names, bases = (_read(file) for file in ('presets.csv', 'preset_bases.csv'))
+    for rows in (names, bases):
+      self.assertLen({row['name'] for row in rows}, len(rows))
+    used = {base for row in (*names, *bases) for base in row['bases'].split()}
+    self.assertEqual({row['name'] for row in bases}, used)
+
+  @parameterized.named_parameters(preset_cells.with_names(_CELLS))
+  def test_it_says_what_the_paper_reached_and_where(self, cell):
+    preset = presets.load(cell.name)
+    self.assertEqual(preset.cell, cell.description)
+    if cell.accuracy is None:
+      self.assertIsNone(preset.paper)
+      return
+    mean, _, deviation = cell.accuracy.partition(' ')
+    self.assertEqual(preset.paper.text, f'{mean}% {deviation}'.strip())
+    self.assertAlmostEqual(preset.paper.mean, float(mean) / 100)
+    if deviation:
+      self.assertAlmostEqual(
+        preset.paper.deviation, float(deviation.strip('()')) / 100
+      )
+    else:
+      self.assertIsNone(preset.paper.deviation)
+
+  @parameterized.named_parameters(preset_cells.with_names(_CELLS))
+  def test_settings_mean_the_cell_and_none_is_refused(self, cell):
+    preset = presets.load(cell.name)
+    # No cell relies on a default, which may change.
+    self.assertEqual(preset.settings, cell.settings)
+    # Cells whose experiments have the same name must not share a folder.
+    self.assertEqual(preset.output_dir, f'results/{cell.name}')
+
+    command = preset_cells.create_command(cell.name)
+    task = experiment_lib.create_task(command.experiment.data)
+    values = settings_lib.as_dict(
+      experiment_settings.fill_in(command.experiment, task)
+    ) | settings_lib.as_dict(command.run)
+    if 'total_epochs' in values:
+      # Epochs are rounds, from 0 on.
+      self.assertEqual(command.experiment.system.total_rounds, 399)
+    expected = cell.settings | {'output_dir': preset.output_dir}
+    # The others have no use.
+    used = {name for name in values if values[name] is not None}
+    self.assertEqual(
+      {name: values[name] for name in used - (_NOT_OF_CELLS - expected.keys())},
+      expected,
+    )
+
+  def test_the_demonstration_is_taken(self):
+    preset = presets.load(_DIGITS)
+    values = settings_lib.as_dict(preset_cells.create_command(_DIGITS))
+    self.assertEqual(
+      {name: values[name] for name in preset.settings}, preset.settings
+    )
+    self.assertIsNone(preset.paper)
+
+  @parameterized.parameters(
+    ('semifl/svhn_1000_', 'last code has 10', 500),
+    ('semifl/cifar100_2500_', '4 has 10', 1250),
+  )
+  def test_other_server_batches_are_named(self, prefix, who, num_steps):
+    notes = [
+      presets.load(name).note
+      for name in presets.names()
+      if name.startswith(prefix)
+    ]
+    self.assertLen(notes, 4)
+    for note in notes:
+      self.assertRegex(note, f'{who}, which takes {num_steps:,} .*D4')
+
+  @parameterized.parameters(
+    ('semifl/cifar10_4000_idd', 'did you mean semifl/cifar10_4000_iid'),
+    ('', 'there is no such preset'),
+  )
+  def test_one_that_is_not_there_is_named(self, name, message):
+    with self.assertRaisesRegex(
+      settings_lib.SettingError, f'^preset={name}: .*{message}'
+    ):
+      presets.load(name)
+
+
+if __name__ == '__main__':
+  absltest.main()
