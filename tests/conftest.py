@@ -25,6 +25,8 @@ os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 # As `launch` has it: tests build as many graphs as programs do.
 gc.set_threshold(100_000)
 
+_LONGEST_FILE = 'tests/launch/all_systems_test.py'
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
@@ -38,10 +40,17 @@ def pytest_xdist_make_scheduler(config, log):
   from xdist import scheduler
 
   class ProgramsFirst(scheduler.LoadFileScheduling):
+    def _split_scope(self, nodeid):
+      # Together its tests take minutes, and they share no set-up.
+      if nodeid.startswith(_LONGEST_FILE):
+        return nodeid
+      return super()._split_scope(nodeid)
+
     def _assign_work_unit(self, node):
-      for file in self.workqueue:
-        if file.startswith('tests/launch/'):
-          self.workqueue.move_to_end(file, last=False)
+      for beginning in (_LONGEST_FILE, 'tests/launch/'):
+        found = [unit for unit in self.workqueue if unit.startswith(beginning)]
+        if found:
+          self.workqueue.move_to_end(found[0], last=False)
           break
       super()._assign_work_unit(node)
 

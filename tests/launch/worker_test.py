@@ -53,12 +53,11 @@ class WorkerTest(absltest.TestCase):
         ('--port=0', '--host=0.0.0.0'): 'flag --host=0.0.0.0: .* certificates',
         ('--port=0', '--tls_key=k'): 'flag --tls_certificate=None: is missing',
       }
-      workers = {flags: self._start(*flags) for flags in expected}
       for flags, message in expected.items():
-        worker = workers[flags]
-        self.assertEqual(worker.process.wait(60), 1)
-        self.assertRegex(worker.log, message)
-        self.assertNotIn('Traceback', worker.log)
+        completed = forked_programs.run('launch.worker', *flags)
+        self.assertEqual(completed.returncode, 1)
+        self.assertRegex(completed.stderr, message)
+        self.assertNotIn('Traceback', completed.stderr)
 
 
 class FlagsTest(parameterized.TestCase):

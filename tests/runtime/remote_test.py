@@ -282,14 +282,16 @@ class ForgettingTest(tf.test.TestCase):
 class LossTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
+    self.gate = Gate(self.create_tempdir().full_path)
+    self.addCleanup(self.gate.open)
+
+  def _start_workers(self, number):
     self.workers = [
-      worker_processes.WorkerProcess('--port=0') for _ in range(2)
+      worker_processes.WorkerProcess('--port=0') for _ in range(number)
     ]
     for worker in self.workers:
       self.addCleanup(worker.stop)
     self.addresses = [worker.address for worker in self.workers]
-    self.gate = Gate(self.create_tempdir().full_path)
-    self.addCleanup(self.gate.open)
 
   def _run(self, function, *args):
     """Runs a function in a thread with this thread's context."""
@@ -302,6 +304,7 @@ class LossTest(tf.test.TestCase):
     return concurrent.futures.ThreadPoolExecutor(1).submit(run)
 
   def test_others_do_the_work_of_one_that_is_killed(self):
+    self._start_workers(2)
     process = _build_semifl(lambda images, seed: self.gate.guard(images))
     cohorts = ([2, 0, 1], [1, 0])
     self.gate.open()
@@ -338,6 +341,8 @@ class LossTest(tf.test.TestCase):
     self.gate.open()
 
   def test_others_do_the_work_of_one_that_hangs(self):
+    self._start_workers(2)
+
     @tff.federated_computation(_AT_CLIENTS)
     def work(numbers):
       return tff.federated_sum(
@@ -378,6 +383,8 @@ class LossTest(tf.test.TestCase):
       self.assertIn(f'worker {self.addresses[0]} is back', logs.output[0])
 
   def test_limit_of_a_call(self):
+    self._start_workers(1)
+
     @tff.federated_computation(_AT_CLIENTS)
     def work(numbers):
       return tff.federated_map(
@@ -386,7 +393,7 @@ class LossTest(tf.test.TestCase):
       )
 
     with runtime.simulation_context(
-      'remote', workers=self.addresses[:1], call_seconds=1
+      'remote', workers=self.addresses, call_seconds=1
     ):
       with self.assertRaisesRegex(
         runtime.WorkerError, 'a call took more than 1 seconds'
@@ -394,6 +401,7 @@ class LossTest(tf.test.TestCase):
         work([1])
 
   def test_closing_ends_a_call(self):
+    self._start_workers(1)
     work = tff.tensorflow.computation(lambda x: self.gate.guard(x), np.int32)
     with runtime.simulation_context('remote', workers=self.addresses):
       running = self._run(work, 1)
