@@ -14,8 +14,8 @@ import re
 from absl.testing import absltest
 
 from tests.experiments import preset_cells
-from tff_semifl.algorithms import registry
 from tff_semifl.experiments import presets
+from tff_semifl.systems import registry
 
 _README = pathlib.Path(__file__).parents[2] / 'README.md'
 

@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from launch import commands
 from launch import setting_flags
 from tff_semifl import settings
-from tff_semifl.algorithms import registry
+from tff_semifl.systems import registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _FOLDER = _ROOT / 'launch' / 'flagfiles' / 'results'
