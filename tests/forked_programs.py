@@ -11,6 +11,7 @@ and of how programs start need `subprocess` and a process of their own.
 """
 
 import atexit
+from collections.abc import Sequence
 import functools
 import json
 import os
@@ -28,6 +29,8 @@ def run(
   module: str,
   *arguments: str,
   timeout: float = 200,
+  cores: Sequence[int] | None = None,
+  without_variables: Sequence[str] = (),
 ) -> subprocess.CompletedProcess:
   """Runs `python -m module arguments` in the repository's root.
 
@@ -35,6 +38,8 @@ def run(
     module: The program, `launch.plot` say.
     *arguments: What it is given.
     timeout: Seconds that it may take.
+    cores: Those that it may use; by default all that this process may.
+    without_variables: Of the environment, those that it does not have.
 
   Returns:
     Its exit code, output and errors, as text.
@@ -46,7 +51,7 @@ def run(
   with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
     server, client = socket.socketpair()
     with server, client:
-      request = json.dumps(command).encode()
+      request = json.dumps([command, cores, [*without_variables]]).encode()
       socket.send_fds(
         _server(),
         [request],
@@ -106,7 +111,12 @@ def _serve(requests: socket.socket) -> None:
     # A fork that waits for the program leaves this process free for another.
     if os.fork() == 0:
       requests.close()
-      os._exit(_run_one(json.loads(request), *fds))
+      command, cores, without_variables = json.loads(request)
+      if cores is not None:
+        os.sched_setaffinity(0, cores)
+      for name in without_variables:
+        os.environ.pop(name, None)
+      os._exit(_run_one(command, *fds))
     for fd in fds:
       os.close(fd)
     _reap()

@@ -4,6 +4,7 @@
 """Tests that every system runs, resumes, exports, in both local runtimes."""
 
 import csv
+import dataclasses
 import pathlib
 from unittest import mock
 
@@ -67,6 +68,14 @@ def _without_export():
   return mock.patch.object(experiment_lib.saved_model, 'export_saved_model')
 
 
+def _with_process_of(experiment):
+  """Returns its system with the process as it was built already."""
+  process = experiment.training_program.process
+  return dataclasses.replace(
+    experiment.system, build_process=lambda *_: process
+  )
+
+
 class AllSystemsTest(parameterized.TestCase):
   def _flags(self, system, **flag_values):
     """Within, flags are those of a small experiment in a new folder."""
@@ -82,8 +91,7 @@ class AllSystemsTest(parameterized.TestCase):
   def _run(self, experiment):
     """Trains what is not trained yet; returns the folder."""
     folder = experiment_lib.open_folder(experiment.system, experiment.settings)
-    with runtimes.simulation_context():
-      experiment_lib.run(experiment, folder)
+    experiment_lib.run(experiment, folder)
     return folder.path
 
   def _rows(self, folder):
@@ -96,7 +104,7 @@ class AllSystemsTest(parameterized.TestCase):
 
   @parameterized.named_parameters(_NAMED_SYSTEMS)
   def test_two_rounds(self, system):
-    with self._flags(system):
+    with self._flags(system), runtimes.simulation_context():
       experiment = self._create(system)
       folder = self._run(experiment)
       rows = self._rows(folder)
@@ -127,9 +135,12 @@ class AllSystemsTest(parameterized.TestCase):
     with (
       self.subTest('native'),
       self._flags(system, runtime='native'),
+      runtimes.simulation_context(),
       _without_export(),
     ):
-      found_rows = self._rows(self._run(self._create(system)))
+      # With the same flags; to build a process takes as long as to run it.
+      native = self._create(_with_process_of(experiment))
+      found_rows = self._rows(self._run(native))
       for found, expected in zip(found_rows, rows, strict=True):
         for name, value in expected.items():
           # Of 360 images two may be on the other side.
@@ -167,6 +178,7 @@ class AllSystemsTest(parameterized.TestCase):
     for interval in (1, 2):
       with (
         self._flags(systems.BATCH_LABEL_SEMIFL, rounds_per_evaluation=interval),
+        runtimes.simulation_context(),
         _without_export(),
       ):
         folder = self._run(self._create(systems.BATCH_LABEL_SEMIFL))

@@ -23,6 +23,7 @@ from absl.testing import flagsaver
 
 from launch import evaluate
 from launch import export_saved_model
+from tests import forked_programs
 from tests.programs import saved_run
 from tff_semifl.programs import privacy
 from tff_semifl.programs import privacy_key_file
@@ -42,10 +43,8 @@ _EPSILONS = [
 _HEADLINE = f'privacy: epsilon {_EPSILONS[-1]:.4g} at delta 0.01 after 3 rounds'
 
 
-def _command(folder, *more):
+def _arguments(folder, *more):
   return [
-    sys.executable,
-    '-m',
     'launch.train_semifl',
     '--task=digits',
     '--num_clients=10',
@@ -68,13 +67,7 @@ def _command(folder, *more):
 
 
 def _run(folder, *more):
-  completed = subprocess.run(
-    _command(folder, *more),
-    cwd=_ROOT,
-    capture_output=True,
-    text=True,
-    timeout=200,
-  )
+  completed = forked_programs.run(*_arguments(folder, *more))
   if completed.returncode:
     raise AssertionError(completed.stderr)
   return completed
@@ -84,7 +77,10 @@ def _kill_after_round_1(folder):
   """Returns what the program had printed."""
   with tempfile.TemporaryFile() as log:
     process = subprocess.Popen(
-      _command(folder), cwd=_ROOT, stdout=log, stderr=log
+      [sys.executable, '-m', *_arguments(folder)],
+      cwd=_ROOT,
+      stdout=log,
+      stderr=log,
     )
     checkpoint = folder / 'small' / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150

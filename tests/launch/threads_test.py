@@ -6,8 +6,6 @@
 import csv
 import os
 import pathlib
-import subprocess
-import sys
 from unittest import mock
 
 from absl.testing import absltest
@@ -18,8 +16,8 @@ import tensorflow as tf
 from launch import program
 from launch import runtimes
 from launch import worker_flags
+from tests import forked_programs
 
-_ROOT = pathlib.Path(__file__).parents[2]
 _FLAGS = (
   '--task=digits',
   '--num_clients=10',
@@ -37,26 +35,15 @@ class ThreadsTest(parameterized.TestCase):
   def _train(self, cores, *flags):
     """Trains on so many cores, and returns the rows without the seconds."""
     folder = self.create_tempdir().full_path
-    chosen = sorted(os.sched_getaffinity(0))[:cores]
-    # What the tests are run with must not do what the flag is to do.
-    environment = dict(os.environ)
-    environment.pop('TF_NUM_INTRAOP_THREADS', None)
-    subprocess.run(
-      [
-        sys.executable,
-        '-m',
-        'launch.train_semifl',
-        *_FLAGS,
-        f'--output_dir={folder}',
-        *flags,
-      ],
-      cwd=_ROOT,
-      env=environment,
-      preexec_fn=lambda: os.sched_setaffinity(0, chosen),
-      check=True,
-      capture_output=True,
-      timeout=150,
-    )
+    forked_programs.run(
+      'launch.train_semifl',
+      *_FLAGS,
+      f'--output_dir={folder}',
+      *flags,
+      cores=sorted(os.sched_getaffinity(0))[:cores],
+      # What the tests are run with must not do what the flag is to do.
+      without_variables=['TF_NUM_INTRAOP_THREADS'],
+    ).check_returncode()
     with pathlib.Path(folder, 'small/metrics.csv').open() as file:
       return [
         {name: value for name, value in row.items() if name != 'seconds'}

@@ -121,12 +121,8 @@ class TrainSemiFLTest(absltest.TestCase):
     process.wait()
     self.assertEmpty(_processes_of_group(process.pid))
     self.assertLess(len(self._rows()), 4)
-    completed = subprocess.run(
-      _command(self.folder),
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=200,
+    completed = forked_programs.run(
+      'launch.train_semifl', *_FLAGS, f'--output_dir={self.folder}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('resumed after round', completed.stderr)

@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -46,6 +47,8 @@ class VariantsTest(parameterized.TestCase):
       flagsaver.flagsaver(**(_SMALL | {'output_dir': self.folder})),
       flagsaver.flagsaver(**flag_values),
       contextlib.redirect_stdout(io.StringIO()) as printed,
+      # Nobody here looks at an exported model, which takes seconds to write.
+      mock.patch.object(experiment_lib.saved_model, 'export_saved_model'),
     ):
       train.train(system)
     return printed.getvalue()
