@@ -10,17 +10,14 @@ import subprocess
 import sys
 from unittest import mock
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import tensorflow_datasets as tfds
 
-from launch import experiment as experiment_lib
-from launch import program
-from launch import settings as settings_lib
-from launch import systems
+from launch import commands
 from tests import forked_programs
+from tests.launch import trained_experiment
+from tff_semifl import settings
 from tff_semifl.data import main_class_partition
 from tff_semifl.data import skewed_partition
 
@@ -29,17 +26,11 @@ _ROOT = pathlib.Path(__file__).parents[2]
 
 def _run(*arguments):
   """Runs the real program."""
-  return forked_programs.run('launch.train_semifl', *arguments, timeout=100)
+  return forked_programs.run('launch.train', 'semifl', *arguments, timeout=100)
 
 
-def _create():
-  settings = settings_lib.resolve(systems.SEMIFL)
-  return experiment_lib.create_experiment(systems.SEMIFL, settings)
-
-
-def _open_folder():
-  settings = settings_lib.resolve(systems.SEMIFL)
-  return experiment_lib.open_folder(systems.SEMIFL, settings)
+def _create(**changes):
+  return commands.create('semifl', changes).create_experiment()
 
 
 class BadInputTest(parameterized.TestCase):
@@ -47,33 +38,32 @@ class BadInputTest(parameterized.TestCase):
     (
       'labels_that_do_not_divide',
       {'num_labeled': 55},
-      '--num_labeled=55: .*each of 10 classes; 50 or 60 can',
+      '^num_labeled=55: .*each of 10 classes; 50 or 60 can',
     ),
     (
       'more_labels_than_there_are',
       {'num_labeled': 2000},
-      '--num_labeled=2000: .*class 0 has .* at most 1[0-9]+ are possible',
+      '^num_labeled=2000: .*class 0 has .* at most 1[0-9]+ are possible',
     ),
     (
       'more_clients_than_images',
       {'num_clients': 5000},
-      '--num_clients=5000: .*1387 unlabelled images .*1 to 1387 clients',
+      '^num_clients=5000: .*1387 unlabelled images .*1 to 1387 clients',
     ),
     (
       'more_clients_per_round_than_clients',
       {'num_clients': 5, 'clients_per_round': 6},
-      '--clients_per_round=6: .*among 5 clients',
+      '^clients_per_round=6: .*among 5 clients',
     ),
     (
       'depth_that_no_network_has',
       {'model_depth': 9},
-      '--model_depth=9: .*possible are 7, 11, 15',
+      '^model_depth=9: .*possible are 7, 11, 15',
     ),
   )
-  def test_experiment_that_cannot_be_built(self, flag_values, message):
-    with flagsaver.flagsaver(**flag_values):
-      with self.assertRaisesRegex(program.FlagError, message):
-        _create()
+  def test_experiment_that_cannot_be_built(self, changes, message):
+    with self.assertRaisesRegex(settings.SettingError, message):
+      _create(**changes)
 
   @parameterized.parameters(
     ('dirichlet', skewed_partition, 'partition_dirichlet'),
@@ -88,62 +78,67 @@ class BadInputTest(parameterized.TestCase):
       return [first[1:], *others]
 
     with (
-      flagsaver.flagsaver(partition=name, num_clients=10),
       mock.patch.object(module, function, side_effect=lose_one),
       self.assertRaisesRegex(
-        program.FlagError,
-        f'--partition={name}: 1 of 1387 unlabelled images have no client',
+        settings.SettingError,
+        f'^partition={name}: 1 of 1387 unlabelled images have no client',
       ),
     ):
-      _create()
+      _create(partition=name, num_clients=10)
 
   def test_no_data_and_no_network(self):
     empty = self.create_tempdir().full_path
     with (
-      flagsaver.flagsaver(task='cifar10', data_dir=empty),
       mock.patch.object(
         tfds.core.DatasetBuilder,
         'download_and_prepare',
         side_effect=ConnectionError('no route to host'),
       ),
       self.assertRaisesRegex(
-        program.FlagError,
-        f'^flag --data_dir={empty}: .*no route to host.*name a folder that',
+        settings.SettingError,
+        f'^data_dir={empty}: .*no route to host.*name a folder that',
       ),
     ):
-      _create()
+      _create(task='cifar10', data_dir=empty)
 
   def test_folder_that_cannot_be_written_or_is_taken(self):
-    with flagsaver.flagsaver(output_dir='/proc/nothing'):
-      with self.assertRaisesRegex(
-        program.FlagError, '--output_dir=/proc/nothing: .*another --output_dir'
-      ):
-        _open_folder()
-    with flagsaver.flagsaver(
-      output_dir=self.create_tempdir().full_path, experiment_name='mine'
+    with self.assertRaisesRegex(
+      settings.SettingError, '^output_dir=/proc/nothing: .*another --output_dir'
     ):
-      _open_folder()
-      with flagsaver.flagsaver(total_rounds=7):
-        with self.assertRaisesRegex(
-          program.FlagError, 'with --total_rounds=800 and not 7'
-        ):
-          _open_folder()
+      commands.create('semifl', {'output_dir': '/proc/nothing'}).check_folder()
+    mine = pathlib.Path(self.create_tempdir().full_path, 'mine')
+    trained_experiment.save(mine, total_rounds=800)
+    with self.assertRaisesRegex(
+      settings.SettingError, 'with --total_rounds=800 and not 7'
+    ):
+      commands.create(
+        'semifl',
+        {
+          'model_width': 1,
+          'total_rounds': 7,
+          'output_dir': str(mine.parent),
+          'experiment_name': 'mine',
+        },
+      ).check_folder()
 
-  @parameterized.named_parameters(
-    ('task', 'task', 'mnist', '<cifar10|cifar100|digits|image_folder|'),
-    ('threshold_zero', 'confidence_threshold', '0', r'must be in \(0, 1\]'),
-    ('threshold_above', 'confidence_threshold', '1.1', r'must be in \(0, 1\]'),
-    ('learning_rate', 'learning_rate', '0', 'must be above 0'),
-    ('momentum', 'momentum', '1', r'must be in \[0, 1\)'),
-    ('seed', 'seed', '-1', 'seed'),
-    ('rounds', 'total_rounds', '0', 'total_rounds'),
+  @parameterized.parameters(
+    (
+      'task',
+      'mnist',
+      'must be one of digits, cifar10, cifar100, emnist, stl10',
+    ),
+    ('confidence_threshold', 0.0, r'must be in \(0, 1\]'),
+    ('confidence_threshold', 1.1, r'must be in \(0, 1\]'),
+    ('learning_rate', 0.0, 'must be above 0'),
+    ('momentum', 1.0, r'must be in \[0, 1\)'),
+    ('seed', -1, 'must be from 0 to 2147483647'),
+    ('total_rounds', 0, 'must be at least 1'),
   )
   def test_value_out_of_range(self, name, value, message):
-    with flagsaver.flagsaver():
-      with self.assertRaisesRegex(
-        (flags.IllegalFlagValueError, ValueError), message
-      ):
-        flags.FLAGS(['program', f'--{name}={value}'])
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^{name}={value}: {message}'
+    ):
+      commands.create('semifl', {name: value})
 
   def test_training_that_diverges_names_the_rate(self):
     completed = _run(
@@ -165,7 +160,7 @@ class BadInputTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
     completed = subprocess.run(
       [
-        *(sys.executable, '-m', 'launch.train_semifl'),
+        *(sys.executable, '-m', 'launch.train', 'semifl'),
         '--num_clients=10',
         '--clients_per_round=0',
         '--server_epochs=1',
@@ -206,11 +201,64 @@ class BadInputTest(parameterized.TestCase):
       ],
     )
 
-  def test_unknown_task_ends_the_program_with_one(self):
-    completed = _run('--task=mnist')
+  @parameterized.named_parameters(
+    (
+      'unknown_task',
+      ['--task=mnist'],
+      'flag --task=mnist: must be one of digits, cifar10, cifar100, emnist,'
+      ' stl10, svhn, image_folder, or package.module:NAME',
+    ),
+    (
+      'out_of_range',
+      ['--learning_rate=0'],
+      'flag --learning_rate=0.0: must be above 0',
+    ),
+    (
+      'name_that_is_not_there',
+      ['--normalization=layer'],
+      'flag --normalization=layer: value should be one of <group|static_batch>',
+    ),
+    (
+      'no_number',
+      ['--num_clients=many'],
+      "flag --num_clients=many: invalid literal for int() with base 10: 'many'",
+    ),
+    (
+      'of_another_partition',
+      ['--skew=0.5'],
+      'flag --skew: it is only for --partition=main_classes; leave it out',
+    ),
+    (
+      'of_another_system',
+      ['--clients_per_step=5'],
+      'flag --clients_per_step: python -m launch.train semifl has no use for'
+      ' it; leave it out',
+    ),
+    (
+      'no_flag',
+      ['--learning_rat=1'],
+      "Unknown command line flag 'learning_rat'. Did you mean: learning_rate ?",
+    ),
+  )
+  def test_one_line_ends_the_program_with_one(self, arguments, line):
+    completed = _run(*arguments)
     self.assertEqual(completed.returncode, 1)
-    self.assertIn('--task=mnist: value should be one of', completed.stderr)
+    self.assertEqual(completed.stderr, f'{line}\n')
     self.assertEmpty(completed.stdout)
+
+  def test_system_comes_first_and_must_be_there(self):
+    for arguments, message in (
+      (
+        ['--total_rounds=3'],
+        'what to train comes before flags: python -m launch.train SYSTEM'
+        ' --total_rounds=3 ..., where SYSTEM is one of semifl, ',
+      ),
+      (['semi'], 'flag --system=semi: must be one of semifl, '),
+    ):
+      completed = forked_programs.run('launch.train', *arguments)
+      self.assertEqual(completed.returncode, 1)
+      self.assertStartsWith(completed.stderr, message)
+      self.assertLen(completed.stderr.splitlines(), 1)
 
   def test_stray_argument_is_refused(self):
     completed = _run('digits')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the statistics that flags choose: of which images, in what batches.
+"""Tests of the statistics that are chosen: of which images, in what batches.
 
 Numbers are those of NumPy, for the first normalisation layer of a WideResNet:
 what it sees is a convolution of the pixels.
@@ -9,22 +9,18 @@ what it sees is a convolution of the pixels.
 
 import contextlib
 import csv
-import dataclasses
 import io
 import pathlib
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
-from launch import experiment as experiment_lib
-from launch import program
-from launch import settings as settings_lib
-from launch import systems
+from launch import commands
 from launch import train
 from tasks import digits
 from tff_semifl import runtime
+from tff_semifl import settings
 from tff_semifl.models import functional
 
 _SMALL = {
@@ -46,8 +42,8 @@ def _see(experiment, images):
   """Returns what the first normalisation layer sees, in float64."""
   kernel = experiment.model.trainable_weights[0].numpy()
   assert kernel.shape[:3] == (3, 3, 1)
-  pixels = images / 255 - digits.create_task().pixel_mean[0]
-  pixels /= digits.create_task().pixel_standard_deviation[0]
+  pixels = images / 255 - digits.Digits().create().pixel_mean[0]
+  pixels /= digits.Digits().create().pixel_standard_deviation[0]
   padded = np.pad(pixels[..., 0], [(0, 0), (1, 1), (1, 1)])
   windows = np.lib.stride_tricks.sliding_window_view(padded, [3, 3], (1, 2))
   seen = np.einsum('nhwij,ijc->nhwc', windows, kernel[:, :, 0].astype(float))
@@ -66,15 +62,15 @@ def _average_batches(experiment, images, batch_size):
   ]
 
 
+def _command(system_name, **changes):
+  """Returns a command with what the system has of small settings."""
+  small = settings.change_present(commands.create(system_name, {}), _SMALL)
+  return small.with_changes(changes)
+
+
 class ChosenStatisticsTest(parameterized.TestCase):
-  def _create(self, system, **flag_values):
-    """Returns an experiment without a process, which takes long to build."""
-    values = system.defaults | _SMALL | flag_values
-    without = dataclasses.replace(system, build_process=lambda *_: None)
-    with flagsaver.flagsaver(**values):
-      return experiment_lib.create_experiment(
-        without, settings_lib.resolve(system)
-      )
+  def _create(self, system_name, **changes):
+    return _command(system_name, **changes).create_experiment()
 
   def _assert_computes(self, experiment, statistics, expected):
     """Checks the first layer's statistics."""
@@ -95,7 +91,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def test_partially_supervised_d8(self, server_batch_size):
     """D.1: the labelled images class by class, in the batches of training."""
     experiment = self._create(
-      systems.LABELS_ALONE,
+      'labels_alone',
       num_labeled=500,
       server_batch_size=server_batch_size,
       batch_norm_statistics='server_batches',
@@ -117,9 +113,9 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def test_fully_supervised_keeps_the_order_of_the_data(self):
     """D.1: there was nothing to choose class by class."""
     experiment = self._create(
-      systems.ALL_LABELS, batch_norm_statistics='server_batches'
+      'all_labels', batch_norm_statistics='server_batches'
     )
-    images = digits.create_task().load(None).train.images
+    images = digits.Digits().create().load().train.images
     self.assertLen(images, 1437)
     self._assert_computes(
       experiment,
@@ -130,7 +126,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def test_server_only_d8(self):
     """SemiFL's Table 3, sbn=0: as pooled, of the server's images alone."""
     experiment = self._create(
-      systems.SEMIFL, num_labeled=500, batch_norm_statistics='server_batches'
+      'semifl', num_labeled=500, batch_norm_statistics='server_batches'
     )
     statistics = experiment.training_program.statistics
     # Clients label by them.
@@ -142,9 +138,9 @@ class ChosenStatisticsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('server_batches', systems.SEMIFL, 20),
-    ('pooled', systems.SEMIFL, 20),
-    ('pooled', systems.SUPERVISED_FEDAVG, 250),
+    ('server_batches', 'semifl', 20),
+    ('pooled', 'semifl', 20),
+    ('pooled', 'supervised_fedavg', 250),
   )
   def test_final_test_d11(self, kind, system, batch_size):
     """All training images, in the order of the data, whatever training has."""
@@ -152,9 +148,9 @@ class ChosenStatisticsTest(parameterized.TestCase):
       system,
       batch_norm_statistics=kind,
       reproduce_final_test=True,
-      server_batch_size=20 if batch_size == 20 else None,
+      **({'server_batch_size': 20} if batch_size == 20 else {}),
     )
-    images = digits.create_task().load(None).train.images
+    images = digits.Digits().create().load().train.images
     statistics = experiment.training_program.final_test
     [found] = statistics.data.as_numpy_iterator()
     np.testing.assert_array_equal(found, images)
@@ -163,43 +159,37 @@ class ChosenStatisticsTest(parameterized.TestCase):
     )
 
   def test_nothing_is_tested_twice_unless_asked_for(self):
-    experiment = self._create(systems.SEMIFL)
+    experiment = self._create('semifl')
     self.assertIsNone(experiment.training_program.final_test)
 
   @parameterized.parameters(
-    (systems.LABELS_ALONE, 'pooled', 'train_labels_alone has no clients; use'),
-    (systems.ALL_LABELS, 'federated', 'train_all_labels has no clients; use'),
-    (systems.SUPERVISED_FEDAVG, 'server_batches', 'the server has no images'),
+    ('labels_alone', 'pooled', 'there are no clients; use'),
+    ('all_labels', 'federated', 'there are no clients; use'),
+    ('supervised_fedavg', 'server_batches', 'the server has no images'),
   )
   def test_statistics_of_nobody(self, system, kind, message):
     with self.assertRaisesRegex(
-      program.FlagError, f'--batch_norm_statistics={kind}: .*{message}'
+      settings.SettingError, f'^batch_norm_statistics={kind}: {message}'
     ):
       self._create(system, batch_norm_statistics=kind)
 
   def test_final_test_without_statistics(self):
     with self.assertRaisesRegex(
-      program.FlagError, '--reproduce_final_test=True: without static batch'
+      settings.SettingError, '^reproduce_final_test=True: without static batch'
     ):
-      self._create(
-        systems.SEMIFL, reproduce_final_test=True, normalization='group'
-      )
+      self._create('semifl', reproduce_final_test=True, normalization='group')
 
-  def _train(self, system, **flag_values):
+  def _train(self, system_name, **changes):
     """Runs the program's main; returns what it printed, and its rows."""
     folder = self.create_tempdir().full_path
-    values = _SMALL | system.defaults | flag_values
-    with (
-      flagsaver.flagsaver(**(values | {'output_dir': folder})),
-      contextlib.redirect_stdout(io.StringIO()) as printed,
-    ):
-      train.train(system)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+      train.main(_command(system_name, output_dir=folder, **changes))
     with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
       return printed.getvalue(), list(csv.DictReader(file))
 
   def test_table_3_as_its_authors_have_it(self):
     printed, rows = self._train(
-      systems.SEMIFL,
+      'semifl',
       batch_norm_statistics='server_batches',
       reproduce_final_test=True,
     )
@@ -217,8 +207,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def test_statistics_change_the_test_but_not_the_training_in_one_place(self):
     kinds = ('server', 'server_batches')
     (_, exact), (_, batches) = (
-      self._train(systems.LABELS_ALONE, batch_norm_statistics=kind)
-      for kind in kinds
+      self._train('labels_alone', batch_norm_statistics=kind) for kind in kinds
     )
     self.assertLen(exact, 2)
     for first, second in zip(exact, batches, strict=True):

@@ -6,10 +6,7 @@
 import re
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 
-from launch import demo
-from launch import program
 from tests import forked_programs
 
 
@@ -44,12 +41,13 @@ class DemoTest(absltest.TestCase):
     self.assertEqual(second.stderr.count('nothing to train'), 2)
 
   def test_bad_seeds_are_refused(self):
-    for seeds in ('0,0', '-1', '4000000000', 'one'):
-      with (
-        flagsaver.flagsaver(seeds=seeds.split(',')),
-        self.assertRaisesRegex(program.FlagError, '^flag --seeds='),
-      ):
-        demo.main()
+    for flags in (['--seeds=0,0'], ['--seeds=0,1', '--seed=2']):
+      refused = self._run(*flags)
+      self.assertEqual(refused.returncode, 1)
+      self.assertRegex(
+        refused.stderr, f'^flag {flags[0]}: .*each seed|seeds say'
+      )
+      self.assertLen(refused.stderr.splitlines(), 1)
 
 
 if __name__ == '__main__':

@@ -43,7 +43,10 @@ class Pizza(settings.Settings):
 
   name: str
   topping: settings.Settings = settings.choice(
-    {'cheese': Cheese(), 'vegetables': Vegetables()}, 'cheese', 'What is on it.'
+    {'cheese': Cheese(), 'vegetables': Vegetables()},
+    'cheese',
+    'What is on it.',
+    refused={'pineapple': 'it is for cakes'},
   )
   folded: bool = settings.setting(False, 'Whether it is folded.')
   oven: Oven = Oven()

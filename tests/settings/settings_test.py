@@ -142,6 +142,11 @@ class TreeTest(parameterized.TestCase):
       'kind=feta: it is only for topping=cheese; leave it out',
     ),
     ({'topping': 'fish'}, 'topping=fish: must be one of cheese, vegetables'),
+    (
+      {'topping': 'pineapple'},
+      'topping=pineapple: it is for cakes; must be one of cheese, vegetables',
+    ),
+    ({'topping': ['cheese']}, 'topping=cheese: must be one of cheese'),
     ({'kind': 'gouda'}, 'kind=gouda: must be one of mozzarella, feta'),
     (
       {'folded': True, 'degrees': 450},

@@ -29,6 +29,7 @@ class Choice(NamedTuple):
   meaning: str
   options: Mapping[str, 'Settings']
   load: Callable[[str], 'Settings'] | None
+  refused: Mapping[str, str]
 
 
 class Settings:
@@ -72,6 +73,7 @@ def choice(
   meaning: str,
   *,
   load: Callable[[str], Settings] | None = None,
+  refused: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Any:
   """Returns a field of a part: one of several parts, chosen by name.
 
@@ -82,9 +84,11 @@ def choice(
     load: If not None, takes any other name that has a colon, which stands for
       a part outside of this package: 'package.module:NAME' -> part. It is
       recorded by the name of its class, or by its attribute `reference`.
+    refused: Why other names cannot be chosen here that are options elsewhere.
   """
   return dataclasses.field(
-    default=options[default], metadata={KEY: Choice(meaning, options, load)}
+    default=options[default],
+    metadata={KEY: Choice(meaning, options, load, refused)},
   )
 
 

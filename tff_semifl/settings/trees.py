@@ -119,7 +119,7 @@ def name_of(part: fields.Settings, name: str) -> str:
     name: One of its fields, whose value is a part, too.
   """
   (field,) = (each for each in dataclasses.fields(part) if each.name == name)
-  kept = field.metadata.get(fields.KEY) or fields.Choice('', {}, None)
+  kept = field.metadata.get(fields.KEY) or fields.Choice('', {}, None, {})
   return _name_of(kept, getattr(part, name))
 
 
@@ -189,15 +189,19 @@ def _choose(
   kept: fields.Choice, name: str, old: fields.Settings, chosen: Any
 ) -> fields.Settings:
   """Returns the part of that name; what is chosen already stays as it is."""
+  must_be = f'must be {_names_of(kept).description}'
+  if not isinstance(chosen, str):
+    raise errors.SettingError(name, chosen, must_be)
   if chosen == _name_of(kept, old):
     return old
   if chosen in kept.options:
     return kept.options[chosen]
-  if kept.load is not None and isinstance(chosen, str) and ':' in chosen:
+  if kept.load is not None and ':' in chosen:
     with errors.blame(name, chosen):
       return kept.load(chosen)
+  why = kept.refused.get(chosen)
   raise errors.SettingError(
-    name, chosen, f'must be {_names_of(kept).description}'
+    name, chosen, must_be if why is None else f'{why}; {must_be}'
   )
 
 

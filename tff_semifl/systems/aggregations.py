@@ -6,6 +6,7 @@
 import abc
 import dataclasses
 import re
+from typing import Any
 
 import tensorflow_federated as tff
 
@@ -174,10 +175,15 @@ class Aggregation(Rejection):
     return None
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class AggregationWithoutPrivacy(Aggregation):
-  """The same for systems to which the private mean cannot be applied."""
+def choose_without_privacy(why: str) -> Any:
+  """Returns a field for an aggregator that is not the private mean.
 
-  aggregator: Aggregator = settings.choice(
-    _WITHOUT_PRIVACY, 'mean', f'{_MEANING}.'
+  Args:
+    why: Why differential privacy cannot be had.
+  """
+  return settings.choice(
+    _WITHOUT_PRIVACY,
+    'mean',
+    f'{_MEANING}.',
+    refused={'differential_privacy': why},
   )

@@ -21,6 +21,15 @@ from tff_semifl.systems import training_settings
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class _Averaging(aggregations.Aggregation):
+  """How updates are averaged, with weights of 0 or 1."""
+
+  aggregator: aggregations.Aggregator = aggregations.choose_without_privacy(
+    'FedMatch weighs its updates, which is not private'
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatch(system.System):
   """FedMatch (Jeong et al., ICLR 2021), with helpers; its authors' settings."""
 
@@ -60,10 +69,7 @@ class FedMatch(system.System):
     'Only every so many rounds are clients sent such models.',
     settings.AT_LEAST_1,
   )
-  # Updates are averaged with weights of 0 or 1, which is not private.
-  averaging: aggregations.AggregationWithoutPrivacy = (
-    aggregations.AggregationWithoutPrivacy()
-  )
+  averaging: _Averaging = _Averaging()
 
   def build(
     self, ingredients: system.Ingredients

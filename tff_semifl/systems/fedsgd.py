@@ -52,17 +52,23 @@ class _FedSGD(system.System):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class _Averaging(aggregations.Aggregation):
+  """How gradients are averaged."""
+
+  aggregator: aggregations.Aggregator = aggregations.choose_without_privacy(
+    'the images that a client of federated SGD trains on depend on how often it'
+    ' took part before, which is secret, and epsilon is not computed for that'
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGD(_FedSGD):
   """Federated SGD: a round is one step, on the mean of clients' gradients."""
 
   clients_know_turns = True
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
-  # The images that a client trains on depend on how often it took part before,
-  # which is secret, and epsilon is not computed for that.
-  averaging: aggregations.AggregationWithoutPrivacy = (
-    aggregations.AggregationWithoutPrivacy()
-  )
+  averaging: _Averaging = _Averaging()
 
   def build(
     self, ingredients: system.Ingredients

@@ -1,0 +1,29 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings of experiments with digits."""
+
+from tasks import digits
+from tff_semifl.algorithms import registry
+from tff_semifl.experiments import experiment_settings
+
+
+def create(
+  system_name: str = 'semifl', **changes: object
+) -> experiment_settings.ExperimentSettings:
+  """Creates the settings of an experiment with digits."""
+  return experiment_settings.create(
+    system_name,
+    registry.SYSTEMS[system_name],
+    experiment_settings.ChosenTask(task=digits.Digits()),
+    changes,
+  )
+
+
+def fill_in(
+  system_name: str = 'semifl', **changes: object
+) -> experiment_settings.ExperimentSettings:
+  """Creates the same with defaults filled in that depend on others."""
+  return experiment_settings.fill_in(
+    create(system_name, **changes), digits.Digits().create()
+  )
