@@ -43,11 +43,15 @@ _JSON_FILE = flags.DEFINE_string(
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def main(chosen: known.ChosenTask) -> None:
-  """Measures it."""
+def main(chosen: known.ChosenTask | None) -> None:
+  """Measures it.
+
+  Args:
+    chosen: The task to test on; None if none is named.
+  """
   images = exported_model_flags.IMAGES
   with program.blame(images, ValueError):
-    if (images.value is None) != bool(flags.FLAGS['task'].present):
+    if (images.value is None) != (chosen is not None):
       raise ValueError('give either this or --task, to say what to test on')
     if images.value is not None and len(images.value) != 1:
       raise ValueError('name one folder')
@@ -162,5 +166,5 @@ if __name__ == '__main__':
     'python -m launch.evaluate',
     __doc__,
     lambda changes: settings.change(known.ChosenTask(), changes),
-    main,
+    lambda chosen: main(chosen if flags.FLAGS['task'].present else None),
   )
