@@ -40,7 +40,7 @@ class EvaluateTest(parameterized.TestCase):
 
     Args:
       model: One of the models.
-      task: Values of settings of the task, its name among them, if there is one.
+      task: Settings of the task by name, its own among them; None for none.
       **values: Of the program's own flags.
     """
     chosen = task and settings.change(known.ChosenTask(), task)
