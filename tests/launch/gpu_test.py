@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from launch.benchmarks import federation as federation_lib
+from benchmarks import federation as federation_lib
 from tff_semifl import runtime
 
 _SIZE = federation_lib.Size(

@@ -4,18 +4,17 @@
 """The folder of an experiment, as if it had been run."""
 
 import asyncio
+import os
 import pathlib
 from typing import NamedTuple
 
-from absl.testing import flagsaver
 import numpy as np
 import tensorflow as tf
 
-from launch import chosen_task
-from launch import experiment as experiment_lib
-from launch import models
-from launch import settings as settings_lib
-from launch import systems
+from launch import commands
+from tff_semifl import settings as settings_lib
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_settings
 from tff_semifl.models import functional
 from tff_semifl.programs import training
 
@@ -27,15 +26,18 @@ class _State(NamedTuple):
 
 
 def save(
-  folder: pathlib.Path, *, round_num: int = 2, **flag_values: object
+  folder: pathlib.Path,
+  *,
+  round_num: int = 2,
+  **changes: object,
 ) -> tf.keras.Model:
   """Writes an experiment with a checkpoint.
 
   Args:
     folder: `<output_dir>/<experiment_name>`.
     round_num: The round of the checkpoint.
-    **flag_values: Flags that the experiment was given; those that are None
-      were not.
+    **changes: Values of settings; those that are None are the defaults, and
+      paths become text.
 
   Returns:
     The model whose weights are in the checkpoint.
@@ -45,12 +47,29 @@ def save(
     'total_rounds': 2,
     'output_dir': folder.parent,
     'experiment_name': folder.name,
-  } | flag_values
-  given = {name: str(v) for name, v in values.items() if v is not None}
-  with flagsaver.as_parsed(**given):
-    settings = settings_lib.resolve(systems.SEMIFL)
-    opened = experiment_lib.open_folder(systems.SEMIFL, settings)
-    model = models.create_model(chosen_task.create_task(), settings)
+  } | changes
+  command = commands.create(
+    'semifl',
+    {
+      name: os.fspath(value) if isinstance(value, os.PathLike) else value
+      for name, value in values.items()
+      if value is not None
+    },
+  )
+  task = experiment_lib.create_task(command.experiment.data)
+  settings = experiment_settings.fill_in(command.experiment, task)
+  run = command.run.fill_in(settings)
+  opened = experiment_lib.take_folder(
+    settings,
+    run,
+    task,
+    {
+      **experiment_lib.record(settings, run),
+      **settings_lib.as_dict(command.runtime),
+    },
+    commands.UNIMPORTANT,
+  )
+  model = settings.model.model.create(task, settings.seed)
   generator = np.random.default_rng(round_num)
   for weight in model.weights:
     weight.assign(weight + generator.uniform(0, 0.1, size=weight.shape))

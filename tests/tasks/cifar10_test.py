@@ -19,7 +19,7 @@ _SEED = tf.constant([1, 2])
 class Cifar10Test(tf.test.TestCase):
   def setUp(self):
     super().setUp()
-    self._task = cifar10.create_task()
+    self._task = cifar10.CIFAR10().create()
 
   def test_constants_are_the_published_ones(self):
     """Of C.1, by SemiFL's code (D23), and of Table 4."""
@@ -53,15 +53,14 @@ class Cifar10Test(tf.test.TestCase):
     self.enter_context(tfds_files.offline())
     tfds_files.write_cifar10(data_dir, {'train': train, 'test': test})
 
-    found = self._task.load(data_dir)
+    task = cifar10.CIFAR10(data_dir=data_dir).create()
+    found = task.load()
 
     np.testing.assert_array_equal(found.train.images, train.images)
     np.testing.assert_array_equal(found.train.labels, train.labels)
     np.testing.assert_array_equal(found.test.images, test.images)
     self.assertIsInstance(found.test, sources.LabelledImages)
-    np.testing.assert_array_equal(
-      self._task.load_test_images(data_dir).images, test.images
-    )
+    np.testing.assert_array_equal(task.load_test_images().images, test.images)
 
 
 if __name__ == '__main__':

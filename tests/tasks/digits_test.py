@@ -10,14 +10,15 @@ import tensorflow as tf
 
 from tasks import digits
 from tff_semifl.augment import weak
+from tff_semifl.experiments import models
 
 
 class DigitsTest(tf.test.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls._task = digits.create_task()
-    data = cls._task.load(None)
+    cls._task = digits.Digits().create()
+    data = cls._task.load()
     cls._train, cls._test = data.train, data.test
     cls._original = datasets.load_digits()
 
@@ -75,9 +76,7 @@ class DigitsTest(tf.test.TestCase):
     )
 
   def test_model_has_two_groups_though_images_are_small(self):
-    model = self._task.create_wide_resnet(
-      self._task.model_depth, self._task.model_width, seed=0
-    )
+    model = models.WideResNet().create(self._task, seed=0)
     blocks = [
       layer.output_shape[1:]
       for layer in model.layers

@@ -1,20 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for EMNIST, and for tasks as the benchmark varies them (C.6)."""
+"""Tests for EMNIST, and for tasks as Zhang et al. vary them (C.6)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tasks import benchmark_views
 from tasks import cifar10
-from tasks import digits
 from tasks import emnist
+from tasks import registry
 from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl import random_seeds
+from tff_semifl import settings
 from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import weak
 
@@ -29,7 +29,7 @@ def _noise(task):
   )
 
 
-class BenchmarkTestCase(tf.test.TestCase):
+class ViewsTestCase(tf.test.TestCase):
   def assert_views(self, task, *, flip, padding):
     images = _noise(task)
     shifted = weak.flip_and_crop(images, _SEED, flip=flip, padding=padding)
@@ -45,9 +45,9 @@ class BenchmarkTestCase(tf.test.TestCase):
     )
 
 
-class EmnistTest(BenchmarkTestCase):
+class EmnistTest(ViewsTestCase):
   def test_constants_are_the_published_ones(self):
-    task = emnist.create_task()
+    task = emnist.EMNIST().create()
     self.assertEqual(task.image_shape, (28, 28, 1))
     self.assertEqual(task.pixel_mean, (0.1307,))
     self.assertEqual(task.pixel_standard_deviation, (0.3081,))
@@ -64,9 +64,9 @@ class EmnistTest(BenchmarkTestCase):
       set(alike),
     )
 
-  def test_views_are_the_benchmarks(self):
+  def test_views_are_those_of_zhang2020(self):
     """A flip (D28), and 28 / 8 rounded down."""
-    self.assert_views(emnist.create_task(), flip=True, padding=3)
+    self.assert_views(emnist.EMNIST().create(), flip=True, padding=3)
 
   def test_loads_images_as_they_are(self):
     train, test = (
@@ -78,31 +78,34 @@ class EmnistTest(BenchmarkTestCase):
     tfds_files.write(
       'emnist/balanced', data_dir, {'train': train, 'test': test}
     )
-    task = emnist.create_task()
-    found = task.load(data_dir)
+    task = emnist.EMNIST(data_dir=data_dir).create()
+    found = task.load()
     for a, b in ((found.train, train), (found.test, test)):
       np.testing.assert_array_equal(a.images, b.images)
       np.testing.assert_array_equal(a.labels, b.labels)
-    np.testing.assert_array_equal(
-      task.load_test_images(data_dir).labels, test.labels
-    )
+    np.testing.assert_array_equal(task.load_test_images().labels, test.labels)
 
 
-class AdaptTaskTest(BenchmarkTestCase, parameterized.TestCase):
-  @parameterized.product(
-    create=[cifar10.create_task, svhn.create_task], flip=[True, False]
-  )
-  def test_views_and_numbers_are_the_benchmarks(self, create, flip):
-    task = benchmark_views.adapt_task(create(), flip=flip)
-    self.assert_views(task, flip=flip, padding=4)
+class BenchmarkViewsTest(ViewsTestCase, parameterized.TestCase):
+  @parameterized.parameters(cifar10.CIFAR10, svhn.SVHN)
+  def test_views_and_numbers_are_those_of_zhang2020(self, part):
+    """A flip (D28), of digits of house numbers, too."""
+    task = part(benchmark_views=True).create()
+    self.assert_views(task, flip=True, padding=4)
     # CIFAR-10's for both (D23).
     self.assertEqual(task.pixel_mean, (0.4914, 0.4822, 0.4465))
     self.assertEqual(task.pixel_standard_deviation, (0.2471, 0.2435, 0.2616))
-    self.assertEqual(task.class_names, create().class_names)
+    # The least that their tables have.
+    self.assertEqual(task.num_labeled, 1000)
+    self.assertEqual(task.class_names, part().create().class_names)
 
-  def test_grey_images(self):
-    with self.assertRaisesRegex(ValueError, 'images of 1 channels cannot'):
-      benchmark_views.adapt_task(digits.create_task())
+  def test_are_of_the_tasks_that_their_paper_varies_so(self):
+    having = {
+      name
+      for name, part in registry.TASKS.items()
+      if 'benchmark_views' in settings.as_dict(part)
+    }
+    self.assertEqual(having, {'cifar10', 'svhn'})
 
 
 if __name__ == '__main__':

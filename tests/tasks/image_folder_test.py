@@ -18,6 +18,7 @@ from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import sources
+from tff_semifl.experiments import models
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
 
@@ -38,7 +39,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_who_has_what(self):
     task = self._create()
-    data = task.load(None)
+    data = task.load()
     self.assertEqual(task.class_names, ('cat', 'dog'))
     self.assertEqual(task.image_shape, (16, 16, 3))
     self.assertEqual(task.num_labeled, 4)
@@ -76,7 +77,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(task.image_shape, (*size, 3))
     self.assertEqual(task.model_depth, depth)
     # Not of the wrong depth, which would be an error.
-    model = task.create_wide_resnet(task.model_depth, 1, seed=0)
+    model = models.WideResNet(model_width=1).create(task, seed=0)
     self.assertEqual(model.output_shape, (None, 2))
 
   @parameterized.parameters(True, False)
@@ -124,7 +125,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     levels |= {f'server/dog/{k}.png': 100 + 10 * k for k in range(3)}
     image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
     task = image_folder.create_task(str(root), test_fraction=0.3)
-    data = task.load(None)
+    data = task.load()
     # Three of the ten, the middles of three equal parts: (k + 1/2) * 10 / 3 is
     # 1.7, 5 and 8.3. One of the three, 0.9 rounded, the middle one.
     self.assertEqual(_levels(data.test), [10, 50, 80, 110])
@@ -139,7 +140,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_a_small_share_is_one_image_of_each_class(self):
     shutil.rmtree(self._root / 'test')
-    data = self._create(test_fraction=0.01).load(None)
+    data = self._create(test_fraction=0.01).load()
     self.assertAllEqual(data.test.labels, [0, 1])
     self.assertAllEqual(data.train.labels, [0, 1])
 

@@ -6,6 +6,8 @@
 A few images of noise, in TFDS' format, stand for theirs.
 """
 
+import dataclasses
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -17,20 +19,22 @@ from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl.augment import weak
 from tff_semifl.data import sources
+from tff_semifl.experiments import models
 
 _SEED = tf.constant([1, 2])
 
 
 class TaskTestCase(parameterized.TestCase, tf.test.TestCase):
-  def load(self, task, name, splits):
+  def load(self, part, name, splits):
     """Returns what a task finds where just `splits` were written."""
     data_dir = self.create_tempdir().full_path
     self.enter_context(tfds_files.offline())
     tfds_files.write(name, data_dir, splits)
+    task = dataclasses.replace(part, data_dir=data_dir).create()
     self.assert_same_images(
-      task.load_test_images(data_dir, may_download=False), splits['test']
+      task.load_test_images(may_download=False), splits['test']
     )
-    return task.load(data_dir)
+    return task.load()
 
   def assert_same_images(self, found, written):
     self.assertEqual(found.images.dtype, np.uint8)
@@ -56,7 +60,7 @@ class TaskTestCase(parameterized.TestCase, tf.test.TestCase):
 class Cifar100Test(TaskTestCase):
   def setUp(self):
     super().setUp()
-    self._task = cifar100.create_task()
+    self._task = cifar100.CIFAR100().create()
 
   def test_constants_are_the_published_ones(self):
     """Of C.1, by SemiFL's code (D23), and of Table 4."""
@@ -78,7 +82,7 @@ class Cifar100Test(TaskTestCase):
     self.assert_weak_views(self._task, flip=True, padding=4)
 
   def test_published_parameter_count(self):
-    model = self._task.create_wide_resnet(28, 8, seed=0)
+    model = models.WideResNet().create(self._task, seed=0)
     self.assertEqual(
       sum(int(np.prod(w.shape)) for w in model.trainable_weights), 23_401_012
     )
@@ -87,7 +91,9 @@ class Cifar100Test(TaskTestCase):
     # All coarse labels that are written are 0.
     train = tfds_files.random_images(20, 32, 100, seed=1)
     test = tfds_files.random_images(10, 32, 100, seed=2)
-    found = self.load(self._task, 'cifar100', {'train': train, 'test': test})
+    found = self.load(
+      cifar100.CIFAR100(), 'cifar100', {'train': train, 'test': test}
+    )
     self.assertGreater(train.labels.max(), 20)
     self.assert_same_images(found.train, train)
     self.assert_same_images(found.test, test)
@@ -97,7 +103,7 @@ class Cifar100Test(TaskTestCase):
 class SvhnTest(TaskTestCase):
   def setUp(self):
     super().setUp()
-    self._task = svhn.create_task()
+    self._task = svhn.SVHN().create()
 
   def test_constants_are_the_published_ones(self):
     """Of C.1, by SemiFL's code (D23), of Tables 1 (D18) and 4."""
@@ -128,7 +134,7 @@ class SvhnTest(TaskTestCase):
     test = tfds_files.random_images(10, 32, 10, seed=2)
     extra = tfds_files.random_images(10, 32, 10, seed=3)
     found = self.load(
-      self._task,
+      svhn.SVHN(),
       'svhn_cropped',
       {'train': train, 'test': test, 'extra': extra},
     )
@@ -140,7 +146,7 @@ class SvhnTest(TaskTestCase):
 class Stl10Test(TaskTestCase):
   def setUp(self):
     super().setUp()
-    self._task = stl10.create_task()
+    self._task = stl10.STL10().create()
 
   def test_constants_are_the_published_ones(self):
     """Of C.1 (D23), though it cannot be run in the authors' code (D20)."""
@@ -155,7 +161,7 @@ class Stl10Test(TaskTestCase):
     self.assert_weak_views(self._task, flip=True, padding=12)
 
   def test_published_parameter_count(self):
-    model = self._task.create_wide_resnet(37, 2, seed=0)
+    model = models.WideResNet().create(self._task, seed=0)
     self.assertEqual(
       sum(int(np.prod(w.shape)) for w in model.trainable_weights), 5_929_434
     )
@@ -167,7 +173,7 @@ class Stl10Test(TaskTestCase):
       labels=np.full(30, -1, np.int32)
     )
     found = self.load(
-      self._task,
+      stl10.STL10(),
       'stl10',
       {'train': train, 'test': test, 'unlabelled': unlabelled},
     )

@@ -6,7 +6,7 @@
 from absl.testing import absltest
 import tensorflow as tf
 
-from tasks import image_task
+from tff_semifl.experiments import image_task
 
 _SEED = tf.constant([3, 4])
 
