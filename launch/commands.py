@@ -6,6 +6,7 @@
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 from absl import flags
@@ -15,6 +16,7 @@ from launch import program
 from launch import runtimes
 from launch import setting_flags
 from tff_semifl import settings
+from tff_semifl.algorithms import registry
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import run_settings
@@ -126,6 +128,14 @@ UNIMPORTANT = frozenset(
 )
 
 
+@functools.cache
+def names_of_all_settings() -> frozenset[str]:
+  """Returns the names of all settings that any system of the registry has."""
+  return frozenset().union(
+    *(settings.all_names(create(name, {})) for name in registry.SYSTEMS)
+  )
+
+
 def create(system_name: str, changes: Mapping[str, Any]) -> Command:
   """Creates a command.
 
@@ -171,7 +181,13 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
     _, *rest = values(['', *arguments])
   except flags.UnrecognizedFlagError as error:
     raise ValueError(
-      f'{system_name} has no use for --{error.flagname}; leave it out'
+      setting_flags.explain_unknown(
+        error,
+        command,
+        create_with,
+        f'python -m launch.train {system_name}',
+        names_of_all_settings(),
+      )
     ) from error
   except flags.Error as error:
     raise ValueError(str(error)) from error

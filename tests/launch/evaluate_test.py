@@ -14,8 +14,8 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
+from launch import chosen_task
 from launch import evaluate
-from launch import known
 from launch import program
 from tests import forked_programs
 from tests.data import image_tree
@@ -43,7 +43,7 @@ class EvaluateTest(parameterized.TestCase):
       task: Settings of the task by name, its own among them; None for none.
       **values: Of the program's own flags.
     """
-    chosen = task and settings.change(known.ChosenTask(), task)
+    chosen = task and settings.change(chosen_task.ChosenTask(), task)
     values = {'exported_model': self._models.get(model, model)} | values
     output = io.StringIO()
     with (

@@ -22,13 +22,6 @@ _SMALL_BATCH, _LARGE_BATCH = 10, 250
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ChosenTask(settings.Settings):
-  """What is learned."""
-
-  task: image_task.Task
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Seed(settings.Settings):
   """The run's seed."""
 
@@ -68,7 +61,7 @@ class ChosenModel(settings.Settings):
 class Data(settings.Settings):
   """What there is to learn, and from which images."""
 
-  chosen_task: ChosenTask
+  chosen_task: image_task.ChosenTask
   sharing: federated_data.Sharing
   strong_views: strong_views.StrongViews | None
   seed: Seed = Seed()
@@ -172,7 +165,7 @@ class ExperimentSettings(settings.Settings):
 def create(
   system_name: str,
   system: system_lib.System,
-  chosen_task: ChosenTask,
+  chosen_task: image_task.ChosenTask,
   changes: Mapping[str, Any],
   *,
   lenient: bool = False,

@@ -139,6 +139,13 @@ class Task(settings.Settings, abc.ABC):
     """
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenTask(settings.Settings):
+  """What is learned."""
+
+  task: Task
+
+
 def load(part: Task, task: ImageTask) -> TaskData:
   """Loads a task's images.
 
