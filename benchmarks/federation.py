@@ -15,6 +15,7 @@ from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import semifl
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
+from tff_semifl.experiments import models
 from tff_semifl.models import functional
 
 
@@ -75,8 +76,11 @@ class Federation:
     """
     self.size = size
     self.task = cifar10.CIFAR10().create()
+    model = models.WideResNet(
+      model_depth=size.model_depth, model_width=size.model_width
+    )
     self.classifier = functional.from_keras(
-      self.task.create_wide_resnet(size.model_depth, size.model_width, seed=0),
+      model.create(self.task, seed=0),
       train_in_bfloat16=train_in_bfloat16,
       jit_compile=jit_compile,
     )
