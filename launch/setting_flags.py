@@ -62,6 +62,8 @@ def choose(
   while True:
     part = create(chosen)
     values = flags.FlagValues()
+    # Values of flags that are not known here may stand alone.
+    values.set_gnu_getopt()
     for each in settings.describe(part):
       if each.is_choice:
         flags.DEFINE_string(each.name, None, '', flag_values=values)
