@@ -60,8 +60,8 @@ class Command(settings.Settings):
     """Builds everything that is to be run.
 
     Raises:
-      settings.SettingError: If settings contradict each other.
-      program.FlagError: If the folder for results cannot be used.
+      settings.SettingError: If settings contradict each other, or the folder
+        for results cannot be used.
     """
     self.check()
     # Before TensorFlow is at work.
@@ -91,7 +91,7 @@ class Command(settings.Settings):
     """Makes or finds the folder of an experiment.
 
     Raises:
-      program.FlagError: If it cannot be used.
+      settings.SettingError: If it cannot be used.
     """
     with blame_output(experiment.run):
       return experiment_lib.open_folder(
@@ -202,8 +202,8 @@ def run(
   """Trains, and exports the model.
 
   Raises:
-    program.FlagError: If training diverges, or the folder cannot be written to
-      any more or holds what is damaged.
+    settings.SettingError: If training diverges, or the folder cannot be written
+      to any more or holds what is damaged.
   """
   values = settings.as_dict(experiment.settings)
   with (
