@@ -6,6 +6,7 @@
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 from absl import flags
@@ -15,6 +16,7 @@ from launch import program
 from launch import runtimes
 from launch import setting_flags
 from tff_semifl import settings
+from tff_semifl.systems import registry
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import run_settings
@@ -58,8 +60,8 @@ class Command(settings.Settings):
     """Builds everything that is to be run.
 
     Raises:
-      settings.SettingError: If settings contradict each other.
-      program.FlagError: If the folder for results cannot be used.
+      settings.SettingError: If settings contradict each other, or the folder
+        for results cannot be used.
     """
     self.check()
     # Before TensorFlow is at work.
@@ -89,7 +91,7 @@ class Command(settings.Settings):
     """Makes or finds the folder of an experiment.
 
     Raises:
-      program.FlagError: If it cannot be used.
+      settings.SettingError: If it cannot be used.
     """
     with blame_output(experiment.run):
       return experiment_lib.open_folder(
@@ -124,6 +126,14 @@ UNIMPORTANT = frozenset(
   settings.all_names(runtimes.ChosenRuntime())
   | settings.all_names(run_settings.RunSettings())
 )
+
+
+@functools.cache
+def names_of_all_settings() -> frozenset[str]:
+  """Returns the names of all settings that any system of the registry has."""
+  return frozenset().union(
+    *(settings.all_names(create(name, {})) for name in registry.SYSTEMS)
+  )
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> Command:
@@ -171,7 +181,13 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
     _, *rest = values(['', *arguments])
   except flags.UnrecognizedFlagError as error:
     raise ValueError(
-      f'{system_name} has no use for --{error.flagname}; leave it out'
+      setting_flags.explain_unknown(
+        error,
+        command,
+        create_with,
+        f'python -m launch.train {system_name}',
+        names_of_all_settings(),
+      )
     ) from error
   except flags.Error as error:
     raise ValueError(str(error)) from error
@@ -186,8 +202,8 @@ def run(
   """Trains, and exports the model.
 
   Raises:
-    program.FlagError: If training diverges, or the folder cannot be written to
-      any more or holds what is damaged.
+    settings.SettingError: If training diverges, or the folder cannot be written
+      to any more or holds what is damaged.
   """
   values = settings.as_dict(experiment.settings)
   with (

@@ -18,7 +18,7 @@ from absl import flags
 
 from launch import commands
 from launch import seeds as seeds_lib
-from launch import setting_program
+from launch import system_program
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import markdown
@@ -116,4 +116,4 @@ def _mean_and_deviation(values: Sequence[float]) -> str:
 
 
 if __name__ == '__main__':
-  setting_program.run_for_system('demo', __doc__, main, system_name='semifl')
+  system_program.run('demo', __doc__, main, system_name='semifl')

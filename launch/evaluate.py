@@ -19,8 +19,8 @@ import pathlib
 from absl import flags
 import numpy as np
 
+from launch import chosen_task
 from launch import exported_model_flags
-from launch import known
 from launch import program
 from launch import setting_program
 from tff_semifl import settings
@@ -43,11 +43,15 @@ _JSON_FILE = flags.DEFINE_string(
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def main(chosen: known.ChosenTask) -> None:
-  """Measures it."""
+def main(chosen: chosen_task.ChosenTask | None) -> None:
+  """Measures it.
+
+  Args:
+    chosen: The task to test on; None if none is named.
+  """
   images = exported_model_flags.IMAGES
   with program.blame(images, ValueError):
-    if (images.value is None) != bool(flags.FLAGS['task'].present):
+    if (images.value is None) != (chosen is not None):
       raise ValueError('give either this or --task, to say what to test on')
     if images.value is not None and len(images.value) != 1:
       raise ValueError('name one folder')
@@ -73,7 +77,7 @@ def main(chosen: known.ChosenTask) -> None:
 
 
 def _batches_of_task(
-  model: exported_model.ExportedModel, chosen: known.ChosenTask
+  model: exported_model.ExportedModel, chosen: chosen_task.ChosenTask
 ) -> _Batches:
   """Returns the test images of a task."""
   task = chosen.task.create()
@@ -161,6 +165,6 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.evaluate',
     __doc__,
-    lambda changes: settings.change(known.ChosenTask(), changes),
-    main,
+    lambda changes: settings.change(chosen_task.ChosenTask(), changes),
+    lambda chosen: main(chosen if flags.FLAGS['task'].present else None),
   )

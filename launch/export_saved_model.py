@@ -19,6 +19,7 @@ from typing import Any
 from absl import flags
 import numpy as np
 
+from launch import chosen_task
 from launch import commands
 from launch import known
 from launch import program
@@ -94,7 +95,7 @@ def main() -> None:
     experiment = recorded.restore(
       hparams,
       known.load_system(hparams.system),
-      known.ChosenTask(),
+      chosen_task.ChosenTask(),
       unimportant=commands.UNIMPORTANT,
       instead=_where_data_are(hparams.flags),
     )

@@ -105,14 +105,21 @@ def run(
     app.run(guarded_main, list(arguments), parse)
 
 
+def describe(error: BaseException) -> str | None:
+  """Returns a line about an error of a flag, None of any other."""
+  if isinstance(error, settings.SettingError):
+    return f'flag --{error}'
+  if isinstance(error, FlagError | flags.Error):
+    return str(error)
+  return None
+
+
 def end_with_error(error: BaseException) -> NoReturn:
   """Ends the program with a line if an error is of a flag, else raises it."""
-  if isinstance(error, settings.SettingError):
-    print(f'flag --{error}', file=sys.stderr)
-  elif isinstance(error, FlagError | flags.Error):
-    print(error, file=sys.stderr)
-  else:
+  line = describe(error)
+  if line is None:
     raise error
+  print(line, file=sys.stderr)
   sys.exit(1)
 
 

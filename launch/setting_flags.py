@@ -3,7 +3,8 @@
 
 """Flags of the settings that a program has, derived from their parts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+import contextlib
 from typing import Any, TypeVar
 
 from absl import flags
@@ -61,6 +62,8 @@ def choose(
   while True:
     part = create(chosen)
     values = flags.FlagValues()
+    # Values of flags that are not known here may stand alone.
+    values.set_gnu_getopt()
     for each in settings.describe(part):
       if each.is_choice:
         flags.DEFINE_string(each.name, None, '', flag_values=values)
@@ -101,6 +104,43 @@ def read(
     for name in settings.as_dict(part)
     if flag_values[name].present
   }
+
+
+def explain_unknown(
+  error: flags.UnrecognizedFlagError,
+  part: settings.Settings,
+  create: Callable[[Mapping[str, Any]], settings.Settings],
+  how: str,
+  elsewhere: Collection[str],
+) -> str:
+  """Returns a line about a flag that there is not.
+
+  Args:
+    error: The error.
+    part: The parts, of whose settings it is none.
+    create: Creates the parts with changes of settings, by name.
+    how: The command.
+    elsewhere: Names of settings that are there for something else than `how`.
+  """
+  chosen = {
+    each.name: each.value for each in settings.describe(part) if each.is_choice
+  }
+  for name in (error.flagname, error.flagname.removeprefix('no')):
+    owners = settings.find_owners(part, name)
+    if owners:
+      only = f'it is only for --{" or --".join(owners)}'
+      return f'flag --{name}: {only}; leave it out'
+    for choice, value in chosen.items():
+      others = {k: v for k, v in chosen.items() if k != choice}
+      # Some of the others may be there for this choice alone.
+      with contextlib.suppress(settings.SettingError):
+        if name in settings.all_names(create(others)):
+          return (
+            f'flag --{name}: --{choice}={value} has no use for it; leave it out'
+          )
+    if name in elsewhere:
+      return f'flag --{name}: {how} has no use for it; leave it out'
+  return str(error)
 
 
 def describe(setting: settings.Description) -> str:

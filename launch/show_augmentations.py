@@ -14,6 +14,7 @@ import pathlib
 
 from absl import flags
 
+from launch import commands
 from launch import known
 from launch import program
 from launch import setting_program
@@ -64,4 +65,5 @@ if __name__ == '__main__':
     __doc__,
     lambda changes: known.create('semifl', changes).data,
     main,
+    elsewhere=commands.names_of_all_settings(),
   )

@@ -15,6 +15,7 @@ The same flags share out the same images in `launch.train semifl`.
 from absl import flags
 import numpy as np
 
+from launch import commands
 from launch import known
 from launch import picture_flags
 from launch import program
@@ -68,4 +69,5 @@ if __name__ == '__main__':
     __doc__,
     lambda changes: known.create('semifl', changes).data,
     main,
+    elsewhere=commands.names_of_all_settings(),
   )

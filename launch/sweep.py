@@ -193,6 +193,18 @@ def _write_table(sweep: _Sweep) -> None:
       table.write(rows, path)
 
 
+def parse(argv: Sequence[str]) -> list[str]:
+  """Parses the flags of the sweep, and returns the others: those of the runs.
+
+  Args:
+    argv: The command line.
+  """
+  # Flags of the sweep may come after another flag's value that stands alone.
+  flags.FLAGS.set_gnu_getopt()
+  _, *passed_on = flags.FLAGS(argv, known_only=True)
+  return passed_on
+
+
 if __name__ == '__main__':
   try:
     _ARGUMENTS = setting_flags.files_first(sys.argv[1:])
@@ -201,9 +213,8 @@ if __name__ == '__main__':
   _PASSED_ON = []
 
   def _parse(argv: Sequence[str]) -> Sequence[str]:
-    # What is no flag of the sweep is one of the runs'.
-    first, *_PASSED_ON[:] = flags.FLAGS(argv, known_only=True)
-    return [first]
+    _PASSED_ON[:] = parse(argv)
+    return argv[:1]
 
   program.run(
     lambda: main(_PASSED_ON),

@@ -14,6 +14,8 @@ import pathlib
 import re
 import sys
 
+from absl import flags
+
 from launch import commands
 from launch import known
 from launch import presets as preset_flags
@@ -146,7 +148,7 @@ def create_experiments(
     try:
       _check_source(entry, source)
       command = _check(entry, of_one)
-    except (ValueError, program.FlagError) as error:
+    except (ValueError, flags.Error) as error:
       flag = 'presets' if _is_preset(entry) else 'flagfiles'
       shown = f'flag --{error}' if _is_of_setting(error) else str(error)
       raise program.FlagError(f'flag --{flag}={entry.source}: {shown}') from (

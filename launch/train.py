@@ -24,7 +24,7 @@ import json
 from absl import flags
 
 from launch import commands
-from launch import setting_program
+from launch import system_program
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import plan
 from tff_semifl.programs import results
@@ -64,4 +64,4 @@ def main(command: commands.Command) -> None:
 
 
 if __name__ == '__main__':
-  setting_program.run_for_system('train', __doc__, main)
+  system_program.run('train', __doc__, main)

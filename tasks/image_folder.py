@@ -51,6 +51,7 @@ class ImageFolder(image_task.Task):
   gives_shares = True
   # Images may be moved; what they are is compared as a whole.
   told_by_data = ('image_dir',)
+  strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
     None,
@@ -90,6 +91,16 @@ class ImageFolder(image_task.Task):
   def place(self) -> str:
     """Its piece of the default name of an experiment: the folder's name."""
     return pathlib.Path(self.image_dir).resolve().name
+
+  @property
+  def shares_description(self) -> str:
+    """In a few words, who has which images."""
+    return f'as in {self.image_dir}'
+
+  def fill_in(self, task: image_task.ImageTask) -> 'ImageFolder':
+    """Returns it with the size of its images."""
+    height, width, _ = task.image_shape
+    return dataclasses.replace(self, image_size=f'{height}x{width}')
 
   def create(self) -> image_task.ImageTask:
     """Creates the task, which reads all images.

@@ -4,7 +4,7 @@
 """Settings of experiments with digits."""
 
 from tasks import digits
-from tff_semifl.algorithms import registry
+from tff_semifl.systems import registry
 from tff_semifl.experiments import experiment_settings
 
 

@@ -14,10 +14,13 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
+from launch import chosen_task
 from launch import evaluate
 from launch import program
+from tests import forked_programs
 from tests.data import image_tree
 from tests.export import brightness_model
+from tff_semifl import settings
 
 
 class EvaluateTest(parameterized.TestCase):
@@ -32,15 +35,22 @@ class EvaluateTest(parameterized.TestCase):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def _evaluate(self, model='saved_model', **values):
-    """Returns what the program prints."""
+  def _evaluate(self, model='saved_model', task=None, **values):
+    """Returns what the program prints.
+
+    Args:
+      model: One of the models.
+      task: Settings of the task by name, its own among them; None for none.
+      **values: Of the program's own flags.
+    """
+    chosen = task and settings.change(chosen_task.ChosenTask(), task)
     values = {'exported_model': self._models.get(model, model)} | values
     output = io.StringIO()
     with (
       flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
       contextlib.redirect_stdout(output),
     ):
-      evaluate.main()
+      evaluate.main(chosen)
     return output.getvalue().splitlines()
 
   @parameterized.parameters('saved_model', 'tflite')
@@ -101,25 +111,25 @@ class EvaluateTest(parameterized.TestCase):
     # Of levels 60, a cat, 140 and 150, dogs; and the others are not used.
     tree = image_tree.write_tree(self._folder / 'photos')
     self.assertEqual(
-      self._evaluate(task='image_folder', image_dir=tree)[0],
+      self._evaluate(task={'task': 'image_folder', 'image_dir': str(tree)})[0],
       'accuracy: 66.7% of 3 images',
     )
 
   @parameterized.named_parameters(
     (
       'no_model',
-      {'exported_model': '', 'task': 'digits'},
+      {'exported_model': '', 'task': {'task': 'digits'}},
       '--exported_model=: name the folder',
     ),
     (
       'model_that_is_not_there',
-      {'exported_model': 'nowhere', 'task': 'digits'},
+      {'exported_model': 'nowhere', 'task': {'task': 'digits'}},
       '--exported_model=nowhere: nowhere is missing',
     ),
     ('nothing_to_test_on', {}, '--images=None: give either this or --task'),
     (
       'two_things_to_test_on',
-      {'task': 'digits', 'images': 'photos'},
+      {'task': {'task': 'digits'}, 'images': 'photos'},
       '--images=.*: give either this or --task',
     ),
     ('two_folders', {'images': 'a,b'}, '--images=.*: name one folder'),
@@ -127,11 +137,6 @@ class EvaluateTest(parameterized.TestCase):
       'folder_that_is_not_there',
       {'images': 'nowhere'},
       '--images=nowhere: in nowhere: . is missing or is no folder',
-    ),
-    (
-      'task_of_other_classes',
-      {'task': 'cifar10'},
-      '--task=cifar10: its classes are airplane, .*; those of the model are c',
     ),
     (
       'file_that_cannot_be_written',
@@ -142,7 +147,10 @@ class EvaluateTest(parameterized.TestCase):
   def test_bad_flags_are_named(self, values, message):
     image_tree.write_image(self._folder / 'photos/cat/a.png', 100)
     photos = str(self._folder / 'photos')
-    values = {k: v.replace('{photos}', photos) for k, v in values.items()}
+    values = {
+      k: v.replace('{photos}', photos) if isinstance(v, str) else v
+      for k, v in values.items()
+    }
     with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
       self._evaluate(**values)
 
@@ -163,13 +171,39 @@ class EvaluateTest(parameterized.TestCase):
     ):
       self._evaluate(images=self._folder)
 
+  def test_task_of_other_classes(self):
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      '^task=cifar10: its classes are airplane, .*; those of the model are cat',
+    ):
+      self._evaluate(task={'task': 'cifar10'})
+
   def test_task_of_other_channels(self):
     tree = image_tree.write_tree(self._folder / 'photos')
     with self.assertRaisesRegex(
-      program.FlagError,
-      '--task=image_folder: its images have 1 channels, those of the model 3',
+      settings.SettingError,
+      '^task=image_folder: its images have 1 channels, those of the model 3',
     ):
-      self._evaluate(task='image_folder', image_dir=tree, grey='true')
+      self._evaluate(
+        task={'task': 'image_folder', 'image_dir': str(tree), 'grey': True}
+      )
+
+  def test_one_line_for_what_the_real_program_cannot_do(self):
+    model = f'--exported_model={self._models["saved_model"]}'
+    for arguments, message in (
+      ([model], 'flag --images=None: give either this or --task'),
+      ([model, '--task=cifar10'], 'flag --task=cifar10: its classes are airpl'),
+      ([model, '--task=birds'], 'flag --task=birds: must be one of digits, '),
+      (
+        [model, '--task=digits', '--image_dir=photos'],
+        'flag --image_dir: it is only for --task=image_folder; leave it out',
+      ),
+    ):
+      completed = forked_programs.run('launch.evaluate', *arguments)
+      self.assertEqual(completed.returncode, 1)
+      self.assertLen(completed.stderr.splitlines(), 1, completed.stderr)
+      self.assertStartsWith(completed.stderr, message)
+      self.assertEmpty(completed.stdout)
 
 
 if __name__ == '__main__':

@@ -13,12 +13,19 @@ from absl.testing import parameterized
 import numpy as np
 from PIL import Image
 
-from launch import augmentation_flags
+from launch import known
 from launch import program
 from launch import show_augmentations
 from tasks import digits
 from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
+from tff_semifl.experiments import experiment
+
+
+def _choose(**values):
+  """Returns the settings that flags of these values make."""
+  return known.create('semifl', {'task': 'digits'} | values).data
+
 
 # Above the columns, and of the two lines below them.
 _HEADING = 16
@@ -33,17 +40,15 @@ def _read(path):
 
 
 class ShowAugmentationsTest(parameterized.TestCase):
-  def _show(self, **flag_values):
+  def _show(self, **values):
     """Runs the program in this process; returns its picture and its lines."""
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'picture.png')
     output = io.StringIO()
     with (
-      flagsaver.flagsaver(
-        task='digits', num_images=3, augmentations_file=str(path), **flag_values
-      ),
+      flagsaver.flagsaver(num_images=3, augmentations_file=str(path)),
       contextlib.redirect_stdout(output),
     ):
-      show_augmentations.main()
+      show_augmentations.main(_choose(**values))
     *lines, last = output.getvalue().splitlines()
     self.assertEqual(last, f'picture: {path}')
     return _read(path), lines
@@ -71,7 +76,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     )
     # In the first column are the first images, as they are; every row has more
     # views than one.
-    images = digits.create_task().load(None).train.images[:3]
+    images = digits.Digits().create().load().train.images[:3]
     np.testing.assert_array_equal(
       levels[:, 0], np.broadcast_to(images, [3, 8, 8, 3])
     )
@@ -87,13 +92,10 @@ class ShowAugmentationsTest(parameterized.TestCase):
   @parameterized.parameters(None, 'semifl')
   def test_says_how_much_of_strong_views_is_left(self, name):
     picture, lines = self._show(strong_augmentation=name)
-    task = digits.create_task()
-    if name:
-      with flagsaver.flagsaver(strong_augmentation=name):
-        task = augmentation_flags.with_chosen_augmentation(task)
+    task = experiment.create_task(_choose(strong_augmentation=name))
     # Of all images, and not only of those that are shown.
     found = remaining_contrast.measure(
-      task.load(None).train.images, task.strong_augmentation, seed=0
+      task.load().train.images, task.strong_augmentation, seed=0
     )
     self.assertEqual(lines, found.describe())
     # Of 8x8 pixels, two shifts and a grey box of SemiFL's 15 operations leave
@@ -127,15 +129,14 @@ class ShowAugmentationsTest(parameterized.TestCase):
         self.assertFalse(np.array_equal(picture, other))
 
   def test_too_many_images(self):
-    with flagsaver.flagsaver(task='digits', num_images=10000):
+    with flagsaver.flagsaver(num_images=10000):
       with self.assertRaisesRegex(
         program.FlagError, '--num_images=10000: there are 1437 images'
       ):
-        show_augmentations.main()
+        show_augmentations.main(_choose())
 
   def test_file_that_cannot_be_written(self):
     with flagsaver.flagsaver(
-      task='digits',
       num_images=1,
       augmentations_file='/proc/nothing/picture.png',
     ):
@@ -143,7 +144,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
         program.FlagError,
         '--augmentations_file=/proc/nothing/picture.png: .*nothing',
       ):
-        show_augmentations.main()
+        show_augmentations.main(_choose())
 
   def test_the_real_program(self):
     folder = self.create_tempdir().full_path

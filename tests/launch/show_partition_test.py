@@ -108,14 +108,14 @@ class ShowPartitionTest(parameterized.TestCase):
     (
       'classes_without_use',
       ['--classes_per_client=2'],
-      'flag --classes_per_client=2: --partition=iid has no use for it, only'
-      ' --partition=classes has',
+      'flag --classes_per_client: it is only for --partition=classes; leave it'
+      ' out',
     ),
     (
       'concentration_without_use',
       ['--partition=classes', '--dirichlet_concentration=0.3'],
-      'flag --dirichlet_concentration=0.3: --partition=classes has no use for'
-      ' it, only --partition=dirichlet has',
+      'flag --dirichlet_concentration: it is only for --partition=dirichlet;'
+      ' leave it out',
     ),
     (
       'clients_that_do_not_divide',

@@ -22,13 +22,6 @@ _SMALL_BATCH, _LARGE_BATCH = 10, 250
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ChosenTask(settings.Settings):
-  """What is learned."""
-
-  task: image_task.Task
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Seed(settings.Settings):
   """The run's seed."""
 
@@ -68,7 +61,7 @@ class ChosenModel(settings.Settings):
 class Data(settings.Settings):
   """What there is to learn, and from which images."""
 
-  chosen_task: ChosenTask
+  chosen_task: image_task.ChosenTask
   sharing: federated_data.Sharing
   strong_views: strong_views.StrongViews | None
   seed: Seed = Seed()
@@ -79,21 +72,35 @@ class Data(settings.Settings):
     return self.chosen_task.task
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
-    """Returns it with the task's number of labels, if it has none of its own.
+    """Returns it with what the task has where nothing is chosen.
+
+    That is the number of labels, and for some tasks the size of the images and
+    the name of the strong views.
 
     Args:
       task: The task that it has.
     """
-    if settings.as_dict(self).get('num_labeled', 0) is None:
-      return settings.change(self, {'num_labeled': task.num_labeled})
-    return self
+    defaults = {
+      'num_labeled': task.num_labeled,
+      'strong_augmentation': self.task.strong_augmentation,
+    }
+    missing = {
+      name for name, value in settings.as_dict(self).items() if value is None
+    }
+    filled = settings.change(
+      self, {name: defaults[name] for name in defaults.keys() & missing}
+    )
+    chosen_task = dataclasses.replace(
+      filled.chosen_task, task=self.task.fill_in(task)
+    )
+    return dataclasses.replace(filled, chosen_task=chosen_task)
 
   @property
   def title(self) -> str:
     """Says which task it is and how its images are shared out."""
     how = self.sharing.description
     if self.task.gives_shares:
-      how = f'as in {self.task.place}'
+      how = self.task.shares_description
     return f'{settings.name_of(self.chosen_task, "task")}, {how}'
 
 
@@ -158,7 +165,7 @@ class ExperimentSettings(settings.Settings):
 def create(
   system_name: str,
   system: system_lib.System,
-  chosen_task: ChosenTask,
+  chosen_task: image_task.ChosenTask,
   changes: Mapping[str, Any],
   *,
   lenient: bool = False,

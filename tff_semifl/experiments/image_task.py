@@ -103,15 +103,32 @@ class Task(settings.Settings, abc.ABC):
     gives_shares: Whether the task itself says which client has which images.
     told_by_data: Names of settings of which `ImageTask.data_description` says
       all that matters, so that they may change when a run is resumed.
+    strong_augmentation: Name of the strong views that it has if nobody chooses
+      others, where that is to be written down; None for most tasks.
   """
 
   gives_shares: ClassVar[bool] = False
   told_by_data: ClassVar[tuple[str, ...]] = ()
+  strong_augmentation: ClassVar[str | None] = None
 
   @property
   def place(self) -> str:
     """Its piece of the default name of an experiment, where data may differ."""
     return ''
+
+  @property
+  def shares_description(self) -> str:
+    """In a few words, who has which images, where it `gives_shares`."""
+    return 'as the task has it'
+
+  def fill_in(self, task: ImageTask) -> 'Task':
+    """Returns it with the settings that its images decide on.
+
+    Args:
+      task: The task that it creates.
+    """
+    del task  # Most have no such settings.
+    return self
 
   @abc.abstractmethod
   def create(self) -> ImageTask:
@@ -120,6 +137,13 @@ class Task(settings.Settings, abc.ABC):
     Raises:
       settings.SettingError: If its settings do not make one.
     """
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenTask(settings.Settings):
+  """What is learned."""
+
+  task: Task
 
 
 def load(part: Task, task: ImageTask) -> TaskData:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.programs import saved_experiment
 from tff_semifl.systems import system as system_lib
@@ -19,7 +20,7 @@ _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
 def restore(
   hparams: saved_experiment.Hparams,
   system: system_lib.System,
-  chosen_task: experiment_settings.ChosenTask,
+  chosen_task: image_task.ChosenTask,
   *,
   unimportant: Collection[str],
   instead: Mapping[str, Any],
@@ -65,7 +66,7 @@ def restore(
 def _create(
   hparams: saved_experiment.Hparams,
   system: system_lib.System,
-  chosen_task: experiment_settings.ChosenTask,
+  chosen_task: image_task.ChosenTask,
   values: Mapping[str, Any],
   *,
   lenient: bool,

@@ -6,15 +6,14 @@
 import pathlib
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 import PIL.Image
 
-from launch import data_pictures
-from launch import federated_data
 from tasks import digits
 from tests.programs import full_disk
 from tff_semifl.data import sources
+from tff_semifl.experiments import data_pictures
+from tff_semifl.experiments import federated_data
 from tff_semifl.programs import durable_files
 
 
@@ -22,23 +21,23 @@ class DataPicturesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path, 'pictures')
-    self._images = digits.create_task().load(None).train.images[:20]
+    self._images = digits.Digits().create().load().train.images[:20]
 
   def _draw(self, labels):
     images = sources.LabelledImages(self._images, np.asarray(labels, np.int32))
-    with flagsaver.flagsaver(task='digits'):
-      data_pictures.draw(
-        self._folder,
-        task=digits.create_task(),
-        data=federated_data.FederatedData(
-          labelled=images,
-          unlabelled=images,
-          shares=np.split(np.arange(20), 4),
-          test=images,
-        ),
-        images=self._images,
-        seed=0,
-      )
+    data_pictures.draw(
+      self._folder,
+      task=digits.Digits().create(),
+      data=federated_data.FederatedData(
+        labelled=images,
+        unlabelled=images,
+        shares=np.split(np.arange(20), 4),
+        test=images,
+      ),
+      title='digits, at random',
+      images=self._images,
+      seed=0,
+    )
     return sorted(path.name for path in self._folder.iterdir())
 
   def test_draws_both(self):

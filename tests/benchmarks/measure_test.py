@@ -13,12 +13,12 @@ from absl.testing import flagsaver
 import numpy as np
 import tensorflow as tf
 
-from launch import benchmark
-from launch import policies
+from benchmarks import augmentation
+from benchmarks import measure
+from benchmarks import measurement
 from launch import program
-from launch.benchmarks import augmentation
-from launch.benchmarks import measurement
 from tests import forked_programs
+from tff_semifl.experiments import strong_views
 
 
 class MeasurementTest(absltest.TestCase):
@@ -89,7 +89,7 @@ class AugmentationTest(absltest.TestCase):
       return images
 
     with mock.patch.dict(
-      policies.BUILDERS, {'watched': lambda: policy}, clear=True
+      strong_views.BUILDERS, {'watched': lambda: policy}, clear=True
     ):
       measured = augmentation.measure(2, num_images=6, num_epochs=3)
     self.assertLen(measured.values['watched'], 2)
@@ -117,19 +117,19 @@ class BenchmarkTest(absltest.TestCase):
       with self.assertRaisesRegex(
         program.FlagError, '--benchmark_file=/proc/nothing/benchmark.json: '
       ):
-        benchmark.main()
+        measure.main()
 
   def test_benchmark_that_there_is_not(self):
     with flagsaver.flagsaver(benchmarks=['augmentation', 'magic']):
       with self.assertRaisesRegex(
         program.FlagError, "--benchmarks=.*: there is no 'magic'; there are aug"
       ):
-        benchmark.main()
+        measure.main()
 
   def test_the_real_program(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'all.json')
     completed = forked_programs.run(
-      'launch.benchmark',
+      'benchmarks.measure',
       '--repetitions=2',
       '--benchmarks=augmentation',
       f'--benchmark_file={path}',

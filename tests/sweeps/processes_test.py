@@ -14,7 +14,7 @@ import time
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch.sweeps import processes
+from tff_semifl.sweeps import processes
 
 _ROOT = pathlib.Path(__file__).parents[2]
 
@@ -33,7 +33,7 @@ time.sleep(60)
 _PROGRAM = """
 import pathlib, sys
 from launch import program
-from launch.sweeps import processes
+from tff_semifl.sweeps import processes
 
 class Watcher:
   start = poll = lambda *_: None

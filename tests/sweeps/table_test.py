@@ -9,17 +9,18 @@ import pathlib
 
 from absl.testing import absltest
 
-from launch.sweeps import flagfiles
-from launch.sweeps import table
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import results
+from tff_semifl.sweeps import entries
+from tff_semifl.sweeps import table
 
-_CELL = flagfiles.Flagfile(
-  'train_semifl',
-  pathlib.Path('flags/cell.flags'),
-  flagfiles.PaperAccuracy('88.2% (0.3)', 0.882, 0.003),
+_CELL = entries.Entry(
+  'semifl_cell',
+  'semifl',
+  'flags/cell.flags',
+  entries.PaperAccuracy('88.2% (0.3)', 0.882, 0.003),
 )
-_OTHER = flagfiles.Flagfile('train_semifl', pathlib.Path('other.flags'), None)
+_OTHER = entries.Entry('semifl_other', 'semifl', 'other.flags', None)
 _ROWS = [
   table.Row(
     _CELL,
@@ -31,7 +32,13 @@ _ROWS = [
     ],
   ),
   table.Row(_OTHER, 2, [results.Results(9, 0.5, 0.625, 0.25)]),
-  table.Row(_CELL._replace(program='train_batch_label_semifl'), 2, []),
+  table.Row(
+    _CELL._replace(
+      name='batch_label_semifl_cell', system_name='batch_label_semifl'
+    ),
+    2,
+    [],
+  ),
 ]
 
 
@@ -66,15 +73,15 @@ class TableTest(absltest.TestCase):
       'paper_accuracy_deviation': 0.003,
       'minutes_mean': 3,
     }
-    self.assertEqual(list(first), ['name', 'program', 'flagfile', *expected])
+    self.assertEqual(list(first), ['name', 'system', 'source', *expected])
     for column, value in expected.items():
       self.assertAlmostEqual(float(first[column]), value, places=12)
     self.assertEqual(first['name'], 'semifl_cell')
-    self.assertEqual(first['flagfile'], 'flags/cell.flags')
+    self.assertEqual(first['source'], 'flags/cell.flags')
     self.assertEqual(second['accuracy_mean'], '0.5')
     self.assertEqual(second['accuracy_deviation'], '')
     self.assertEqual(second['paper_accuracy_mean'], '')
-    self.assertEqual(third['program'], 'train_batch_label_semifl')
+    self.assertEqual(third['system'], 'batch_label_semifl')
     self.assertEqual(third['complete'], '0')
     self.assertEqual(third['accuracy_mean'] + third['minutes_mean'], '')
 

@@ -10,16 +10,16 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from launch.benchmarks import aggregation
-from launch.benchmarks import client_step
-from launch.benchmarks import concurrency
-from launch.benchmarks import federation as federation_lib
-from launch.benchmarks import image_data
-from launch.benchmarks import memory
-from launch.benchmarks import plain_round
-from launch.benchmarks import rounds
-from launch.benchmarks import scaling
-from launch.benchmarks import startup
+from benchmarks import aggregation
+from benchmarks import client_step
+from benchmarks import concurrency
+from benchmarks import federation as federation_lib
+from benchmarks import image_data
+from benchmarks import memory
+from benchmarks import plain_round
+from benchmarks import rounds
+from benchmarks import scaling
+from benchmarks import startup
 from tff_semifl import runtime
 
 _SIZE = federation_lib.Size(

@@ -5,7 +5,7 @@
 
 from absl.testing import absltest
 
-from launch import markdown
+from tff_semifl.experiments import markdown
 
 
 class MarkdownTest(absltest.TestCase):

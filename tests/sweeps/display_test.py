@@ -9,9 +9,9 @@ import pathlib
 
 from absl.testing import absltest
 
-from launch.sweeps import display
-from launch.sweeps import experiments
-from launch.sweeps import flagfiles
+from tff_semifl.sweeps import display
+from tff_semifl.sweeps import entries
+from tff_semifl.sweeps import experiments
 
 _METRICS = """\
 round,test/accuracy,test/best_accuracy,seconds
@@ -42,7 +42,7 @@ class DisplayTest(absltest.TestCase):
           name=name,
           command=(),
           log_path=folder / f'{name}.log',
-          flagfile=flagfiles.Flagfile('train_semifl', folder / 'f', None),
+          entry=entries.Entry('semifl_f', 'semifl', 'f', None),
           folder=folder / name,
           total_rounds=1,
         )

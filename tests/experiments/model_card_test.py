@@ -10,8 +10,8 @@ from absl.testing import absltest
 import numpy as np
 import PIL.Image
 
-from launch import model_card
 from tests.export import small_model
+from tff_semifl.experiments import model_card
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import saved_experiment
@@ -63,6 +63,7 @@ class ModelCardTest(absltest.TestCase):
       ],
       why_not_tested=why_not_tested,
       privacy=privacy,
+      unimportant={'output_dir'},
     )
     return (self._folder / 'README.md').read_text()
 

@@ -1,0 +1,36 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tasks that a command line can name.
+
+Programs that use an exported model have tasks too, and need no TFF for that.
+"""
+
+import dataclasses
+
+from tasks import registry
+from tff_semifl import settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import references
+
+
+def _load_task(reference: str) -> image_task.Task:
+  """Returns a task outside of this repository: an instance, or a class."""
+  found = references.load(reference)
+  if isinstance(found, type) and issubclass(found, image_task.Task):
+    return found()
+  if not isinstance(found, image_task.Task):
+    raise ValueError(f'is a {type(found).__name__}; must be a Task')
+  return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenTask(image_task.ChosenTask):
+  """The task that a command line names."""
+
+  task: image_task.Task = settings.choice(
+    registry.TASKS,
+    'digits',
+    'What to learn; image_folder is for images of your own, in --image_dir.',
+    load=_load_task,
+  )

@@ -1,0 +1,74 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Programs that take a system, and its settings as flags."""
+
+from collections.abc import Callable
+import sys
+from typing import NoReturn
+
+from launch import commands
+from launch import known
+from launch import presets
+from launch import program
+from launch import setting_flags
+from launch import setting_program
+from tff_semifl.systems import registry
+
+
+def run(
+  name: str,
+  description: str,
+  main: Callable[[commands.Command], None],
+  *,
+  system_name: str | None = None,
+) -> None:
+  """Reads a system and its flags, runs `main` and ends the process.
+
+  Args:
+    name: The program is `launch.<name>`.
+    description: What it does, for help.
+    main: The program.
+    system_name: The system, if it is not the first argument.
+  """
+  how = f'python -m launch.{name}'
+  arguments = sys.argv[1:]
+  if system_name is None:
+    if not arguments or arguments[0] in setting_program.HELP:
+      _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
+    system_name, *arguments = arguments
+    if system_name.startswith('-'):
+      program.end_with_error(
+        program.FlagError(
+          f'what to train comes before flags: {how} SYSTEM {system_name} ...,'
+          f' where SYSTEM is one of {", ".join(registry.SYSTEMS)}'
+        )
+      )
+    how = f'{how} {system_name}'
+  try:
+    known.load_system(system_name)
+    arguments = presets.expand(
+      system_name, setting_flags.files_first(arguments)
+    )
+  except Exception as error:
+    program.end_with_error(error)
+  setting_program.run(
+    how,
+    description,
+    lambda changes: commands.create(system_name, changes),
+    main,
+    arguments=arguments,
+    groups=commands.Command.groups,
+    common={'preset': presets.HELP, **setting_program.COMMON},
+    elsewhere=commands.names_of_all_settings(),
+  )
+
+
+def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
+  """Says which systems there are, and ends the process."""
+  lines = [description, f'usage: {how} [--flag=value ...]', '', 'systems:']
+  for name, system in registry.SYSTEMS.items():
+    (summary, *_) = type(system).__doc__.splitlines()
+    lines.append(f'  {name}: {summary}')
+  print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
+  sys.exit(0 if is_asked else 1)
