@@ -16,13 +16,13 @@ from launch import program
 from launch import runtimes
 from launch import setting_flags
 from tff_semifl import settings
-from tff_semifl.systems import registry
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import run_settings
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training
+from tff_semifl.systems import registry
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

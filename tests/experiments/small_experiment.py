@@ -4,8 +4,8 @@
 """Settings of experiments with digits."""
 
 from tasks import digits
-from tff_semifl.systems import registry
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.systems import registry
 
 
 def create(
