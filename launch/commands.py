@@ -13,12 +13,12 @@ from absl import flags
 
 from launch import known
 from launch import program
-from launch import runtimes
 from launch import setting_flags
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import runtimes
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training

@@ -24,10 +24,10 @@ from absl import flags
 import tensorflow as tf
 
 from launch import program
-from launch import runtimes
 from launch import setting_program
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.experiments import runtimes
 
 _PORT = flags.DEFINE_integer(
   'port',

@@ -16,12 +16,12 @@ import tensorflow as tf
 
 from launch import experiment as experiment_lib
 from launch import program
-from launch import runtimes
 from launch import settings as settings_lib
 from launch import systems
 from launch import training_flags
 from tests import forked_programs
 from tests.programs import saved_run
+from tff_semifl.experiments import runtimes
 
 _ROOT = pathlib.Path(__file__).parents[2]
 # Little to do, and flags of all systems: each reads its own.

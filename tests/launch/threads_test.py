@@ -14,9 +14,9 @@ from absl.testing import parameterized
 import tensorflow as tf
 
 from launch import program
-from launch import runtimes
 from launch import worker_flags
 from tests import forked_programs
+from tff_semifl.experiments import runtimes
 
 _FLAGS = (
   '--task=digits',

@@ -19,10 +19,10 @@ import psutil
 
 from launch import program
 from launch import run_flags
-from launch import runtimes
 from launch import worker_flags
 from tests import forked_programs
 from tests.runtime import worker_processes
+from tff_semifl.experiments import runtimes
 
 _ROOT = pathlib.Path(__file__).parents[2]
 

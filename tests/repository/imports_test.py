@@ -23,8 +23,8 @@ _PARTS = _SEEDS | {
 }
 _ALGORITHMS = _PARTS | {'work', 'algorithms', 'privacy_key'}
 _SYSTEMS = _ALGORITHMS | {'programs', 'systems'}
-_EXPERIMENTS = _SYSTEMS | {'export', 'experiments', 'settings'}
-_PROGRAMS = _EXPERIMENTS | {'sweeps', 'runtime', 'tasks'}
+_EXPERIMENTS = _SYSTEMS | {'export', 'experiments', 'runtime', 'settings'}
+_PROGRAMS = _EXPERIMENTS | {'sweeps', 'tasks'}
 _ALLOWED = {
   'random_seeds': set(),
   'privacy_key': set(),

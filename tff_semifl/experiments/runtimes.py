@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of what runs the computations, as flags."""
+"""The settings of what runs the computations."""
 
 import abc
 from collections.abc import Iterator
@@ -12,7 +12,6 @@ from typing import ClassVar
 
 import tensorflow as tf
 
-from launch import program
 from tff_semifl import runtime
 from tff_semifl import settings
 
@@ -211,7 +210,7 @@ class Remote(Runtime):
     """Runs the computations called in the `with` block.
 
     Raises:
-      program.FlagError: If no worker is there or left.
+      settings.SettingError: If no worker is there or left.
     """
     try:
       with runtime.simulation_context(
@@ -223,9 +222,10 @@ class Remote(Runtime):
       ):
         yield
     except runtime.WorkerError as error:
-      raise program.FlagError(
-        f'flag --workers={",".join(self.workers)}: {error}; the same command'
-        ' goes on from the last complete round'
+      raise settings.SettingError(
+        'workers',
+        self.workers,
+        f'{error}; the same command goes on from the last complete round',
       ) from error
 
 
