@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What it costs to send a model to clients and to take their mean."""
+"""The cost of sending a model to clients and of taking their mean."""
 
 import contextlib
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How fast a client makes strong views of its images.
+"""The speed at which a client makes strong views of its images.
 
 As it does in each epoch of a round: all at once, in a graph, each by way of a
 weak view.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long a step of a client takes, in one precision and another."""
+"""The time of a client's step, in one precision and another."""
 
 from collections.abc import Callable
 

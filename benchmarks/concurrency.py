@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What it gains to let several clients work at the same time."""
+"""The gain of letting several clients work at the same time."""
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement

@@ -20,7 +20,7 @@ from tff_semifl.models import functional
 
 
 class Size(NamedTuple):
-  """How large a federation is.
+  """The size of a federation.
 
   Attributes:
     model_depth: Depth of the WideResNet.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What it costs to hand images to a computation that only counts them."""
+"""The cost of handing images to a computation that only counts them."""
 
 from collections.abc import Callable
 import contextlib

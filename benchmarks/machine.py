@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a measurement depends on: processor, versions, what else is running."""
+"""The machine of a measurement: processor, versions, what else is running."""
 
 import os
 import pathlib

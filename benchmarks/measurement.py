@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a benchmark has measured, and how alternatives are compared in time."""
+"""The result of a benchmark, and the comparison of alternatives in time."""
 
 from collections.abc import Callable, Mapping
 import contextlib

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether memory grows from round to round."""
+"""The growth of memory from round to round."""
 
 import gc
 import pathlib

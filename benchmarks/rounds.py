@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a round of SemiFL costs beside the same in plain TensorFlow."""
+"""The cost of a round of SemiFL beside the same in plain TensorFlow."""
 
 import cProfile
 import pstats

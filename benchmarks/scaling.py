@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ten times as much of something costs."""
+"""The cost of ten times as much of something."""
 
 import tracemalloc
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long it takes from the start of a program to its first training."""
+"""The time from the start of a program to its first training."""
 
 import pathlib
 import subprocess

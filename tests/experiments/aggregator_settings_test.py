@@ -102,7 +102,7 @@ class AggregatorSettingsTest(parameterized.TestCase):
     small_experiment.fill_in(batch_norm_statistics='server', **_PRIVATE)
 
   def test_statistics_that_are_so_by_default(self):
-    """Where the server has no images, they are of those of the clients."""
+    """Statistics are of the clients' images where the server has none."""
     with self.assertRaisesRegex(
       settings.SettingError, '^batch_norm_statistics=pooled: tells of the image'
     ):

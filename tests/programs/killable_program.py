@@ -137,7 +137,9 @@ def train(
       program,
       state_manager=experiment.state_manager(),
       metrics_manager=experiment.metrics_manager(),
-      memories=experiment.client_memories(program.process.initialize_memory),
+      memories=experiment.client_memories(
+        program.process.initialize_memory, outputs.NUM_CHECKPOINTS
+      ),
       on_start=on_start,
       on_round=log.show_round,
     )

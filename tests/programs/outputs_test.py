@@ -7,6 +7,7 @@ import json
 import pathlib
 
 from absl.testing import absltest
+import numpy as np
 
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
@@ -84,6 +85,24 @@ class ExperimentFolderTest(absltest.TestCase):
     self.path = pathlib.Path('/proc/nothing/can/be/written')
     with self.assertRaisesRegex(durable_files.OutputError, 'cannot write to'):
       self._open()
+
+
+class ClientMemoriesTest(absltest.TestCase):
+  def test_each_checkpoint_finds_what_clients_had_then(self):
+    """Checkpoints of every fifth round, of which three are kept."""
+    folder = outputs.ExperimentFolder(
+      pathlib.Path(self.create_tempdir().full_path), _FLAGS
+    )
+    memories = folder.client_memories(
+      lambda: np.int32(0), num_kept=5 * outputs.NUM_CHECKPOINTS
+    )
+    # A client that is in all rounds but those of checkpoints.
+    for round_num in range(1, 20):
+      if round_num % 5:
+        memories.keep((), round_num, [4], [np.int32(round_num)])
+    for checkpoint in (5, 10, 15):
+      [found] = memories.recall((), checkpoint + 1, [4])
+      self.assertEqual(found, checkpoint - 1)
 
 
 if __name__ == '__main__':

@@ -10,7 +10,7 @@ from tff_semifl import settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Oven(settings.Settings):
-  """How it is baked."""
+  """The heat and the time of baking."""
 
   degrees: float = settings.setting(
     250.0, 'Degrees Celsius.', settings.between(100, 500)

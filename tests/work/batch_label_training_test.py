@@ -68,7 +68,8 @@ class ComputationTest(absltest.TestCase):
       f'{weights},<seed=int32,round_num=int32,learning_rate=float32>'
       '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
-      'update_weight=float32>}@CLIENTS,measurements=<loss=float32,'
+      'update_weight=float32,memory=<>,given_labels=<>>}@CLIENTS,'
+      'measurements=<loss=float32,'
       'accuracy=float32,label_ratio=float32,num_participating=float32,'
       'num_rejected=float32,weight_diversity=float32,'
       'relative_weight_diversity=float32>@SERVER>)',

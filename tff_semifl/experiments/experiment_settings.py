@@ -32,7 +32,7 @@ class Seed(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenModel(settings.Settings):
-  """What is trained, and how it is computed."""
+  """The model, and the precision and compilation of its training."""
 
   model: models.Model = settings.choice(
     models.MODELS,
@@ -59,7 +59,7 @@ class ChosenModel(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Data(settings.Settings):
-  """What there is to learn, and from which images."""
+  """The task, and the images of server and clients."""
 
   chosen_task: image_task.ChosenTask
   sharing: federated_data.Sharing
@@ -68,7 +68,7 @@ class Data(settings.Settings):
 
   @property
   def task(self) -> image_task.Task:
-    """What is learned."""
+    """The task."""
     return self.chosen_task.task
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':

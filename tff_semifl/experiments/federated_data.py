@@ -19,7 +19,7 @@ from tff_semifl.systems import system as system_lib
 
 
 class FederatedData(NamedTuple):
-  """Who has which images.
+  """The images of the server and of each client.
 
   Attributes:
     labelled: The server's.

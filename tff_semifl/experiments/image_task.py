@@ -141,7 +141,7 @@ class Task(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenTask(settings.Settings):
-  """What is learned."""
+  """The task."""
 
   task: Task
 

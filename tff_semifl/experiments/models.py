@@ -55,7 +55,7 @@ class Model(settings.Settings, abc.ABC):
 
   @property
   def has_static_batch_norm(self) -> bool:
-    """Whether the model has statistics of static batch normalization."""
+    """True if the model has statistics of static batch normalization."""
     return False
 
 
@@ -72,7 +72,7 @@ class _Normalized(Model):
 
   @property
   def has_static_batch_norm(self) -> bool:
-    """Whether the model has statistics of static batch normalization."""
+    """True if the model has statistics of static batch normalization."""
     return self.normalization == 'static_batch'
 
   @property
@@ -236,7 +236,7 @@ class OutsideModel(Model):
 
   @property
   def has_static_batch_norm(self) -> bool:
-    """Whether the model has statistics of static batch normalization."""
+    """True if the model has statistics of static batch normalization."""
     # Nobody knows before it is made.
     return True
 

@@ -15,7 +15,7 @@ from tff_semifl.programs import partition_picture
 
 
 class PartitionSummary(NamedTuple):
-  """Who has how many images of what.
+  """The number of images of each class that each client has.
 
   Attributes:
     title: Task, partition and number of clients.

@@ -15,7 +15,7 @@ from tff_semifl.experiments import experiment_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings(settings.Settings):
-  """How an experiment is run, and where its results go."""
+  """The evaluations of a run, and the folder of its results."""
 
   output_dir: str = settings.setting(
     'results', 'Folder for the folders of all experiments.'

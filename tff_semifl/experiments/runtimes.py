@@ -18,7 +18,7 @@ from tff_semifl import settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Threads(settings.Settings):
-  """How a process shares its cores among clients and operations."""
+  """The shares of clients and operations in the cores of a process."""
 
   max_concurrent_clients: int | None = settings.setting(
     None,
@@ -47,7 +47,7 @@ class Threads(settings.Settings):
 
   @property
   def num_clients(self) -> int | None:
-    """How many clients may work at once in process; None for devices."""
+    """The number of clients that work at once in process; None for devices."""
     if (
       self.max_concurrent_clients is not None
       or self.threads_per_operation is None
@@ -242,7 +242,7 @@ def _check_addresses(addresses: tuple[str, ...]) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenRuntime(settings.Settings):
-  """What runs the computations."""
+  """The runtime."""
 
   runtime: Runtime = settings.choice(
     {'in_process': InProcess(), 'native': Native(), 'remote': Remote()},

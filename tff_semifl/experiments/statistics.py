@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who computes the statistics of static batch normalization, and when.
+"""The one decision on statistics of static batch normalization.
 
 A round of a process ends with those of the server's images only where clients
 label with the model that they receive. All others are computed between rounds:
@@ -37,12 +37,13 @@ class Statistics(settings.Settings):
   batch_norm_statistics: str | None = settings.setting(
     None,
     'Of which images static batch normalization has statistics (D8 to D10):'
-    " server, the server's, the default where it has any; federated, those of"
-    ' all clients, each with a pass over its own (appendix B); pooled, all of'
-    " both in one place, as the authors' code simulates it, the default where"
-    " the server has no image; server_batches, the server's as the authors'"
-    ' code has them, a plain mean over batches of one class after the other: of'
-    ' 250 images, or in training in one place of --server_batch_size.',
+    " server, the server's, the default where it has any; federated, those"
+    ' of all clients, each with a pass over its own (appendix B of SemiFL);'
+    " pooled, all of both in one place, as the authors' code simulates it,"
+    ' the default where the server has no image; server_batches, the'
+    " server's as the authors' code has them, a plain mean over batches of"
+    ' one class after the other: of 250 images, or in training in one place'
+    ' of --server_batch_size.',
     settings.one_of('federated', 'pooled', 'server', 'server_batches'),
   )
 

@@ -28,7 +28,7 @@ BUILDERS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StrongViews(settings.Settings):
-  """How strong views are made."""
+  """The choice of RandAugment for strong views."""
 
   strong_augmentation: str | None = settings.setting(
     None,

@@ -104,16 +104,19 @@ class ExperimentFolder:
     )
 
   def client_memories(
-    self, initialize_memory: tff.Computation
+    self, initialize_memory: tff.Computation, num_kept: int
   ) -> client_states.ClientMemories:
     """Returns what keeps the memories of clients, each its own.
 
     Args:
       initialize_memory: That of the process.
+      num_kept: How many of the last rounds must be possible to go back to.
     """
     return client_states.ClientMemories(
       client_states.ClientStates(
-        self.path / 'client_states', initialize_memory, num_kept=NUM_CHECKPOINTS
+        self.path / 'client_states',
+        initialize_memory,
+        num_kept=num_kept,
       )
     )
 

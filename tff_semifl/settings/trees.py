@@ -14,7 +14,7 @@ from tff_semifl.settings import values as values_lib
 
 
 class Description(NamedTuple):
-  """What there is to be known of a setting.
+  """A setting as it is in a part.
 
   Attributes:
     name: Its name.

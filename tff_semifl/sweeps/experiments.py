@@ -34,7 +34,7 @@ class Experiment(processes.Job):
     return results_lib.read_results(self.folder / 'metrics.csv')
 
   def is_complete(self) -> bool:
-    """Whether all rounds were run and the model was exported.
+    """Returns whether all rounds were run and the model was exported.
 
     Raises:
       durable_files.OutputError: If the folder holds something else.

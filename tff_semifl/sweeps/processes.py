@@ -37,7 +37,7 @@ class Job:
 
 
 class Watcher(Protocol):
-  """What is told how jobs go, in the thread that runs them."""
+  """An observer of jobs, called in the thread that runs them."""
 
   def start(self, job: Job) -> None:
     """Takes a job that was started."""

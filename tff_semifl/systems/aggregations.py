@@ -146,7 +146,7 @@ _MEANING = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rejection(settings.Settings):
-  """Which updates count for nothing, whatever the aggregator."""
+  """The rejection of updates, whatever the aggregator."""
 
   max_update_norm_ratio: float = settings.setting(
     10.0,

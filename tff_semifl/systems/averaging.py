@@ -73,17 +73,17 @@ class Averaging(system.System):
 
   @property
   def labels_by_received_model(self) -> bool:
-    """Whether clients label images with the model that they receive."""
+    """True if clients label images with the model that they receive."""
     return self.client.labels_by_received_model
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with the truth, where it is known."""
+    """True if pseudo-labels are compared with the truth, where it is known."""
     return self.client.measures_pseudo_labels
 
   @property
   def aggregation(self) -> aggregations.Aggregation:
-    """How updates are aggregated."""
+    """The aggregation of updates."""
     return self.averaging
 
   def count_client_steps(self, client_sizes: Sequence[int]) -> int:

@@ -39,12 +39,12 @@ class ClientTraining(settings.Settings, abc.ABC):
 
   @property
   def labels_by_received_model(self) -> bool:
-    """Whether images are labeled with the model that the client receives."""
+    """True if images are labeled with the model that the client receives."""
     return False
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with the truth, where it is known."""
+    """True if pseudo-labels are compared with the truth, where it is known."""
     return True
 
   def client_data_type(
@@ -94,12 +94,12 @@ class Fix(ClientTraining):
 
   @property
   def labels_by_received_model(self) -> bool:
-    """Whether images are labeled with the model that the client receives."""
+    """True if images are labeled with the model that the client receives."""
     return True
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with the truth, where it is known."""
+    """True if pseudo-labels are compared with the truth, where it is known."""
     return self.measure_pseudo_labels
 
 
@@ -205,7 +205,7 @@ class TrainOnLabels(ClientTraining):
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with the truth: there are none."""
+    """False: there are no pseudo-labels."""
     return False
 
   def client_data_type(

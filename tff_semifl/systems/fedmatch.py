@@ -115,12 +115,12 @@ class FedMatch(system.System):
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with the truth, where it is known."""
+    """True if pseudo-labels are compared with the truth, where it is known."""
     return True
 
   @property
   def aggregation(self) -> aggregations.Aggregation:
-    """How updates are aggregated."""
+    """The aggregation of updates."""
     return self.averaging
 
   def count_steps(

@@ -31,7 +31,7 @@ class _FedSGD(system.System):
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with the truth, where it is known."""
+    """True if pseudo-labels are compared with the truth, where it is known."""
     return True
 
   def _create_hyperparameters(
@@ -89,7 +89,7 @@ class FedSGD(_FedSGD):
 
   @property
   def aggregation(self) -> aggregations.Aggregation:
-    """How gradients are aggregated."""
+    """The aggregation of gradients."""
     return self.averaging
 
   def count_steps(
@@ -101,7 +101,7 @@ class FedSGD(_FedSGD):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGDAsInSemiFL(_FedSGD):
-  """What SemiFL's authors ran: images of several clients in one batch (D55)."""
+  """The program of SemiFL's authors: a batch of several clients (D55)."""
 
   all_clients_take_part = True
 

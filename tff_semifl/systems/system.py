@@ -22,7 +22,7 @@ from tff_semifl.systems import aggregations
 
 
 class Labels(enum.Enum):
-  """Who has labeled images, and what others have."""
+  """The place of labels in a federation."""
 
   # The server has some labels, clients have the other images.
   AT_SERVER = enum.auto()
@@ -38,7 +38,7 @@ class Labels(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
-  """What a process is built of, beside its settings.
+  """The parts that a process is built of, beside its settings.
 
   Attributes:
     classifier: The model.
@@ -142,19 +142,19 @@ class System(settings.Settings, abc.ABC):
     Returns:
       The memories, or None if nothing of a client is remembered.
     """
-    del num_clients, num_kept  # For those that know them better.
+    del num_clients  # Only those that took part have a memory.
     if process.initialize_memory is None:
       return None
-    return folder.client_memories(process.initialize_memory)
+    return folder.client_memories(process.initialize_memory, num_kept)
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """Whether pseudo-labels are compared with the truth, where it is known."""
+    """True if pseudo-labels are compared with the truth, where it is known."""
     return False
 
   @property
   def aggregation(self) -> aggregations.Aggregation | None:
-    """How updates are aggregated; None where there is no choice."""
+    """The aggregation of updates; None where there is no choice."""
     return None
 
   @property
@@ -169,19 +169,19 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def has_clients(self) -> bool:
-    """Whether there are rounds in which clients may take part."""
+    """True if there are rounds in which clients may take part."""
     return self.all_clients_take_part or 'clients_per_round' in (
       settings.as_dict(self)
     )
 
   @property
   def clients_have_labels(self) -> bool:
-    """Whether clients train on true labels."""
+    """True if clients train on true labels."""
     return self.labels in (Labels.AT_CLIENTS, Labels.AT_SERVER_AND_CLIENTS)
 
   @property
   def server_has_labels(self) -> bool:
-    """Whether the server has images."""
+    """True if the server has images."""
     return self.labels is not Labels.AT_CLIENTS
 
 

@@ -20,7 +20,7 @@ from tff_semifl import settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cohorts(settings.Settings):
-  """Who takes part in a round."""
+  """The cohort of a round."""
 
   clients_per_round: int = settings.setting(
     10,
@@ -38,7 +38,7 @@ class Cohorts(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rounds(settings.Settings):
-  """How long training goes on."""
+  """The length of training, and its learning rate."""
 
   total_rounds: int = settings.setting(
     800,
@@ -182,7 +182,7 @@ class ClientMomentum(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Confidence(settings.Settings):
-  """Which pseudo-labels are trained on."""
+  """The confidence that pseudo-labels are trained on with."""
 
   confidence_threshold: float = settings.setting(
     0.95,

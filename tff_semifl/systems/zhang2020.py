@@ -65,7 +65,8 @@ class WarmUpAndCosine(training_settings.Rounds):
   )
   schedule_half_turns: float = settings.setting(
     7 / 16,
-    "Half turns of that cosine, c of equation 10; 7/16 as FixMatch's and in the"
+    'Half turns of that cosine, c of equation 10 of Zhang et al.; 7/16 as'
+    " FixMatch's and in the"
     " authors' code (D43).",
     settings.AT_LEAST_0,
   )
@@ -101,7 +102,7 @@ class _GroupAveraging(system.System):
   num_groups: int = settings.setting(
     1,
     'Groups of clients that are averaged apart, S; 1 is federated averaging'
-    ' with the server as a member (equations 5 and 6).',
+    ' with the server as a member (equations 5 and 6 of Zhang et al.).',
     settings.AT_LEAST_1,
   )
   schedule: WarmUpAndCosine = WarmUpAndCosine(
