@@ -62,18 +62,15 @@ def choose(
   while True:
     part = create(chosen)
     values = flags.FlagValues()
-    # Values of flags that are not known here may stand alone.
-    values.set_gnu_getopt()
-    for each in settings.describe(part):
-      if each.is_choice:
-        flags.DEFINE_string(each.name, None, '', flag_values=values)
+    names = [each.name for each in settings.describe(part) if each.is_choice]
+    for name in names:
+      flags.DEFINE_string(name, None, '', flag_values=values)
     values(['', *arguments], known_only=True)
-    found = {
-      name: values[name].value for name in values if values[name].present
-    }
-    if found == chosen:
+    given = [n for n in names if values[n].present and n not in chosen]
+    if not given:
       return part
-    chosen = found
+    # One at a time: it may do away with those that come after it.
+    chosen[given[0]] = values[given[0]].value
 
 
 def define(

@@ -199,8 +199,6 @@ def parse(argv: Sequence[str]) -> list[str]:
   Args:
     argv: The command line.
   """
-  # Flags of the sweep may come after another flag's value that stands alone.
-  flags.FLAGS.set_gnu_getopt()
   _, *passed_on = flags.FLAGS(argv, known_only=True)
   return passed_on
 

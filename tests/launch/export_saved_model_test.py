@@ -30,6 +30,7 @@ from tests.data import image_tree
 from tests.data import tfds_files
 from tests.export import small_model
 from tests.launch import trained_experiment
+from tff_semifl import settings
 from tff_semifl.export import exported_model
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -71,7 +72,8 @@ class RealProgramsTest(absltest.TestCase):
     folder = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
     cls._experiment = pathlib.Path(folder, 'small')
     cls._trained = _run(
-      'launch.train_semifl',
+      'launch.train',
+      'semifl',
       '--task=digits',
       '--num_clients=10',
       '--clients_per_round=2',
@@ -90,7 +92,7 @@ class RealProgramsTest(absltest.TestCase):
       '--format=saved_model,tflite',
     )
     cls._export = cls._experiment / 'export'
-    cls._test = digits.create_task().load_test_images(None)
+    cls._test = digits.Digits().create().load_test_images()
 
   def _accuracies(self):
     """Returns the accuracies of the table that was printed, by format."""
@@ -209,8 +211,11 @@ class ExportSavedModelTest(parameterized.TestCase):
     )
 
   def _assert_refused(self, message, **values):
-    with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
+    with self.assertRaises(
+      (program.FlagError, settings.SettingError)
+    ) as raised:
       self._export(**values)
+    self.assertRegex(program.describe(raised.exception), f'^flag {message}')
 
   def test_newest_intact_checkpoint(self):
     intact = trained_experiment.save(self._experiment, round_num=1)
@@ -308,7 +313,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     path.write_text(json.dumps(hparams))
     self._assert_refused(
       '--experiment=.*/mine: was run by another version of this program, with a'
-      ' flag that this one has not: --flag_of_tomorrow=3'
+      ' setting that this one has not: flag_of_tomorrow=3'
     )
     del hparams['flags']['flag_of_tomorrow']
     hparams['flags']['model_depth'] = 11
@@ -316,10 +321,12 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._assert_refused('--experiment=.*/mine: these are the weights of anoth')
     shutil.rmtree(self._experiment / 'checkpoints')
     self._assert_refused('--experiment=.*/mine: has no checkpoint yet')
-    self._assert_refused(
-      '--experiment=.*/mine: was run with --seed=0, which is not', seed=1
-    )
     self.assertFalse((self._experiment / 'export').exists())
+
+  def test_settings_are_not_given_again(self):
+    completed = forked_programs.run('launch.export_saved_model', '--seed=1')
+    self.assertEqual(completed.returncode, 1)
+    self.assertIn("Unknown command line flag 'seed'", completed.stderr)
 
   def test_folders_that_are_no_export_are_not_replaced(self):
     trained_experiment.save(self._experiment)

@@ -6,18 +6,14 @@
 import pathlib
 import shutil
 
-from absl import flags
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
-from launch import chosen_task
-from launch import experiment as experiment_lib
+from launch import commands
 from launch import program
-from launch import settings as settings_lib
-from launch import systems
 from tests.data import image_tree
+from tff_semifl import settings
 
 
 class ImageFolderInputTest(parameterized.TestCase):
@@ -26,32 +22,44 @@ class ImageFolderInputTest(parameterized.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     self._images = image_tree.write_tree(folder / 'photos')
 
-  def _flags(self, **values):
-    """Sets flags as if they had been typed; leaves out those that are None."""
+  def _parse(self, **values):
+    """Returns the command of flags; leaves out those that are None."""
     values = {'task': 'image_folder', 'image_dir': self._images} | values
-    return flagsaver.as_parsed(
-      **{k: str(v) for k, v in values.items() if v is not None}
+    return commands.parse(
+      'semifl',
+      [f'--{k}={v}' for k, v in values.items() if v is not None],
     )
 
+  def _create_task(self, **values):
+    return self._parse(**values).experiment.data.task.create()
+
   def _assert_refused(self, message, **values):
-    with self._flags(**values):
-      with self.assertRaisesRegex(program.FlagError, message) as raised:
-        settings_lib.resolve(systems.SEMIFL)
-    self.assertNotIn('\n', str(raised.exception))
+    with self.assertRaises(ValueError) as raised:
+      self._create_task(**values)
+    # What is wrong with a command line is a line of its own.
+    line = program.describe(raised.exception) or str(raised.exception)
+    self.assertRegex(line, message)
+    self.assertNotIn('\n', line)
 
   @parameterized.parameters(
-    ('data_dir', '/data', 'has its images in --image_dir'),
-    ('num_labeled', 4, 'has as many as are in its folder server'),
+    ('num_labeled', 4),
     # Even with the value that they have by default.
-    ('partition', 'iid', 'has a client for each folder in its folder clients'),
-    ('num_clients', 100, 'has a client for each folder in its folder clients'),
-    ('classes_per_client', 2, 'has a client for each folder'),
-    ('dirichlet_concentration', 0.3, 'has a client for each folder'),
+    ('partition', 'iid'),
+    ('num_clients', 100),
+    ('classes_per_client', 2),
+    ('dirichlet_concentration', 0.3),
+    ('skew', 0.4),
   )
-  def test_flag_of_other_tasks(self, name, value, reason):
+  def test_flag_of_other_tasks(self, name, value):
     self._assert_refused(
-      f'^flag --{name}={value}: --task=image_folder {reason}.*; leave it out$',
+      f'^flag --{name}: --task=image_folder has no use for it; leave it out$',
       **{name: value},
+    )
+
+  def test_folder_of_other_tasks(self):
+    self._assert_refused(
+      '^flag --data_dir: it is only for --task=cifar10 or .*; leave it out$',
+      data_dir='/data',
     )
 
   @parameterized.parameters(
@@ -64,29 +72,24 @@ class ImageFolderInputTest(parameterized.TestCase):
   )
   def test_flag_without_use_for_another_task(self, name, value):
     self._assert_refused(
-      f'^flag --{name}={value}: --task=digits has no use for it, only'
-      ' --task=image_folder has; leave it out$',
+      f'^flag --{name}: it is only for --task=image_folder; leave it out$',
       **{'task': 'digits', 'image_dir': None, name: value},
     )
 
   @parameterized.parameters(
     ('image_size', '0', 'must be like 64 or 48x64'),
     ('image_size', '48x', 'must be like 64 or 48x64'),
-    ('test_fraction', '1', 'must be between 0 and 1'),
-    ('test_fraction', '0', 'must be between 0 and 1'),
-    ('test_fraction', 'nan', 'must be between 0 and 1'),
+    ('test_fraction', '1', r'must be in \(0, 1\)'),
+    ('test_fraction', '0', r'must be in \(0, 1\)'),
+    ('test_fraction', 'nan', r'must be in \(0, 1\)'),
     ('on_odd_size', 'crop', '<refuse|resize>'),
   )
   def test_value_out_of_range(self, name, value, message):
-    with self.assertRaisesRegex(
-      flags.IllegalFlagValueError, f'--{name}={value}.*{message}'
-    ):
-      with self._flags(**{name: value}):
-        pass
+    self._assert_refused(f'--{name}={value}.*{message}', **{name: value})
 
   def test_no_folder(self):
     self._assert_refused(
-      '^flag --image_dir=None: --task=image_folder needs the folder of its',
+      '^flag --image_dir=None: the task needs the folder of its images$',
       image_dir=None,
     )
     self._assert_refused(
@@ -125,8 +128,7 @@ class ImageFolderInputTest(parameterized.TestCase):
       f'^flag --on_odd_size=refuse: in {self._images}: clients/north/b.png is'
       ' 20x30, not 16x16; resize would scale and crop them$'
     )
-    with self._flags(on_odd_size='resize'):
-      images = chosen_task.create_task().load(None).unlabelled.images
+    images = self._create_task(on_odd_size='resize').load().unlabelled.images
     self.assertEqual(images.shape, (4, 16, 16, 3))
     np.testing.assert_array_equal(images[3], np.full([16, 16, 3], 7))
 
@@ -138,8 +140,8 @@ class ImageFolderInputTest(parameterized.TestCase):
       f'^flag --image_size=None: in {self._images}: server/cat/a.png is'
       ' 300x400; what is larger than 128 is trained on only if'
     )
-    with self._flags(on_odd_size='resize', image_size='12x16'):
-      self.assertEqual(chosen_task.create_task().image_shape, (12, 16, 3))
+    task = self._create_task(on_odd_size='resize', image_size='12x16')
+    self.assertEqual(task.image_shape, (12, 16, 3))
 
   def test_what_to_test_on(self):
     self._assert_refused(
@@ -150,12 +152,10 @@ class ImageFolderInputTest(parameterized.TestCase):
     self._assert_refused('^flag --test_fraction=None: there is no folder .*add')
 
   def test_more_clients_in_a_round_than_there_are(self):
-    with self._flags():
-      settings = settings_lib.resolve(systems.SEMIFL)
-      with self.assertRaisesRegex(
-        program.FlagError, '--clients_per_round=10: .*among 3 clients'
-      ):
-        experiment_lib.create_experiment(systems.SEMIFL, settings)
+    with self.assertRaisesRegex(
+      settings.SettingError, '^clients_per_round=10: .*among 3 clients'
+    ):
+      self._parse().create_experiment()
 
 
 if __name__ == '__main__':

@@ -15,19 +15,16 @@ from absl.testing import flagsaver
 import numpy as np
 import tensorflow as tf
 
-from launch import augmentation_flags
-from launch import chosen_task
-from launch import experiment as experiment_lib
-from launch import federated_data
-from launch import plan
+from launch import commands
 from launch import program
-from launch import settings as settings_lib
 from launch import show_augmentations
 from launch import show_partition
-from launch import systems
 from tests import forked_programs
 from tests.augment import photos
 from tests.data import image_tree
+from tff_semifl import settings
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import plan
 
 
 class ImageFolderTest(absltest.TestCase):
@@ -36,14 +33,17 @@ class ImageFolderTest(absltest.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
     self._images = image_tree.write_tree(self._folder / 'photos')
 
-  def _flags(self, **values):
-    """Sets flags as if they had been typed."""
-    values = {'task': 'image_folder', 'image_dir': self._images} | values
-    return flagsaver.as_parsed(**{k: str(v) for k, v in values.items()})
+  def _command(self, **values):
+    """Returns the command that flags of these values make."""
+    return commands.create(
+      'semifl',
+      {'task': 'image_folder', 'image_dir': str(self._images)} | values,
+    )
 
   def _run(self, images):
     completed = forked_programs.run(
-      'launch.train_semifl',
+      'launch.train',
+      'semifl',
       '--task=image_folder',
       f'--image_dir={images}',
       '--clients_per_round=3',
@@ -61,8 +61,8 @@ class ImageFolderTest(absltest.TestCase):
 
   def test_the_real_program(self):
     first = self._run(self._images)
-    # The system, the task, four labels, and the name of the folder.
-    experiment = self._folder / 'semifl_image_folder_4_photos_seed0'
+    # The system, the task, and the name of the folder.
+    experiment = self._folder / 'semifl_image_folder_photos_seed0'
     with (experiment / 'metrics.csv').open() as file:
       rows = list(csv.DictReader(file))
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
@@ -96,7 +96,7 @@ class ImageFolderTest(absltest.TestCase):
     flags = hparams['flags']
     self.assertEqual(flags['num_labeled'], 4)
     self.assertEqual(flags['num_clients'], 3)
-    self.assertIsNone(flags['partition'])
+    self.assertNotIn('partition', flags)
     self.assertEqual(flags['image_size'], '16x16')
     self.assertEqual(flags['on_odd_size'], 'refuse')
     self.assertIs(flags['flip'], True)
@@ -111,53 +111,56 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(second.stdout, first.stdout)
 
   def _open(self, **values):
-    values = {'experiment_name': 'mine', 'output_dir': self._folder} | values
-    with self._flags(**values):
-      settings = settings_lib.resolve(systems.SEMIFL)
-      return experiment_lib.open_folder(systems.SEMIFL, settings)
+    """Makes or finds the folder of an experiment, and returns it."""
+    command = self._command(
+      experiment_name='mine', output_dir=str(self._folder), **values
+    )
+    command.check_folder()
+    return command.run.path
+
+  def _assert_not_resumed(self, message, **values):
+    with self.assertRaises(settings.SettingError) as raised:
+      self._open(**values)
+    self.assertRegex(program.describe(raised.exception), message)
 
   def test_resumes_with_the_same_images_wherever_they_are(self):
     self._open()
     moved = self._folder / 'moved'
     shutil.move(self._images, moved)
-    self._open(image_dir=moved)
+    self._open(image_dir=str(moved))
     changed = self._folder / 'changed'
     shutil.move(moved, changed)
     image_tree.write_image(changed / 'clients/south/new.png', 1)
     image_tree.write_image(changed / 'server/dog/new.png', 1)
-    with self.assertRaisesRegex(
-      program.FlagError,
+    self._assert_not_resumed(
       r'^flag --output_dir=.*/mine holds an experiment on other data'
       r' \(4 labelled images, 3 of .*\) than these \(5 labelled images, 4 of',
-    ):
-      self._open(image_dir=changed)
+      image_dir=str(changed),
+    )
 
   def test_does_not_resume_with_other_flags(self):
     self._open()
     for name, values in (
-      ('flip', {'flip': 'false'}),
-      ('grey', {'grey': 'true'}),
+      ('flip', {'flip': False}),
+      ('grey', {'grey': True}),
       ('image_size', {'image_size': '12', 'on_odd_size': 'resize'}),
       ('on_odd_size', {'on_odd_size': 'resize'}),
       ('strong_augmentation', {'strong_augmentation': 'semifl'}),
     ):
-      with self.assertRaisesRegex(
-        program.FlagError, rf'/mine holds another experiment, with --{name}='
-      ):
-        self._open(**values)
+      self._assert_not_resumed(
+        f'/mine holds another experiment, with --{name}=', **values
+      )
 
   def test_does_not_resume_what_was_begun_with_another_default(self):
     """Before, where nobody chose, strong views were SemiFL's."""
-    hparams_file = self._open().path / 'hparams.json'
+    hparams_file = self._open() / 'hparams.json'
     hparams = json.loads(hparams_file.read_text())
     self.assertEqual(hparams['flags']['strong_augmentation'], 'keras_cv_gentle')
     hparams['flags']['strong_augmentation'] = None
     hparams_file.write_text(json.dumps(hparams))
-    with self.assertRaisesRegex(
-      program.FlagError,
-      '--strong_augmentation=None and not keras_cv_gentle; choose another',
-    ):
-      self._open()
+    self._assert_not_resumed(
+      '--strong_augmentation=None and not keras_cv_gentle; choose another'
+    )
 
   def test_strong_views_are_those_that_the_flag_names(self):
     images = photos.load_photos(8, 16)
@@ -165,23 +168,17 @@ class ImageFolderTest(absltest.TestCase):
     views = {}
     for name in (None, 'keras_cv_gentle', 'keras_cv', 'semifl'):
       chosen = {} if name is None else {'strong_augmentation': name}
-      with self._flags(**chosen):
-        task = augmentation_flags.with_chosen_augmentation(
-          chosen_task.create_task()
-        )
+      task = experiment_lib.create_task(self._command(**chosen).experiment.data)
       views[name] = task.strong_augmentation(tf.constant(images), seed).numpy()
     np.testing.assert_array_equal(views[None], views.pop('keras_cv_gentle'))
     self.assertLen(np.unique([*views.values()], axis=0), 3)
 
   def test_plan(self):
     shutil.rmtree(self._images / 'test')
-    with self._flags(
+    command = self._command(
       clients_per_round=2, test_fraction=0.5, model_depth=7, model_width=1
-    ):
-      settings = settings_lib.resolve(systems.SEMIFL)
-      described = plan.describe(
-        experiment_lib.create_experiment(systems.SEMIFL, settings)
-      )
+    )
+    described = plan.describe(command.create_experiment())
     self.assertIn("2 of the server's for testing", described['data'])
     self.assertEqual(described['labelled_images'], 2)
     self.assertEqual(
@@ -200,17 +197,10 @@ class ImageFolderTest(absltest.TestCase):
       image_tree.write_image(
         self._images / f'server/cat/{index}.png', 2 * index
       )
-    with self._flags():
-      task = chosen_task.create_task()
-      found = [
-        federated_data.create_federated_data(
-          task,
-          federated_data.resolve_partition(),
-          num_labeled=task.num_labeled,
-          seed=seed,
-        )
-        for seed in (0, 0, 1)
-      ]
+    found = []
+    for seed in (0, 0, 1):
+      data = self._command(seed=seed).experiment.data
+      found.append(experiment_lib.load_data(data, data.task.create()))
     levels = [data.labelled.images[:, 0, 0, 0].tolist() for data in found]
     for each in levels:
       self.assertEqual(
@@ -228,17 +218,17 @@ class ImageFolderTest(absltest.TestCase):
     output = io.StringIO()
     partition_file = self._folder / 'partition.png'
     augmentations_file = self._folder / 'augmentations.png'
+    chosen = self._command(strong_augmentation='fixmatch').experiment.data
     with (
-      self._flags(
-        partition_files=partition_file,
-        augmentations_file=augmentations_file,
+      flagsaver.flagsaver(
+        partition_files=[str(partition_file)],
+        augmentations_file=str(augmentations_file),
         num_images=1,
-        strong_augmentation='fixmatch',
       ),
       contextlib.redirect_stdout(output),
     ):
-      show_partition.main()
-      show_augmentations.main()
+      show_partition.main(chosen)
+      show_augmentations.main(chosen)
     self.assertEqual(
       output.getvalue().splitlines(),
       [

@@ -47,6 +47,12 @@ class SettingFlagsTest(absltest.TestCase):
       {'topping': 'vegetables', 'vegetables': ['leek', 'kale']},
     )
 
+  def test_values_may_stand_alone_before_a_choice(self):
+    self.assertEqual(
+      self._parse('--degrees', '300', '--topping=vegetables', '--vegetables=a'),
+      {'degrees': 300.0, 'topping': 'vegetables', 'vegetables': ['a']},
+    )
+
   def test_last_choice_counts(self):
     self._parse('--topping=vegetables', '--topping', 'cheese', '--grams=3')
     self.assertNotIn('vegetables', self.values)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of a sweep's experiments: what is run, when it is complete."""
+"""Tests of a sweep's experiments: what is run, with which flags."""
 
 import pathlib
 import sys
@@ -10,8 +10,8 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import flagsaver
 
-from launch.sweeps import experiments
-from launch.sweeps import flagfiles
+from launch import sweep
+from launch import sweep_experiments
 
 
 class ExperimentsTest(absltest.TestCase):
@@ -22,9 +22,9 @@ class ExperimentsTest(absltest.TestCase):
   def _create(self, text, seeds, arguments=()):
     path = self.folder / 'my.flags'
     path.write_text(text)
-    (flagfile,) = flagfiles.read_flagfiles([str(path)], 'train_semifl')
-    return experiments.create_experiments(
-      flagfile, seeds, arguments, self.folder / 'results'
+    (entry,) = sweep_experiments.read_flagfiles([f'semifl:{path}'])
+    return sweep_experiments.create_experiments(
+      entry, seeds, arguments, self.folder / 'results'
     )
 
   def test_one_for_each_seed(self):
@@ -41,7 +41,8 @@ class ExperimentsTest(absltest.TestCase):
       (
         sys.executable,
         '-m',
-        'launch.train_semifl',
+        'launch.train',
+        'semifl',
         f'--flagfile={self.folder}/my.flags',
         '--num_clients=10',
         '--seed=5',
@@ -58,48 +59,63 @@ class ExperimentsTest(absltest.TestCase):
     # A new folder is left to its program.
     self.assertFalse((self.folder / 'results').exists())
 
+  def test_presets(self):
+    (entry,) = sweep_experiments.find_presets(['semifl/cifar10_4000_iid'])
+    (one,) = sweep_experiments.create_experiments(
+      entry, [3], ['--total_rounds=7'], self.folder
+    )
+    self.assertEqual(
+      one.command[2:],
+      (
+        'launch.train',
+        'semifl',
+        '--preset=semifl/cifar10_4000_iid',
+        '--total_rounds=7',
+        '--seed=3',
+        f'--output_dir={self.folder}',
+        '--experiment_name=semifl_cifar10_4000_iid_seed3',
+      ),
+    )
+    self.assertEqual(one.total_rounds, 7)
+
+  def test_values_may_stand_alone(self):
+    (one,) = self._create(
+      '--total_rounds=3\n',
+      [0],
+      ['--num_clients', '10', '--partition=classes', '--classes_per_client=1'],
+    )
+    self.assertIn('--classes_per_client=1', one.command)
+
   def test_flags_for_all_count_for_more_than_the_flagfile(self):
     (one,) = self._create('--total_rounds=3\n', [0], ['--total_rounds=4'])
     self.assertEqual(one.total_rounds, 4)
 
-  def test_flags_for_all_are_those_given_to_the_sweep(self):
+  def test_flags_for_all_are_those_that_are_not_of_the_sweep(self):
     with flagsaver.flagsaver():
-      flags.FLAGS(
+      self.assertEqual(
+        sweep.parse(
+          [
+            'sweep',
+            '--total_rounds=4',
+            '--seeds=3',
+            '--noflip',
+            # Its value stands alone.
+            '--num_clients',
+            '20',
+            '--workers=a:1,b:2',
+            '--output_dir=here',
+            '--verbosity=-1',
+          ]
+        ),
         [
-          'sweep',
           '--total_rounds=4',
           '--noflip',
+          '--num_clients',
+          '20',
           '--workers=a:1,b:2',
-          '--seed=3',
-          '--output_dir=here',
-          '--verbosity=-1',
-        ]
+        ],
       )
-      self.assertCountEqual(
-        experiments.flags_for_all(),
-        ['--total_rounds=4', '--noflip', '--workers=a:1,b:2'],
-      )
-
-  def test_complete_with_last_round_and_export(self):
-    (one,) = self._create('--total_rounds=1\n', [0])
-    self.assertFalse(one.is_complete())
-    (one.folder / 'export').mkdir(parents=True)
-    (one.folder / 'export' / 'saved_model.pb').touch()
-    metrics = one.folder / 'metrics.csv'
-    lines = [
-      'round,test/accuracy,test/best_accuracy,seconds\n',
-      '0,0.5,0.5,60\n',
-      '1,0.25,0.5,30\n',
-    ]
-    for number in range(3):
-      metrics.write_text(''.join(lines[:number]))
-      if number:
-        self.assertFalse(one.is_complete())
-    metrics.write_text(''.join(lines))
-    self.assertTrue(one.is_complete())
-    self.assertEqual(one.read_results(), (1, 0.25, 0.5, 1.5))
-    (one.folder / 'export' / 'saved_model.pb').unlink()
-    self.assertFalse(one.is_complete())
+      self.assertEqual(flags.FLAGS.output_dir, 'here')
 
 
 if __name__ == '__main__':

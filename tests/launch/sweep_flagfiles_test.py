@@ -1,16 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of a sweep's flagfiles: what trains them, what the paper reached."""
+"""Tests of what a sweep is of, and of the papers' numbers for it."""
 
 import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch.sweeps import flagfiles
-
-_LAUNCH = pathlib.Path(__file__).parents[2] / 'launch'
+from launch import sweep_experiments
+from tff_semifl.experiments import presets
+from tff_semifl.systems import registry
 
 
 class FlagfilesTest(parameterized.TestCase):
@@ -26,32 +26,50 @@ class FlagfilesTest(parameterized.TestCase):
 
   def _read_one(self, first_line):
     path = self._write('one.flags', f'{first_line}\n--task=digits\n')
-    (flagfile,) = flagfiles.read_flagfiles([path], 'train_semifl')
-    return flagfile
+    (entry,) = sweep_experiments.read_flagfiles([f'semifl:{path}'])
+    return entry
 
-  def test_all_training_programs_are_known(self):
-    self.assertCountEqual(
-      flagfiles.PROGRAMS,
-      [
-        path.stem
-        for path in _LAUNCH.glob('train_*.py')
-        if 'program.run(main)' in path.read_text()
-      ],
-    )
-
-  def test_program_is_named_for_one_or_for_all(self):
+  def test_each_flagfile_has_its_system_in_front(self):
     first, second = self._write('a_0.3.flags'), self._write('b')
-    found = flagfiles.read_flagfiles(
-      [f'train_batch_label_semifl:{first}', second, first], 'train_semifl'
+    third = self._write('semifl_c.flags')
+    found = sweep_experiments.read_flagfiles(
+      [
+        f'batch_label_semifl:{first}',
+        f'semifl:{second}',
+        f'semifl:{first}',
+        f'semifl:{third}',
+      ]
     )
     self.assertEqual(
-      [(one.program, one.name, str(one.path)) for one in found],
+      [(one.system_name, one.name, one.source) for one in found],
       [
-        ('train_batch_label_semifl', 'batch_label_semifl_a_0.3', first),
-        ('train_semifl', 'semifl_b', second),
-        ('train_semifl', 'semifl_a_0.3', first),
+        ('batch_label_semifl', 'batch_label_semifl_a_0.3', first),
+        ('semifl', 'semifl_b', second),
+        ('semifl', 'semifl_a_0.3', first),
+        # Once is enough.
+        ('semifl', 'semifl_c', third),
       ],
     )
+
+  def test_all_systems_can_train_a_flagfile(self):
+    path = self._write('a.flags')
+    for name in registry.SYSTEMS:
+      (one,) = sweep_experiments.read_flagfiles([f'{name}:{path}'])
+      self.assertEqual(one.system_name, name)
+
+  def test_presets_are_found_by_patterns(self):
+    found = sweep_experiments.find_presets(['semifl/svhn_*'])
+    self.assertGreater(len(found), 3)
+    for one in found:
+      self.assertEqual(one.system_name, 'semifl')
+      self.assertStartsWith(one.source, 'semifl/svhn_')
+      self.assertEqual(one.name, one.source.replace('/', '_'))
+      self.assertEqual(one.paper, presets.load(one.source).paper)
+    every = sweep_experiments.find_presets(['*'])
+    self.assertEqual([one.source for one in every], list(presets.names()))
+    sweep_experiments.check_names(every)
+    with self.assertRaisesRegex(ValueError, 'semifl/svnh_'):
+      sweep_experiments.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
 
   def test_what_the_paper_reached(self):
     found = self._read_one('# Paper: 93.1% (0.1): CIFAR-10, IID; Table 1.')
@@ -60,21 +78,6 @@ class FlagfilesTest(parameterized.TestCase):
     self.assertEqual(found.paper, ('80.42%', 0.8042, None))
     found = self._read_one('# 93.1% test accuracy on two cores.')
     self.assertIsNone(found.paper)
-
-  def test_those_of_all_cells_are_understood(self):
-    # A folder is called as the system that its cells are of.
-    entries = [
-      f'{program}:{path}'
-      for program, system in flagfiles.PROGRAMS.items()
-      for path in (_LAUNCH / 'flagfiles' / system.name).glob('*.flags')
-      if path.stem != 'digits_50_iid'
-    ]
-    self.assertGreater(len(entries), 30)
-    for cell in flagfiles.read_flagfiles(entries, None):
-      if cell.path.read_text().startswith('# No number: '):
-        self.assertIsNone(cell.paper)
-      else:
-        self.assertBetween(cell.paper.mean, 0.01, 0.99)
 
   @parameterized.parameters(
     '# Paper: 93%: no digits after the point',
@@ -89,28 +92,26 @@ class FlagfilesTest(parameterized.TestCase):
 
   def test_mistakes_are_named(self):
     one, other = self._write('one.flags'), self._write('other/one.flags')
-    for entries, program, message in (
-      ([], 'train_semifl', 'name at least one'),
-      ([one], None, 'what trains .*one.flags.*--program.*train_semifl:'),
+    for names, message in (
+      ([one], 'what trains .*one.flags.* in front, as semifl:/.*one.flags'),
+      (['train:a'], 'system=train: must be one of .*semifl,'),
+      ([f'semifl:{one}x'], 'cannot read .*one.flagsx: No such file'),
+      ([f'semifl:{self.folder}'], 'cannot read .*: Is a directory'),
+      ([''], 'what trains'),
       (
-        ['train:a'],
-        None,
-        "train:a: there is no program 'train'; there are .*train_semifl",
+        [f'semifl:{one}', f'semifl:{other}'],
+        'one.*other.* both be semifl_one;',
       ),
-      ([f'{one}x'], 'train_semifl', 'cannot read .*one.flagsx: No such file'),
-      ([str(self.folder)], 'train_semifl', 'cannot read .*: Is a directory'),
-      ([''], 'train_semifl', 'cannot read'),
-      ([one, other], 'train_semifl', '.*one.*other.* both be semifl_one;'),
-      ([one, one], 'train_semifl', 'both be semifl_one;'),
+      ([f'semifl:{one}', f'semifl:{one}'], 'both be semifl_one;'),
     ):
       with (
         self.subTest(message),
         self.assertRaisesRegex(ValueError, message),
       ):
-        flagfiles.read_flagfiles(entries, program)
+        sweep_experiments.check_names(sweep_experiments.read_flagfiles(names))
     (self.folder / 'bytes').write_bytes(b'\xff\xfe\xff')
     with self.assertRaisesRegex(ValueError, 'bytes is no text'):
-      flagfiles.read_flagfiles([f'train_semifl:{self.folder}/bytes'], None)
+      sweep_experiments.read_flagfiles([f'semifl:{self.folder}/bytes'])
 
 
 if __name__ == '__main__':

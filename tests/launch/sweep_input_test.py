@@ -27,19 +27,20 @@ class SweepInputTest(parameterized.TestCase):
   def _write(self, name, text):
     (self.folder / name).write_text(text)
 
-  def _sweep(self, *arguments, flagfiles='good.flags'):
-    paths = [str(self.folder / name) for name in flagfiles.split(',') if name]
+  def _sweep(self, *arguments, flagfiles='good.flags', system='semifl'):
+    paths = [
+      f'{system}:{self.folder / name}' for name in flagfiles.split(',') if name
+    ]
     with flagsaver.flagsaver():
-      flags.FLAGS(
+      passed_on = sweep.parse(
         [
           'sweep',
-          '--program=train_semifl',
           f'--flagfiles={",".join(paths)}',
           f'--output_dir={self.output_dir}',
           *arguments,
         ]
       )
-      sweep.main()
+      sweep.main(passed_on)
 
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(program.FlagError, message):
@@ -51,23 +52,28 @@ class SweepInputTest(parameterized.TestCase):
     ('no_seed', ['--seeds='], '--seeds=: name at least one'),
     ('same_seed', ['--seeds=1,1'], '--seeds=1,1: each seed .* once'),
     ('word_as_seed', ['--seeds=a'], '--seeds=a: .*whole numbers'),
-    ('name', ['--experiment_name=a'], '--experiment_name: a sweep has none'),
-    ('dry_run', ['--dry_run'], '--dry_run: a sweep has none; leave it out'),
+    ('seed', ['--seed=1'], '--seed: a sweep has none for all; give --seeds'),
+    ('stray', ['total_rounds=3'], "^unexpected argument 'total_rounds=3'; fl"),
+    (
+      'name',
+      ['--experiment_name=a'],
+      '--experiment_name: a sweep has none for all; le',
+    ),
+    (
+      'dry_run',
+      ['--dry_run'],
+      '--dry_run: a sweep has none for all; leave it out',
+    ),
     (
       'no_use',
       ['--classes_per_client=2'],
-      '--flagfiles=.*good.flags: flag --classes_per_client=2: .*leave it out',
+      '--flagfiles=.*good.flags: flag --classes_per_client: it is only for'
+      ' --partition=classes; leave it out',
     ),
     (
       'no_use_for_the_runtime',
       ['--workers=localhost:1'],
-      'good.flags: flag --workers=.*: is for --runtime=remote',
-    ),
-    (
-      'flag_of_another_program',
-      ['--mix_loss_weight=0', '--program=train_batch_label_semifl'],
-      'good.flags: launch.train_batch_label_semifl has no use for'
-      ' --mix_loss_weight',
+      'good.flags: flag --workers: it is only for --runtime=remote; leave it',
     ),
     (
       'table_nowhere',
@@ -78,6 +84,14 @@ class SweepInputTest(parameterized.TestCase):
   def test_bad_flags(self, arguments, message):
     self._assert_refused(message, *arguments)
 
+  def test_flag_of_another_system(self):
+    self._assert_refused(
+      'good.flags: flag --mix_loss_weight: python -m launch.train'
+      ' batch_label_semifl has no use for it; leave it out',
+      '--mix_loss_weight=0',
+      system='batch_label_semifl',
+    )
+
   @parameterized.named_parameters(
     ('unknown', '--totalrounds=3', "Unknown command line flag 'totalrounds'"),
     ('out_of_range', '--total_rounds=0', 'total_rounds'),
@@ -87,8 +101,8 @@ class SweepInputTest(parameterized.TestCase):
     ('seed', '--seed=1', '--seed is not for a flagfile of a sweep; leave'),
     ('name', '--experiment_name=a', '--experiment_name is not for a flagfile'),
     ('dry_run', '--dry_run', '--dry_run is not for a flagfile'),
-    ('of_the_sweep', '--parallel=2', 'train_semifl has no use for --parallel'),
-    ('seeds', '--seeds=2', 'train_semifl has no use for --seeds'),
+    ('of_the_sweep', '--parallel=2', "Unknown command line flag 'parallel'"),
+    ('seeds', '--seeds=2', "Unknown command line flag 'seeds'"),
     ('no_use', '--partition=iid\n--dirichlet_concentration=1', 'leave it out'),
   )
   def test_bad_line_in_the_last_flagfile(self, line, message):
@@ -108,6 +122,20 @@ class SweepInputTest(parameterized.TestCase):
     self._assert_refused('--flagfiles=: name at least one', flagfiles='')
     self._assert_refused('cannot read .*none.flags', flagfiles='none.flags')
     self._assert_refused('both be', flagfiles='good.flags,good.flags')
+
+  def test_bad_presets(self):
+    self._assert_refused(
+      '^flag --presets=semifl/nothing: .*nothing',
+      '--presets=semifl/nothing',
+      flagfiles='',
+    )
+    self._assert_refused(
+      '^flag --presets=semifl/svhn_250_iid: flag --classes_per_client: it is'
+      ' only for --partition=classes; leave it out',
+      '--presets=semifl/svhn_250_iid',
+      '--classes_per_client=2',
+      flagfiles='',
+    )
 
   @parameterized.parameters('--table_files=a.txt', '--table_files=')
   def test_table_of_no_known_kind(self, flag):

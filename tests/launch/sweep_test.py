@@ -59,12 +59,11 @@ class SweepTest(absltest.TestCase):
       path.write_text(
         f'{first_line}\n{_FLAGS.format(server_epochs=server_epochs)}'
       )
-      self.flagfiles.append(str(path))
+      self.flagfiles.append(f'semifl:{path}')
 
   def _arguments(self, *flags):
     return [
       'launch.sweep',
-      '--program=train_semifl',
       f'--flagfiles={",".join(self.flagfiles)}',
       '--seeds=0,1',
       '--parallel=2',

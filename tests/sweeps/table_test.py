@@ -9,6 +9,7 @@ import pathlib
 
 from absl.testing import absltest
 
+from tff_semifl.experiments import presets
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import results
 from tff_semifl.sweeps import entries
@@ -18,7 +19,7 @@ _CELL = entries.Entry(
   'semifl_cell',
   'semifl',
   'flags/cell.flags',
-  entries.PaperAccuracy('88.2% (0.3)', 0.882, 0.003),
+  presets.PaperAccuracy('88.2% (0.3)', 0.882, 0.003),
 )
 _OTHER = entries.Entry('semifl_other', 'semifl', 'other.flags', None)
 _ROWS = [
