@@ -4,27 +4,21 @@
 """Tests that every system runs, resumes, exports, in both local runtimes."""
 
 import csv
-import dataclasses
-import pathlib
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from launch import experiment as experiment_lib
-from launch import program
-from launch import settings as settings_lib
-from launch import systems
-from launch import training_flags
+from launch import commands
 from tests import forked_programs
 from tests.programs import saved_run
-from tff_semifl.experiments import runtimes
+from tff_semifl import settings
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.systems import registry
 
-_ROOT = pathlib.Path(__file__).parents[2]
-# Little to do, and flags of all systems: each reads its own.
+# Little to do, and settings of all systems: each has its own.
 _SMALL = {
   'num_clients': 10,
   'clients_per_round': 2,
@@ -47,20 +41,20 @@ _SMALL = {
   'experiment_name': 'small',
   'tensorboard': False,
 }
-_OTHER_FLAGS = {
+_OTHERS = {
   # They train but one model.
-  'fedmatch': {'model': 'fedmatch_resnet', 'model_width': None},
+  'fedmatch': {'model': 'fedmatch_resnet'},
   'fedmatch_as_in_semifl': {'model': 'decomposed_wide_resnet'},
   # Large batches, and few steps: 140 let rounding tell the runtimes apart.
   'fedsgd_fixmatch_as_in_semifl': {'client_batch_size': 50},
 }
-_NAMED_SYSTEMS = [(system.name, system) for system in systems.ALL]
+_SYSTEMS = sorted(registry.SYSTEMS)
 
 
 def _num_participating(system):
   if system.all_clients_take_part:
     return 10
-  return 2 if system.uses(training_flags.CLIENTS_PER_ROUND) else 0
+  return 2 if 'clients_per_round' in settings.as_dict(system) else 0
 
 
 def _without_export():
@@ -69,29 +63,26 @@ def _without_export():
 
 
 def _with_process_of(experiment):
-  """Returns its system with the process as it was built already."""
-  process = experiment.training_program.process
-  return dataclasses.replace(
-    experiment.system, build_process=lambda *_: process
+  """Within, systems have the process as it was built already."""
+  return mock.patch.object(
+    type(experiment.settings.system),
+    'build',
+    lambda *_: experiment.training_program.process,
   )
 
 
 class AllSystemsTest(parameterized.TestCase):
-  def _flags(self, system, **flag_values):
-    """Within, flags are those of a small experiment in a new folder."""
-    values = system.defaults | _SMALL | _OTHER_FLAGS.get(system.name, {})
-    values |= {'output_dir': self.create_tempdir().full_path} | flag_values
-    return flagsaver.flagsaver(**values)
+  def _command(self, system_name, **changes):
+    """Returns a small experiment in a new folder."""
+    values = _SMALL | _OTHERS.get(system_name, {})
+    values |= {'output_dir': self.create_tempdir().full_path} | changes
+    return settings.change_present(commands.create(system_name, {}), values)
 
-  def _create(self, system):
-    return experiment_lib.create_experiment(
-      system, settings_lib.resolve(system)
-    )
-
-  def _run(self, experiment):
+  def _run(self, command, experiment):
     """Trains what is not trained yet; returns the folder."""
-    folder = experiment_lib.open_folder(experiment.system, experiment.settings)
-    experiment_lib.run(experiment, folder)
+    folder = command.open_folder(experiment)
+    with command.context():
+      experiment_lib.run(experiment, folder, quiet=True)
     return folder.path
 
   def _rows(self, folder):
@@ -102,45 +93,45 @@ class AllSystemsTest(parameterized.TestCase):
       del row['seconds']
     return rows
 
-  @parameterized.named_parameters(_NAMED_SYSTEMS)
-  def test_two_rounds(self, system):
-    with self._flags(system), runtimes.simulation_context():
-      experiment = self._create(system)
-      folder = self._run(experiment)
-      rows = self._rows(folder)
-      self.assertEqual(
-        float(rows[-1]['client/num_participating']), _num_participating(system)
+  @parameterized.parameters(_SYSTEMS)
+  def test_two_rounds(self, system_name):
+    command = self._command(system_name)
+    experiment = command.create_experiment()
+    system = experiment.settings.system
+    folder = self._run(command, experiment)
+    rows = self._rows(folder)
+    self.assertEqual(
+      float(rows[-1]['client/num_participating']), _num_participating(system)
+    )
+    with self.subTest('what was not measured is empty'):
+      self._check_cells(system, rows)
+    # Every round but round 0 changes the model.
+    self.assertLen({row['test/loss'] for row in rows}, 3)
+
+    with self.subTest('exports'):
+      model = tf.saved_model.load(str(folder / 'export'))
+      probabilities = model.signatures['serving_default'](
+        images=tf.zeros([3, 8, 8, 1], tf.uint8)
+      )['probabilities']
+      np.testing.assert_allclose(
+        np.sum(probabilities, axis=1), np.ones(3), rtol=1e-5
       )
-      with self.subTest('what was not measured is empty'):
-        self._check_cells(system, rows)
-      # Every round but round 0 changes the model.
-      self.assertLen({row['test/loss'] for row in rows}, 3)
 
-      with self.subTest('exports'):
-        model = tf.saved_model.load(str(folder / 'export'))
-        probabilities = model.signatures['serving_default'](
-          images=tf.zeros([3, 8, 8, 1], tf.uint8)
-        )['probabilities']
-        np.testing.assert_allclose(
-          np.sum(probabilities, axis=1), np.ones(3), rtol=1e-5
-        )
-
-      with self.subTest('resumes exactly'), _without_export():
-        before = saved_run.read(folder)
-        (folder / 'checkpoints' / 'program_state_2.npz').unlink()
-        self.assertEqual(self._rows(self._run(experiment)), rows)
-        # The weights too, to the last bit, and all else that is kept.
-        self.assertEqual(saved_run.read(folder), before)
+    with self.subTest('resumes exactly'), _without_export():
+      before = saved_run.read(folder)
+      (folder / 'checkpoints' / 'program_state_2.npz').unlink()
+      self.assertEqual(self._rows(self._run(command, experiment)), rows)
+      # The weights too, to the last bit, and all else that is kept.
+      self.assertEqual(saved_run.read(folder), before)
 
     with (
       self.subTest('native'),
-      self._flags(system, runtime='native'),
-      runtimes.simulation_context(),
+      # To build a process takes as long as to run it.
+      _with_process_of(experiment),
       _without_export(),
     ):
-      # With the same flags; to build a process takes as long as to run it.
-      native = self._create(_with_process_of(experiment))
-      found_rows = self._rows(self._run(native))
+      native = self._command(system_name, runtime='native')
+      found_rows = self._rows(self._run(native, native.create_experiment()))
       for found, expected in zip(found_rows, rows, strict=True):
         for name, value in expected.items():
           # Of 360 images two may be on the other side.
@@ -155,7 +146,7 @@ class AllSystemsTest(parameterized.TestCase):
   def _check_cells(self, system, rows):
     """Checks which cells of the clients are empty."""
     qualities = ('label_ratio', 'pseudo_accuracy', 'threshold_accuracy')
-    labels = system.uses(training_flags.CONFIDENCE_THRESHOLD)
+    labels = 'confidence_threshold' in settings.as_dict(system)
     for row in rows:
       # Round 0 is the server's, and there are systems without pseudo-labels.
       is_measured = labels and row['round'] != '0'
@@ -165,7 +156,7 @@ class AllSystemsTest(parameterized.TestCase):
           self.assertEqual(cell != '', is_measured, (row['round'], name))
         if cell:
           self.assertBetween(float(cell), 0, 1)
-    if system.uses(training_flags.CLIENTS_PER_ROUND):
+    if 'clients_per_round' in settings.as_dict(system):
       for row in rows[1:]:
         diversity = float(row['client/weight_diversity'] or 'nan')
         relative = float(row['client/relative_weight_diversity'] or 'nan')
@@ -176,12 +167,11 @@ class AllSystemsTest(parameterized.TestCase):
   def test_statistics_that_were_not_computed_change_nothing(self):
     last_rows = []
     for interval in (1, 2):
-      with (
-        self._flags(systems.BATCH_LABEL_SEMIFL, rounds_per_evaluation=interval),
-        runtimes.simulation_context(),
-        _without_export(),
-      ):
-        folder = self._run(self._create(systems.BATCH_LABEL_SEMIFL))
+      command = self._command(
+        'batch_label_semifl', rounds_per_evaluation=interval
+      )
+      with _without_export():
+        folder = self._run(command, command.create_experiment())
       with (folder / 'metrics.csv').open() as file:
         rows = list(csv.DictReader(file))
       self.assertLen(rows, 4 - interval)
@@ -189,60 +179,57 @@ class AllSystemsTest(parameterized.TestCase):
       last_rows.append(rows[-1])
     self.assertEqual(*last_rows)
 
-  @parameterized.named_parameters(_NAMED_SYSTEMS)
-  def test_there_is_a_program_that_trains_it(self, system):
-    source = (_ROOT / 'launch' / f'train_{system.name}.py').read_text()
-    constant = next(
-      name for name, value in vars(systems).items() if value is system
-    )
-    self.assertIn(f'\nsystems.{constant}.adopt_flags()\n', source)
-    self.assertIn(f'train.train(systems.{constant})', source)
-    if system.defaults:
-      self.assertIn(f'\n  systems.{constant}.set_defaults()\n', source)
+  def test_program_says_which_systems_there_are(self):
+    asked = forked_programs.run('launch.train', '--help')
+    self.assertEqual(asked.returncode, 0, asked.stderr)
+    for name in _SYSTEMS:
+      self.assertRegex(asked.stdout, f'(?m)^  {name}: [A-Z].*[.)]$')
+    # Who names none is told the same, but it is an error.
+    told = forked_programs.run('launch.train')
+    self.assertEqual(told.returncode, 1)
+    self.assertEqual(told.stderr, asked.stdout)
+    self.assertEmpty(told.stdout)
 
   @parameterized.parameters(
-    (systems.ALL_LABELS, 'clients_per_round', '3'),
-    (systems.LABELS_ALONE, 'total_rounds', '3'),
-    (systems.SUPERVISED_FEDAVG, 'confidence_threshold', '0.9'),
-    (systems.FEDAVG_FIXMATCH, 'mix_loss_weight', '1'),
+    ('all_labels', 'clients_per_round', '3'),
+    ('labels_alone', 'total_rounds', '3'),
+    ('supervised_fedavg', 'confidence_threshold', '0.9'),
+    ('fedavg_fixmatch', 'mix_loss_weight', '1'),
   )
-  def test_flags_of_other_systems_are_refused(self, system, name, value):
+  def test_flags_of_other_systems_are_refused(self, system_name, name, value):
     completed = forked_programs.run(
-      f'launch.train_{system.name}',
-      f'--{name}={value}',
+      'launch.train', system_name, f'--{name}={value}'
     )
     self.assertEqual(completed.returncode, 1)
     self.assertEqual(
-      completed.stderr.splitlines()[-1],
-      f'flag --{name}: launch.train_{system.name} has no use for it; leave it'
-      ' out',
+      completed.stderr,
+      f'flag --{name}: python -m launch.train {system_name} has no use for it;'
+      ' leave it out\n',
     )
 
-  @parameterized.parameters(
-    (systems.SUPERVISED_AVERAGING,), (systems.CONSISTENCY_AVERAGING,)
-  )
-  def test_no_pass_over_images_replaces_running_statistics_d48(self, system):
-    with self._flags(system, normalization='static_batch'):
-      experiment = self._create(system)
+  @parameterized.parameters('supervised_averaging', 'consistency_averaging')
+  def test_no_pass_over_images_replaces_running_statistics_d48(
+    self, system_name
+  ):
+    command = self._command(system_name, normalization='static_batch')
+    experiment = command.create_experiment()
+    self.assertTrue(experiment.settings.model.model.has_static_batch_norm)
     self.assertIsNone(experiment.training_program.statistics)
 
   def test_more_clients_in_a_step_than_there_are(self):
-    with (
-      self._flags(systems.FEDSGD_FIXMATCH_AS_IN_SEMIFL, clients_per_step=11),
-      self.assertRaisesRegex(
-        program.FlagError, '--clients_per_step=11: there are 10 clients; .*most'
-      ),
+    command = self._command('fedsgd_fixmatch_as_in_semifl', clients_per_step=11)
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      '^clients_per_step=11: there are 10 clients; .*most',
     ):
-      self._create(systems.FEDSGD_FIXMATCH_AS_IN_SEMIFL)
+      command.create_experiment()
 
   def test_server_statistics_without_images_at_the_server(self):
+    command = self._command('supervised_fedavg', batch_norm_statistics='server')
     with self.assertRaisesRegex(
-      program.FlagError, '--batch_norm_statistics=server: the server has no'
+      settings.SettingError, '^batch_norm_statistics=server: the server has no'
     ):
-      with self._flags(
-        systems.SUPERVISED_FEDAVG, batch_norm_statistics='server'
-      ):
-        self._create(systems.SUPERVISED_FEDAVG)
+      command.create_experiment()
 
 
 if __name__ == '__main__':

@@ -260,6 +260,13 @@ class BadInputTest(parameterized.TestCase):
       self.assertStartsWith(completed.stderr, message)
       self.assertLen(completed.stderr.splitlines(), 1)
 
+  def test_setting_of_an_experiment_is_not_to_be_chosen_for_its_export(self):
+    completed = forked_programs.run(
+      'launch.export_saved_model', '--experiment=results/mine', '--seed=3'
+    )
+    self.assertEqual(completed.returncode, 1)
+    self.assertIn("Unknown command line flag 'seed'", completed.stderr)
+
   def test_stray_argument_is_refused(self):
     completed = _run('digits')
     self.assertEqual(completed.returncode, 1)

@@ -3,7 +3,7 @@
 
 """Kills a training program over and over again, and compares what it left.
 
-  python -m tests.launch.kill_many --program=launch.train_semifl --kills=20
+  python -m tests.launch.kill_many --system=semifl --kills=20
 
 trains on digits once without and once with that many kills, some of them while
 a checkpoint is written. The tables of metrics and the final numbers must be the
@@ -25,11 +25,11 @@ from absl import flags
 
 from tests.programs import saved_run
 
-_PROGRAM = flags.DEFINE_string(
-  'program',
-  'launch.train_semifl',
-  'Module of the training program. Its flags may follow after --, instead of'
-  ' those with which SemiFL takes no time.',
+_SYSTEM = flags.DEFINE_string(
+  'system',
+  'semifl',
+  'What to train. Its flags may follow after --, instead of those with which'
+  ' SemiFL takes no time.',
 )
 _KILLS = flags.DEFINE_integer('kills', 20, 'Kills.', lower_bound=1)
 _SEED = flags.DEFINE_integer('seed', 0, 'Of the moments of the kills.')
@@ -77,7 +77,8 @@ def _start(
     [
       sys.executable,
       '-m',
-      _PROGRAM.value,
+      'launch.train',
+      _SYSTEM.value,
       *program_flags,
       # More than are trained from one kill to the next.
       f'--total_rounds={2 * _KILLS.value}',

@@ -26,7 +26,8 @@ def _command(folder, *flags):
   return [
     sys.executable,
     '-m',
-    'launch.train_semifl',
+    'launch.train',
+    'semifl',
     '--task=digits',
     '--num_clients=10',
     '--clients_per_round=2',

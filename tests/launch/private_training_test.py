@@ -45,7 +45,8 @@ _HEADLINE = f'privacy: epsilon {_EPSILONS[-1]:.4g} at delta 0.01 after 3 rounds'
 
 def _arguments(folder, *more):
   return [
-    'launch.train_semifl',
+    'launch.train',
+    'semifl',
     '--task=digits',
     '--num_clients=10',
     '--clients_per_round=4',

@@ -9,13 +9,12 @@ import pathlib
 from unittest import mock
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import tensorflow as tf
 
-from launch import program
-from launch import worker_flags
+from launch import commands
 from tests import forked_programs
+from tff_semifl import settings
 from tff_semifl.experiments import runtimes
 
 _FLAGS = (
@@ -36,7 +35,8 @@ class ThreadsTest(parameterized.TestCase):
     """Trains on so many cores, and returns the rows without the seconds."""
     folder = self.create_tempdir().full_path
     forked_programs.run(
-      'launch.train_semifl',
+      'launch.train',
+      'semifl',
       *_FLAGS,
       f'--output_dir={folder}',
       *flags,
@@ -67,34 +67,32 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    with (
-      flagsaver.flagsaver(
-        threads_per_operation=threads, max_concurrent_clients=clients
-      ),
-      mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)),
-    ):
-      self.assertEqual(worker_flags.max_concurrent_clients(), expected)
+    chosen = runtimes.Threads(
+      threads_per_operation=threads, max_concurrent_clients=clients
+    )
+    with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
+      self.assertEqual(chosen.num_clients, expected)
 
   def test_one_client_at_a_time_on_a_gpu(self):
-    with (
-      flagsaver.flagsaver(threads_per_operation=1),
-      mock.patch.object(
-        tf.config, 'list_physical_devices', lambda _: ['a GPU']
-      ),
+    with mock.patch.object(
+      tf.config, 'list_physical_devices', lambda _: ['a GPU']
     ):
-      self.assertIsNone(worker_flags.max_concurrent_clients())
+      self.assertIsNone(runtimes.Threads(threads_per_operation=1).num_clients)
 
   def test_is_for_each_remote_worker_to_know(self):
-    with (
-      flagsaver.flagsaver(
-        threads_per_operation=1, runtime='remote', workers=['localhost:1']
-      ),
-      self.assertRaisesRegex(
-        program.FlagError,
-        '^flag --threads_per_operation=1: is for each launch.worker to know',
-      ),
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      '^threads_per_operation=1: it is only for runtime=in_process or runtime='
+      'native; leave it out',
     ):
-      runtimes.check_flags()
+      commands.create(
+        'semifl',
+        {
+          'threads_per_operation': 1,
+          'runtime': 'remote',
+          'workers': ('localhost:1',),
+        },
+      )
 
 
 if __name__ == '__main__':

@@ -36,7 +36,8 @@ def _command(folder, *flags):
   return [
     sys.executable,
     '-m',
-    'launch.train_semifl',
+    'launch.train',
+    'semifl',
     *_FLAGS,
     f'--output_dir={folder}',
     *flags,
@@ -104,7 +105,7 @@ class TrainSemiFLTest(absltest.TestCase):
   def test_killed_run_resumes_to_the_same_numbers(self):
     whole = pathlib.Path(self.create_tempdir().full_path)
     forked_programs.run(
-      'launch.train_semifl', *_FLAGS, f'--output_dir={whole}'
+      'launch.train', 'semifl', *_FLAGS, f'--output_dir={whole}'
     ).check_returncode()
     process = subprocess.Popen(
       _command(self.folder),
@@ -122,7 +123,7 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertEmpty(_processes_of_group(process.pid))
     self.assertLess(len(self._rows()), 4)
     completed = forked_programs.run(
-      'launch.train_semifl', *_FLAGS, f'--output_dir={self.folder}'
+      'launch.train', 'semifl', *_FLAGS, f'--output_dir={self.folder}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('resumed after round', completed.stderr)
@@ -171,7 +172,8 @@ class TrainSemiFLTest(absltest.TestCase):
 
   def test_dry_run_says_what_would_be_and_writes_nothing(self):
     completed = forked_programs.run(
-      'launch.train_semifl',
+      'launch.train',
+      'semifl',
       *_FLAGS,
       f'--output_dir={self.folder}',
       '--dry_run',

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what flags can vary: systems, statistics, momentum, models."""
+"""Tests of what settings can vary: systems, statistics, momentum, models."""
 
 import contextlib
 import csv
@@ -15,12 +15,11 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
-from launch import experiment as experiment_lib
-from launch import plan as plan_lib
-from launch import program
-from launch import settings
-from launch import systems
+from launch import commands
 from launch import train
+from tff_semifl import settings
+from tff_semifl.algorithms import system as system_lib
+from tff_semifl.experiments import experiment as experiment_lib
 
 _SMALL = {
   'task': 'digits',
@@ -41,16 +40,19 @@ class VariantsTest(parameterized.TestCase):
     super().setUp()
     self.folder = self.create_tempdir().full_path
 
-  def _train(self, system, **flag_values):
+  def _train(self, system_name, *, dry_run=False, **changes):
     """Runs the program's main; returns what it printed."""
+    values = _SMALL | {'output_dir': self.folder} | changes
+    command = commands.create(
+      system_name, {k: v for k, v in values.items() if v is not None}
+    )
     with (
-      flagsaver.flagsaver(**(_SMALL | {'output_dir': self.folder})),
-      flagsaver.flagsaver(**flag_values),
+      flagsaver.flagsaver(dry_run=dry_run),
       contextlib.redirect_stdout(io.StringIO()) as printed,
       # Nobody here looks at an exported model, which takes seconds to write.
       mock.patch.object(experiment_lib.saved_model, 'export_saved_model'),
     ):
-      train.train(system)
+      train.main(command)
     return printed.getvalue()
 
   def _rows(self, folder=None):
@@ -59,16 +61,16 @@ class VariantsTest(parameterized.TestCase):
       return list(csv.DictReader(file))
 
   @parameterized.named_parameters(
-    ('batch_labels', systems.BATCH_LABEL_SEMIFL, {}),
+    ('batch_labels', 'batch_label_semifl', {}),
     (
       'federated_statistics',
-      systems.SEMIFL,
+      'semifl',
       {'batch_norm_statistics': 'federated'},
     ),
-    ('group_norm', systems.SEMIFL, {'normalization': 'group'}),
+    ('group_norm', 'semifl', {'normalization': 'group'}),
     (
       'as_in_the_formulas',
-      systems.SEMIFL,
+      'semifl',
       {
         'soft_pseudo_labels': True,
         'mix_once_per_round': True,
@@ -77,8 +79,8 @@ class VariantsTest(parameterized.TestCase):
       },
     ),
   )
-  def test_trains_with_clients(self, system, flag_values):
-    printed = self._train(system, **flag_values)
+  def test_trains_with_clients(self, system_name, changes):
+    printed = self._train(system_name, **changes)
     rows = self._rows()
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     self.assertEqual(rows[-1]['client/num_participating'], '2.0')
@@ -90,14 +92,14 @@ class VariantsTest(parameterized.TestCase):
     )
 
   def test_momentum_of_clients_is_resumed(self):
-    flag_values = {'keep_client_momentum': True, 'total_rounds': 3}
-    self._train(systems.SEMIFL, **flag_values)
+    changes = {'keep_client_momentum': True, 'total_rounds': 3}
+    self._train('semifl', **changes)
     expected = self._rows()
     # As after a kill in the last round but one: its state was not yet saved.
     states = pathlib.Path(self.folder, 'small', 'checkpoints')
     for round_num in (2, 3):
       (states / f'program_state_{round_num}.npz').unlink()
-    self._train(systems.SEMIFL, **flag_values)
+    self._train('semifl', **changes)
     self.assertEqual(
       [row | {'seconds': None} for row in self._rows()],
       [row | {'seconds': None} for row in expected],
@@ -109,7 +111,7 @@ class VariantsTest(parameterized.TestCase):
     for kind in ('in_process', 'native'):
       folder = self.create_tempdir().full_path
       self._train(
-        systems.SEMIFL,
+        'semifl',
         runtime=kind,
         output_dir=folder,
         batch_norm_statistics='pooled',
@@ -133,7 +135,7 @@ class VariantsTest(parameterized.TestCase):
   def test_dry_run_has_the_model_and_the_steps_asked_for(self):
     plan = json.loads(
       self._train(
-        systems.SEMIFL,
+        'semifl',
         dry_run=True,
         model='resnet',
         model_width=None,
@@ -144,7 +146,7 @@ class VariantsTest(parameterized.TestCase):
     # The count of B.2 for three channels and ten classes, less what the first
     # convolution has for two of the channels.
     self.assertEqual(plan['trainable_parameters'], 4901450 - 2 * 9 * 64)
-    self.assertIsNone(plan['flags']['model_width'])
+    self.assertNotIn('model_width', plan['flags'])
     # 138 images make 14 batches of ten, and 50 labels make five.
     self.assertEqual(plan['steps_of_a_client_per_round_at_most'], 7)
     self.assertEqual(plan['server_steps_per_round'], 10)
@@ -152,63 +154,63 @@ class VariantsTest(parameterized.TestCase):
   @parameterized.parameters((0.001, 1), (0.5, 7), (1, 14), (1.5, 28), (0, 0))
   def test_steps_of_shares_of_an_epoch(self, num_epochs, num_steps):
     """A.10: 138 images make 14 batches of ten."""
-    self.assertEqual(plan_lib.count_steps(138, 10, num_epochs), num_steps)
+    self.assertEqual(
+      system_lib.count_epoch_steps(138, 10, num_epochs), num_steps
+    )
 
   @parameterized.named_parameters(
     (
       'width_of_a_resnet',
       {'model': 'resnet', 'model_width': 2},
-      '--model_width=2: --model=resnet has no width; leave it out',
+      '^model_width=2: it is only for model=wide_resnet or'
+      ' model=decomposed_wide_resnet; leave it out$',
     ),
     (
       'depth_of_a_resnet',
       {'model': 'resnet', 'model_width': None, 'model_depth': 10},
-      '--model_depth=10: .*possible are 9 and 18',
+      '^model_depth=10: .*possible are 9 and 18',
     ),
     (
       'statistics_of_group_norm',
       {'normalization': 'group', 'batch_norm_statistics': 'server'},
-      '--batch_norm_statistics=server: without static batch normalisation',
+      '^batch_norm_statistics=server: without static batch normalization',
     ),
   )
-  def test_flags_that_do_not_go_together(self, flag_values, message):
-    with self.assertRaisesRegex(program.FlagError, message):
-      self._train(systems.SEMIFL, **flag_values)
+  def test_flags_that_do_not_go_together(self, changes, message):
+    with self.assertRaisesRegex(settings.SettingError, message):
+      self._train('semifl', **changes)
     self.assertFalse(pathlib.Path(self.folder, 'small').exists())
 
-  def test_systems_have_names_and_flags_of_their_own(self):
-    with flagsaver.flagsaver(task='digits', dirichlet_concentration=None):
-      names = [
-        settings.resolve(system).experiment_name
-        for system in (systems.SEMIFL, systems.BATCH_LABEL_SEMIFL)
-      ]
+  def test_systems_have_names_and_settings_of_their_own(self):
+    created = {
+      name: commands.create(name, {}).create_experiment()
+      for name in ('semifl', 'batch_label_semifl')
+    }
     self.assertEqual(
-      names,
+      [experiment.run.experiment_name for experiment in created.values()],
       [
         'semifl_digits_50_iid_seed0',
         'batch_label_semifl_digits_50_iid_seed0',
       ],
     )
-    self.assertContainsSubset(
-      systems.BATCH_LABEL_SEMIFL.flag_values(), systems.SEMIFL.flag_values()
+    with_mixing, without = (
+      settings.as_dict(experiment.settings).keys()
+      for experiment in created.values()
     )
-    self.assertNotIn(
-      'mix_loss_weight', systems.BATCH_LABEL_SEMIFL.flag_values()
-    )
+    self.assertContainsSubset(without, with_mixing)
+    self.assertNotIn('mix_loss_weight', without)
 
   def test_pooled_statistics_are_of_the_labelled_class_by_class(self):
     """D10: then all other images, whether a client has them or not."""
-    with flagsaver.flagsaver(
-      **(_SMALL | {'batch_norm_statistics': 'pooled', 'num_clients': 7})
-    ):
-      experiment = experiment_lib.create_experiment(
-        systems.SEMIFL, settings.resolve(systems.SEMIFL)
-      )
+    experiment = commands.create(
+      'semifl',
+      _SMALL | {'batch_norm_statistics': 'pooled', 'num_clients': 7},
+    ).create_experiment()
     data = experiment.data
     chunks = experiment.training_program.statistics.data
     labelled, others = chunks.as_numpy_iterator()
     np.testing.assert_array_equal(others, data.unlabelled.images)
-    # 1,387 unlabelled images do not go into seven.
+    # 1,387 unlabeled images do not go into seven.
     self.assertGreater(len(others), sum(map(len, data.shares)))
     for label in range(10):
       np.testing.assert_array_equal(

@@ -12,16 +12,14 @@ import subprocess
 import sys
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 import psutil
 
-from launch import program
-from launch import run_flags
-from launch import worker_flags
+from launch import commands
 from tests import forked_programs
 from tests.runtime import worker_processes
+from tff_semifl import settings
 from tff_semifl.experiments import runtimes
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -60,59 +58,73 @@ class WorkerTest(absltest.TestCase):
         self.assertNotIn('Traceback', completed.stderr)
 
 
-class FlagsTest(parameterized.TestCase):
+class SettingsTest(parameterized.TestCase):
   @parameterized.parameters(
-    (dict(workers=['a:1']), '--workers=.*for --runtime=remote'),
-    (dict(tls_key='k'), '--tls_key=k: is for --runtime=remote'),
-    (dict(worker_call_seconds=5), '--worker_call_seconds=.*for --runtime'),
-    (dict(runtime='remote'), '--workers=None: .*needs some'),
-    (dict(runtime='remote', workers=['a']), "'a' is not host:port"),
-    (dict(runtime='remote', workers=['a:b']), "'a:b' is not host:port"),
-    (dict(runtime='remote', workers=['a:70000']), 'is not host:port'),
-    (dict(runtime='remote', workers=['a:1', 'a:1']), 'one is there twice'),
+    (dict(workers=('a:1',)), 'workers=a:1: it is only for runtime=remote'),
+    (dict(tls_key='k'), 'tls_key=k: it is only for runtime=remote'),
     (
-      dict(runtime='remote', workers=['a:1'], max_concurrent_clients=2),
-      '--max_concurrent_clients=2: is for each launch.worker',
+      dict(worker_call_seconds=5),
+      'worker_call_seconds=5: .* for runtime=remote',
+    ),
+    (dict(runtime='remote'), 'workers=: .*needs some'),
+    (dict(runtime='remote', workers=('a',)), "workers=a: 'a' is not host:port"),
+    (dict(runtime='remote', workers=('a:b',)), "'a:b' is not host:port"),
+    (dict(runtime='remote', workers=('a:70000',)), 'is not host:port'),
+    (dict(runtime='remote', workers=('a:1', 'a:1')), 'one is there twice'),
+    (
+      dict(runtime='remote', workers=('a:1',), max_concurrent_clients=2),
+      'max_concurrent_clients=2: it is only for runtime=in_process or',
     ),
     (
-      dict(runtime='remote', workers=['a:1'], tls_key='k'),
-      '--tls_certificate=None: is missing',
+      dict(runtime='remote', workers=('a:1',), tls_key='k'),
+      'tls_certificate=None: is missing',
     ),
     (
       dict(
         runtime='remote',
-        workers=['a:1'],
+        workers=('a:1',),
         tls_key='k',
         tls_certificate='/nothing',
         tls_certificate_authority='a',
       ),
-      '--tls_certificate=/nothing: .*No such file',
+      'tls_certificate=/nothing: .*No such file',
     ),
   )
   def test_are_checked_before_all_else(self, values, message):
-    with flagsaver.flagsaver(**values):
-      with self.assertRaisesRegex(program.FlagError, message):
-        runtimes.check_flags()
+    with self.assertRaisesRegex(settings.SettingError, message):
+      commands.create('semifl', values).check()
 
   def test_that_go_together_are_let_through(self):
     for values in (
       dict(),
       dict(max_concurrent_clients=2),
-      dict(runtime='remote', workers=['[::1]:1', 'b:2'], worker_call_seconds=9),
+      dict(runtime='remote', workers=('[::1]:1', 'b:2'), worker_call_seconds=9),
     ):
-      with flagsaver.flagsaver(**values):
-        runtimes.check_flags()
+      commands.create('semifl', values).check()
+
+  def test_worker_of_tff_has_no_xla(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, "^jit_compile=True: TFF's worker has no XLA"
+    ):
+      commands.create(
+        'semifl', {'jit_compile': True, 'runtime': 'native'}
+      ).check()
 
   def test_none_changes_what_is_computed(self):
     self.assertContainsSubset(
-      {'workers', 'runtime', *(flag.name for flag in worker_flags.TLS_FLAGS)},
-      run_flags.MAY_CHANGE,
+      {
+        'workers',
+        'runtime',
+        *settings.all_names(runtimes.TLSFiles()),
+        *settings.all_names(runtimes.Threads()),
+      },
+      commands.UNIMPORTANT,
     )
 
 
 def _arguments(folder, *flags):
   return [
-    *('launch.train_semifl', '--task=digits', f'--output_dir={folder}'),
+    *('launch.train', 'semifl', '--task=digits', f'--output_dir={folder}'),
     *('--num_clients=10', '--clients_per_round=3', '--client_epochs=1'),
     *('--server_epochs=1', '--confidence_threshold=0.2', '--total_rounds=4'),
     *('--model_width=1', '--experiment_name=small', *flags),

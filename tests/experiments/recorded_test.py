@@ -1,0 +1,107 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of taking settings from what an experiment wrote down."""
+
+import dataclasses
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tasks import registry as tasks
+from tff_semifl import settings
+from tff_semifl.algorithms import registry as systems
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import recorded
+from tff_semifl.experiments import run_settings
+from tff_semifl.programs import saved_experiment
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _ChosenTask(experiment_settings.ChosenTask):
+  task: image_task.Task = settings.choice(tasks.TASKS, 'digits', 'Any.')
+
+
+def _restore(values, system_name='semifl', **instead):
+  return recorded.restore(
+    saved_experiment.Hparams(values, None, {}, system_name),
+    systems.SYSTEMS[system_name],
+    _ChosenTask(),
+    unimportant={'workers', 'runtime'},
+    instead=instead,
+  )
+
+
+class RecordedTest(parameterized.TestCase):
+  def test_settings_have_the_values_that_they_had(self):
+    values = {
+      'task': 'cifar10',
+      'seed': 7,
+      'model_width': None,
+      'learning_rate': 0.25,
+      'clip_norm': 2,
+      'jit_compile': True,
+    }
+    restored = settings.as_dict(_restore(values))
+    self.assertContainsSubset(values.items(), restored.items())
+
+  @parameterized.parameters(*sorted(systems.SYSTEMS))
+  def test_all_that_is_recorded_of_a_system_is_restored(self, system_name):
+    created = experiment_settings.create(
+      system_name,
+      systems.SYSTEMS[system_name],
+      _ChosenTask(),
+      {'seed': 7, 'learning_rate': 0.25},
+    )
+    filled = experiment_settings.fill_in(
+      created, tasks.TASKS['digits'].create()
+    )
+    run = run_settings.RunSettings().fill_in(filled)
+    values = experiment_lib.record(filled, run)
+    self.assertEqual(_restore(values, system_name), filled)
+
+  def test_how_it_was_computed_does_not_matter(self):
+    run = {'workers': ['a:1', 'b:2'], 'runtime': 'remote', 'output_dir': 'mine'}
+    self.assertEqual(_restore({'seed': 7, **run}), _restore({'seed': 7}))
+
+  def test_what_the_task_decided_is_left_to_it(self):
+    """Its number of clients is recorded, but it is no setting."""
+    found = _restore(
+      {
+        'task': 'image_folder',
+        'image_dir': 'photos',
+        'num_clients': 3,
+        'num_labeled': 4,
+        # As versions recorded it that had all settings for all.
+        'partition': None,
+        'clipping_quantile': None,
+      }
+    )
+    self.assertEqual(found.data.task.image_dir, 'photos')
+    self.assertNotIn('num_clients', settings.as_dict(found))
+
+  def test_some_may_be_chosen_anew(self):
+    values = {'task': 'cifar10', 'data_dir': 'there', 'seed': 7}
+    found = settings.as_dict(_restore(values, data_dir='here'))
+    self.assertEqual((found['data_dir'], found['seed']), ('here', 7))
+
+  @parameterized.parameters(
+    ({'no_such_setting': 3}, 'another version .* has not: no_such_setting=3$'),
+    # A flag, but of another program.
+    ({'plot_files': ['a.png']}, 'another version .*: plot_files='),
+    ({'task': 'mnist'}, 'task=mnist: must be one of digits, cifar10'),
+    ({'task': ['digits']}, 'task=digits: must be one of digits, cifar10'),
+    ({'seed': -1}, 'seed=-1: must be from 0 to'),
+    ({'seed': 'three'}, 'seed=three: '),
+    ({'learning_rate': 0}, 'learning_rate=0.0: must be above 0'),
+    ({'learning_rate': [1]}, 'learning_rate=1: must be of type float'),
+  )
+  def test_values_that_cannot_be(self, values, message):
+    with self.assertRaisesRegex(saved_experiment.SavedExperimentError, message):
+      _restore(values)
+
+
+if __name__ == '__main__':
+  absltest.main()
