@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks import federation as federation_lib
+from tff_semifl import pseudo_labels
 from tff_semifl import schedules
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.models import functional
@@ -38,7 +39,7 @@ def build_client_turns(
     optimizer=numbers.optimizer,
     num_epochs=numbers.client_epochs,
     batch_size=numbers.client_batch_size,
-    confidence_threshold=numbers.confidence_threshold,
+    selection_fn=pseudo_labels.at_least(numbers.confidence_threshold),
     mixup_concentration=0.75,
     mix_loss_weight=1.0,
   )

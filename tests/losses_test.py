@@ -67,6 +67,38 @@ class CrossEntropyTest(parameterized.TestCase, tf.test.TestCase):
       in_graph(logits, labels), losses.cross_entropy(logits, labels)
     )
 
+  def test_weights_multiply_the_loss_of_each(self):
+    logits, labels, _ = _random_batch(3)
+    expected = sum(
+      weight * _cross_entropy(logits[i : i + 1], labels[i : i + 1]) / 3
+      for i, weight in enumerate([2.0, 0.0, 0.5])
+    )
+    self.assertAllClose(
+      losses.cross_entropy(logits, labels, tf.constant([2.0, 0.0, 0.5])),
+      expected,
+      rtol=1e-5,
+    )
+    self.assertAllClose(
+      losses.mix_loss(
+        logits, labels, labels, tf.constant(0.3), tf.constant([2.0, 0.0, 0.5])
+      ),
+      expected,
+      rtol=1e-5,
+    )
+
+  def test_offset_is_added_to_the_logits(self):
+    logits, labels, _ = _random_batch(3)
+    offset = np.linspace(-1, 1, _NUM_CLASSES).astype(np.float32)
+    expected = _cross_entropy(logits + offset, labels)
+    self.assertAllClose(
+      losses.cross_entropy(logits, labels, offset=offset), expected, rtol=1e-5
+    )
+    self.assertAllClose(
+      losses.mix_loss(logits, labels, labels, tf.constant(0.3), offset=offset),
+      expected,
+      rtol=1e-5,
+    )
+
 
 class MaskedCrossEntropyTest(tf.test.TestCase):
   def test_is_divided_by_all_examples_and_not_by_those_that_count(self):

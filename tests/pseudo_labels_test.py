@@ -80,5 +80,23 @@ class IsConfidentTest(tf.test.TestCase):
     self.assertAllEqual(pseudo_labels.is_confident(labels, 1.0), [True, False])
 
 
+class SelectionTest(tf.test.TestCase):
+  def test_at_least_is_one_threshold_whatever_the_guidance(self):
+    labels = pseudo_labels.from_logits(tf.constant([[0.0, 0.0], [0.0, 3.0]]))
+    for guidance in ((), tf.constant([0.1, 0.9])):
+      found, weights = pseudo_labels.split_selection(
+        pseudo_labels.at_least(0.6)(guidance, labels)
+      )
+      self.assertAllEqual(found, [False, True])
+      self.assertEqual(weights, ())
+
+  def test_what_weighs_nothing_is_left_out(self):
+    found, (weights,) = pseudo_labels.split_selection(
+      tf.constant([0.0, 0.25, 3.0])
+    )
+    self.assertAllEqual(found, [False, True, True])
+    self.assertAllEqual(weights, [0.0, 0.25, 3.0])
+
+
 if __name__ == '__main__':
   absltest.main()

@@ -9,24 +9,42 @@ All of them are means over the examples of one batch, of whatever size it is.
 import tensorflow as tf
 
 
-def cross_entropy(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+def cross_entropy(
+  logits: tf.Tensor,
+  labels: tf.Tensor,
+  weights: tf.Tensor | None = None,
+  *,
+  offset: tf.Tensor | None = None,
+) -> tf.Tensor:
   """Mean cross-entropy with hard or soft labels.
 
   Args:
     logits: float [batch, classes], unnormalised.
     labels: int [batch], in 0..classes-1, or float [batch, classes], the
       probability of each class (D12).
+    weights: float [batch], at least zero, what the loss of each example is
+      multiplied by before the mean over all; by default 1.
+    offset: float [classes], is added to the logits of each example, as in logit
+      adjustment; by default 0.
 
   Returns:
     A scalar of the dtype of `logits`, at least zero.
+
+  References:
+    Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
+    adjustment. ICLR 2021.
   """
+  if offset is not None:
+    logits += tf.cast(offset, logits.dtype)
   if tf.as_dtype(labels.dtype).is_floating:
-    return tf.reduce_mean(
-      tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    each = tf.nn.softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+  else:
+    each = tf.nn.sparse_softmax_cross_entropy_with_logits(
+      labels=labels, logits=logits
     )
-  return tf.reduce_mean(
-    tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-  )
+  if weights is not None:
+    each *= tf.cast(weights, each.dtype)
+  return tf.reduce_mean(each)
 
 
 def masked_cross_entropy(
@@ -45,10 +63,7 @@ def masked_cross_entropy(
   Returns:
     A scalar of the dtype of `logits`, at least zero.
   """
-  each = tf.nn.sparse_softmax_cross_entropy_with_logits(
-    labels=labels, logits=logits
-  )
-  return tf.reduce_mean(each * tf.cast(is_counted, each.dtype))
+  return cross_entropy(logits, labels, is_counted)
 
 
 def mix_loss(
@@ -56,6 +71,9 @@ def mix_loss(
   first_labels: tf.Tensor,
   second_labels: tf.Tensor,
   coefficient: tf.Tensor,
+  weights: tf.Tensor | None = None,
+  *,
+  offset: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Loss of predictions for images that were mixed from two batches.
 
@@ -67,6 +85,8 @@ def mix_loss(
     first_labels: As in `cross_entropy`.
     second_labels: Likewise.
     coefficient: Scalar in [0, 1], the same as mixed the images.
+    weights: As in `cross_entropy`.
+    offset: Likewise.
 
   Returns:
     A scalar of the dtype of `logits`.
@@ -75,6 +95,8 @@ def mix_loss(
     Zhang, Cisse, Dauphin, Lopez-Paz. mixup: Beyond Empirical Risk
     Minimization. ICLR 2018.
   """
-  return coefficient * cross_entropy(logits, first_labels) + (
-    1.0 - coefficient
-  ) * cross_entropy(logits, second_labels)
+  first, second = (
+    cross_entropy(logits, labels, weights, offset=offset)
+    for labels in (first_labels, second_labels)
+  )
+  return coefficient * first + (1.0 - coefficient) * second

@@ -7,7 +7,8 @@ SemiFL (NeurIPS 2022), section 3.3: a client labels all its images once, when it
 receives the model (equation 2), and trains on those labels until it returns.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -38,6 +39,42 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
     confidences=tf.reduce_max(probabilities, axis=-1),
     probabilities=probabilities,
   )
+
+
+# (`RoundContext.guidance`, pseudo-labels) -> which images are trained on, bool
+# [num_images], or what each weighs in the losses, float32 [num_images], at
+# least 0. Those that weigh nothing are left out.
+SelectionFn = Callable[[Any, PseudoLabels], tf.Tensor]
+
+
+def split_selection(
+  selected: tf.Tensor,
+) -> tuple[tf.Tensor, tuple[tf.Tensor, ...]]:
+  """Returns which images are selected, and their weights, if they have any.
+
+  Args:
+    selected: What a `SelectionFn` returns.
+
+  Returns:
+    bool [num_images], and () or (float32 [num_images],).
+  """
+  if selected.dtype == tf.bool:
+    return selected, ()
+  return selected > 0, (selected,)
+
+
+def at_least(threshold: float) -> SelectionFn:
+  """Builds the selection by one threshold for all images (A.6).
+
+  Args:
+    threshold: As in `is_confident`.
+  """
+
+  def select(guidance: Any, labels: PseudoLabels) -> tf.Tensor:
+    del guidance  # The threshold is the same in all rounds.
+    return is_confident(labels, threshold)
+
+  return select
 
 
 def is_confident(labels: PseudoLabels, threshold: float) -> tf.Tensor:

@@ -183,7 +183,8 @@ class ComputationTest(absltest.TestCase):
     state = (
       f'<global_model_weights={weights},distributor=<>,client_work=<>,'
       'aggregator=<>,finalizer=<>,server_work=<learning_rate=float32,'
-      'accumulator=<float32[4,3],float32[3]>>,round_num=int32,seed=int32>'
+      'accumulator=<float32[4,3],float32[3]>>,round_num=int32,seed=int32,'
+      'guidance=<>>'
       '@SERVER'
     )
     process = _build(linear_reference.create_classifier())

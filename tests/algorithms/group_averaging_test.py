@@ -20,6 +20,7 @@ from tff_semifl import runtime
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import group_averaging
 from tff_semifl.algorithms import group_averaging_systems
+from tff_semifl.algorithms import group_mean
 
 
 @functools.cache
@@ -107,6 +108,25 @@ class SlotsPerGroupTest(parameterized.TestCase):
   def test_group_without_slot(self, clients_per_round, num_groups, message):
     with self.assertRaisesRegex(ValueError, message):
       group_averaging.slots_per_group(clients_per_round, num_groups)
+
+
+class GroupMeanTest(absltest.TestCase):
+  def test_clients_weigh_what_they_say_and_a_replica_one(self):
+    """Two groups: clients of weights 0.5 and 2 in one, nobody in the other."""
+    received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
+    replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
+    sums = [
+      group_mean.hand_in(
+        (tf.constant(update),), tf.constant(weight), 0, num_groups=2
+      )
+      for update, weight in (([2.0, 0.0], 0.5), ([1.0, 4.0], 2.0))
+    ]
+    (found,) = group_mean.average_groups(
+      received, tf.nest.map_structure(tf.add, *sums), replicas
+    )
+    # 8 - 2 and 8 - 1, 8 - 0 and 8 - 4.
+    expected = [(0.5 * 6 + 2 * 7 + 1) / 3.5, (0.5 * 8 + 2 * 4 + 2) / 3.5]
+    np.testing.assert_allclose(found, [expected, [3.0, 4.0]], rtol=1e-6)
 
 
 class RoundTest(parameterized.TestCase):

@@ -44,7 +44,7 @@ class ComputationTest(absltest.TestCase):
       'accumulator=<float32[4,3],float32[3]>>,'
       'server_work=<learning_rate=float32,'
       'accumulator=<float32[4,3],float32[3]>>,'
-      'round_num=int32,seed=int32>@SERVER'
+      'round_num=int32,seed=int32,guidance=<>>@SERVER'
     )
     process = _build()
     self.assertEqual(

@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests.algorithms import linear_problem
+from tff_semifl import pseudo_labels
 from tff_semifl import runtime
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import batch_label_semifl
@@ -60,7 +61,7 @@ def _build_with_liars():
     optimizer=_HYPERPARAMETERS.optimizer,
     num_epochs=_HYPERPARAMETERS.client_epochs,
     batch_size=_HYPERPARAMETERS.client_batch_size,
-    confidence_threshold=_HYPERPARAMETERS.confidence_threshold,
+    selection_fn=pseudo_labels.at_least(_HYPERPARAMETERS.confidence_threshold),
     mixup_concentration=0.75,
     mix_loss_weight=1.0,
     **_AUGMENTATIONS,

@@ -362,6 +362,25 @@ class TrainingTest(parameterized.TestCase):
       for column in {*_COLUMNS} - {'seconds'}:
         self.assertEqual(row_without[column], row[column])
 
+  def test_what_clients_measure_besides_has_columns_of_its_own(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(1)
+
+    def run(*arguments):
+      output = program.process.next(*arguments)
+      client = {**output.metrics['client'], 'doubt': np.float32(0.25)}
+      return output._replace(metrics={**output.metrics, 'client': client})
+
+    process = types.SimpleNamespace(
+      initialize=program.process.initialize, next=run, initialize_memory=None
+    )
+    self._train(
+      folder, 1, program=dataclasses.replace(program, process=process)
+    )
+    for row in self._read_metrics(folder):
+      self.assertEqual(row['client/own/doubt'], '0.25')
+      self.assertSameElements(row, [*_COLUMNS, 'client/own/doubt'])
+
   def test_finished_run_has_nothing_left_to_do(self):
     folder = self.create_tempdir().full_path
     first = self._train(folder, 2)

@@ -12,6 +12,7 @@ from tests import batch_label_reference
 from tests import given_labels_reference
 from tests import linear_reference
 from tff_semifl import optimizers
+from tff_semifl import pseudo_labels
 from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
@@ -41,7 +42,7 @@ def _build(
       optimizer=optimizer,
       num_epochs=2,
       batch_size=2,
-      confidence_threshold=threshold,
+      selection_fn=pseudo_labels.at_least(threshold),
     ),
     optimizer=optimizer,
     keep_optimizer_state=False,
@@ -65,10 +66,11 @@ class ComputationTest(absltest.TestCase):
     self.assertEqual(
       process.next.type_signature.compact_representation(),
       '(<state=<>@SERVER,received={<'
-      f'{weights},<seed=int32,round_num=int32,learning_rate=float32>'
+      f'{weights},<seed=int32,round_num=int32,learning_rate=float32,'
+      'guidance=<>>'
       '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
-      'update_weight=float32,memory=<>,given_labels=<>>}@CLIENTS,'
+      'update_weight=float32,memory=<>,given_labels=<>,report=<>>}@CLIENTS,'
       'measurements=<loss=float32,'
       'accuracy=float32,label_ratio=float32,num_participating=float32,'
       'num_rejected=float32,weight_diversity=float32,'
@@ -88,7 +90,8 @@ class ComputationTest(absltest.TestCase):
       found.result.result.compact_representation(),
       '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
       'memory=<>,given_labels='
-      '<image=int32[?],label=int32[?],share=float32[?]>>}@CLIENTS',
+      '<image=int32[?],label=int32[?],share=float32[?]>,report=<>>}'
+      '@CLIENTS',
     )
 
 

@@ -33,12 +33,12 @@ class _Turn(NamedTuple):
   Attributes:
     length: Of its update, which is the same in all elements.
     loss: Sum of its losses.
-    participates: Whether it has an update.
+    weight: Of its update.
   """
 
   length: float = 1.0
   loss: float = 6.0
-  participates: bool = True
+  weight: float = 1.0
 
 
 def _weights(length):
@@ -54,7 +54,7 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
 
   def train(weights, context, data, optimizer_state, given_labels):
     del context  # Unused.
-    lengths, losses, participates = (
+    lengths, losses, weight = (
       tf.gather(list(values), data['client_id'])
       for values in zip(*turns, strict=True)
     )
@@ -78,7 +78,12 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       ),
       num_labelled=tf.constant(8.0),
       num_confident=tf.constant(2.0),
-      participates=participates,
+      weight=weight,
+      measurements=collections.OrderedDict(
+        # Two of every four, and a number to be added up.
+        doubt=client_work.Ratio(tf.constant(2.0), tf.constant(4.0)),
+        num_views=tf.constant(7),
+      ),
     )
 
   return client_work.build_client_work(
@@ -120,6 +125,9 @@ _CASES = (
   ('exploded', 4.0, _Turn(length=1e30), False),
   ('loss_not_a_number', 4.0, _Turn(loss=math.nan), False),
   ('loss_infinite', 4.0, _Turn(loss=-math.inf), False),
+  ('weight_not_a_number', 4.0, _Turn(weight=math.nan), False),
+  ('weight_infinite', 4.0, _Turn(weight=math.inf), False),
+  ('weight_negative', 4.0, _Turn(weight=-1.0), False),
   # Of weights as long as these the square is none either.
   ('infinite_for_endless_weights', 1e25, _Turn(length=math.inf), False),
   ('finite_for_endless_weights', 1e25, _Turn(length=0.0), True),
@@ -157,6 +165,16 @@ class ClientWorkTest(parameterized.TestCase):
         update, np.full_like(update, expected), rtol=1e-5, atol=1e-6
       )
 
+  def test_weights_are_those_of_the_training(self):
+    turns = [_Turn(weight=0.25), _Turn(weight=3.0), _Turn(weight=0.0)]
+    output = _next(_build(turns), 3, _weights(4.0))
+    self.assertEqual(
+      [result.update_weight for result in output.result], [0.25, 3.0, 0.0]
+    )
+    # However much they weigh, two clients take part.
+    self.assertEqual(output.measurements['num_participating'], 2.0)
+    self.assertEqual(output.measurements['num_rejected'], 0.0)
+
   @parameterized.parameters((1e9, 1.0), (math.inf, 0.0), (math.nan, 0.0))
   def test_endless_ratio_rejects_what_is_not_finite(self, length, weight):
     process = _build([_Turn(length=length)], ratio=math.inf)
@@ -170,7 +188,7 @@ class ClientWorkTest(parameterized.TestCase):
       _Turn(length=100.0, loss=1000.0),
       _Turn(loss=math.inf),
       # It has nothing to report, and yet nothing is wrong with it.
-      _Turn(length=0.0, loss=0.0, participates=False),
+      _Turn(length=0.0, loss=0.0, weight=0.0),
     ]
     output = _next(_build(turns), 5, _weights(4.0))
     self.assertEqual(
@@ -183,6 +201,9 @@ class ClientWorkTest(parameterized.TestCase):
         'loss': 1.0,
         'accuracy': 0.333333,
         'label_ratio': 0.25,
+        # What these clients measure besides.
+        'doubt': 0.5,
+        'num_views': 14.0,
         'num_participating': 1.0,
         'num_rejected': 3.0,
         # Of one client.
@@ -192,7 +213,7 @@ class ClientWorkTest(parameterized.TestCase):
     )
 
   def test_what_a_rejected_client_labeled_is_not_returned(self):
-    turns = [_Turn(), _Turn(loss=math.nan), _Turn(participates=False)]
+    turns = [_Turn(), _Turn(loss=math.nan), _Turn(weight=0.0)]
     for keep_optimizer_state in (False, True):
       process = _build(
         turns,
@@ -216,7 +237,7 @@ class ClientWorkTest(parameterized.TestCase):
       _Turn(length=1.0),
       _Turn(length=2.0),
       _Turn(length=100.0),
-      _Turn(length=3.0, participates=False),
+      _Turn(length=3.0, weight=0.0),
     ]
     measured = _next(_build(turns), 4, _weights(4.0)).measurements
     self.assertAlmostEqual(measured['weight_diversity'], 5 / 9, places=6)

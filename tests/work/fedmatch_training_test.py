@@ -197,7 +197,7 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
     found, expected = self._train_client(images, np.ones([2, 2, 2, 1, 4]), 1.0)
     self._assert_equal(found, expected)
     self.assertAllEqual(found.num_confident, 0)
-    self.assertTrue(found.participates)
+    self.assertAllEqual(found.weight, 1.0)
     self.assertGreater(
       np.abs(expected.phi - self.weights.trainable[1]).max(), 1e-3
     )
@@ -206,7 +206,7 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
     found, _ = self._train_client(
       linear_reference.create_images(0), np.zeros([0, 2, 2, 1, 4]), 0.5
     )
-    self.assertFalse(found.participates)
+    self.assertAllEqual(found.weight, 0.0)
     self.assertAllEqual(found.training.trainable[1], self.weights.trainable[1])
 
   def test_server_equals_numpy(self):

@@ -66,7 +66,8 @@ class ComputationTest(absltest.TestCase):
     self.assertEqual(
       process.next.type_signature.compact_representation(),
       f'(<state={state},weights={weights},'
-      'context=<seed=int32,round_num=int32,learning_rate=float32>@SERVER,'
+      'context=<seed=int32,round_num=int32,learning_rate=float32,'
+      'guidance=<>>@SERVER,'
       'dataset=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER> ->'
       f' <state={state},result={weights},'
       'measurements=<loss=float32,accuracy=float32>@SERVER>)',

@@ -24,6 +24,7 @@ from tests import batch_label_reference
 from tests import linear_reference
 from tests import wide_resnet_reference
 from tff_semifl import optimizers
+from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl import runtime
 from tff_semifl.work import batch_label_training
@@ -67,7 +68,7 @@ class ClientStepsTest(absltest.TestCase):
         optimizer=optimizer,
         num_epochs=2,
         batch_size=_BATCH_SIZE,
-        confidence_threshold=threshold,
+        selection_fn=pseudo_labels.at_least(threshold),
       ),
       optimizer=optimizer,
       keep_optimizer_state=False,

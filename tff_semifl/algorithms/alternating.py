@@ -53,7 +53,7 @@ def compose_alternating_process(
     # The server sends its model to the clients of the round.
     sent = parts.distributor.next(state.distributor, state.global_model_weights)
     received = tff.federated_zip(
-      (sent.result, tff.federated_broadcast(context))
+      (sent.result, tff.federated_broadcast(parts.tell(state, context)))
     )
     # They train it on their images.
     trained = parts.client_work.next(
@@ -90,6 +90,9 @@ def compose_alternating_process(
           server_work=tuned.state,
           round_num=next_round_num,
           seed=state.seed,
+          guidance=parts.update_guidance(
+            state, context, weights, trained.result
+          ),
         )
       ),
       metrics=tff.federated_zip(

@@ -9,6 +9,7 @@ does: batch by batch, with the model that it is training at that moment.
 
 import tensorflow_federated as tff
 
+from tff_semifl import pseudo_labels
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
@@ -37,7 +38,9 @@ def build_batch_label_semifl(
         optimizer=hyperparameters.optimizer,
         num_epochs=hyperparameters.client_epochs,
         batch_size=hyperparameters.client_batch_size,
-        confidence_threshold=hyperparameters.confidence_threshold,
+        selection_fn=pseudo_labels.at_least(
+          hyperparameters.confidence_threshold
+        ),
       ),
       hyperparameters,
       weak_augmentation=weak_augmentation,

@@ -57,7 +57,7 @@ def build_centralized_training(
       ),
       num_labelled=zero,
       num_confident=zero,
-      participates=tf.constant(False),
+      weight=zero,
     )
 
   def learning_rate(round_num: tf.Tensor) -> tf.Tensor:

@@ -12,6 +12,7 @@ sparse and close, is in `fedmatch`.
 import tensorflow_federated as tff
 
 from tff_semifl import optimizers
+from tff_semifl import pseudo_labels
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
@@ -80,7 +81,9 @@ def build_fedmatch_as_in_semifl(
         optimizer=client_optimizer,
         num_epochs=hyperparameters.client_epochs,
         batch_size=hyperparameters.client_batch_size,
-        confidence_threshold=hyperparameters.confidence_threshold,
+        selection_fn=pseudo_labels.at_least(
+          hyperparameters.confidence_threshold
+        ),
       ),
       hyperparameters,
       weak_augmentation=weak_augmentation,

@@ -99,7 +99,7 @@ def _compose_gradient_process(
     # Clients compute gradients of the model that they receive,
     sent = parts.distributor.next(state.distributor, state.global_model_weights)
     received = tff.federated_zip(
-      (sent.result, tff.federated_broadcast(context))
+      (sent.result, tff.federated_broadcast(parts.tell(state, context)))
     )
     trained = parts.client_work.next(
       state.client_work, received, client_data, *memories
@@ -137,6 +137,9 @@ def _compose_gradient_process(
           server_work=stepped.state,
           round_num=next_round_num,
           seed=state.seed,
+          guidance=parts.update_guidance(
+            state, context, weights, trained.result
+          ),
         )
       ),
       metrics=tff.federated_zip(

@@ -103,6 +103,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
         server_work=optimizer_state,
         round_num=round_num,
         seed=seed,
+        guidance=nothing,
       )
     )
 
@@ -155,23 +156,27 @@ def build_fedsgd_fixmatch_as_in_semifl(
       loss=server.loss / server.num_examples,
       accuracy=server.num_correct / server.num_examples,
     )
-    client_sums = client_work.ClientSums(
-      loss=clients.loss,
-      num_correct=clients.num_correct,
-      num_examples=clients.num_examples,
-      num_labelled=result.num_labelled,
-      num_confident=result.num_confident,
-      num_participating=tf.math.count_nonzero(
-        gathered.num_images, dtype=tf.float32
-      ),
-      num_rejected=tf.constant(0.0),
-      # Clients have no updates.
-      updates=weight_diversity.update_sums((), None),
+    client_metrics = client_work.summarize(
+      client_work.ClientSums(
+        collections.OrderedDict(
+          loss=client_work.Ratio(clients.loss, clients.num_examples),
+          accuracy=client_work.Ratio(clients.num_correct, clients.num_examples),
+          label_ratio=client_work.Ratio(
+            result.num_confident, result.num_labelled
+          ),
+          num_participating=tf.math.count_nonzero(
+            gathered.num_images, dtype=tf.float32
+          ),
+          num_rejected=tf.constant(0.0),
+        ),
+        # Clients have no updates.
+        updates=weight_diversity.update_sums((), None),
+      )
     )
     return (
       new_state,
       server_metrics,
-      client_sums,
+      client_metrics,
       learning_rate,
       result.given_labels,
     )
@@ -180,17 +185,13 @@ def build_fedsgd_fixmatch_as_in_semifl(
   def put_weights(state: round_process.RoundState, weights):
     return state._replace(global_model_weights=weights)
 
-  summarize = client_work.build_summary(
-    weight_diversity.update_sums_type(classifier, None)
-  )
-
   select_own = gathered_images.build_selection_of_own_labels(
     classifier.image_shape
   )
 
   def run_round(state, server_data, client_data):
     gathered = gather(client_data)
-    state, server_metrics, client_sums, learning_rate, given = (
+    state, server_metrics, client_metrics, learning_rate, given = (
       tff.federated_map(train, (state, server_data, gathered))
     )
     if statistics is not None:
@@ -213,7 +214,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
       state=state,
       metrics=tff.federated_zip(
         collections.OrderedDict(
-          client=tff.federated_map(summarize, client_sums),
+          client=client_metrics,
           server=server_metrics,
           aggregator=tff.federated_value((), tff.SERVER),
           learning_rate=learning_rate,

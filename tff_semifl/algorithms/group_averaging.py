@@ -71,7 +71,7 @@ class GroupParts:
     seed: The run's seed.
     learning_rate_fn: Round -> the learning rate to report of it.
     client_work: Takes `<model weights, RoundContext>`, client data and
-      memories; update weights are 0 or 1.
+      memories.
     server_work: From `build_replicated_server_work`, a replica for each group.
     num_groups: S. 1 is federated averaging (equation 5).
     clients_per_round: C_k, the number of slots.

@@ -20,13 +20,13 @@ class GroupSums(NamedTuple):
   """What clients hand in, in a form that can be added up.
 
   Attributes:
-    update: Updates of the trainable weights, at the place of the client's group
-      in the first dimension.
-    num_clients: float32 [groups], likewise: 1 if the update counts, else 0.
+    update: Updates of the trainable weights times their weight, at the place of
+      the client's group in the first dimension.
+    weight: float32 [groups], likewise the update's weight.
   """
 
   update: Arrays
-  num_clients: tf.Tensor
+  weight: tf.Tensor
 
 
 def hand_in(
@@ -40,21 +40,21 @@ def hand_in(
 
   Args:
     update: Received weights minus trained ones; zero if it does not count.
-    update_weight: float32 scalar, 1 or 0.
+    update_weight: float32 scalar, at least 0; the server's replica weighs 1.
     group: int32 scalar, its group.
     num_groups: Number of groups.
   """
-  is_group = tf.one_hot(group, num_groups)
+  weight = update_weight * tf.one_hot(group, num_groups)
   return GroupSums(
-    update=tuple(tf.tensordot(is_group, array, axes=0) for array in update),
-    num_clients=update_weight * is_group,
+    update=tuple(tf.tensordot(weight, array, axes=0) for array in update),
+    weight=weight,
   )
 
 
 def average_groups(
   received: Arrays, sums: GroupSums, replicas: Arrays
 ) -> Arrays:
-  """Returns the mean of each group's clients and its replica, stacked.
+  """Returns the weighted mean of each group's clients and replica, stacked.
 
   Args:
     received: What the clients of each group started from, stacked.
@@ -64,7 +64,7 @@ def average_groups(
 
   def average(stacked, update, replica):
     shape = [-1] + [1] * (len(replica.shape) - 1)
-    num_clients = tf.reshape(sums.num_clients, shape)
-    return (replica + num_clients * stacked - update) / (num_clients + 1.0)
+    weight = tf.reshape(sums.weight, shape)
+    return (replica + weight * stacked - update) / (weight + 1.0)
 
   return tuple(map(average, received, sums.update, replicas))

@@ -121,7 +121,7 @@ def compose_parallel_process(
     # Clients and server train the same model at the same time.
     sent = parts.distributor.next(state.distributor, received_weights)
     received = tff.federated_zip(
-      (sent.result, tff.federated_broadcast(context))
+      (sent.result, tff.federated_broadcast(parts.tell(state, context)))
     )
     trained = parts.client_work.next(
       state.client_work, received, client_data, *memories
@@ -160,6 +160,9 @@ def compose_parallel_process(
           server_work=tuned.state,
           round_num=next_round_num,
           seed=state.seed,
+          guidance=parts.update_guidance(
+            state, context, weights, trained.result
+          ),
         )
       ),
       metrics=tff.federated_zip(

@@ -5,6 +5,7 @@
 
 import tensorflow_federated as tff
 
+from tff_semifl import pseudo_labels
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import parallel
@@ -49,7 +50,9 @@ def build_parallel_semifl(
         optimizer=hyperparameters.optimizer,
         num_epochs=hyperparameters.client_epochs,
         batch_size=hyperparameters.client_batch_size,
-        confidence_threshold=hyperparameters.confidence_threshold,
+        selection_fn=pseudo_labels.at_least(
+          hyperparameters.confidence_threshold
+        ),
         # Of no use without mixing.
         mixup_concentration=1.0,
         mix_loss_weight=0.0,

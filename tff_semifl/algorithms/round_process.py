@@ -22,6 +22,7 @@ import tensorflow_federated as tff
 from tff_semifl.algorithms import federated_process
 from tff_semifl.models import functional
 from tff_semifl.work import client_work_process
+from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import server_work as server_work_lib
 
 
@@ -37,6 +38,7 @@ class RoundState(NamedTuple):
     server_work: State of the server work, such as its optimizer's momentum.
     round_num: int32, the round that `next` will run.
     seed: int32, the run's seed.
+    guidance: State of the guidance, if there is any.
   """
 
   global_model_weights: Any
@@ -47,6 +49,7 @@ class RoundState(NamedTuple):
   server_work: Any
   round_num: Any
   seed: Any
+  guidance: Any = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,12 +62,12 @@ class RoundParts:
     learning_rate_fn: Round -> learning rate of server and clients.
     distributor: Brings model weights to clients.
     client_work: Takes `<model weights, RoundContext>` and client data.
-    aggregator: Takes updates and, if it is weighted, weights, which are 0 or
-      1.
+    aggregator: Takes updates and, if it is weighted, weights, at least 0.
     finalizer: Applies the aggregated update.
     server_work: Trains on the server's data.
     batch_norm_statistics: `(<W@SERVER, L*@SERVER> -> W@SERVER)`, or None for
       models that have no static batch normalisation.
+    guidance: What else the server keeps and tells clients, or None.
   """
 
   initial_weights: functional.ModelWeights
@@ -76,6 +79,7 @@ class RoundParts:
   finalizer: tff.learning.templates.FinalizerProcess
   server_work: server_work_lib.ServerWorkProcess
   batch_norm_statistics: tff.Computation | None
+  guidance: guidance_lib.Guidance | None = None
 
   @property
   def weights_type(self) -> tff.Type:
@@ -100,9 +104,14 @@ class RoundParts:
     With an unweighted aggregator all clients of the round count, those without
     an update with zero.
     """
-    if self.aggregator.is_weighted:
-      return tff.federated_sum(trained.update_weight)
-    return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
+    if not self.aggregator.is_weighted:
+      return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
+
+    @tff.tensorflow.computation(np.float32)
+    def count(weight: tf.Tensor):
+      return tf.cast(weight > 0, tf.float32)
+
+    return tff.federated_sum(tff.federated_map(count, trained.update_weight))
 
   def build_choice(self, value_type: tff.Type) -> tff.Computation:
     """Builds (round, who counts, new, old) -> new if anybody does, else old."""
@@ -123,13 +132,40 @@ class RoundParts:
     weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
     return self.aggregator.next(state, trained.update, *weights)
 
+  def tell(self, state: tff.Value, context: tff.Value) -> tff.Value:
+    """Returns the round's context with guidance, if there is any.
+
+    It is called inside a federated computation, as what follows is.
+    """
+    if self.guidance is None:
+      return context
+    return tff.federated_map(
+      self.guidance.build_tell(self.weights_type),
+      (state.guidance, state.global_model_weights, context),
+    )
+
+  def update_guidance(
+    self,
+    state: tff.Value,
+    context: tff.Value,
+    weights: tff.Value,
+    trained: tff.Value,
+  ) -> tff.Value:
+    """Returns the state of the guidance after a round."""
+    if self.guidance is None:
+      return state.guidance
+    reports = tff.federated_sum(trained.report)
+    return tff.federated_map(
+      self.guidance.build_update(
+        self.weights_type, reports.type_signature.member
+      ),
+      (state.guidance, context, weights, reports),
+    )
+
   def with_statistics(
     self, weights: tff.Value, server_data: tff.Value
   ) -> tff.Value:
-    """Returns weights with statistics of the server's images, if there are any.
-
-    It is called inside a federated computation.
-    """
+    """Returns weights with statistics of the server's images, if needed."""
     if self.batch_norm_statistics is None:
       return weights
     return self.batch_norm_statistics(weights, server_data)
@@ -174,6 +210,9 @@ def build_process(
         server_work=parts.server_work.initialize(),
         round_num=round_num,
         seed=base_seed,
+        guidance=tff.federated_value((), tff.SERVER)
+        if parts.guidance is None
+        else tff.federated_eval(parts.guidance.build_initialize(), tff.SERVER),
       )
     )
 

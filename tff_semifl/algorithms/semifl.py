@@ -9,6 +9,7 @@ Clients with Alternate Training. NeurIPS 2022. https://arxiv.org/abs/2106.01432
 
 import tensorflow_federated as tff
 
+from tff_semifl import pseudo_labels
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
@@ -60,7 +61,9 @@ def build_semifl(
         optimizer=hyperparameters.optimizer,
         num_epochs=hyperparameters.client_epochs,
         batch_size=hyperparameters.client_batch_size,
-        confidence_threshold=hyperparameters.confidence_threshold,
+        selection_fn=pseudo_labels.at_least(
+          hyperparameters.confidence_threshold
+        ),
         mixup_concentration=mixup_concentration,
         mix_loss_weight=mix_loss_weight,
         soft_labels=soft_labels,

@@ -18,6 +18,8 @@ from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import client_work
+from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import round_context
 from tff_semifl.work import server_work
 from tff_semifl.work import supervised_training
 
@@ -33,6 +35,7 @@ def build_training_parts(
   client_optimizer: tff.learning.optimizers.Optimizer | None = None,
   server_optimizer: tff.learning.optimizers.Optimizer | None = None,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor] | None = None,
+  guidance: guidance_lib.Guidance | None = None,
 ) -> round_process.RoundParts:
   """Builds what all systems of SemiFL's experiments are made of.
 
@@ -53,6 +56,7 @@ def build_training_parts(
     server_optimizer: What the server trains with. By default likewise.
     learning_rate_fn: Round -> learning rate. By default the cosine of
       SemiFL (A.4).
+    guidance: What else the server keeps and tells clients. By default nothing.
   """
   server_optimizer = server_optimizer or hyperparameters.optimizer
   weights_type = classifier.weights_type
@@ -64,6 +68,9 @@ def build_training_parts(
     statistics = batch_norm_statistics.build_server_batch_norm_statistics(
       classifier
     )
+  context_type = round_context.ROUND_CONTEXT_TYPE
+  if guidance is not None:
+    context_type = guidance.build_tell(weights_type).type_signature.result
   return round_process.RoundParts(
     initial_weights=classifier.initial_weights,
     seed=hyperparameters.seed,
@@ -85,6 +92,7 @@ def build_training_parts(
       # says with noise.
       measure_weight_diversity=aggregation.is_weighted,
       return_given_labels=hyperparameters.return_given_labels,
+      context_type=context_type,
     ),
     aggregator=aggregation,
     finalizer=finalizer.build_finalizer(
@@ -107,4 +115,5 @@ def build_training_parts(
       keep_optimizer_state=hyperparameters.keep_server_momentum,
     ),
     batch_norm_statistics=statistics,
+    guidance=guidance,
   )

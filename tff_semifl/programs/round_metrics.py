@@ -48,6 +48,7 @@ class ClientMetrics(NamedTuple):
       NaN if none of them changed the last layer, the model has no dense one, or
       updates are private.
     relative_weight_diversity: Times the number of these clients; NaN likewise.
+    own: What else the clients of a system measure, by name.
   """
 
   loss: float
@@ -61,6 +62,22 @@ class ClientMetrics(NamedTuple):
   num_dropped: float
   weight_diversity: float
   relative_weight_diversity: float
+  own: Mapping[str, float] = collections.OrderedDict()
+
+
+def create_client_metrics(
+  measured: Mapping[str, float], **others: float
+) -> ClientMetrics:
+  """Creates metrics of clients of what their process has measured.
+
+  Args:
+    measured: By name; what is no field goes to `own`.
+    **others: Other fields.
+  """
+  fields, own = {}, collections.OrderedDict()
+  for name, value in measured.items():
+    (fields if name in ClientMetrics._fields else own)[name] = value
+  return ClientMetrics(**fields, **others, own=own)
 
 
 class RoundMetrics(NamedTuple):

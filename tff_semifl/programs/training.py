@@ -238,8 +238,8 @@ def _run_rounds(
       **test, best_accuracy=max(latest.best_accuracy, test['accuracy'])
     ),
     server=round_metrics.ServerMetrics(**output.metrics['server']),
-    client=round_metrics.ClientMetrics(
-      **output.metrics['client'],
+    client=round_metrics.create_client_metrics(
+      output.metrics['client'],
       **quality._asdict(),
       num_dropped=float(
         len(clients.chosen(last_round)) - len(clients.cohort(last_round))

@@ -8,7 +8,7 @@ model that is being trained, at that moment, and not by the model that the
 client received. SemiFL's Table 2 shows what the difference is worth.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -33,7 +33,8 @@ def build_batch_label_training(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int,
-  confidence_threshold: float,
+  selection_fn: pseudo_labels.SelectionFn,
+  logit_offset_fn: Callable[[Any], tf.Tensor] | None = None,
 ) -> client_work.LocalTrainingFn:
   """Builds what a client does, plain TensorFlow.
 
@@ -53,7 +54,11 @@ def build_batch_label_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round; see `training_loop.train`.
     batch_size: Images in a batch, before those without label are left out.
-    confidence_threshold: In (0, 1]; inclusive.
+    selection_fn: Says which images of a batch are trained on: by
+      `pseudo_labels.at_least` those that are confident. If it says weights, the
+      loss of an image is multiplied by its weight.
+    logit_offset_fn: Guidance -> what is added to logits in the loss, float32
+      [classes]; by default nothing.
   """
 
   def train(
@@ -65,6 +70,9 @@ def build_batch_label_training(
   ) -> client_work.LocalTraining:
     images = data['image']
     num_images = tf.shape(images)[0]
+    offset = None
+    if logit_offset_fn is not None:
+      offset = logit_offset_fn(context.guidance)
 
     def model_weights(trainable: tuple[tf.Tensor, ...]):
       return functional.ModelWeights(trainable, weights.non_trainable)
@@ -93,21 +101,26 @@ def build_batch_label_training(
           model_weights(trainable), tf.cast(weak, tf.float32)
         )
       )
-      is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+      is_confident, weights_of_images = pseudo_labels.split_selection(
+        selection_fn(context.guidance, labels)
+      )
       confident = tf.where(is_confident)[:, 0]
       return training_loop.Selection(
-        (tf.gather(strong, confident), tf.gather(labels.labels, confident)),
+        tf.nest.map_structure(
+          lambda array: tf.gather(array, confident),
+          (strong, labels.labels, weights_of_images),
+        ),
         given_labels_lib.made_at_once(order, labels.labels, is_confident),
       )
 
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
-      strong, labels = batch
+      strong, labels, loss_weights = batch
       logits = classifier.train_logits(
         model_weights(trainable), tf.cast(strong, tf.float32)
       )
       return training_loop.BatchOutput(
-        losses.cross_entropy(logits, labels),
+        losses.cross_entropy(logits, labels, *loss_weights, offset=offset),
         training_loop.count_correct(logits, labels),
       )
 
@@ -126,7 +139,7 @@ def build_batch_label_training(
       training,
       num_labelled=training.sums.num_visited,
       num_confident=training.sums.num_examples,
-      participates=num_images > 0,
+      weight=tf.cast(num_images > 0, tf.float32),
     )
 
   return train

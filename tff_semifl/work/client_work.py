@@ -12,7 +12,6 @@ import collections
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -26,6 +25,13 @@ from tff_semifl.work import training_loop
 from tff_semifl.work import weight_diversity
 
 
+class Ratio(NamedTuple):
+  """A measurement that is a ratio of two sums over clients, float32 scalars."""
+
+  numerator: tf.Tensor
+  denominator: tf.Tensor
+
+
 class LocalTraining(NamedTuple):
   """What a client did with its images.
 
@@ -34,13 +40,20 @@ class LocalTraining(NamedTuple):
     num_labelled: Images that it gave a pseudo-label, each time they got one;
       0 for a client that has labels.
     num_confident: Those of them whose pseudo-label was trained on.
-    participates: bool scalar, whether it has an update to report.
+    weight: float32 scalar, at least 0, of its update in the mean. 0 if it has
+      no update to report.
+    measurements: What else it measures, by name: a `Ratio`, or a float32 scalar
+      to be added up.
+    report: What it says to `Guidance.update`: any structure of tensors, to be
+      added up.
   """
 
   training: training_loop.TrainingResult
   num_labelled: tf.Tensor
   num_confident: tf.Tensor
-  participates: tf.Tensor
+  weight: tf.Tensor
+  measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
+  report: Any = ()
 
 
 # (weights, round context, {'client_id', 'image'}, optimizer state, labels to
@@ -60,27 +73,12 @@ LocalTrainingFn = Callable[
 class ClientSums(NamedTuple):
   """What clients report, in a form that can be added up.
 
-  All are float32 scalars, but for `updates`.
-
   Attributes:
-    loss: Sum of losses of all training examples.
-    num_correct: Training examples whose strong view the model that was being
-      trained gave its pseudo-label.
-    num_examples: Training examples, each counted once an epoch.
-    num_labelled: As in `LocalTraining`.
-    num_confident: As in `LocalTraining`.
-    num_participating: 1 if the client's update counts, else 0.
-    num_rejected: 1 if the client had an update that cannot be right, else 0.
-    updates: What their diversity is measured by.
+    measurements: By name a `Ratio`, or a float32 scalar.
+    updates: What the diversity of updates is measured by.
   """
 
-  loss: tf.Tensor
-  num_correct: tf.Tensor
-  num_examples: tf.Tensor
-  num_labelled: tf.Tensor
-  num_confident: tf.Tensor
-  num_participating: tf.Tensor
-  num_rejected: tf.Tensor
+  measurements: Mapping[str, Ratio | tf.Tensor]
   updates: weight_diversity.UpdateSums
 
 
@@ -94,6 +92,7 @@ def build_client_work(
   max_update_norm_ratio: float,
   measure_weight_diversity: bool = True,
   return_given_labels: bool = False,
+  context_type: tff.Type = round_context.ROUND_CONTEXT_TYPE,
 ) -> client_work_process.ClientWorkProcess:
   """Builds client work of which each client's turn is `train_fn`.
 
@@ -103,18 +102,20 @@ def build_client_work(
       next: (<S@SERVER, {<W, R>}@CLIENTS, {U*}@CLIENTS>
              -> <state=S@SERVER,
                  result={ClientResult}@CLIENTS,
-                 measurements=<loss, accuracy, label_ratio,
+                 measurements=<loss, accuracy, label_ratio, ...,
                                num_participating, num_rejected,
                                weight_diversity,
                                relative_weight_diversity>@SERVER>)
 
-  A measurement of nothing is not a number: the loss if no image was trained on,
-  the label ratio if no image was labeled, the diversity if no kernel changed.
+  Where the dots are, there is what `train_fn` measures besides. A measurement
+  of nothing is not a number: the loss if no image was trained on, the label
+  ratio if no image was labeled, the diversity if no kernel changed.
 
-  The update is the received weights minus the trained ones. Its weight is 1,
-  or 0 for a client that has none to report (A.11, A.12) or whose update is
-  rejected: it or its loss is not finite, or it is too long. Such an update is
-  zero, and what a rejected client saw is in no sum.
+  The update is the received weights minus the trained ones. Its weight is that
+  of `train_fn`, 0 for a client that has none to report (A.11, A.12). It is also
+  0 for one whose update is rejected: it, its weight or its loss is not finite,
+  or it is too long. Such an update is zero, and what a rejected client saw is
+  in no sum.
 
   Args:
     classifier: The model.
@@ -128,14 +129,12 @@ def build_client_work(
     measure_weight_diversity: Whether to measure how the updates differ (see
       `weight_diversity.measure`), by sums of them that no aggregator protects.
     return_given_labels: Whether results have `GivenLabels`.
+    context_type: The type of `RoundContext`, if there is guidance in it.
   """
   kernel_index = None
   if measure_weight_diversity:
     kernel_index = weight_diversity.find_classifier_kernel(classifier)
-  updates_type = weight_diversity.update_sums_type(classifier, kernel_index)
-  received_type = tff.types.to_type(
-    (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE)
-  )
+  received_type = tff.types.to_type((classifier.weights_type, context_type))
   data_type = data_type or pipelines.client_type(classifier.image_shape)
 
   def initialize_optimizer() -> Any:
@@ -165,7 +164,6 @@ def build_client_work(
       kernel_index=kernel_index,
     )
 
-  summarize = build_summary(updates_type)
   if keep_optimizer_state:
     initialize_memory = tff.tensorflow.computation(initialize_optimizer)
     memory_type = initialize_memory.type_signature.result
@@ -219,25 +217,31 @@ def report(
   # The bound may be infinite, and infinity is no more than that.
   is_sound = tf.math.is_finite(length) & (length <= bound)
   is_sound &= tf.math.is_finite(training.sums.loss)
-  counts = tf.logical_and(is_sound, local.participates)
+  is_sound &= tf.math.is_finite(local.weight) & (local.weight >= 0.0)
+  counts = is_sound & (local.weight > 0.0)
   # Zero times infinity is not zero: choose, do not multiply.
   update = tuple(
     tf.where(counts, array, tf.zeros_like(array)) for array in update
   )
-  weight = tf.cast(counts, tf.float32)
+  weight = tf.where(counts, local.weight, 0.0)
 
   def if_sound(value: tf.Tensor) -> tf.Tensor:
     return tf.where(is_sound, tf.cast(value, tf.float32), 0.0)
 
+  seen = training.sums
+  measurements = collections.OrderedDict(
+    loss=Ratio(seen.loss, seen.num_examples),
+    accuracy=Ratio(seen.num_correct, seen.num_examples),
+    label_ratio=Ratio(local.num_confident, local.num_labelled),
+    **local.measurements,
+    num_participating=tf.cast(counts, tf.float32),
+  )
   sums = ClientSums(
-    loss=if_sound(training.sums.loss),
-    num_correct=if_sound(training.sums.num_correct),
-    num_examples=if_sound(training.sums.num_examples),
-    num_labelled=if_sound(local.num_labelled),
-    num_confident=if_sound(local.num_confident),
-    num_participating=weight,
-    num_rejected=1.0 - if_sound(1.0),
-    updates=weight_diversity.update_sums(update, kernel_index),
+    collections.OrderedDict(
+      **tf.nest.map_structure(if_sound, measurements),
+      num_rejected=1.0 - if_sound(1.0),
+    ),
+    weight_diversity.update_sums(update, kernel_index),
   )
   # A client that did not train has the state that it came with (A.11).
   memory = tf.nest.map_structure(
@@ -250,31 +254,37 @@ def report(
     training.given_labels,
   )
   return (
-    client_work_process.ClientResult(update, weight, memory, given_labels),
+    client_work_process.ClientResult(
+      update,
+      weight,
+      memory,
+      given_labels,
+      tf.nest.map_structure(
+        lambda array: tf.where(is_sound, array, tf.zeros_like(array)),
+        local.report,
+      ),
+    ),
     sums,
   )
 
 
-def build_summary(updates_type: tff.Type) -> tff.Computation:
-  """Builds the metrics of a round, (ClientSums of all clients -> metrics).
+def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
+  """Returns the metrics of a round, in a computation.
 
   Args:
-    updates_type: From `weight_diversity.update_sums_type`.
+    sums: Of all clients.
   """
-  num_scalars = len(ClientSums._fields) - 1
-
-  @tff.tensorflow.computation(
-    ClientSums(*[np.float32] * num_scalars, updates=updates_type)
-  )
-  def summarize(sums: ClientSums):
-    # 0 / 0 is not a number: nothing was measured.
-    return collections.OrderedDict(
-      loss=sums.loss / sums.num_examples,
-      accuracy=sums.num_correct / sums.num_examples,
-      label_ratio=sums.num_confident / sums.num_labelled,
-      num_participating=sums.num_participating,
-      num_rejected=sums.num_rejected,
-      **weight_diversity.measure(sums.updates, sums.num_participating),
+  # 0 / 0 is not a number: nothing was measured.
+  metrics = collections.OrderedDict(
+    (
+      name,
+      value.numerator / value.denominator
+      if isinstance(value, Ratio)
+      else value,
     )
-
-  return summarize
+    for name, value in sums.measurements.items()
+  )
+  return collections.OrderedDict(
+    **metrics,
+    **weight_diversity.measure(sums.updates, metrics['num_participating']),
+  )

@@ -9,6 +9,7 @@ hundred, each of which keeps the momentum of its optimizer (D5), and only a
 simulation has clients that return the pseudo-labels that they gave.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow_federated as tff
@@ -21,15 +22,17 @@ class ClientResult(NamedTuple):
 
   Attributes:
     update: Initial weights minus trained ones.
-    update_weight: float32 scalar.
+    update_weight: float32 scalar, at least 0.
     memory: What the turn leaves of the client; empty if it has no memory.
     given_labels: The pseudo-labels that it gave, if they are kept.
+    report: What it says to `Guidance.update`, to be added up.
   """
 
   update: Any
   update_weight: Any
   memory: Any = ()
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
+  report: Any = ()
 
 
 class ClientWorkProcess(tff.templates.MeasuredProcess):
@@ -99,14 +102,14 @@ class ClientWorkProcess(tff.templates.MeasuredProcess):
 
 def build_client_work_process(
   turn: tff.Computation,
-  summarize: tff.Computation,
+  summarize: Callable[[Any], Any],
   initialize_memory: tff.Computation | None = None,
 ) -> ClientWorkProcess:
   """Places the turn of a client at clients, and what they say at the server.
 
   Args:
     turn: (<T, D> -> <ClientResult, sums>), or (<T, D, C> -> the same).
-    summarize: (sums of all clients -> M).
+    summarize: Sums of all clients -> M, plain TensorFlow.
     initialize_memory: ( -> C), or None if clients have no memory.
   """
 
@@ -122,9 +125,11 @@ def build_client_work_process(
     ),
   )
 
+  summary = tff.tensorflow.computation(summarize, turn.type_signature.result[1])
+
   def work(state: tff.Value, *arguments: tff.Value):
     result, sums = tff.federated_map(turn, arguments)
-    metrics = tff.federated_map(summarize, tff.federated_sum(sums))
+    metrics = tff.federated_map(summary, tff.federated_sum(sums))
     return tff.templates.MeasuredProcessOutput(state, result, metrics)
 
   if initialize_memory is None:

@@ -152,7 +152,7 @@ def _build_training(
       training,
       num_labelled=training.sums.num_visited,
       num_confident=training.sums.num_examples,
-      participates=num_images > 0,
+      weight=tf.cast(num_images > 0, tf.float32),
     )
 
   return train

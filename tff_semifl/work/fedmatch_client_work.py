@@ -165,8 +165,6 @@ def build_fedmatch_client_work(
 
   return client_work_process.build_client_work_process(
     take_turn,
-    client_work.build_summary(
-      weight_diversity.update_sums_type(classifier, kernel_index)
-    ),
+    client_work.summarize,
     no_helpers,
   )

@@ -212,7 +212,7 @@ def build_client_training(
       training._replace(sums=sums._replace(loss=loss_sum)),
       num_labelled=sums.num_visited,
       num_confident=sums.num_examples,
-      participates=num_images > 0,
+      weight=tf.cast(num_images > 0, tf.float32),
     )
 
   return train

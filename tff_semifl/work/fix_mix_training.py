@@ -9,7 +9,7 @@ are trained on; just as many images drawn from all of the client's, sure or
 not, make the mix data set, with which the fix images are mixed.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -27,6 +27,9 @@ from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
+# (guidance, pseudo-labels of the client's images) -> float32 [classes].
+LogitOffsetFn = Callable[[Any, pseudo_labels.PseudoLabels], tf.Tensor]
+
 
 def build_fix_mix_training(
   classifier: functional.ImageClassifier,
@@ -36,12 +39,13 @@ def build_fix_mix_training(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int,
-  confidence_threshold: float,
+  selection_fn: pseudo_labels.SelectionFn,
   mixup_concentration: float,
   mix_loss_weight: float,
   soft_labels: bool = False,
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
+  logit_offset_fn: LogitOffsetFn | None = None,
 ) -> client_work.LocalTrainingFn:
   """Builds what a client of SemiFL does, plain TensorFlow.
 
@@ -54,7 +58,9 @@ def build_fix_mix_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step; the last of an epoch may have fewer.
-    confidence_threshold: In (0, 1], tau in the paper; inclusive.
+    selection_fn: Says which images are in the fix data set, as
+      `pseudo_labels.at_least(tau)` does. If it says weights, the losses of a
+      fix image, and of what is mixed with it, are multiplied by its weight.
     mixup_concentration: Both parameters of the Beta distribution, a in the
       paper.
     mix_loss_weight: Factor on the mix loss, lambda in the paper. 0 gives
@@ -65,6 +71,7 @@ def build_fix_mix_training(
       paper, instead of each with a new draw (D13).
     mix_before_augmentation: Whether raw images are mixed and the mixture
       augmented, as in the paper, instead of two weak views mixed (D14).
+    logit_offset_fn: What is added to logits in both losses; by default nothing.
   """
 
   def train(
@@ -85,7 +92,12 @@ def build_fix_mix_training(
       weak_augmentation=weak_augmentation,
     )
     targets = labels.probabilities if soft_labels else labels.labels
-    is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+    is_confident, weights_of_images = pseudo_labels.split_selection(
+      selection_fn(context.guidance, labels)
+    )
+    offset = None
+    if logit_offset_fn is not None:
+      offset = logit_offset_fn(context.guidance, labels)
     confident = tf.where(is_confident)[:, 0]
     num_confident = tf.shape(confident)[0]
 
@@ -104,6 +116,7 @@ def build_fix_mix_training(
         strong_augmentation(fix_images, seed(purpose.STRONG_VIEW, epoch)),
         tf.gather(targets, fix),
         tf.gather(labels.labels, fix),
+        tuple(tf.gather(array, fix) for array in weights_of_images),
       )
       if not mix_loss_weight:
         return fix_batch
@@ -126,12 +139,14 @@ def build_fix_mix_training(
       return *fix_batch, fix_images, mix_images, tf.gather(targets, mix)
 
     def loss(trainable, batch, epoch, batch_num):
-      strong, fix_targets, fix_labels, *mix_batch = batch
+      strong, fix_targets, fix_labels, fix_weights, *mix_batch = batch
       model_weights = functional.ModelWeights(trainable, weights.non_trainable)
       strong_logits = classifier.train_logits(
         model_weights, tf.cast(strong, tf.float32)
       )
-      total = losses.cross_entropy(strong_logits, fix_targets)
+      total = losses.cross_entropy(
+        strong_logits, fix_targets, *fix_weights, offset=offset
+      )
       if mix_loss_weight:
         fix, mix, mix_targets = mix_batch
         coefficient = mixup.sample_coefficient(
@@ -151,6 +166,8 @@ def build_fix_mix_training(
           fix_targets,
           mix_targets,
           coefficient,
+          *fix_weights,
+          offset=offset,
         )
       # The authors' logs compare a weak view, at the cost of one more pass
       # (A.14).
@@ -177,7 +194,7 @@ def build_fix_mix_training(
       training,
       num_labelled=num_images,
       num_confident=num_confident,
-      participates=num_confident > 0,
+      weight=tf.cast(num_confident > 0, tf.float32),
     )
 
   return train

@@ -157,7 +157,7 @@ def build_gradient_training(
       ),
       num_labelled=num_images,
       num_confident=num_confident,
-      participates=num_images > 0,
+      weight=tf.cast(num_images > 0, tf.float32),
     )
 
   return train

@@ -112,7 +112,7 @@ def build_labelled_client_steps(
       ),
       num_labelled=tf.constant(0),
       num_confident=tf.constant(0),
-      participates=num_images > 0,
+      weight=tf.cast(num_images > 0, tf.float32),
     )
 
   return train

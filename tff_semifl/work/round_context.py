@@ -4,7 +4,7 @@
 """What server and clients need to know about the round they work in."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -18,11 +18,14 @@ class RoundContext(NamedTuple):
     seed: int32 scalar, the run's seed.
     round_num: int32 scalar, the round; 0 is the one before any client works.
     learning_rate: float32 scalar, for server and clients alike.
+    guidance: What else the server tells clients (`guidance.Guidance`); for most
+      algorithms, and for the server, nothing.
   """
 
   seed: int
   round_num: int
   learning_rate: float
+  guidance: Any = ()
 
 
 ROUND_CONTEXT_TYPE = tff.types.to_type(

@@ -1,0 +1,74 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an algorithm keeps at the server and tells clients beside the weights.
+
+A teacher that is an average of models, thresholds that follow from how often a
+class was learned, shares of classes: each is a state of the server, a message
+to the clients of a round, and a change after it. What clients report for it is
+added up beside their updates: no aggregator clips it or adds noise to it.
+"""
+
+from collections.abc import Callable
+import dataclasses
+from typing import Any
+
+import tensorflow_federated as tff
+
+from tff_semifl.models import functional
+from tff_semifl.work import round_context
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Guidance:
+  """A state of the server's own, in plain TensorFlow.
+
+  Attributes:
+    initialize: ( -> state before round 0).
+    tell: (state, weights before the round) -> what clients find in
+      `RoundContext.guidance`.
+    update: (state, `RoundContext`, weights after the round, reports) -> state
+      after it. Reports are `LocalTraining.report`, added up over all clients of
+      the round that are not rejected.
+  """
+
+  initialize: Callable[[], Any]
+  tell: Callable[[Any, functional.ModelWeights], Any]
+  update: Callable[
+    [Any, round_context.RoundContext, functional.ModelWeights, Any], Any
+  ]
+
+  def build_initialize(self) -> tff.Computation:
+    """Builds ( -> state)."""
+    return tff.tensorflow.computation(self.initialize)
+
+  def build_tell(self, weights_type: tff.Type) -> tff.Computation:
+    """Builds (<state, weights, RoundContext> -> RoundContext with guidance)."""
+
+    @tff.tensorflow.computation(
+      self.build_initialize().type_signature.result,
+      weights_type,
+      round_context.ROUND_CONTEXT_TYPE,
+    )
+    def tell(
+      state: Any,
+      weights: functional.ModelWeights,
+      context: round_context.RoundContext,
+    ):
+      return context._replace(guidance=self.tell(state, weights))
+
+    return tell
+
+  def build_update(
+    self, weights_type: tff.Type, reports_type: tff.Type
+  ) -> tff.Computation:
+    """Builds (<state, RoundContext, weights, reports> -> state)."""
+    return tff.tensorflow.computation(
+      self.update,
+      [
+        self.build_initialize().type_signature.result,
+        round_context.ROUND_CONTEXT_TYPE,
+        weights_type,
+        reports_type,
+      ],
+    )
