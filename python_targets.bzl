@@ -21,6 +21,7 @@ FOLDERS = [
     "tests/runtime",
     "tests/settings",
     "tests/sweeps",
+    "tests/systems",
     "tests/tasks",
     "tests/work",
     "tff_semifl",

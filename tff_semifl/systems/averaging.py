@@ -69,6 +69,7 @@ class Averaging(system.System):
         self.cohorts.clients_per_round, ingredients.privacy_key
       ),
       client_data_type=self.client.client_data_type(ingredients.classifier),
+      guidance=self.client.build_guidance(ingredients.classifier),
     )
 
   @property

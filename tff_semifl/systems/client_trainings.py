@@ -5,9 +5,12 @@
 
 import abc
 import dataclasses
+from typing import Any
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -16,6 +19,7 @@ from tff_semifl.systems import training_settings
 from tff_semifl.work import batch_label_training
 from tff_semifl.work import client_work
 from tff_semifl.work import fix_mix_training
+from tff_semifl.work import guidance
 from tff_semifl.work import labelled_client_training
 
 
@@ -36,6 +40,17 @@ class ClientTraining(settings.Settings, abc.ABC):
       optimizer: Takes a step a batch, with the round's learning rate.
       turn: The turn's length.
     """
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance.Guidance | None:
+    """Builds what the server keeps and tells clients beside the weights.
+
+    Args:
+      classifier: The model.
+    """
+    del classifier  # By default there is nothing.
+    return None
 
   @property
   def labels_by_received_model(self) -> bool:
@@ -77,9 +92,6 @@ class Fix(ClientTraining):
     turn: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
     """Builds what a client does, plain TensorFlow."""
-    return self._build(ingredients, optimizer, turn)
-
-  def _build(self, ingredients, optimizer, turn, **mixing):
     return fix_mix_training.build_fix_mix_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
@@ -87,10 +99,30 @@ class Fix(ClientTraining):
       optimizer=optimizer,
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
-      confidence_threshold=self.confidence.confidence_threshold,
-      # The concentration is of no use without mixing.
-      **mixing or {'mixup_concentration': 1.0, 'mix_loss_weight': 0.0},
+      selection_fn=self.select,
+      report_fn=self.report,
+      **self.mixing,
     )
+
+  @property
+  def mixing(self) -> dict[str, Any]:
+    """The arguments of `build_fix_mix_training` on mixup."""
+    # The concentration is of no use without mixing.
+    return {'mixup_concentration': 1.0, 'mix_loss_weight': 0.0}
+
+  def select(
+    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Returns which images are trained on, a `pseudo_labels.SelectionFn`."""
+    del guidance  # The threshold is the same in all rounds.
+    return pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
+
+  def report(self, labels: pseudo_labels.PseudoLabels) -> Any:
+    """Returns what the client says of its labels to `Guidance.update`."""
+    del labels  # By default there is nothing to say.
+    return ()
 
   @property
   def labels_by_received_model(self) -> bool:
@@ -133,23 +165,16 @@ class FixMix(Fix):
     ' instead of two weak views mixed (D14).',
   )
 
-  def build(
-    self,
-    ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
-    turn: training_settings.ClientEpochs,
-  ) -> client_work.LocalTrainingFn:
-    """Builds what a client does, plain TensorFlow."""
-    return self._build(
-      ingredients,
-      optimizer,
-      turn,
-      mixup_concentration=self.mixup_concentration,
-      mix_loss_weight=self.mix_loss_weight,
-      soft_labels=self.soft_pseudo_labels,
-      mix_once_per_round=self.mix_once_per_round,
-      mix_before_augmentation=self.mix_before_augmentation,
-    )
+  @property
+  def mixing(self) -> dict[str, Any]:
+    """The arguments of `build_fix_mix_training` on mixup."""
+    return {
+      'mixup_concentration': self.mixup_concentration,
+      'mix_loss_weight': self.mix_loss_weight,
+      'soft_labels': self.soft_pseudo_labels,
+      'mix_once_per_round': self.mix_once_per_round,
+      'mix_before_augmentation': self.mix_before_augmentation,
+    }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -172,7 +197,7 @@ class LabelEachBatch(ClientTraining):
       optimizer=optimizer,
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
-      confidence_threshold=self.confidence.confidence_threshold,
+      selection_fn=pseudo_labels.at_least(self.confidence.confidence_threshold),
     )
 
 

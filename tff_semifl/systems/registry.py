@@ -8,6 +8,7 @@ from tff_semifl.systems import centralized
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
+from tff_semifl.systems import flexmatch
 from tff_semifl.systems import zhang2020
 
 SYSTEMS = {
@@ -30,6 +31,7 @@ SYSTEMS = {
   'labels_alone': centralized.LabelsAlone(),
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
+  'flexmatch_semifl': averaging.Alternating(client=flexmatch.FlexibleFixMix()),
   # Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),

@@ -29,6 +29,8 @@ from tff_semifl.work import training_loop
 
 # (guidance, pseudo-labels of the client's images) -> float32 [classes].
 LogitOffsetFn = Callable[[Any, pseudo_labels.PseudoLabels], tf.Tensor]
+# Pseudo-labels of the client's images -> any structure of tensors.
+ReportFn = Callable[[pseudo_labels.PseudoLabels], Any]
 
 
 def build_fix_mix_training(
@@ -46,6 +48,7 @@ def build_fix_mix_training(
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
   logit_offset_fn: LogitOffsetFn | None = None,
+  report_fn: ReportFn | None = None,
 ) -> client_work.LocalTrainingFn:
   """Builds what a client of SemiFL does, plain TensorFlow.
 
@@ -72,6 +75,8 @@ def build_fix_mix_training(
     mix_before_augmentation: Whether raw images are mixed and the mixture
       augmented, as in the paper, instead of two weak views mixed (D14).
     logit_offset_fn: What is added to logits in both losses; by default nothing.
+    report_fn: What the client says of the labels of all its images to
+      `Guidance.update`; by default nothing.
   """
 
   def train(
@@ -195,6 +200,7 @@ def build_fix_mix_training(
       num_labelled=num_images,
       num_confident=num_confident,
       weight=tf.cast(num_confident > 0, tf.float32),
+      report=() if report_fn is None else report_fn(labels),
     )
 
   return train

@@ -1,0 +1,115 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""SemiFL with a threshold for each class, as FlexMatch has them.
+
+References:
+  Zhang, Wang, Hou, Wu, Wang, Okumura, Shinozaki. FlexMatch: Boosting
+  semi-supervised learning with curriculum pseudo labeling. NeurIPS 2021.
+
+FlexMatch remembers the last sure label of each image. Across clients that would
+be a memory of each image; here the server has counts instead, those of the last
+round in which clients labeled any image, which can be aggregated securely.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl import pseudo_labels
+from tff_semifl.models import functional
+from tff_semifl.systems import client_trainings
+from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import round_context
+
+
+class LabelCounts(NamedTuple):
+  """The labels of a round, added up over its clients.
+
+  Attributes:
+    of_class: float32 [classes], images that were labeled with each class at
+      the confidence threshold or above.
+    of_none: float32 scalar, images below it.
+  """
+
+  of_class: tf.Tensor
+  of_none: tf.Tensor
+
+
+def count(labels: pseudo_labels.PseudoLabels, threshold: float) -> LabelCounts:
+  """Counts the labels of a client's images."""
+  is_confident = pseudo_labels.is_confident(labels, threshold)
+  num_classes = tf.shape(labels.probabilities)[1]
+  chosen = tf.one_hot(tf.boolean_mask(labels.labels, is_confident), num_classes)
+  num_unsure = tf.math.count_nonzero(~is_confident)
+  return LabelCounts(
+    tf.reduce_sum(chosen, axis=0), tf.cast(num_unsure, tf.float32)
+  )
+
+
+def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
+  """Returns the threshold of each class, lower where it is learned less.
+
+  With b, the count of a class over the largest of all counts, that of unsure
+  images included, it is `threshold * b / (2 - b)`: the convex mapping, with the
+  warm-up. Before any count all are 0, and all labels are trained on.
+
+  Args:
+    counts: Those of an earlier round.
+    threshold: The highest, tau.
+
+  Returns:
+    float32 [classes], in 0..`threshold`.
+  """
+  most = tf.maximum(tf.reduce_max(counts.of_class), counts.of_none)
+  learned = tf.math.divide_no_nan(counts.of_class, most)
+  return threshold * learned / (2.0 - learned)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FlexibleFixMix(client_trainings.FixMix):
+  """SemiFL's client with thresholds of classes, which the server tells it.
+
+  `confidence_threshold` is the highest of them.
+  """
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance_lib.Guidance:
+    """Builds the server's counts, and the thresholds that it tells clients."""
+
+    def initialize() -> LabelCounts:
+      return LabelCounts(tf.zeros([classifier.num_classes]), tf.zeros([]))
+
+    def tell(
+      counts: LabelCounts, weights: functional.ModelWeights
+    ) -> tf.Tensor:
+      del weights  # Clients have them.
+      return class_thresholds(counts, self.confidence.confidence_threshold)
+
+    def update(
+      counts: LabelCounts,
+      context: round_context.RoundContext,
+      weights: functional.ModelWeights,
+      reports: LabelCounts,
+    ) -> LabelCounts:
+      del context, weights  # Counts are all that matters.
+      any_image = tf.reduce_sum(reports.of_class) + reports.of_none > 0
+      return tf.nest.map_structure(
+        lambda new, old: tf.where(any_image, new, old), reports, counts
+      )
+
+    return guidance_lib.Guidance(
+      initialize=initialize, tell=tell, update=update
+    )
+
+  def select(
+    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Returns which images are at or above the threshold of their class."""
+    return labels.confidences >= tf.gather(guidance, labels.labels)
+
+  def report(self, labels: pseudo_labels.PseudoLabels) -> LabelCounts:
+    """Returns the counts of the client's labels."""
+    return count(labels, self.confidence.confidence_threshold)
