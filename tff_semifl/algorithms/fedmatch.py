@@ -12,58 +12,18 @@ clients would have to hold.
 """
 
 import collections
-import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import optimizers
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import federated_process
-from tff_semifl.augment import augmentation
-from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.work import client_work_process
-from tff_semifl.work import fedmatch_client_work
-from tff_semifl.work import fedmatch_losses
-from tff_semifl.work import fedmatch_training
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class FedMatchHyperparameters:
-  """How server and clients train; defaults are those of the authors' code.
-
-  Attributes:
-    seed: The run's seed.
-    learning_rate: Of the plain gradient descent of server and clients.
-    server_epochs: Epochs of the server in a round.
-    client_epochs: Epochs of a client in a round.
-    server_batch_size: Labelled images in a step.
-    client_batch_size: Images in a step of a client.
-    confidence_threshold: In (0, 1].
-    supervised_loss_weight: lambda_s.
-    client_loss_weights: Those of the terms of a client's loss.
-    max_update_norm_ratio: As in `Hyperparameters`.
-    return_given_labels: Likewise.
-  """
-
-  seed: int = 0
-  learning_rate: float = 1e-3
-  server_epochs: float = 1
-  client_epochs: float = 1
-  server_batch_size: int = 100
-  client_batch_size: int = 100
-  confidence_threshold: float = 0.75
-  supervised_loss_weight: float = 10.0
-  client_loss_weights: fedmatch_losses.ClientLossWeights = (
-    fedmatch_losses.ClientLossWeights()
-  )
-  max_update_norm_ratio: float = 10.0
-  return_given_labels: bool = False
 
 
 class FedMatchState(NamedTuple):
@@ -82,14 +42,16 @@ class FedMatchState(NamedTuple):
   seed: Any
 
 
-def build_fedmatch(
+def compose_fedmatch_process(
   classifier: functional.ImageClassifier,
-  hyperparameters: FedMatchHyperparameters,
+  server: server_work.ServerWorkProcess,
+  client: client_work_process.ClientWorkProcess,
+  aggregator: tff.aggregators.AggregationFactory,
   *,
-  strong_augmentation: augmentation.Augmentation,
-  aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
+  learning_rate: float,
+  seed: int,
 ) -> federated_process.FederatedProcess:
-  """Builds FedMatch, in which clients are helped by models of others.
+  """Composes FedMatch, in which clients are helped by models of others.
 
       sigma, phi ──> server_work ──> broadcast ──> client_work ──> mean ──> phi
                           ^                          ^      ^ │
@@ -109,20 +71,19 @@ def build_fedmatch(
   Args:
     classifier: The model, with kernels of two parts, such as those of
       `create_fedmatch_resnet`.
-    hyperparameters: The numbers.
-    strong_augmentation: For the clients' strong views.
-    aggregator: By default the uniform mean of the clients that count.
+    server: The turn of the server, which trains sigma.
+    client: The turn of a client, which trains phi.
+    aggregator: A weighted one.
+    learning_rate: That of both.
+    seed: The run's seed.
 
   Returns:
     A process with metrics `client`, `server`, `aggregator` and
     `learning_rate`, as those of `round_process.build_process`.
 
   Raises:
-    ValueError: If no kernel of the model has two parts.
     TypeError: If the aggregator is not weighted.
   """
-  if aggregator is None:
-    aggregator = aggregators.build_mean()
   if not isinstance(aggregator, tff.aggregators.WeightedAggregationFactory):
     raise TypeError(
       'FedMatch needs a weighted aggregator, found'
@@ -130,17 +91,13 @@ def build_fedmatch(
     )
   weights_type = classifier.weights_type
   mean = aggregators.create(aggregator, weights_type.trainable)
-  server = _build_server_work(classifier, hyperparameters)
-  client = _build_client_work(
-    classifier, hyperparameters, strong_augmentation=strong_augmentation
-  )
 
   @tff.tensorflow.computation
   def initial_values():
     return (
       tf.nest.map_structure(tf.constant, classifier.initial_weights),
       tf.constant(0, tf.int32),
-      tf.constant(hyperparameters.seed, tf.int32),
+      tf.constant(seed, tf.int32),
     )
 
   @tff.federated_computation
@@ -151,7 +108,7 @@ def build_fedmatch(
     )
 
   begin_round = round_context.build_beginning(
-    lambda _: tf.constant(hyperparameters.learning_rate)
+    lambda _: tf.constant(learning_rate)
   )
   aggregator_state_type = mean.initialize.type_signature.result.member
 
@@ -237,58 +194,4 @@ def build_fedmatch(
     server_data_type=server.next.type_signature.parameter[3],
     client_data_type=client.next.type_signature.parameter[2],
     initialize_memory=client.initialize_memory,
-  )
-
-
-def _build_server_work(
-  classifier: functional.ImageClassifier,
-  hyperparameters: FedMatchHyperparameters,
-) -> server_work.ServerWorkProcess:
-  """Builds training of sigma; nothing is kept from round to round."""
-  parts = decomposed_convolution.find_parts(classifier.trainable_names)
-  optimizer = optimizers.restrict(
-    tff.learning.optimizers.build_sgdm(hyperparameters.learning_rate),
-    parts.sigma,
-  )
-  return server_work.build_server_work(
-    classifier,
-    fedmatch_training.build_server_training(
-      classifier,
-      optimizer=optimizer,
-      num_epochs=hyperparameters.server_epochs,
-      batch_size=hyperparameters.server_batch_size,
-      loss_weight=hyperparameters.supervised_loss_weight,
-    ),
-    optimizer=optimizer,
-    keep_optimizer_state=False,
-  )
-
-
-def _build_client_work(
-  classifier: functional.ImageClassifier,
-  hyperparameters: FedMatchHyperparameters,
-  *,
-  strong_augmentation: augmentation.Augmentation,
-) -> client_work_process.ClientWorkProcess:
-  """Builds training of phi."""
-  parts = decomposed_convolution.find_parts(classifier.trainable_names)
-  optimizer = optimizers.restrict(
-    tff.learning.optimizers.build_sgdm(hyperparameters.learning_rate),
-    parts.phi,
-  )
-  return fedmatch_client_work.build_fedmatch_client_work(
-    classifier,
-    fedmatch_training.build_client_training(
-      classifier,
-      strong_augmentation=strong_augmentation,
-      optimizer=optimizer,
-      num_epochs=hyperparameters.client_epochs,
-      batch_size=hyperparameters.client_batch_size,
-      confidence_threshold=hyperparameters.confidence_threshold,
-      loss_weights=hyperparameters.client_loss_weights,
-    ),
-    optimizer=optimizer,
-    max_update_norm_ratio=hyperparameters.max_update_norm_ratio,
-    seed=hyperparameters.seed,
-    return_given_labels=hyperparameters.return_given_labels,
   )

@@ -4,75 +4,31 @@
 """Federated SGD of FixMatch: the extra curve of SemiFL's Figure 2 (D.4)."""
 
 import collections
-import dataclasses
 from typing import Any
 
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import round_process
-from tff_semifl.algorithms import training_parts
-from tff_semifl.augment import augmentation
-from tff_semifl.data import pipelines
-from tff_semifl.models import functional
-from tff_semifl.work import gradient_work
 from tff_semifl.work import round_context
 
 
-def build_fedsgd_fixmatch(
-  classifier: functional.ImageClassifier,
-  hyperparameters: hyperparameters_lib.Hyperparameters,
-  *,
-  weak_augmentation: augmentation.Augmentation,
-  strong_augmentation: augmentation.Augmentation,
-  aggregator: tff.aggregators.AggregationFactory | None = None,
-) -> federated_process.FederatedProcess:
-  """Builds it: a round is one step, on batches of the server and of clients.
-
-  The step's gradient is that of the server's batch, and the uniform mean of
-  those of the clients; it is the gradient of FixMatch's loss on what all of
-  them drew. Clients visit each of their images once an epoch of their own, and
-  know how often they took part: client data are of
-  `pipelines.client_with_turn_type`. There is no global momentum.
-
-  Args:
-    classifier: The model.
-    hyperparameters: The numbers; those of epochs are of no use.
-    weak_augmentation: For the server's images and for pseudo-labels.
-    strong_augmentation: For the clients' loss.
-    aggregator: By default the uniform mean of the clients that have images.
-  """
-  parts = training_parts.build_training_parts(
-    classifier,
-    gradient_work.build_gradient_training(
-      classifier,
-      weak_augmentation=weak_augmentation,
-      strong_augmentation=strong_augmentation,
-      batch_size=hyperparameters.client_batch_size,
-      confidence_threshold=hyperparameters.confidence_threshold,
-    ),
-    dataclasses.replace(hyperparameters, keep_client_momentum=False),
-    weak_augmentation=weak_augmentation,
-    aggregator=aggregator,
-    client_data_type=pipelines.client_with_turn_type(classifier.image_shape),
-  )
-  parts = dataclasses.replace(
-    parts,
-    server_work=gradient_work.build_gradient_server_work(
-      classifier,
-      weak_augmentation=weak_augmentation,
-      optimizer=hyperparameters.optimizer,
-      batch_size=hyperparameters.server_batch_size,
-    ),
-  )
-  return _compose_gradient_process(parts)
-
-
-def _compose_gradient_process(
+def compose_gradient_process(
   parts: round_process.RoundParts,
 ) -> federated_process.FederatedProcess:
-  """Composes a process in which the server steps on the clients' aggregate."""
+  """Composes a process in which the server steps on the clients' aggregate.
+
+  A round is one step, on batches of the server and of clients. Its gradient is
+  that of the server's batch, and the uniform mean of those of the clients.
+
+  Args:
+    parts: What it is made of. Updates of clients are gradients, and the server
+      work is that of `gradient_work.build_gradient_server_work`. There is no
+      global momentum: the finalizer is of no use.
+
+  Returns:
+    A process of the types of `round_process.build_process`.
+  """
   update_type = parts.weights_type.trainable
   begin_round = round_context.build_beginning(parts.learning_rate_fn)
   choose = parts.build_choice(

@@ -10,14 +10,13 @@ as one batch. This is it, to compare with that curve.
 """
 
 import collections
+from collections.abc import Callable
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import optimizers
-from tff_semifl import schedules
 from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import round_process
 from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
@@ -34,11 +33,18 @@ from tff_semifl.work import weight_diversity
 
 def build_fedsgd_fixmatch_as_in_semifl(
   classifier: functional.ImageClassifier,
-  hyperparameters: hyperparameters_lib.Hyperparameters,
   *,
   weak_augmentation: augmentation.Augmentation,
   strong_augmentation: augmentation.Augmentation,
-  clients_per_step: int = 10,
+  optimizer: tff.learning.optimizers.Optimizer,
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
+  clients_per_step: int,
+  client_batch_size: int,
+  server_batch_size: int,
+  confidence_threshold: float,
+  seed: int,
+  computes_statistics: bool = True,
+  returns_given_labels: bool = False,
 ) -> federated_process.FederatedProcess:
   """Builds it: a round is an epoch of the clients' images, in many steps.
 
@@ -53,12 +59,19 @@ def build_fedsgd_fixmatch_as_in_semifl(
 
   Args:
     classifier: The model.
-    hyperparameters: The numbers; those of epochs, of what is kept from round to
-      round and of global momentum are of no use. There is one optimizer, and
-      its momentum goes on through all rounds.
     weak_augmentation: For the server's images and for pseudo-labels.
     strong_augmentation: For the clients' loss.
+    optimizer: Takes the steps. Its momentum goes on through all rounds.
+    learning_rate_fn: Round -> learning rate.
     clients_per_step: Clients in a step, as long as so many have images left.
+    client_batch_size: Images of each client in a step.
+    server_batch_size: Labeled images in a step.
+    confidence_threshold: tau, in (0, 1].
+    seed: The run's seed.
+    computes_statistics: Whether rounds end with batch normalization statistics
+      of the server's images.
+    returns_given_labels: Whether rounds return the pseudo-labels that were
+      given.
 
   Raises:
     ValueError: If there would be no client in a step.
@@ -67,12 +80,11 @@ def build_fedsgd_fixmatch_as_in_semifl(
     raise ValueError(
       f'`clients_per_step` must be positive, found {clients_per_step}.'
     )
-  optimizer = hyperparameters.optimizer
   weights_type = classifier.weights_type
   server_data_type = pipelines.labelled_type(classifier.image_shape)
   gather = gathered_images.build_gathering(classifier.image_shape)
   statistics = None
-  if classifier.batch_moments is not None and hyperparameters.server_statistics:
+  if classifier.batch_moments is not None and computes_statistics:
     statistics = batch_norm_statistics.build_server_batch_norm_statistics(
       classifier
     )
@@ -84,7 +96,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
       weights,
       training_loop.initial_optimizer_state(optimizer, weights.trainable),
       tf.constant(0, tf.int32),
-      tf.constant(hyperparameters.seed, tf.int32),
+      tf.constant(seed, tf.int32),
     )
 
   @tff.federated_computation
@@ -117,11 +129,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
     server_data: tf.data.Dataset,
     gathered: gathered_images.ClientImages,
   ):
-    learning_rate = schedules.cosine_decay(
-      state.round_num,
-      initial_value=hyperparameters.learning_rate,
-      total_rounds=hyperparameters.total_rounds,
-    )
+    learning_rate = learning_rate_fn(state.round_num)
     weights = state.global_model_weights
     labelled = pipelines.concatenate_chunks(server_data)
     result = union_training.train_epoch(
@@ -137,11 +145,11 @@ def build_fedsgd_fixmatch_as_in_semifl(
       strong_augmentation=strong_augmentation,
       optimizer=optimizer,
       clients_per_step=clients_per_step,
-      client_batch_size=hyperparameters.client_batch_size,
-      server_batch_size=hyperparameters.server_batch_size,
-      confidence_threshold=hyperparameters.confidence_threshold,
+      client_batch_size=client_batch_size,
+      server_batch_size=server_batch_size,
+      confidence_threshold=confidence_threshold,
       given_labels=given_labels_lib.none()
-      if hyperparameters.return_given_labels
+      if returns_given_labels
       else given_labels_lib.NOT_KEPT,
     )
     new_state = state._replace(
@@ -200,7 +208,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
         (state, statistics(state.global_model_weights, server_data)),
       )
     given_labels = given_labels_lib.NOT_KEPT
-    if hyperparameters.return_given_labels:
+    if returns_given_labels:
       given_labels = tff.federated_map(
         select_own,
         (

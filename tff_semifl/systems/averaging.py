@@ -6,15 +6,17 @@
 from collections.abc import Sequence
 import dataclasses
 
+import tensorflow_federated as tff
+
 from tff_semifl import settings
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.algorithms import parallel
 from tff_semifl.algorithms import round_process
-from tff_semifl.algorithms import training_parts
+from tff_semifl.models import functional
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import client_trainings
+from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 
@@ -46,31 +48,37 @@ class Averaging(system.System):
       ingredients: The model, the augmentations and what else is given.
       server: The turn of the server.
     """
-    optimizer = self.optimizer.build()
-    return training_parts.build_training_parts(
-      ingredients.classifier,
-      self.client.build(ingredients, optimizer, self.client_turn),
-      hyperparameters_lib.Hyperparameters(
-        total_rounds=self.rounds.total_rounds,
-        learning_rate=self.rounds.learning_rate,
-        server_batch_size=server.server_batch_size,
-        server_epochs=server.server_epochs,
-        keep_server_momentum=server.keep_server_momentum,
-        seed=ingredients.seed,
-        optimizer=optimizer,
-        global_momentum=self.client_momentum.global_momentum,
-        keep_client_momentum=self.client_momentum.keep_client_momentum,
-        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
-        server_statistics=ingredients.computes_statistics,
-        return_given_labels=ingredients.returns_given_labels,
-      ),
-      weak_augmentation=ingredients.weak_augmentation,
+    client_optimizer, server_optimizer = self.create_optimizers(
+      ingredients.classifier
+    )
+    return round_parts.build_round_parts(
+      ingredients,
+      self.client.build(ingredients, client_optimizer, self.client_turn),
+      round_parts.build_server_work(ingredients, server_optimizer, server),
+      learning_rate_fn=self.rounds.create_learning_rate_fn(),
+      client_optimizer=client_optimizer,
       aggregator=self.averaging.aggregator.build(
         self.cohorts.clients_per_round, ingredients.privacy_key
       ),
+      rejection=self.averaging,
+      client_momentum=self.client_momentum,
       client_data_type=self.client.client_data_type(ingredients.classifier),
       guidance=self.client.build_guidance(ingredients.classifier),
     )
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> tuple[
+    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
+  ]:
+    """Creates the optimizers of clients and of the server.
+
+    Args:
+      classifier: The model.
+    """
+    del classifier  # Both train all of it.
+    optimizer = self.optimizer.build()
+    return optimizer, optimizer
 
   @property
   def labels_by_received_model(self) -> bool:

@@ -3,15 +3,24 @@
 
 """Systems that train in one place, a round an epoch (D.1, D33)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
+from typing import Any
 
+import tensorflow as tf
+
+from tff_semifl import schedules
 from tff_semifl import settings
-from tff_semifl.algorithms import centralized
+from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.models import functional
+from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -39,18 +48,26 @@ class LabelsAlone(system.System):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the process."""
-    return centralized.build_centralized_training(
-      ingredients.classifier,
-      hyperparameters_lib.Hyperparameters(
-        total_rounds=self.total_rounds,
-        learning_rate=self.learning_rate,
-        server_batch_size=self.server.server_batch_size,
-        server_epochs=1,
-        seed=ingredients.seed,
-        optimizer=self.optimizer.build(),
-        server_statistics=ingredients.computes_statistics,
-      ),
-      weak_augmentation=ingredients.weak_augmentation,
+    optimizer = self.optimizer.build()
+    return alternating.compose_alternating_process(
+      round_parts.build_round_parts(
+        ingredients,
+        _do_nothing,
+        round_parts.build_server_work(
+          ingredients,
+          optimizer,
+          training_settings.ServerTurn(
+            server_epochs=1.0, server_batch_size=self.server.server_batch_size
+          ),
+        ),
+        # The schedule counts from 1, its first round, and so do epochs.
+        learning_rate_fn=lambda round_num: schedules.cosine_decay(
+          round_num + 1,
+          initial_value=self.learning_rate,
+          total_rounds=self.total_epochs,
+        ),
+        client_optimizer=optimizer,
+      )
     )
 
   @property
@@ -73,3 +90,25 @@ class AllLabels(LabelsAlone):
   """Supervised training on the labels of all images, an upper bound."""
 
   labels = system.Labels.ALL_AT_SERVER
+
+
+def _do_nothing(
+  weights: functional.ModelWeights,
+  context: round_context.RoundContext,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+) -> client_work.LocalTraining:
+  """Takes the turn of a client that reports nothing."""
+  del context, data, given_labels  # Unused.
+  zero = tf.constant(0.0)
+  return client_work.LocalTraining(
+    training_loop.TrainingResult(
+      tuple(weights.trainable),
+      optimizer_state,
+      training_loop.TrainingSums(zero, zero, zero, zero),
+    ),
+    num_labelled=zero,
+    num_confident=zero,
+    weight=zero,
+  )

@@ -7,17 +7,25 @@ from collections.abc import Sequence
 import dataclasses
 import types
 
+import tensorflow_federated as tff
+
+from tff_semifl import optimizers
 from tff_semifl import settings
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import fedmatch
-from tff_semifl.algorithms import fedmatch_as_in_semifl
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import functional
 from tff_semifl.programs import helpers
 from tff_semifl.programs import outputs
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import averaging
+from tff_semifl.systems import client_trainings
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.work import fedmatch_client_work
+from tff_semifl.work import fedmatch_losses
+from tff_semifl.work import fedmatch_training
+from tff_semifl.work import server_work
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,30 +77,53 @@ class FedMatch(system.System):
     'Only every so many rounds are clients sent such models.',
     settings.AT_LEAST_1,
   )
+  client_loss_weights: fedmatch_losses.ClientLossWeights = (
+    fedmatch_losses.ClientLossWeights()
+  )
   averaging: _Averaging = _Averaging()
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the process."""
-    return fedmatch.build_fedmatch(
-      ingredients.classifier,
-      fedmatch.FedMatchHyperparameters(
-        seed=ingredients.seed,
-        learning_rate=self.rounds.learning_rate,
-        server_epochs=self.server.server_epochs,
-        client_epochs=self.client_turn.client_epochs,
-        server_batch_size=self.server.server_batch_size,
-        client_batch_size=self.client_turn.client_batch_size,
-        confidence_threshold=self.confidence.confidence_threshold,
-        supervised_loss_weight=self.supervised_loss_weight,
+    classifier = ingredients.classifier
+    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
+    of_server = optimizers.restrict(descent, parts.sigma)
+    of_clients = optimizers.restrict(descent, parts.phi)
+    return fedmatch.compose_fedmatch_process(
+      classifier,
+      server_work.build_server_work(
+        classifier,
+        fedmatch_training.build_server_training(
+          classifier,
+          optimizer=of_server,
+          num_epochs=self.server.server_epochs,
+          batch_size=self.server.server_batch_size,
+          loss_weight=self.supervised_loss_weight,
+        ),
+        optimizer=of_server,
+        keep_optimizer_state=False,
+      ),
+      fedmatch_client_work.build_fedmatch_client_work(
+        classifier,
+        fedmatch_training.build_client_training(
+          classifier,
+          strong_augmentation=ingredients.strong_augmentation,
+          optimizer=of_clients,
+          num_epochs=self.client_turn.client_epochs,
+          batch_size=self.client_turn.client_batch_size,
+          confidence_threshold=self.confidence.confidence_threshold,
+          loss_weights=self.client_loss_weights,
+        ),
+        optimizer=of_clients,
         max_update_norm_ratio=self.averaging.max_update_norm_ratio,
+        seed=ingredients.seed,
         return_given_labels=ingredients.returns_given_labels,
       ),
-      strong_augmentation=ingredients.strong_augmentation,
-      aggregator=self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, None
-      ),
+      self.averaging.aggregator.build(self.cohorts.clients_per_round, None),
+      learning_rate=self.rounds.learning_rate,
+      seed=ingredients.seed,
     )
 
   def create_memories(
@@ -140,15 +171,13 @@ class FedMatch(system.System):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FedMatchAsInSemiFL(averaging.SemiSupervisedAveraging):
+class FedMatchAsInSemiFL(averaging.Alternating):
   """FedMatch as SemiFL's tables have it: disjoint learning alone (D40)."""
 
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
-  labels_by_received_model = False
-  measures_pseudo_labels = True
 
-  confidence: training_settings.Confidence = training_settings.Confidence()
+  client: client_trainings.ClientTraining = client_trainings.LabelEachBatch()
   reproduce_bugs: bool = settings.setting(
     True,
     "Whether, as in the code of SemiFL's authors, half of the outputs of each"
@@ -156,33 +185,36 @@ class FedMatchAsInSemiFL(averaging.SemiSupervisedAveraging):
     ' classifier (D41).',
   )
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    """Builds the process."""
-    return fedmatch_as_in_semifl.build_fedmatch_as_in_semifl(
-      ingredients.classifier,
-      hyperparameters_lib.Hyperparameters(
-        total_rounds=self.rounds.total_rounds,
-        learning_rate=self.rounds.learning_rate,
-        client_epochs=self.client_turn.client_epochs,
-        client_batch_size=self.client_turn.client_batch_size,
-        server_batch_size=self.server.server_batch_size,
-        server_epochs=self.server.server_epochs,
-        keep_server_momentum=self.server.keep_server_momentum,
-        confidence_threshold=self.confidence.confidence_threshold,
-        seed=ingredients.seed,
-        optimizer=self.optimizer.build(),
-        global_momentum=self.client_momentum.global_momentum,
-        keep_client_momentum=self.client_momentum.keep_client_momentum,
-        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
-        server_statistics=ingredients.computes_statistics,
-        return_given_labels=ingredients.returns_given_labels,
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> tuple[
+    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
+  ]:
+    """Creates the optimizers of clients, for phi, and of the server, for sigma.
+
+    What a side does not train stays as it came, and does not decay. Gradients
+    are clipped by the norm of those of all weights, although gradients of sigma
+    and of phi are the same, so that steps are shorter than with plain kernels.
+
+    Args:
+      classifier: The model.
+
+    Raises:
+      ValueError: If no kernel of the model has two parts.
+    """
+    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    optimizer = self.optimizer.build()
+    if self.reproduce_bugs:
+      return (
+        optimizers.restrict(optimizer, parts.phi),
+        optimizers.restrict(
+          optimizer, parts.sigma, optimizers.zero_second_half
+        ),
+      )
+    # Both train normalization and classifier, which are averaged as phi is.
+    return (
+      optimizers.restrict(
+        optimizer, [not is_sigma for is_sigma in parts.sigma]
       ),
-      weak_augmentation=ingredients.weak_augmentation,
-      strong_augmentation=ingredients.strong_augmentation,
-      reproduce_bugs=self.reproduce_bugs,
-      aggregator=self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, ingredients.privacy_key
-      ),
+      optimizers.restrict(optimizer, [not is_phi for is_phi in parts.phi]),
     )

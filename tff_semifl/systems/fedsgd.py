@@ -11,10 +11,12 @@ from tff_semifl import settings
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import fedsgd_fixmatch
 from tff_semifl.algorithms import fedsgd_fixmatch_as_in_semifl
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
+from tff_semifl.data import pipelines
 from tff_semifl.systems import aggregations
+from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.work import gradient_work
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -34,26 +36,10 @@ class _FedSGD(system.System):
     """True if pseudo-labels are compared with the truth, where it is known."""
     return True
 
-  def _create_hyperparameters(
-    self, ingredients: system.Ingredients, **others: float
-  ) -> hyperparameters_lib.Hyperparameters:
-    return hyperparameters_lib.Hyperparameters(
-      total_rounds=self.rounds.total_rounds,
-      learning_rate=self.rounds.learning_rate,
-      client_batch_size=self.client.client_batch_size,
-      server_batch_size=self.server.server_batch_size,
-      confidence_threshold=self.confidence.confidence_threshold,
-      seed=ingredients.seed,
-      optimizer=self.optimizer.build(),
-      server_statistics=ingredients.computes_statistics,
-      return_given_labels=ingredients.returns_given_labels,
-      **others,
-    )
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Averaging(aggregations.Aggregation):
-  """How gradients are averaged."""
+  """The aggregation of gradients, which is not private."""
 
   aggregator: aggregations.Aggregator = aggregations.choose_without_privacy(
     'the images that a client of federated SGD trains on depend on how often it'
@@ -74,17 +60,33 @@ class FedSGD(_FedSGD):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the process."""
-    return fedsgd_fixmatch.build_fedsgd_fixmatch(
-      ingredients.classifier,
-      self._create_hyperparameters(
+    classifier, optimizer = ingredients.classifier, self.optimizer.build()
+    return fedsgd_fixmatch.compose_gradient_process(
+      round_parts.build_round_parts(
         ingredients,
-        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
-      ),
-      weak_augmentation=ingredients.weak_augmentation,
-      strong_augmentation=ingredients.strong_augmentation,
-      aggregator=self.averaging.aggregator.build(
-        self.cohorts.clients_per_round, ingredients.privacy_key
-      ),
+        gradient_work.build_gradient_training(
+          classifier,
+          weak_augmentation=ingredients.weak_augmentation,
+          strong_augmentation=ingredients.strong_augmentation,
+          batch_size=self.client.client_batch_size,
+          confidence_threshold=self.confidence.confidence_threshold,
+        ),
+        gradient_work.build_gradient_server_work(
+          classifier,
+          weak_augmentation=ingredients.weak_augmentation,
+          optimizer=optimizer,
+          batch_size=self.server.server_batch_size,
+        ),
+        learning_rate_fn=self.rounds.create_learning_rate_fn(),
+        client_optimizer=optimizer,
+        aggregator=self.averaging.aggregator.build(
+          self.cohorts.clients_per_round, ingredients.privacy_key
+        ),
+        rejection=self.averaging,
+        client_data_type=pipelines.client_with_turn_type(
+          classifier.image_shape
+        ),
+      )
     )
 
   @property
@@ -118,10 +120,17 @@ class FedSGDAsInSemiFL(_FedSGD):
     """Builds the process."""
     return fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
       ingredients.classifier,
-      self._create_hyperparameters(ingredients),
       weak_augmentation=ingredients.weak_augmentation,
       strong_augmentation=ingredients.strong_augmentation,
+      optimizer=self.optimizer.build(),
+      learning_rate_fn=self.rounds.create_learning_rate_fn(),
       clients_per_step=self.clients_per_step,
+      client_batch_size=self.client.client_batch_size,
+      server_batch_size=self.server.server_batch_size,
+      confidence_threshold=self.confidence.confidence_threshold,
+      seed=ingredients.seed,
+      computes_statistics=ingredients.computes_statistics,
+      returns_given_labels=ingredients.returns_given_labels,
     )
 
   def count_steps(

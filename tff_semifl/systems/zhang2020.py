@@ -10,22 +10,32 @@ References:
   `learning_rate` is 0.03, `warm_up_steps` 0 and `schedule_steps` 102400 (D43).
 """
 
-from collections.abc import Callable, Sequence
+import abc
+from collections.abc import Sequence
 import dataclasses
+import functools
 import types
-from typing import Any
 
+from tff_semifl import schedules
 from tff_semifl import settings
-from tff_semifl.algorithms import benchmark_hyperparameters
 from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import group_averaging_systems
+from tff_semifl.algorithms import group_averaging
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
 from tff_semifl.programs import outputs
 from tff_semifl.programs import slots
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
+from tff_semifl.work import client_work
+from tff_semifl.work import consistency_training
+from tff_semifl.work import labelled_steps
+from tff_semifl.work import local_steps
+from tff_semifl.work import replicated_server_work
+from tff_semifl.work import running_statistics
 
-_STEPS_PER_EPOCH = benchmark_hyperparameters.STEPS_PER_EPOCH
+# An epoch is 65,536 images in batches of 64, however many there are.
+_STEPS_PER_EPOCH = 1024
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,35 +127,77 @@ class _GroupAveraging(system.System):
   )
   rejection: aggregations.Rejection = aggregations.Rejection()
 
-  def _build(
-    self,
-    build: Callable[..., Any],
-    ingredients: system.Ingredients,
-    confidence_threshold: float,
-    *names: str,
+  def build(
+    self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    classifier = ingredients.classifier
+    steps = self._create_steps(classifier)
     with settings.blame('num_groups', self.num_groups):
-      return build(
-        ingredients.classifier,
-        benchmark_hyperparameters.BenchmarkHyperparameters(
-          clients_per_round=self.cohorts.clients_per_round,
-          num_groups=self.num_groups,
+      return group_averaging.compose_group_averaging_process(
+        group_averaging.GroupParts(
+          classifier=classifier,
           seed=ingredients.seed,
-          steps_per_round=self.steps.steps_per_round,
-          batch_size=self.steps.batch_size,
-          confidence_threshold=confidence_threshold,
-          learning_rate=self.schedule.learning_rate,
-          learning_rate_floor=self.schedule.learning_rate_floor,
-          warm_up_steps=self.schedule.warm_up_steps,
-          schedule_steps=self.schedule.schedule_steps,
-          schedule_half_turns=self.schedule.schedule_half_turns,
-          momentum=self.optimizer.momentum,
-          weight_decay=self.optimizer.weight_decay,
-          max_update_norm_ratio=self.rejection.max_update_norm_ratio,
-          return_given_labels=ingredients.returns_given_labels,
-        ),
-        **{name: getattr(ingredients, name) for name in names},
+          learning_rate_fn=steps.last_learning_rate,
+          client_work=client_work.build_client_work(
+            classifier,
+            self.build_local_training(ingredients, steps),
+            data_type=pipelines.labelled_client_type(classifier.image_shape)
+            if self.clients_have_labels
+            else None,
+            optimizer=steps.optimizer,
+            keep_optimizer_state=True,
+            max_update_norm_ratio=self.rejection.max_update_norm_ratio,
+            return_given_labels=ingredients.returns_given_labels,
+          ),
+          server_work=replicated_server_work.build_replicated_server_work(
+            classifier,
+            functools.partial(
+              labelled_steps.train_on_labels,
+              classifier,
+              weak_augmentation=ingredients.weak_augmentation,
+              steps=steps,
+            ),
+            optimizer=steps.optimizer,
+            num_replicas=self.num_groups,
+          ),
+          num_groups=self.num_groups,
+          clients_per_round=self.cohorts.clients_per_round,
+        )
       )
+
+  @abc.abstractmethod
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client.
+
+    Args:
+      ingredients: The model and the augmentations.
+      steps: The steps of every node.
+    """
+
+  def _create_steps(
+    self, classifier: functional.ImageClassifier
+  ) -> local_steps.LocalSteps:
+    """Creates how every node trains in a round.
+
+    If the model has static batch normalization, each node has running averages
+    of its statistics (D48).
+    """
+    return local_steps.LocalSteps(
+      num_steps=self.steps.steps_per_round,
+      batch_size=self.steps.batch_size,
+      optimizer=running_statistics.track(self.optimizer.build(), classifier),
+      learning_rate_fn=functools.partial(
+        schedules.warm_up_and_cosine,
+        base_value=self.schedule.learning_rate,
+        warm_up_steps=self.schedule.warm_up_steps,
+        total_steps=self.schedule.schedule_steps,
+        half_turns=self.schedule.schedule_half_turns,
+        floor=self.schedule.learning_rate_floor,
+      ),
+    )
 
   def create_memories(
     self,
@@ -177,16 +229,16 @@ class ConsistencyAveraging(_GroupAveraging):
   measures_pseudo_labels = True
   confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    """Builds the process."""
-    return self._build(
-      group_averaging_systems.build_consistency_averaging,
-      ingredients,
-      self.confidence.confidence_threshold,
-      'weak_augmentation',
-      'strong_augmentation',
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client."""
+    return consistency_training.build_consistency_training(
+      ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      strong_augmentation=ingredients.strong_augmentation,
+      steps=steps,
+      confidence_threshold=self.confidence.confidence_threshold,
     )
 
 
@@ -198,15 +250,15 @@ class SelfTrainingAveraging(_GroupAveraging):
   measures_pseudo_labels = True
   confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    """Builds the process."""
-    return self._build(
-      group_averaging_systems.build_self_training_averaging,
-      ingredients,
-      self.confidence.confidence_threshold,
-      'weak_augmentation',
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client."""
+    return consistency_training.build_self_training(
+      ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      steps=steps,
+      confidence_threshold=self.confidence.confidence_threshold,
     )
 
 
@@ -217,14 +269,12 @@ class SupervisedAveraging(_GroupAveraging):
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False
 
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    """Builds the process."""
-    return self._build(
-      group_averaging_systems.build_supervised_averaging,
-      ingredients,
-      # There are no pseudo-labels.
-      1.0,
-      'weak_augmentation',
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client."""
+    return labelled_steps.build_labelled_client_steps(
+      ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      steps=steps,
     )

@@ -1,0 +1,134 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parts of rounds, around the turns of clients and of the server."""
+
+from collections.abc import Callable
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.algorithms import aggregators
+from tff_semifl.algorithms import finalizer
+from tff_semifl.algorithms import round_process
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.work import batch_norm_statistics
+from tff_semifl.work import client_work
+from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import round_context
+from tff_semifl.work import server_work as server_work_lib
+from tff_semifl.work import supervised_training
+
+_REJECTION = aggregations.Rejection()
+_CLIENT_MOMENTUM = training_settings.ClientMomentum()
+
+
+def build_round_parts(
+  ingredients: system.Ingredients,
+  local_training_fn: client_work.LocalTrainingFn,
+  server_work: server_work_lib.ServerWorkProcess,
+  *,
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
+  client_optimizer: tff.learning.optimizers.Optimizer,
+  aggregator: tff.aggregators.AggregationFactory | None = None,
+  rejection: aggregations.Rejection = _REJECTION,
+  client_momentum: training_settings.ClientMomentum = _CLIENT_MOMENTUM,
+  client_data_type: tff.SequenceType | None = None,
+  guidance: guidance_lib.Guidance | None = None,
+) -> round_process.RoundParts:
+  """Builds what the systems of SemiFL's experiments are made of.
+
+  Clients take turns as `local_training_fn` has it, and report updates, which
+  are averaged, with momentum. Rounds end with batch normalization statistics of
+  the server's images, if the ingredients say so.
+
+  Args:
+    ingredients: The model and what else is given.
+    local_training_fn: The turn of a client.
+    server_work: The turn of the server.
+    learning_rate_fn: Round -> learning rate.
+    client_optimizer: The optimizer whose state a client may keep.
+    aggregator: By default the uniform mean of the clients that count (A.12).
+    rejection: Which updates count for nothing.
+    client_momentum: Momentum of clients and of their mean.
+    client_data_type: The type of a client's data. By default images without
+      labels.
+    guidance: What the server tells clients beside weights. By default nothing.
+
+  Returns:
+    The parts.
+  """
+  classifier = ingredients.classifier
+  weights_type = classifier.weights_type
+  aggregation = aggregators.create(
+    aggregator or aggregators.build_mean(), weights_type.trainable
+  )
+  statistics = None
+  if classifier.batch_moments is not None and ingredients.computes_statistics:
+    statistics = batch_norm_statistics.build_server_batch_norm_statistics(
+      classifier
+    )
+  context_type = round_context.ROUND_CONTEXT_TYPE
+  if guidance is not None:
+    context_type = guidance.build_tell(weights_type).type_signature.result
+  return round_process.RoundParts(
+    initial_weights=classifier.initial_weights,
+    seed=ingredients.seed,
+    learning_rate_fn=learning_rate_fn,
+    distributor=tff.learning.templates.build_broadcast_process(weights_type),
+    client_work=client_work.build_client_work(
+      classifier,
+      local_training_fn,
+      data_type=client_data_type,
+      optimizer=client_optimizer,
+      keep_optimizer_state=client_momentum.keep_client_momentum,
+      max_update_norm_ratio=rejection.max_update_norm_ratio,
+      # It would say without noise what the private mean, which is unweighted,
+      # says with noise.
+      measure_weight_diversity=aggregation.is_weighted,
+      return_given_labels=ingredients.returns_given_labels,
+      context_type=context_type,
+    ),
+    aggregator=aggregation,
+    finalizer=finalizer.build_finalizer(
+      # With a rate of 1 and no momentum the new weights are the mean.
+      tff.learning.optimizers.build_sgdm(
+        1.0, momentum=client_momentum.global_momentum
+      ),
+      weights_type,
+    ),
+    server_work=server_work,
+    batch_norm_statistics=statistics,
+    guidance=guidance,
+  )
+
+
+def build_server_work(
+  ingredients: system.Ingredients,
+  optimizer: tff.learning.optimizers.Optimizer,
+  turn: training_settings.ServerTurn,
+) -> server_work_lib.ServerWorkProcess:
+  """Builds the turn of a server that trains on its labels.
+
+  Args:
+    ingredients: The model and the augmentations.
+    optimizer: Takes the steps.
+    turn: The length of the turn.
+
+  Returns:
+    The process.
+  """
+  return server_work_lib.build_server_work(
+    ingredients.classifier,
+    supervised_training.build_supervised_training(
+      ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      optimizer=optimizer,
+      num_epochs=turn.server_epochs,
+      batch_size=turn.server_batch_size,
+    ),
+    optimizer=optimizer,
+    keep_optimizer_state=turn.keep_server_momentum,
+  )
