@@ -43,6 +43,17 @@ class ExperimentFolderTest(absltest.TestCase):
     ):
       self._open(seed=1)
 
+  def test_who_is_refused_leaves_the_folder_to_others(self):
+    self._open()
+    kept = []
+    try:
+      self._open(seed=1)
+    except durable_files.OutputError as error:
+      # With its traceback, in which the object is that was not made.
+      kept.append(error)
+    self._open()
+    self.assertLen(kept, 1)
+
   def test_flag_of_a_later_version_is_a_difference_too(self):
     self._open()
     with self.assertRaisesRegex(

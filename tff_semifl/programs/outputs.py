@@ -76,7 +76,12 @@ class ExperimentFolder:
       if not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(13, 'Permission denied')
       self._lock_file = self._lock()
-      self._check_or_write_hparams(flags, may_change, data, system)
+      try:
+        self._check_or_write_hparams(flags, may_change, data, system)
+      except BaseException:
+        # Whoever has the error may have this object, too, and keep it.
+        self._lock_file.close()
+        raise
     except OSError as error:
       raise durable_files.OutputError(
         f'cannot write to {path}: {error.strerror}; choose another --output_dir'
