@@ -10,17 +10,17 @@ from absl.testing import parameterized
 
 from tasks import registry as tasks
 from tff_semifl import settings
-from tff_semifl.algorithms import registry as systems
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
 from tff_semifl.programs import saved_experiment
+from tff_semifl.systems import registry as systems
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _ChosenTask(experiment_settings.ChosenTask):
+class _ChosenTask(image_task.ChosenTask):
   task: image_task.Task = settings.choice(tasks.TASKS, 'digits', 'Any.')
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from launch import commands
 from launch import train
 from tff_semifl import settings
-from tff_semifl.algorithms import system as system_lib
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.systems import system as system_lib
 
 _SMALL = {
   'task': 'digits',
