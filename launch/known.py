@@ -23,11 +23,13 @@ def load_system(name: str) -> system_lib.System:
   Raises:
     settings.SettingError: If there is none.
   """
-  if name in systems.SYSTEMS:
-    return systems.SYSTEMS[name]
   with settings.blame('system', name):
-    if ':' in name:
-      return references.load(name, system_lib.System)
+    # What was written down by others may be anything.
+    if isinstance(name, str):
+      if name in systems.SYSTEMS:
+        return systems.SYSTEMS[name]
+      if ':' in name:
+        return references.load(name, system_lib.System)
     raise ValueError(
       f'must be one of {", ".join(systems.SYSTEMS)}, or package.module:NAME'
     )

@@ -20,7 +20,7 @@ from tff_semifl.systems import registry as systems
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _ChosenTask(experiment_settings.ChosenTask):
+class _ChosenTask(image_task.ChosenTask):
   task: image_task.Task = settings.choice(tasks.TASKS, 'digits', 'Any.')
 
 

@@ -5,6 +5,7 @@
 
 from tasks import digits
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
 from tff_semifl.systems import registry
 
 
@@ -15,7 +16,7 @@ def create(
   return experiment_settings.create(
     system_name,
     registry.SYSTEMS[system_name],
-    experiment_settings.ChosenTask(task=digits.Digits()),
+    image_task.ChosenTask(task=digits.Digits()),
     changes,
   )
 

@@ -15,6 +15,7 @@ from absl.testing import parameterized
 import tensorflow_datasets as tfds
 
 from launch import commands
+from launch import known
 from tests import forked_programs
 from tests.launch import trained_experiment
 from tff_semifl import settings
@@ -259,6 +260,13 @@ class BadInputTest(parameterized.TestCase):
       self.assertEqual(completed.returncode, 1)
       self.assertStartsWith(completed.stderr, message)
       self.assertLen(completed.stderr.splitlines(), 1)
+
+  @parameterized.parameters(None, 'semi', ['semifl'])
+  def test_system_that_an_older_experiment_or_nobody_has(self, name):
+    with self.assertRaisesRegex(
+      settings.SettingError, '^system=.*: must be one of semifl, .*:NAME$'
+    ):
+      known.load_system(name)
 
   def test_setting_of_an_experiment_is_not_to_be_chosen_for_its_export(self):
     completed = forked_programs.run(

@@ -3,46 +3,76 @@
 
 """Tests that flags are what the documents and the programs say."""
 
-import importlib
+import ast
 import pathlib
 import re
+from typing import NamedTuple
 
-from absl import flags
 from absl.testing import absltest
+from absl.testing import parameterized
 
-from launch import demo
-from launch import systems
+from launch import commands
+from launch import seeds
+from tests import forked_programs
+from tff_semifl import settings
+from tff_semifl.systems import registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
-# All that define a flag, so that none is forgotten here.
-_OURS = tuple(
-  importlib.import_module(f'launch.{path.stem}')
-  for path in sorted((_ROOT / 'launch').glob('*.py'))
-  if 'flags.DEFINE_' in path.read_text()
-)
+_SOURCES = {
+  path: path.read_text()
+  for folder in ('launch', 'benchmarks', 'tasks', 'tff_semifl')
+  for path in sorted((_ROOT / folder).rglob('*.py'))
+}
 
 
-def _module_flags(module):
-  return flags.FLAGS.flags_by_module_dict()[module.__name__]
+class _Flag(NamedTuple):
+  """A flag that a program defines beside those of settings."""
+
+  file: str
+  holder: str
+  name: str
+  help: str
 
 
-class FlagsTest(absltest.TestCase):
-  def test_flags_that_documents_and_flagfiles_name_exist(self):
-    known = {flag.name for module in _OURS for flag in _module_flags(module)}
-    # Flags of absl, pip and Bazel that a document may name.
-    others = {
-      'logdir',
-      'flagfile',
-      'helpshort',
-      'helpfull',
-      'verbosity',
-      'no-deps',
-    }
-    documents = [
-      _ROOT / 'README.md',
-      *_ROOT.glob('docs/**/*.md'),
-      *_ROOT.glob('launch/**/*.flags'),
-    ]
+def _find_flags():
+  """Yields them."""
+  for path, source in _SOURCES.items():
+    for node in ast.parse(source).body:
+      if not isinstance(node, ast.Assign):
+        continue
+      if ast.unparse(node.value).startswith('flags.DEFINE_'):
+        (holder,), (name, *rest) = node.targets, node.value.args
+        is_enum = ast.unparse(node.value.func) == 'flags.DEFINE_enum'
+        text = rest[2 if is_enum else 1]
+        yield _Flag(path.name, holder.id, name.value, _read(text))
+
+
+def _read(node):
+  """Returns a text as it is written, without what is put into it."""
+  if isinstance(node, ast.JoinedStr):
+    return ''.join(_read(each) for each in node.values)
+  if isinstance(node, ast.FormattedValue):
+    return '...'
+  if isinstance(node, ast.Attribute):
+    assert ast.unparse(node) == 'seeds_lib.HELP', ast.unparse(node)
+    return seeds.HELP
+  return node.value
+
+
+_OWN_FLAGS = list(_find_flags())
+_SETTINGS = {
+  setting.name: setting
+  for name in registry.SYSTEMS
+  for _, setting in settings.describe_all(commands.create(name, {}))
+}
+
+
+class FlagsTest(parameterized.TestCase):
+  def test_flags_that_documents_name_exist(self):
+    known = {*_SETTINGS, *(flag.name for flag in _OWN_FLAGS), 'preset'}
+    # Flags of absl, pip, TensorBoard and of tests that a document may name.
+    others = {'logdir', 'flagfile', 'help', 'verbosity', 'no-deps', 'system'}
+    documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]
     self.assertGreater(len(documents), 1)
     for document in documents:
       named = set(
@@ -50,59 +80,55 @@ class FlagsTest(absltest.TestCase):
       )
       self.assertEmpty(named - known - others, f'in {document.name}')
 
-  def test_flagfiles_parse(self):
-    for path in _ROOT.glob('launch/flagfiles/**/*.flags'):
-      first_line = path.read_text().splitlines()[0]
-      self.assertStartsWith(first_line, '# ')
-      parsed = flags.FlagValues()
-      modules = {m for system in systems.ALL for m in system.flag_modules}
-      for module in modules:
-        for flag in _module_flags(module):
-          parsed[flag.name] = flag
-      parsed(['program', f'--flagfile={path}'])
-      parsed.unparse_flags()
-
   def test_every_flag_is_read(self):
     """Each holder is used somewhere, and not just defined."""
-    programs = {
-      path: path.read_text() for path in (_ROOT / 'launch').glob('*.py')
-    }
-    for module in _OURS:
-      source = pathlib.Path(module.__file__).read_text()
-      names = dict(
-        re.findall(r"^(\w+) = flags\.DEFINE_\w+\(\s*'(\w+)'", source, re.M)
+    self.assertGreater(len(_OWN_FLAGS), 20)
+    for flag in _OWN_FLAGS:
+      name = rf'\b{flag.holder}\b'
+      read = re.compile(
+        rf'{name}\.value\b|\.parse\({name}|for \w+ in \([^)]*{name}'
       )
-      self.assertLen(names, len(_module_flags(module)))
-      for holder in names:
-        read = re.compile(
-          rf'\b{holder}\.value\b|(resolve|value_of)\(\s*([\w.]+\.)?{holder}\b'
-        )
-        self.assertTrue(
-          any(read.search(text) for text in programs.values()),
-          f'{holder} of {module.__name__} is read nowhere',
-        )
-
-  def test_help_of_a_program_has_its_flags(self):
-    for system in systems.ALL:
-      importlib.import_module(f'launch.train_{system.name}')
-      self.assertEqual(
-        self._key_flags(f'launch.train_{system.name}'),
-        set(system.flag_values()),
+      self.assertTrue(
+        any(read.search(text) for text in _SOURCES.values()),
+        f'{flag.holder} of {flag.file} is read nowhere',
       )
-    shown = self._key_flags(demo.__name__)
-    self.assertContainsSubset(systems.SEMIFL.flag_values(), shown)
-    self.assertIn('seeds', shown)
 
-  def _key_flags(self, module_name):
-    return {
-      flag.name for flag in flags.FLAGS.get_key_flags_for_module(module_name)
-    }
+  def test_every_setting_is_read(self):
+    self.assertGreater(len(_SETTINGS), 80)
+    text = '\n'.join(_SOURCES.values())
+    for name in _SETTINGS:
+      self.assertRegex(
+        text, rf"\.{name}\b|\.get\(\s*'{name}'|\['{name}'\]", f'{name} is not'
+      )
 
   def test_every_flag_says_what_it_is(self):
-    for module in _OURS:
-      for flag in _module_flags(module):
-        # absl puts the values of an enum in front.
-        self.assertRegex(flag.help, r'^(<.*>: )?[A-Z].*\.$')
+    for name, text in (
+      *((flag.name, flag.help) for flag in _OWN_FLAGS),
+      *((name, setting.meaning) for name, setting in _SETTINGS.items()),
+    ):
+      self.assertRegex(text, r'^[A-Z\d-].*\.$', name)
+
+  @parameterized.parameters(
+    (['launch.train', 'fedmatch'], 'fedmatch', {'dry_run', 'preset'}),
+    (['launch.demo'], 'semifl', {'seeds', 'preset'}),
+  )
+  def test_help_of_a_program_has_its_flags(self, command, system_name, others):
+    for asking in ('--help', '--helpfull'):
+      completed = forked_programs.run(*command, asking)
+      self.assertEqual(completed.returncode, 0, completed.stderr)
+      self.assertEqual(
+        set(re.findall(r'^  --(\w+):', completed.stdout, re.M)),
+        settings.as_dict(commands.create(system_name, {})).keys()
+        | others
+        | {'flagfile', 'verbosity'},
+      )
+
+  def test_help_has_the_flags_of_what_is_chosen(self):
+    completed = forked_programs.run(
+      'launch.train', 'semifl', '--partition=main_classes', '--help'
+    )
+    self.assertEqual(completed.returncode, 0, completed.stderr)
+    self.assertIn('  --skew: 0.4\n', completed.stdout)
 
 
 if __name__ == '__main__':

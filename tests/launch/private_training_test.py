@@ -4,9 +4,7 @@
 """Tests of the real program with noise, and with clients that drop out."""
 
 import base64
-import contextlib
 import csv
-import io
 import json
 import pathlib
 import signal
@@ -19,10 +17,7 @@ import time
 import zipfile
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 
-from launch import evaluate
-from launch import export_saved_model
 from tests import forked_programs
 from tests.programs import saved_run
 from tff_semifl.programs import privacy
@@ -132,12 +127,15 @@ def _contents(folder):
             yield f'{path.name}:{name}', archive.read(name)
 
 
-def _run_here(main, **values):
-  """Returns what a program prints that is run in this process."""
-  output = io.StringIO()
-  with flagsaver.as_parsed(**values), contextlib.redirect_stdout(output):
-    main()
-  return output.getvalue()
+def _print(program, **values):
+  """Returns what a program prints."""
+  completed = forked_programs.run(
+    f'launch.{program}',
+    *(f'--{name}={value}' for name, value in values.items()),
+  )
+  if completed.returncode:
+    raise AssertionError(completed.stderr)
+  return completed.stdout
 
 
 class PrivateTrainingTest(absltest.TestCase):
@@ -218,10 +216,10 @@ class PrivateTrainingTest(absltest.TestCase):
   def test_model_says_what_it_promises(self):
     """That of training, and those exported later with a card."""
     later = pathlib.Path(self.create_tempdir().full_path, 'export')
-    printed = _run_here(
-      export_saved_model.main,
-      experiment=str(self._experiment),
-      export_dir=str(later),
+    printed = _print(
+      'export_saved_model',
+      experiment=self._experiment,
+      export_dir=later,
       format='saved_model,tflite_float32',
     )
     self.assertIn(f'{_HEADLINE}\n', printed)
@@ -238,11 +236,8 @@ class PrivateTrainingTest(absltest.TestCase):
       later,
       later / 'model_float32.tflite',
     ):
-      printed = _run_here(
-        evaluate.main,
-        exported_model=str(model),
-        task='digits',
-        json_file=str(json_file),
+      printed = _print(
+        'evaluate', exported_model=model, task='digits', json_file=json_file
       )
       self.assertIn(f'{_HEADLINE}\n', printed)
       self.assertIn("  not covered: the server's labeled images", printed)

@@ -182,8 +182,9 @@ class Remote(Runtime):
 
   workers: tuple[str, ...] = settings.setting(
     (),
-    'Where the workers are, as host:port,host:port. Each is a launch.worker or'
-    " a worker of TFF's.",
+    'Where the workers are, as host:port,host:port. Each is a launch.worker,'
+    ' which is told --max_concurrent_clients and --threads_per_operation'
+    " itself, or a worker of TFF's.",
   )
   worker_silence_seconds: float = settings.setting(
     60.0,
