@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 import contextlib
 import dataclasses
+import types
 from typing import Any
 
 import tensorflow as tf
@@ -30,6 +31,8 @@ from tff_semifl.programs import progress
 from tff_semifl.programs import round_metrics
 from tff_semifl.programs import tensorboard_log
 from tff_semifl.programs import training
+
+_NOTHING = types.MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -217,8 +220,8 @@ def without_clients(experiment: Experiment) -> Experiment:
 
 def open_folder(
   experiment: Experiment,
-  computed: Mapping[str, Any],
-  unimportant: Collection[str],
+  computed: Mapping[str, Any] = _NOTHING,
+  unimportant: Collection[str] = (),
 ) -> outputs.ExperimentFolder:
   """Makes or finds the experiment's folder.
 
@@ -226,7 +229,8 @@ def open_folder(
     experiment: The experiment.
     computed: Values of settings by name that say how it is computed, to be
       written down with its own.
-    unimportant: Names of settings that may change when it is resumed.
+    unimportant: Names of settings that may change when it is resumed, beside
+      those of the run and of `computed`.
 
   Raises:
     durable_files.OutputError: If it cannot be written to, holds another
@@ -237,7 +241,7 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**experiment.recorded_settings, **computed},
-    unimportant,
+    {*computed, *unimportant},
   )
   if experiment.privacy_key is not None:
     folder.keep_privacy_key(
@@ -271,14 +275,22 @@ def take_folder(
   return outputs.ExperimentFolder(
     run.path,
     recorded,
-    {*unimportant, *part.told_by_data, *given},
+    {
+      *settings_lib.as_dict(run),
+      *unimportant,
+      *part.told_by_data,
+      *given,
+    },
     task.data_description,
     settings.system_name,
   )
 
 
 def run(
-  experiment: Experiment, folder: outputs.ExperimentFolder, *, quiet: bool
+  experiment: Experiment,
+  folder: outputs.ExperimentFolder,
+  *,
+  quiet: bool = False,
 ) -> training.ProgramState:
   """Trains, resuming what the folder has, and exports the model.
 
