@@ -6,6 +6,7 @@
 import contextlib
 import io
 import os
+import pathlib
 import re
 
 from absl.testing import absltest
@@ -28,9 +29,9 @@ class ReadmeTest(absltest.TestCase):
     finally:
       os.chdir(before)
     self.assertRegex(output.getvalue(), r'^\d+\.\d%\n$')
-    experiment = 'results/semifl_digits_50_iid_seed0'
+    (experiment,) = (pathlib.Path(folder) / 'results').iterdir()
     for name in ('metrics.csv', 'export/saved_model.pb'):
-      self.assertTrue(os.path.exists(f'{folder}/{experiment}/{name}'), name)
+      self.assertTrue((experiment / name).exists(), name)
 
 
 if __name__ == '__main__':
