@@ -7,6 +7,8 @@ from collections.abc import Callable
 import sys
 from typing import NoReturn
 
+from absl import flags
+
 from launch import commands
 from launch import known
 from launch import presets
@@ -68,7 +70,9 @@ def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
   """Says which systems there are, and ends the process."""
   lines = [description, f'usage: {how} [--flag=value ...]', '', 'systems:']
   for name, system in registry.SYSTEMS.items():
-    (summary, *_) = type(system).__doc__.splitlines()
-    lines.append(f'  {name}: {summary}')
+    lines.append(f'  {name}')
+    lines.append(
+      flags.text_wrap(system.summary, flags.get_help_width(), '      ')
+    )
   print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
   sys.exit(0 if is_asked else 1)

@@ -81,6 +81,12 @@ class Averaging(system.System):
     return optimizer, optimizer
 
   @property
+  def summary(self) -> str:
+    """A line on what it is, and one on its clients."""
+    client = type(self.client).__doc__.partition('\n')[0]
+    return f'{super().summary} {client}'
+
+  @property
   def labels_by_received_model(self) -> bool:
     """True if clients label images with the model that they receive."""
     return self.client.labels_by_received_model

@@ -108,6 +108,11 @@ class System(settings.Settings, abc.ABC):
   models: ClassVar[tuple[str, ...]] = ()
   takes_dropout: ClassVar[bool] = False
 
+  @property
+  def summary(self) -> str:
+    """A line on what it is."""
+    return type(self).__doc__.partition('\n')[0]
+
   @abc.abstractmethod
   def build(
     self, ingredients: Ingredients
