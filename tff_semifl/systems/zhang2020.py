@@ -224,7 +224,7 @@ class _GroupAveraging(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ConsistencyAveraging(_GroupAveraging):
-  """Their own system: clients train by consistency (equation 4)."""
+  """The system of Zhang et al.: clients train by consistency (equation 4)."""
 
   measures_pseudo_labels = True
   confidence: training_settings.Confidence = training_settings.Confidence()
@@ -244,7 +244,7 @@ class ConsistencyAveraging(_GroupAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SelfTrainingAveraging(_GroupAveraging):
-  """Clients train by self-training (equation 3)."""
+  """Zhang et al., clients that train by self-training (equation 3)."""
 
   uses_strong_views = False
   measures_pseudo_labels = True
@@ -264,7 +264,7 @@ class SelfTrainingAveraging(_GroupAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SupervisedAveraging(_GroupAveraging):
-  """Supervised federated learning: clients have labels (appendix G)."""
+  """Zhang et al., clients that have labels (appendix G)."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False
