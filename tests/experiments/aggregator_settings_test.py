@@ -94,6 +94,14 @@ class AggregatorSettingsTest(parameterized.TestCase):
         small_experiment.create(system, **values)
     small_experiment.fill_in(system)
 
+  def test_reports_that_tell_what_noise_should_hide(self):
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      '^aggregator=differential_privacy: clients of flexmatch_semifl report',
+    ):
+      small_experiment.fill_in('flexmatch_semifl', **_PRIVATE)
+    small_experiment.fill_in('flexmatch_semifl')
+
   @parameterized.parameters('federated', 'pooled')
   def test_statistics_that_tell_what_noise_should_hide(self, statistics):
     message = f'^batch_norm_statistics={statistics}: tells of the images'

@@ -299,6 +299,13 @@ def _check_privacy(experiment: ExperimentSettings) -> None:
     raise settings.SettingError(
       'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
     )
+  if experiment.system.reports_beside_updates:
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      f'clients of {experiment.system_name} report, beside updates, what no'
+      ' noise is added to; choose another',
+    )
   if settings.as_dict(experiment.system).get('keep_client_momentum'):
     raise settings.SettingError(
       'aggregator',

@@ -97,6 +97,11 @@ class Averaging(system.System):
     return self.client.measures_pseudo_labels
 
   @property
+  def reports_beside_updates(self) -> bool:
+    """True if clients report more of their images than updates and metrics."""
+    return self.client.reports_beside_updates
+
+  @property
   def aggregation(self) -> aggregations.Aggregation:
     """The aggregation of updates."""
     return self.averaging

@@ -62,6 +62,11 @@ class ClientTraining(settings.Settings, abc.ABC):
     """True if pseudo-labels are compared with the truth, where it is known."""
     return True
 
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True if the client has something to say to `Guidance.update`."""
+    return False
+
   def client_data_type(
     self, classifier: functional.ImageClassifier
   ) -> tff.SequenceType | None:

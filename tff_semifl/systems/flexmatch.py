@@ -74,6 +74,8 @@ class FlexibleFixMix(client_trainings.FixMix):
   `confidence_threshold` is the highest of them.
   """
 
+  reports_beside_updates = True
+
   def build_guidance(
     self, classifier: functional.ImageClassifier
   ) -> guidance_lib.Guidance:

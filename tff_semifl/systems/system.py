@@ -158,6 +158,11 @@ class System(settings.Settings, abc.ABC):
     return False
 
   @property
+  def reports_beside_updates(self) -> bool:
+    """True if clients report more of their images than updates and metrics."""
+    return False
+
+  @property
   def aggregation(self) -> aggregations.Aggregation | None:
     """The aggregation of updates; None where there is no choice."""
     return None
