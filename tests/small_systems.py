@@ -4,14 +4,18 @@
 """Systems of the registry with a model that is trained in a moment."""
 
 from collections.abc import Mapping
+import dataclasses
 import types
 from typing import Any
+
+import tensorflow_federated as tff
 
 from tests import linear_reference
 from tff_semifl import settings
 from tff_semifl.algorithms import federated_process
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.systems import aggregations
 from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
 
@@ -36,6 +40,29 @@ def create(
   """
   system = settings.change_present(registry.SYSTEMS[system_name], usual)
   return settings.change(system, changes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Aggregator(aggregations.Aggregator):
+  """An aggregator that has no settings of its own."""
+
+  factory: tff.aggregators.AggregationFactory
+
+  def build(self, clients_per_round, key):
+    del clients_per_round, key  # Unused.
+    return self.factory
+
+
+def use_aggregator(
+  system: Any, factory: tff.aggregators.AggregationFactory
+) -> Any:
+  """Returns a system whose updates become one by any aggregator of TFF's."""
+  return dataclasses.replace(
+    system,
+    averaging=dataclasses.replace(
+      system.averaging, aggregator=_Aggregator(factory=factory)
+    ),
+  )
 
 
 def create_ingredients(

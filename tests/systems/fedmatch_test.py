@@ -16,9 +16,10 @@ from tests import fedmatch_reference
 from tests import linear_reference
 from tests import small_systems
 from tests.algorithms import linear_problem
+from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.systems import aggregations
+from tff_semifl.algorithms import aggregators
 from tff_semifl.work import fedmatch_client_work
 from tff_semifl.work import fedmatch_losses
 
@@ -56,14 +57,6 @@ def _create_ingredients():
 @functools.cache
 def _build():
   return _create().build(_create_ingredients())
-
-
-class _UnweightedMean(aggregations.Aggregator):
-  """The mean of all clients."""
-
-  def build(self, clients_per_round, key):
-    del clients_per_round, key  # Unused.
-    return tff.aggregators.UnweightedMeanFactory()
 
 
 def _stack(models):
@@ -111,17 +104,20 @@ class ComputationTest(absltest.TestCase):
       settings.SettingError, 'aggregator=differential_privacy: FedMatch weighs'
     ):
       small_systems.create('fedmatch', {'aggregator': 'differential_privacy'})
-    # Of parts that were put together by hand, too.
-    system = _create()
-    averaging = dataclasses.replace(
-      system.averaging, aggregator=_UnweightedMean()
+    # Of a part that is none of the choices, too.
+    system = small_systems.use_aggregator(
+      _create(),
+      aggregators.build_private_mean(
+        noise_multiplier=1.0,
+        clipping_norm=1.0,
+        clients_per_round=2,
+        key=privacy_key.PrivacyKey.draw(),
+      ),
     )
     with self.assertRaisesRegex(
-      TypeError, 'weighted aggregator, found UnweightedMeanFactory'
+      TypeError, 'weighted aggregator, found Differential'
     ):
-      dataclasses.replace(system, averaging=averaging).build(
-        _create_ingredients()
-      )
+      system.build(_create_ingredients())
 
   def test_plain_kernels_are_refused(self):
     with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):

@@ -85,7 +85,7 @@ class WeightDiversityTest(parameterized.TestCase):
       )
 
   def test_private_updates_are_not_measured(self):
-    process = _build(
+    process = _build.__wrapped__(
       aggregator='differential_privacy',
       noise_multiplier=1.0,
       key=privacy_key.PrivacyKey.draw(),

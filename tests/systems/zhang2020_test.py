@@ -1,9 +1,8 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the benchmark's systems: types, rounds in NumPy, both runtimes."""
+"""Tests of Zhang et al.'s systems: types, rounds in NumPy, both runtimes."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -13,23 +12,17 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import local_steps_reference
-from tests.algorithms import group_averaging_reference
 from tests.algorithms import linear_problem
-from tests.algorithms import slotted_process
+from tests.systems import slotted_process
+from tests.systems import zhang2020_reference
 from tff_semifl import runtime
+from tff_semifl import settings
 from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import group_averaging
-from tff_semifl.algorithms import group_averaging_systems
-from tff_semifl.algorithms import group_mean
 
 
 @functools.cache
-def _build(**overrides):
-  return group_averaging_systems.build_consistency_averaging(
-    linear_reference.create_classifier(),
-    dataclasses.replace(group_averaging_reference.HYPERPARAMETERS, **overrides),
-    **group_averaging_reference.VIEWS,
-  )
+def _build(**changes):
+  return zhang2020_reference.build('consistency_averaging', changes)
 
 
 class ComputationTest(absltest.TestCase):
@@ -72,61 +65,19 @@ class ComputationTest(absltest.TestCase):
     )
 
   def test_users_with_labels_have_them_by_type(self):
-    process = group_averaging_systems.build_supervised_averaging(
-      linear_reference.create_classifier(),
-      group_averaging_reference.HYPERPARAMETERS,
-      weak_augmentation=linear_reference.unchanged,
-    )
+    process = zhang2020_reference.build('supervised_averaging')
     self.assertEqual(
       process.next.type_signature.parameter[2].compact_representation(),
       '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
     )
 
 
-class SlotsPerGroupTest(parameterized.TestCase):
-  @parameterized.parameters(
-    # The paper's: 5+5, 10+10, 10+10+10, 10+10+10+10+7.
-    (10, 2, 5),
-    (20, 2, 10),
-    (30, 3, 10),
-    (47, 5, 10),
-    (10, 1, 10),
-    (3, 3, 1),
-  )
-  def test_sizes(self, clients_per_round, num_groups, expected):
-    self.assertEqual(
-      group_averaging.slots_per_group(clients_per_round, num_groups), expected
-    )
-
-  @parameterized.parameters(
-    (3, 4, '^3 clients .* in 4 groups; 1 to 3 groups can'),
-    (3, 0, '^3 clients .* in 0 groups'),
-    (0, 1, '^0 clients'),
-    # Two and two, and nobody is left.
-    (4, 3, '^4 clients per round, 2 in each group, fill 2 groups and not 3'),
-  )
-  def test_group_without_slot(self, clients_per_round, num_groups, message):
-    with self.assertRaisesRegex(ValueError, message):
-      group_averaging.slots_per_group(clients_per_round, num_groups)
-
-
-class GroupMeanTest(absltest.TestCase):
-  def test_clients_weigh_what_they_say_and_a_replica_one(self):
-    """Two groups: clients of weights 0.5 and 2 in one, nobody in the other."""
-    received = (np.array([[8.0, 8.0], [1.0, 1.0]], np.float32),)
-    replicas = (np.array([[1.0, 2.0], [3.0, 4.0]], np.float32),)
-    sums = [
-      group_mean.hand_in(
-        (tf.constant(update),), tf.constant(weight), 0, num_groups=2
-      )
-      for update, weight in (([2.0, 0.0], 0.5), ([1.0, 4.0], 2.0))
-    ]
-    (found,) = group_mean.average_groups(
-      received, tf.nest.map_structure(tf.add, *sums), replicas
-    )
-    # 8 - 2 and 8 - 1, 8 - 0 and 8 - 4.
-    expected = [(0.5 * 6 + 2 * 7 + 1) / 3.5, (0.5 * 8 + 2 * 4 + 2) / 3.5]
-    np.testing.assert_allclose(found, [expected, [3.0, 4.0]], rtol=1e-6)
+class SettingsTest(absltest.TestCase):
+  def test_group_without_slot_is_blamed_on_the_setting(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, 'num_groups=4: 3 clients .* in 4 groups; 1 to 3'
+    ):
+      _build(num_groups=4)
 
 
 class RoundTest(parameterized.TestCase):
@@ -144,7 +95,7 @@ class RoundTest(parameterized.TestCase):
     """Nobody, all, one fewer than there are slots, all, in other slots."""
     process = slotted_process.SlottedProcess(_build(num_groups=num_groups), 3)
     state = process.initialize()
-    reference = group_averaging_reference.Reference(num_groups, 3, group_size)
+    reference = zhang2020_reference.Reference(num_groups, 3, group_size)
     seen = set()
     for round_num, cohort in enumerate(([], [2, 0, 1], [1, 2], [0, 1, 2])):
       output = process.next(
@@ -153,7 +104,7 @@ class RoundTest(parameterized.TestCase):
       state = output.state
       if round_num == 0:
         # The benchmark has no turn of the server alone.
-        group_averaging_reference.assert_close(
+        zhang2020_reference.assert_close(
           state.global_model_weights.trainable, reference.average
         )
         for array in tf.nest.flatten(state.server_work['accumulator']):
@@ -163,26 +114,24 @@ class RoundTest(parameterized.TestCase):
         self.problem,
         cohort,
         round_num,
-        threshold=group_averaging_reference.THRESHOLD,
+        threshold=zhang2020_reference.THRESHOLD,
         strong=linear_reference.inverted,
       )
-      group_averaging_reference.assert_close(
+      zhang2020_reference.assert_close(
         state.global_model_weights.trainable, reference.average
       )
       for group, expected in enumerate(reference.groups):
-        group_averaging_reference.assert_close(
+        zhang2020_reference.assert_close(
           [a[group] for a in state.group_weights], expected
         )
-        group_averaging_reference.assert_close(
+        zhang2020_reference.assert_close(
           [a[group] for a in state.server_work['accumulator']],
           reference.server_momenta[group],
         )
       for slot, expected in zip(
         state.slots, reference.slot_momenta, strict=True
       ):
-        group_averaging_reference.assert_close(
-          slot.client['accumulator'], expected
-        )
+        zhang2020_reference.assert_close(slot.client['accumulator'], expected)
       self.assertEqual([int(slot.slot) for slot in state.slots], [0, 1, 2])
       self._assert_metrics(output.metrics, servers, clients, round_num)
       squares = sum(np.sum(update**2) for update in updates)
@@ -203,8 +152,7 @@ class RoundTest(parameterized.TestCase):
       seen
       - {
         0,
-        group_averaging_reference.NUM_STEPS
-        * group_averaging_reference.BATCH_SIZE,
+        zhang2020_reference.NUM_STEPS * zhang2020_reference.BATCH_SIZE,
       }
     )
 
@@ -230,21 +178,16 @@ class RoundTest(parameterized.TestCase):
     self.assertEqual(metrics['client']['num_rejected'], 0)
     np.testing.assert_allclose(
       metrics['learning_rate'],
-      group_averaging_reference.learning_rates(round_num)[-1],
+      zhang2020_reference.learning_rates(round_num)[-1],
       rtol=1e-5,
     )
 
   def test_self_training_equals_numpy(self):
     process = slotted_process.SlottedProcess(
-      group_averaging_systems.build_self_training_averaging(
-        linear_reference.create_classifier(),
-        group_averaging_reference.HYPERPARAMETERS,
-        weak_augmentation=linear_reference.shifted,
-      ),
-      3,
+      zhang2020_reference.build('self_training_averaging'), 3
     )
     state = process.initialize()._replace(round_num=1)
-    reference = group_averaging_reference.Reference(2, 3, 2)
+    reference = zhang2020_reference.Reference(2, 3, 2)
     for round_num in (1, 2):
       state = process.next(
         state, self.problem.server_data, self.problem.client_data([0, 1, 2])
@@ -253,30 +196,25 @@ class RoundTest(parameterized.TestCase):
         self.problem,
         [0, 1, 2],
         round_num,
-        threshold=group_averaging_reference.THRESHOLD,
+        threshold=zhang2020_reference.THRESHOLD,
         is_self_training=True,
       )
-    group_averaging_reference.assert_close(
+    zhang2020_reference.assert_close(
       state.global_model_weights.trainable, reference.average
     )
 
   def test_supervised_equals_numpy(self):
     process = slotted_process.SlottedProcess(
-      group_averaging_systems.build_supervised_averaging(
-        linear_reference.create_classifier(),
-        group_averaging_reference.HYPERPARAMETERS,
-        weak_augmentation=linear_reference.shifted,
-      ),
-      3,
+      zhang2020_reference.build('supervised_averaging'), 3
     )
     labels = np.array([0, 2, 1, 1], np.int32)
     state = process.initialize()._replace(round_num=1)
     [data] = self.problem.client_data([0])
     data = data.map(lambda chunk: dict(chunk, label=labels))
     output = process.next(state, self.problem.server_data, [data])
-    reference = group_averaging_reference.Reference(2, 3, 2)
+    reference = zhang2020_reference.Reference(2, 3, 2)
     reference.run_round(self.problem, [0], 1, labels=labels)
-    group_averaging_reference.assert_close(
+    zhang2020_reference.assert_close(
       output.state.global_model_weights.trainable, reference.average
     )
     # Nobody labels anything.
@@ -299,16 +237,16 @@ class RoundTest(parameterized.TestCase):
       [np.zeros([4, 3]), np.zeros(3)],
       self.problem.clients[1][1],
       node=1,
-      seed=group_averaging_reference.SEED,
+      seed=zhang2020_reference.SEED,
       round_num=1,
-      num_steps=group_averaging_reference.NUM_STEPS,
-      batch_size=group_averaging_reference.BATCH_SIZE,
-      learning_rates=group_averaging_reference.learning_rates(1),
-      threshold=group_averaging_reference.THRESHOLD,
+      num_steps=zhang2020_reference.NUM_STEPS,
+      batch_size=zhang2020_reference.BATCH_SIZE,
+      learning_rates=zhang2020_reference.learning_rates(1),
+      threshold=zhang2020_reference.THRESHOLD,
       weak=linear_reference.shifted,
       strong=linear_reference.inverted,
     )
-    group_averaging_reference.assert_close(
+    zhang2020_reference.assert_close(
       both.global_model_weights.trainable,
       [
         (s + c) / 2
@@ -320,7 +258,9 @@ class RoundTest(parameterized.TestCase):
 
   def test_rejected_client_and_one_without_images_are_in_no_mean(self):
     process = slotted_process.SlottedProcess(
-      _build(max_update_norm_ratio=0.0), 3
+      # Every update is longer.
+      _build(max_update_norm_ratio=1e-30),
+      3,
     )
     state = process.initialize()._replace(round_num=1)
     nobody = process.next(state, self.problem.server_data, [])
@@ -338,7 +278,7 @@ class RoundTest(parameterized.TestCase):
       ],
     )
     for output in (rejected, empty):
-      group_averaging_reference.assert_close(
+      zhang2020_reference.assert_close(
         output.state.group_weights, nobody.state.group_weights
       )
       for slot in output.state.slots:
