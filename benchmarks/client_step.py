@@ -37,7 +37,7 @@ def measure(
     {name: _build_turn(federation) for name, federation in turns.items()},
     num_repetitions,
   )
-  batch_size = turns['float32'].hyperparameters.client_batch_size
+  batch_size = turns['float32'].system.client_turn.client_batch_size
   num_steps = -(-size.images_per_client // batch_size) * size.num_epochs
   return measurement.Measurement(
     name='client_step',

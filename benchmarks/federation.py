@@ -11,12 +11,13 @@ import numpy as np
 import tensorflow as tf
 
 from tasks import cifar10
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import semifl
+from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiments import models
 from tff_semifl.models import functional
+from tff_semifl.systems import registry
+from tff_semifl.systems import system as system_lib
 
 
 class Size(NamedTuple):
@@ -53,7 +54,8 @@ class Federation:
     size: How large it is.
     task: Whose augmentations it has.
     classifier: The model.
-    hyperparameters: Of training.
+    system: SemiFL with the settings of training.
+    ingredients: The parts that its process is built of beside them.
     process: SemiFL as a TFF process.
     server_images: uint8 [number, 32, 32, 3].
     server_labels: int32 [number].
@@ -84,20 +86,24 @@ class Federation:
       train_in_bfloat16=train_in_bfloat16,
       jit_compile=jit_compile,
     )
-    self.hyperparameters = hyperparameters_lib.Hyperparameters(
-      total_rounds=1000,
-      server_batch_size=250 if size.num_labeled > 250 else 10,
-      client_epochs=size.num_epochs,
-      server_epochs=size.num_epochs,
-      # Every image is trained on, so that all rounds cost the same.
-      confidence_threshold=1e-6,
+    self.system = settings.change(
+      registry.SYSTEMS['semifl'],
+      {
+        'total_rounds': 1000,
+        'clients_per_round': size.num_clients,
+        'server_batch_size': 250 if size.num_labeled > 250 else 10,
+        'client_epochs': size.num_epochs,
+        'server_epochs': size.num_epochs,
+        # Every image is trained on, so that all rounds cost the same.
+        'confidence_threshold': 1e-6,
+      },
     )
-    self.process = semifl.build_semifl(
-      self.classifier,
-      self.hyperparameters,
+    self.ingredients = system_lib.Ingredients(
+      classifier=self.classifier,
       weak_augmentation=self.task.weak_augmentation,
       strong_augmentation=self.task.strong_augmentation,
     )
+    self.process = self.system.build(self.ingredients)
     self.server_images = _noise(0, size.num_labeled)
     self.server_labels = np.arange(size.num_labeled, dtype=np.int32) % 10
     self.client_images = np.split(

@@ -9,12 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks import federation as federation_lib
-from tff_semifl import pseudo_labels
-from tff_semifl import schedules
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
-from tff_semifl.work import fix_mix_training
 from tff_semifl.work import round_context
 from tff_semifl.work import supervised_training
 from tff_semifl.work import training_loop
@@ -31,32 +27,21 @@ def build_client_turns(
   Returns:
     weights -> the update of each client in round 1, initial - trained.
   """
-  numbers = federation.hyperparameters
-  train_client = fix_mix_training.build_fix_mix_training(
-    federation.classifier,
-    weak_augmentation=federation.task.weak_augmentation,
-    strong_augmentation=federation.task.strong_augmentation,
-    optimizer=numbers.optimizer,
-    num_epochs=numbers.client_epochs,
-    batch_size=numbers.client_batch_size,
-    selection_fn=pseudo_labels.at_least(numbers.confidence_threshold),
-    mixup_concentration=0.75,
-    mix_loss_weight=1.0,
+  system = federation.system
+  optimizer = system.optimizer.build()
+  train_client = system.client.build(
+    federation.ingredients, optimizer, system.client_turn
   )
-  context = _first_round(numbers)
+  context = _first_round(federation)
 
   @tf.function
   def client_turn(weights, client_id, images):
-    state = training_loop.initial_optimizer_state(
-      numbers.optimizer, weights.trainable
-    )
+    state = training_loop.initial_optimizer_state(optimizer, weights.trainable)
     local = train_client(
       weights,
       context,
       {'client_id': client_id, 'image': images},
-      numbers.optimizer.set_hparams(
-        state, {'learning_rate': context.learning_rate}
-      ),
+      optimizer.set_hparams(state, {'learning_rate': context.learning_rate}),
     )
     return [
       old - new
@@ -84,15 +69,15 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
     (weights, velocity, server's optimizer state) -> the same after round 1,
     by the arithmetic of the process.
   """
-  numbers = federation.hyperparameters
+  system = federation.system
   train_server = supervised_training.build_supervised_training(
     federation.classifier,
     weak_augmentation=federation.task.weak_augmentation,
-    optimizer=numbers.optimizer,
-    num_epochs=numbers.server_epochs,
-    batch_size=numbers.server_batch_size,
+    optimizer=system.optimizer.build(),
+    num_epochs=system.server.server_epochs,
+    batch_size=system.server.server_batch_size,
   )
-  context = _first_round(numbers)
+  context = _first_round(federation)
   client_turns = build_client_turns(federation)
 
   @tf.function
@@ -101,7 +86,7 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
       tf.add_n(parts) / len(updates) for parts in zip(*updates, strict=True)
     ]
     velocity = [
-      numbers.global_momentum * v + g
+      system.client_momentum.global_momentum * v + g
       for v, g in zip(velocity, mean, strict=True)
     ]
     weights = functional.ModelWeights(
@@ -147,20 +132,17 @@ def initial_state(federation: federation_lib.Federation) -> Any:
     weights,
     [tf.zeros_like(array) for array in weights.trainable],
     training_loop.initial_optimizer_state(
-      federation.hyperparameters.optimizer, weights.trainable
+      federation.system.optimizer.build(), weights.trainable
     ),
   )
 
 
 def _first_round(
-  numbers: hyperparameters_lib.Hyperparameters,
+  federation: federation_lib.Federation,
 ) -> round_context.RoundContext:
+  round_num = tf.constant(1)
   return round_context.RoundContext(
-    tf.constant(numbers.seed),
-    tf.constant(1),
-    schedules.cosine_decay(
-      1,
-      initial_value=numbers.learning_rate,
-      total_rounds=numbers.total_rounds,
-    ),
+    tf.constant(federation.ingredients.seed),
+    round_num,
+    federation.system.rounds.create_learning_rate_fn()(round_num),
   )

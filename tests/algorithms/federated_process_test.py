@@ -3,7 +3,6 @@
 
 """Tests of the shape of processes, with and without memories (D5)."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -16,20 +15,14 @@ from tests.algorithms import linear_problem
 from tff_semifl import runtime
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import learning_process
-from tff_semifl.algorithms import semifl
 
 _COHORTS = ([], [2, 0], [1, 2])
 
 
 @functools.cache
 def _build(*, keep_client_momentum=True):
-  return semifl.build_semifl(
-    linear_reference.create_classifier(),
-    dataclasses.replace(
-      linear_problem.HYPERPARAMETERS, keep_client_momentum=keep_client_momentum
-    ),
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
+  return linear_problem.build(
+    'semifl', {'keep_client_momentum': keep_client_momentum}
   )
 
 

@@ -10,13 +10,15 @@ import tensorflow as tf
 
 from tests import fix_mix_reference
 from tests import linear_reference
+from tests import small_systems
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
+from tff_semifl import settings
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import parallel
-from tff_semifl.algorithms import training_parts
-from tff_semifl.work import fix_mix_training
-from tff_semifl.work import guidance
+from tff_semifl.systems import averaging
+from tff_semifl.systems import client_trainings
+from tff_semifl.work import guidance as guidance_lib
 
 _COHORTS = ([], [2, 0], [1, 2])
 _FIRST_THRESHOLD = linear_problem.THRESHOLD
@@ -39,43 +41,43 @@ def _update(state, context, weights, reports):
   }
 
 
+class _FixMixByRisingThreshold(client_trainings.FixMix):
+  """SemiFL's clients, which are told a threshold that rises."""
+
+  def build(self, ingredients, optimizer, turn):
+    train = super().build(ingredients, optimizer, turn)
+
+    def train_and_report(*arguments):
+      local = train(*arguments)
+      return local._replace(report=tf.cast(local.num_confident, tf.float32))
+
+    return train_and_report
+
+  def select(self, guidance, labels):
+    return labels.confidences >= guidance
+
+  def build_guidance(self, classifier):
+    return guidance_lib.Guidance(
+      initialize=lambda: {
+        'threshold': tf.constant(_FIRST_THRESHOLD),
+        'teacher': tuple(
+          tf.zeros_like(array) for array in classifier.initial_weights.trainable
+        ),
+      },
+      tell=_tell_nothing_of_the_teacher,
+      update=_update,
+    )
+
+
 def _build(compose=alternating.compose_alternating_process):
   """SemiFL with a threshold that rises, and an average of models."""
-  classifier = linear_reference.create_classifier()
-  hyperparameters = linear_problem.HYPERPARAMETERS
-  train = fix_mix_training.build_fix_mix_training(
-    classifier,
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-    optimizer=hyperparameters.optimizer,
-    num_epochs=2,
-    batch_size=3,
-    selection_fn=lambda threshold, labels: labels.confidences >= threshold,
-    mixup_concentration=0.75,
-    mix_loss_weight=1.0,
+  system = settings.change(
+    averaging.Alternating(client=_FixMixByRisingThreshold()),
+    linear_problem.SETTINGS,
   )
-
-  def train_and_report(*arguments):
-    local = train(*arguments)
-    return local._replace(report=tf.cast(local.num_confident, tf.float32))
-
   return compose(
-    training_parts.build_training_parts(
-      classifier,
-      train_and_report,
-      hyperparameters,
-      weak_augmentation=linear_reference.unchanged,
-      guidance=guidance.Guidance(
-        initialize=lambda: {
-          'threshold': tf.constant(_FIRST_THRESHOLD),
-          'teacher': tuple(
-            tf.zeros_like(array)
-            for array in classifier.initial_weights.trainable
-          ),
-        },
-        tell=_tell_nothing_of_the_teacher,
-        update=_update,
-      ),
+    system.build_parts(
+      small_systems.create_ingredients(seed=linear_problem.SEED), system.server
     )
   )
 
@@ -93,48 +95,41 @@ class GuidanceTest(parameterized.TestCase):
     problem = linear_problem.LinearProblem()
     process = _build()
     state = process.initialize()
-    sgd = linear_reference.NumpySGD(
-      linear_reference.create_classifier().initial_weights.trainable, 0.0
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(
+        linear_reference.create_classifier().initial_weights.trainable, 0.0
+      )
     )
-    velocity = [np.zeros_like(array) for array in sgd.weights]
     threshold, teacher = _FIRST_THRESHOLD, None
     for round_num, cohort in enumerate(_COHORTS):
       state = process.next(
         state, problem.server_data, problem.client_data(cohort)
       ).state
       turns = [
-        fix_mix_reference.train_client(
-          sgd.weights,
-          problem.clients[client_id][1],
-          client_id=client_id,
-          round_num=round_num,
-          seed=linear_problem.SEED,
-          learning_rate=linear_problem.learning_rate(round_num),
-          num_epochs=2,
-          batch_size=3,
+        problem.train_client(
+          fix_mix_reference.train_client,
+          federation.sgd.weights,
+          client_id,
+          round_num,
           threshold=threshold,
           mix_loss_weight=1.0,
         )
         for client_id in cohort
       ]
-      counting = [turn.weights for turn in turns if turn.num_confident]
-      if counting:
-        sgd.weights, velocity = linear_problem.apply_mean(
-          sgd.weights, velocity, counting
-        )
-      problem.train_server(sgd, round_num)
+      federation.average([turn.weights for turn in turns if turn.num_confident])
+      problem.train_server(federation.sgd, round_num)
+      weights = federation.sgd.weights
       threshold += _GROWTH * sum(turn.num_confident for turn in turns)
       teacher = [
         new if teacher is None else (old + new) / 2
-        for old, new in zip(teacher or sgd.weights, sgd.weights, strict=True)
+        for old, new in zip(teacher or weights, weights, strict=True)
       ]
+      federation.assert_equal(state)
       self.assertAlmostEqual(
         float(state.guidance['threshold']), threshold, places=5
       )
       for found, expected in zip(
-        (*state.global_model_weights.trainable, *state.guidance['teacher']),
-        (*sgd.weights, *teacher),
-        strict=True,
+        state.guidance['teacher'], teacher, strict=True
       ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     # It has risen, and not by all 21 images.

@@ -3,12 +3,17 @@
 
 """A federation small enough to be trained a second time, in NumPy."""
 
+from collections.abc import Mapping
+import types
+from typing import Any
+
 import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import small_systems
 from tff_semifl import random_seeds
-from tff_semifl.algorithms import hyperparameters
+from tff_semifl.algorithms import federated_process
 
 SEED = 11
 # Some images of each client are above it, some below.
@@ -16,16 +21,35 @@ THRESHOLD = 0.4
 _TOTAL_ROUNDS = 10
 _INITIAL_LEARNING_RATE = 0.3
 
-HYPERPARAMETERS = hyperparameters.Hyperparameters(
-  total_rounds=_TOTAL_ROUNDS,
-  server_batch_size=2,
-  seed=SEED,
-  client_epochs=2,
-  server_epochs=2,
-  client_batch_size=3,
-  confidence_threshold=THRESHOLD,
-  learning_rate=_INITIAL_LEARNING_RATE,
+SETTINGS = types.MappingProxyType(
+  {
+    'total_rounds': _TOTAL_ROUNDS,
+    'clients_per_round': 3,
+    'server_batch_size': 2,
+    'client_epochs': 2,
+    'server_epochs': 2,
+    'client_batch_size': 3,
+    'confidence_threshold': THRESHOLD,
+    'learning_rate': _INITIAL_LEARNING_RATE,
+  }
 )
+
+
+def build(
+  system_name: str,
+  changes: Mapping[str, Any] = types.MappingProxyType({}),
+  **ingredients: Any,
+) -> federated_process.FederatedProcess:
+  """Builds a system with `SETTINGS`.
+
+  Args:
+    system_name: One of the registry.
+    changes: Other settings, by name.
+    **ingredients: See `small_systems.create_ingredients`.
+  """
+  return small_systems.build(
+    system_name, changes, usual=SETTINGS, seed=SEED, **ingredients
+  )
 
 
 def learning_rate(round_num: int) -> float:

@@ -3,7 +3,6 @@
 
 """Tests of parallel averaging (D.3, D.4, D.5) against whole rounds in NumPy."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -15,12 +14,10 @@ import tensorflow_federated as tff
 from tests import batch_label_reference
 from tests import fix_mix_reference
 from tests import linear_reference
+from tests import small_systems
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
-from tff_semifl.algorithms import batch_label_semifl
-from tff_semifl.algorithms import fedavg_fixmatch
 from tff_semifl.algorithms import parallel
-from tff_semifl.algorithms import parallel_semifl
 
 # Below what the untrained model is sure of, so that clients train at once.
 _THRESHOLD = 0.36
@@ -28,15 +25,19 @@ _COHORTS = ([], [2, 0], [1, 2, 0])
 
 
 @functools.cache
-def _build(build, threshold=_THRESHOLD, **arguments):
-  return build(
-    linear_reference.create_classifier(),
-    dataclasses.replace(
-      linear_problem.HYPERPARAMETERS, confidence_threshold=threshold
-    ),
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-    **arguments,
+def _build(system_name, **changes):
+  return linear_problem.build(
+    system_name, {'confidence_threshold': _THRESHOLD, **changes}
+  )
+
+
+def _build_without_server_share(system):
+  """Composes a system's parts so that the server trains for nothing."""
+  ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
+  return parallel.compose_parallel_process(
+    system.build_parts(ingredients, system.server),
+    server_share_fn=tf.zeros_like,
+    step_from_received_weights=True,
   )
 
 
@@ -82,44 +83,43 @@ class RoundsTest(parameterized.TestCase):
   @parameterized.named_parameters(
     (
       'fedavg_fixmatch_d35',
-      fedavg_fixmatch.build_fedavg_fixmatch,
+      'fedavg_fixmatch',
       {},
       _train_batch_labels,
       _average_with_half,
     ),
     (
       'parallel_semifl_d35',
-      parallel_semifl.build_parallel_semifl,
+      'parallel_semifl',
       {},
       _train_fix,
       _average_with_half,
     ),
     (
       'plain_average_d35',
-      fedavg_fixmatch.build_fedavg_fixmatch,
-      {
-        'server_share_fn': parallel.one_of_all,
-        'step_from_received_weights': True,
-      },
+      'fedavg_fixmatch',
+      {'plain_average': True},
       _train_batch_labels,
       _average_of_all,
     ),
   )
-  def test_rounds_equal_numpy(self, build, arguments, train_client, average):
-    self._check(build, arguments, train_client, average, _COHORTS)
+  def test_rounds_equal_numpy(
+    self, system_name, changes, train_client, average
+  ):
+    self._check(system_name, changes, train_client, average, _COHORTS)
 
   def test_fedrgd_with_even_groups_is_the_average_of_their_averages_d38(self):
     self._check(
-      fedavg_fixmatch.build_fedavg_fixmatch,
-      {'server_share_fn': parallel.of_two_groups},
+      'fedrgd_as_in_semifl',
+      {},
       _train_batch_labels,
       _average_by_groups,
       ([], [2, 0], [1, 2]),
     )
 
-  def _check(self, build, arguments, train_client, average, cohorts):
+  def _check(self, system_name, changes, train_client, average, cohorts):
     problem = linear_problem.LinearProblem()
-    process = _build(build, **arguments)
+    process = _build(system_name, **changes)
     state = process.initialize()
     # The server's momentum goes on, whatever weights it starts from (D5).
     federation = linear_problem.Federation(
@@ -143,15 +143,15 @@ class RoundsTest(parameterized.TestCase):
       problem.train_server(federation.sgd, round_num)
       tuned = federation.sgd.weights
       federation.step(
-        received if 'step_from_received_weights' in arguments else tuned,
+        received if 'plain_average' in changes else tuned,
         average(tuned, clients) if clients else tuned,
       )
       federation.assert_equal(state)
     self.assertNotEmpty(clients)
 
   def test_types_are_those_of_alternate_training(self):
-    found = _build(fedavg_fixmatch.build_fedavg_fixmatch)
-    expected = _build(batch_label_semifl.build_batch_label_semifl)
+    found = _build('fedavg_fixmatch')
+    expected = _build('batch_label_semifl')
     self.assertEqual(
       found.initialize.type_signature, expected.initialize.type_signature
     )
@@ -162,21 +162,13 @@ class RoundsTest(parameterized.TestCase):
     problem = linear_problem.LinearProblem()
     results = []
     for process in (
-      _build(
-        fedavg_fixmatch.build_fedavg_fixmatch,
-        server_share_fn=tf.zeros_like,
-        step_from_received_weights=True,
+      _build_without_server_share(
+        small_systems.create(
+          'fedavg_fixmatch',
+          linear_problem.SETTINGS | {'confidence_threshold': _THRESHOLD},
+        )
       ),
-      batch_label_semifl.build_batch_label_semifl(
-        linear_reference.create_classifier(),
-        dataclasses.replace(
-          linear_problem.HYPERPARAMETERS,
-          confidence_threshold=_THRESHOLD,
-          server_epochs=0,
-        ),
-        weak_augmentation=linear_reference.unchanged,
-        strong_augmentation=linear_reference.unchanged,
-      ),
+      _build('batch_label_semifl', server_epochs=0),
     ):
       # Round 0 would be of the server alone.
       state = process.initialize()._replace(round_num=1)
@@ -192,7 +184,7 @@ class RoundsTest(parameterized.TestCase):
     """As D.3 has it; in alternate training it waits (A.11)."""
     problem = linear_problem.LinearProblem()
     # Nobody is that sure.
-    process = _build(parallel_semifl.build_parallel_semifl, threshold=1.0)
+    process = _build('parallel_semifl', confidence_threshold=1.0)
     state = process.initialize()._replace(round_num=1)
     state = state._replace(
       finalizer={
@@ -247,12 +239,14 @@ class UnweightedTest(absltest.TestCase):
   def test_takes_an_unweighted_aggregator(self):
     """All clients count, one without an update with zero."""
     problem = linear_problem.LinearProblem()
-    process = _build(
-      parallel_semifl.build_parallel_semifl,
-      threshold=1.0,
-      aggregator=tff.aggregators.UnweightedMeanFactory(),
-      server_share_fn=tf.zeros_like,
-      step_from_received_weights=True,
+    system = small_systems.create(
+      'parallel_semifl',
+      linear_problem.SETTINGS | {'confidence_threshold': 1.0},
+    )
+    process = _build_without_server_share(
+      small_systems.use_aggregator(
+        system, tff.aggregators.UnweightedMeanFactory()
+      )
     )
     state = process.initialize()._replace(round_num=1)
     output = process.next(

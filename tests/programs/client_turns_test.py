@@ -11,10 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import fedsgd_fixmatch
-from tff_semifl.algorithms import hyperparameters
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.programs import checkpoints
@@ -44,16 +43,15 @@ def _create_program(total_rounds):
     linear_reference.create_images(6), (np.arange(6) % 3).astype(np.int32)
   )
   return training.TrainingProgram(
-    process=fedsgd_fixmatch.build_fedsgd_fixmatch(
-      classifier,
-      hyperparameters.Hyperparameters(
-        total_rounds=_LAST_ROUND,
-        server_batch_size=2,
-        client_batch_size=3,
-        confidence_threshold=0.34,
-        learning_rate=0.3,
-      ),
-      weak_augmentation=linear_reference.unchanged,
+    process=small_systems.build(
+      'fedsgd_fixmatch',
+      {
+        'total_rounds': _LAST_ROUND,
+        'server_batch_size': 2,
+        'client_batch_size': 3,
+        'confidence_threshold': 0.34,
+        'learning_rate': 0.3,
+      },
       strong_augmentation=linear_reference.shifted,
     ),
     evaluation=evaluation.build_evaluation(classifier),

@@ -15,10 +15,10 @@ import tensorflow as tf
 
 from tests import decomposed_reference
 from tests import linear_reference
+from tests import small_systems
 from tests.programs import linear_program
 from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import fedmatch
 from tff_semifl.programs import array_files
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import checkpoints
@@ -33,17 +33,20 @@ _NUM_CLIENTS = 4
 @functools.cache
 def _build_process(consistency=2.0):
   classifier = decomposed_reference.create_classifier()
-  process = fedmatch.build_fedmatch(
-    classifier,
-    fedmatch.FedMatchHyperparameters(
-      learning_rate=0.03,
-      confidence_threshold=0.4,
-      client_loss_weights=fedmatch_losses.ClientLossWeights(
-        consistency=consistency, agreement=0.5, l1=0.01, l2=0.1
-      ),
-      return_given_labels=True,
+  system = dataclasses.replace(
+    small_systems.create(
+      'fedmatch', {'learning_rate': 0.03, 'confidence_threshold': 0.4}
     ),
-    strong_augmentation=linear_reference.inverted,
+    client_loss_weights=fedmatch_losses.ClientLossWeights(
+      consistency=consistency, agreement=0.5, l1=0.01, l2=0.1
+    ),
+  )
+  process = system.build(
+    small_systems.create_ingredients(
+      classifier=classifier,
+      strong_augmentation=linear_reference.inverted,
+      returns_given_labels=True,
+    )
   )
   return classifier, process
 

@@ -12,9 +12,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import small_systems
+from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import semifl
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -35,8 +35,7 @@ def create_program(
   has_federated_statistics: bool = False,
   is_by_reference: bool = False,
   dropout_probability: float = 0.0,
-  aggregator: tff.aggregators.AggregationFactory | None = None,
-  **hyperparameters: Any,
+  **changes: Any,
 ) -> training.TrainingProgram:
   """Creates a program: four clients of six images, two of them in a round.
 
@@ -49,8 +48,7 @@ def create_program(
       images, as means over batches of four.
     is_by_reference: Whether images are passed by reference.
     dropout_probability: Of a client of a cohort.
-    aggregator: Other than the mean.
-    **hyperparameters: Other than usual here.
+    **changes: Settings of the system, other than usual here.
   """
   labels = (np.arange(30) % 3).astype(np.int32)
   data = sources.LabelledImages(linear_reference.create_images(30), labels)
@@ -64,9 +62,7 @@ def create_program(
     seed=0,
     dropout_probability=dropout_probability,
   )
-  computations = _build_computations(
-    has_federated_statistics, aggregator, **hyperparameters
-  )
+  computations = _build_computations(has_federated_statistics, **changes)
   statistics = final_test = None
   if has_federated_statistics:
     statistics = training.StatisticsPass(
@@ -103,32 +99,28 @@ class _Computations(NamedTuple):
 
 # To trace them takes longer than to run a program.
 @functools.cache
-def _build_computations(
-  has_federated_statistics, aggregator, **hyperparameters
-) -> _Computations:
+def _build_computations(has_federated_statistics, **changes) -> _Computations:
   classifier = linear_reference.create_classifier()
   if has_federated_statistics:
     classifier = _create_normalizing_classifier()
   computations = _Computations(
-    process=semifl.build_semifl(
-      classifier,
-      hyperparameters_lib.Hyperparameters(
+    process=small_systems.build(
+      'semifl',
+      {
         # The schedule is that of the whole run, however far it is taken.
-        total_rounds=4,
-        server_batch_size=2,
-        client_epochs=1,
-        server_statistics=False,
-        return_given_labels=True,
-        **{
-          'learning_rate': 0.3,
-          'server_epochs': 1,
-          'confidence_threshold': _THRESHOLD,
-          **hyperparameters,
-        },
-      ),
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.unchanged,
-      aggregator=aggregator,
+        'total_rounds': 4,
+        'clients_per_round': 2,
+        'server_batch_size': 2,
+        'client_epochs': 1,
+        'learning_rate': 0.3,
+        'server_epochs': 1,
+        'confidence_threshold': _THRESHOLD,
+        **changes,
+      },
+      classifier=classifier,
+      computes_statistics=False,
+      returns_given_labels=True,
+      privacy_key=privacy_key_lib.PrivacyKey.insecure_fixed(0),
     ),
     evaluation=evaluation.build_evaluation(classifier),
   )

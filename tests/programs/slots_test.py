@@ -14,10 +14,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import small_systems
 from tests.programs import linear_program
 from tff_semifl import runtime
-from tff_semifl.algorithms import benchmark_hyperparameters
-from tff_semifl.algorithms import group_averaging_systems
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import slots
@@ -26,21 +25,20 @@ from tff_semifl.programs import training
 
 @functools.cache
 def _build_process():
-  return group_averaging_systems.build_consistency_averaging(
-    linear_reference.create_classifier(),
-    benchmark_hyperparameters.BenchmarkHyperparameters(
-      clients_per_round=2,
-      num_groups=2,
-      steps_per_round=3,
-      batch_size=2,
-      confidence_threshold=0.37,
-      learning_rate=0.3,
-      warm_up_steps=2,
-      schedule_steps=20,
-      return_given_labels=True,
-    ),
-    weak_augmentation=linear_reference.unchanged,
+  return small_systems.build(
+    'consistency_averaging',
+    {
+      'clients_per_round': 2,
+      'num_groups': 2,
+      'steps_per_round': 3,
+      'batch_size': 2,
+      'confidence_threshold': 0.37,
+      'learning_rate': 0.3,
+      'warm_up_steps': 2,
+      'schedule_steps': 20,
+    },
     strong_augmentation=linear_reference.inverted,
+    returns_given_labels=True,
   )
 
 

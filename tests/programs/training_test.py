@@ -16,9 +16,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests.programs import linear_program
-from tff_semifl import privacy_key
 from tff_semifl import runtime
-from tff_semifl.algorithms import aggregators
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import metrics_file
 from tff_semifl.programs import training
@@ -213,16 +211,13 @@ class TrainingTest(parameterized.TestCase):
     ('stateless', {}),
     # D5: what clients keep is resumed too.
     ('stateful', {'keep_client_momentum': True}),
-    ('robust', {'aggregator': aggregators.build_robust_mean()}),
+    ('robust', {'aggregator': 'robust'}),
     (
       'private',
       {
-        'aggregator': aggregators.build_private_mean(
-          noise_multiplier=0.1,
-          clipping_norm=0.1,
-          clients_per_round=2,
-          key=privacy_key.PrivacyKey.insecure_fixed(0),
-        ),
+        'aggregator': 'differential_privacy',
+        'noise_multiplier': 0.1,
+        'clipping_norm': 0.1,
         'dropout_probability': 0.4,
       },
     ),
@@ -402,9 +397,7 @@ class TrainingTest(parameterized.TestCase):
 
   def test_columns_of_an_aggregator_come_last(self):
     folder = self.create_tempdir().full_path
-    program = linear_program.create_program(
-      2, aggregator=aggregators.build_robust_mean()
-    )
+    program = linear_program.create_program(2, aggregator='robust')
     self._train(folder, 2, program=program)
     rows = self._read_metrics(folder)
     self.assertEqual(

@@ -19,19 +19,13 @@ from tests import linear_reference
 from tests.algorithms import linear_problem
 from tests.runtime import worker_processes
 from tff_semifl import runtime
-from tff_semifl.algorithms import semifl
 
 _AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _AT_SERVER = tff.FederatedType(np.int32, tff.SERVER)
 
 
 def _build_semifl(weak_augmentation=linear_reference.unchanged):
-  return semifl.build_semifl(
-    linear_reference.create_classifier(),
-    linear_problem.HYPERPARAMETERS,
-    weak_augmentation=weak_augmentation,
-    strong_augmentation=linear_reference.unchanged,
-  )
+  return linear_problem.build('semifl', weak_augmentation=weak_augmentation)
 
 
 def _train(process, cohorts):

@@ -12,10 +12,7 @@ from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import pseudo_labels
 from tff_semifl import runtime
-from tff_semifl import settings
 from tff_semifl.systems import flexmatch
-from tff_semifl.systems import registry
-from tff_semifl.systems import system as system_lib
 
 _TAU = 0.4
 _COHORTS = ([], [2, 0], [1, 2], [])
@@ -61,25 +58,8 @@ class ProcessTest(absltest.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(runtime.simulation_context())
-    system = settings.change(
-      registry.SYSTEMS['flexmatch_semifl'],
-      {
-        'total_rounds': 10,
-        'learning_rate': 0.3,
-        'client_epochs': 2,
-        'client_batch_size': 3,
-        'server_epochs': 2,
-        'server_batch_size': 2,
-        'confidence_threshold': _TAU,
-      },
-    )
-    cls.process = system.build(
-      system_lib.Ingredients(
-        classifier=linear_reference.create_classifier(),
-        weak_augmentation=linear_reference.unchanged,
-        strong_augmentation=linear_reference.unchanged,
-        seed=linear_problem.SEED,
-      )
+    cls.process = linear_problem.build(
+      'flexmatch_semifl', {'confidence_threshold': _TAU}
     )
 
   def test_type(self):

@@ -3,6 +3,7 @@
 
 """Tests of FedMatch with labels at the server, against NumPy (D.6, D40)."""
 
+import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -13,11 +14,12 @@ import tensorflow_federated as tff
 from tests import decomposed_reference
 from tests import fedmatch_reference
 from tests import linear_reference
+from tests import small_systems
 from tests.algorithms import linear_problem
 from tff_semifl import privacy_key
 from tff_semifl import runtime
+from tff_semifl import settings
 from tff_semifl.algorithms import aggregators
-from tff_semifl.algorithms import fedmatch
 from tff_semifl.work import fedmatch_client_work
 from tff_semifl.work import fedmatch_losses
 
@@ -31,21 +33,30 @@ _LOSS_WEIGHTS = fedmatch_losses.ClientLossWeights(
 _KERNEL = 'float32[2,2,1,4]'
 
 
-@functools.cache
-def _build(**kwargs):
-  return fedmatch.build_fedmatch(
-    decomposed_reference.create_classifier(),
-    fedmatch.FedMatchHyperparameters(
-      seed=_SEED,
-      learning_rate=_LEARNING_RATE,
-      server_batch_size=2,
-      client_batch_size=3,
-      confidence_threshold=_THRESHOLD,
-      client_loss_weights=_LOSS_WEIGHTS,
-    ),
-    strong_augmentation=linear_reference.inverted,
-    **kwargs,
+def _create():
+  system = small_systems.create(
+    'fedmatch',
+    {
+      'learning_rate': _LEARNING_RATE,
+      'server_batch_size': 2,
+      'client_batch_size': 3,
+      'confidence_threshold': _THRESHOLD,
+    },
   )
+  return dataclasses.replace(system, client_loss_weights=_LOSS_WEIGHTS)
+
+
+def _create_ingredients():
+  return small_systems.create_ingredients(
+    classifier=decomposed_reference.create_classifier(),
+    strong_augmentation=linear_reference.inverted,
+    seed=_SEED,
+  )
+
+
+@functools.cache
+def _build():
+  return _create().build(_create_ingredients())
 
 
 def _stack(models):
@@ -90,24 +101,27 @@ class ComputationTest(absltest.TestCase):
 
   def test_unweighted_aggregator_is_refused(self):
     with self.assertRaisesRegex(
+      settings.SettingError, 'aggregator=differential_privacy: FedMatch weighs'
+    ):
+      small_systems.create('fedmatch', {'aggregator': 'differential_privacy'})
+    # Of a part that is none of the choices, too.
+    system = small_systems.use_aggregator(
+      _create(),
+      aggregators.build_private_mean(
+        noise_multiplier=1.0,
+        clipping_norm=1.0,
+        clients_per_round=2,
+        key=privacy_key.PrivacyKey.draw(),
+      ),
+    )
+    with self.assertRaisesRegex(
       TypeError, 'weighted aggregator, found Differential'
     ):
-      _build(
-        aggregator=aggregators.build_private_mean(
-          noise_multiplier=1.0,
-          clipping_norm=1.0,
-          clients_per_round=2,
-          key=privacy_key.PrivacyKey.draw(),
-        )
-      )
+      system.build(_create_ingredients())
 
   def test_plain_kernels_are_refused(self):
     with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):
-      fedmatch.build_fedmatch(
-        linear_reference.create_classifier(),
-        fedmatch.FedMatchHyperparameters(),
-        strong_augmentation=linear_reference.unchanged,
-      )
+      small_systems.build('fedmatch')
 
 
 class ExecutionTest(absltest.TestCase):

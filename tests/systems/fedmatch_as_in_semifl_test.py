@@ -3,7 +3,6 @@
 
 """Tests of disjoint learning against NumPy (D.6, D40, D41)."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -15,27 +14,20 @@ from tests import decomposed_reference
 from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
-from tff_semifl.algorithms import batch_label_semifl
-from tff_semifl.algorithms import fedmatch_as_in_semifl
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.models import wide_resnet
 
 _SIGMA, _PHI, _KERNEL, _BIAS = range(4)
-_HYPERPARAMETERS = dataclasses.replace(
-  # Every image is above it, so that clients train at once.
-  linear_problem.HYPERPARAMETERS,
-  confidence_threshold=0.34,
-)
+# Every image is above it, so that clients train at once.
+_THRESHOLD = 0.34
 
 
-def _build(classifier=None, **kwargs):
-  return fedmatch_as_in_semifl.build_fedmatch_as_in_semifl(
-    classifier or decomposed_reference.create_classifier(),
-    _HYPERPARAMETERS,
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-    **kwargs,
+def _build(classifier=None, *, system_name='fedmatch_as_in_semifl', **changes):
+  return linear_problem.build(
+    system_name,
+    {'confidence_threshold': _THRESHOLD, **changes},
+    classifier=classifier or decomposed_reference.create_classifier(),
   )
 
 
@@ -47,16 +39,9 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
 
   def test_types_are_those_of_alternate_training_d40(self):
     """But that an optimizer keeps nothing of what it does not train."""
-    classifier = decomposed_reference.create_classifier()
-    found = _build(classifier)
-    expected = batch_label_semifl.build_batch_label_semifl(
-      classifier,
-      _HYPERPARAMETERS,
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.unchanged,
-    )
     found, expected = (
-      process.next.type_signature for process in (found, expected)
+      _build(system_name=name).next.type_signature
+      for name in ('fedmatch_as_in_semifl', 'batch_label_semifl')
     )
     for part in ('global_model_weights', 'finalizer', 'round_num'):
       self.assertEqual(
@@ -104,7 +89,7 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
           server.weights,
           client_id,
           round_num,
-          threshold=_HYPERPARAMETERS.confidence_threshold,
+          threshold=_THRESHOLD,
           create_sgd=functools.partial(
             decomposed_reference.NumpySGD, trained=clients_train, masks=False
           ),
@@ -193,12 +178,7 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
           self.assertEqual(np.any(old != new), is_trained)
 
   def test_momentum_that_clients_keep_is_that_of_phi_d5(self):
-    process = fedmatch_as_in_semifl.build_fedmatch_as_in_semifl(
-      decomposed_reference.create_classifier(),
-      dataclasses.replace(_HYPERPARAMETERS, keep_client_momentum=True),
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.unchanged,
-    )
+    process = _build(keep_client_momentum=True)
     self.assertEqual(
       str(process.initialize_memory.type_signature.result),
       '<learning_rate=float32,accumulator=<float32[2,2,1,4]>>',

@@ -4,7 +4,6 @@
 """Tests of federated SGD with FixMatch against steps in NumPy (D.4)."""
 
 import collections
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -15,23 +14,14 @@ from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import random_seeds
 from tff_semifl import runtime
-from tff_semifl.algorithms import batch_label_semifl
-from tff_semifl.algorithms import fedsgd_fixmatch
 
 # Between what the model is sure of in some images and in others.
 _THRESHOLD = 0.36
 
 
 @functools.cache
-def _build(build, threshold=_THRESHOLD):
-  return build(
-    linear_reference.create_classifier(),
-    dataclasses.replace(
-      linear_problem.HYPERPARAMETERS, confidence_threshold=threshold
-    ),
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-  )
+def _build(system_name='fedsgd_fixmatch', threshold=_THRESHOLD):
+  return linear_problem.build(system_name, {'confidence_threshold': threshold})
 
 
 def _client_data(problem, cohort, num_turns):
@@ -65,10 +55,8 @@ class FedSGDFixMatchTest(absltest.TestCase):
     cls.enterClassContext(runtime.simulation_context())
 
   def test_clients_know_their_turn_and_all_else_is_as_in_other_systems(self):
-    found = _build(fedsgd_fixmatch.build_fedsgd_fixmatch).next.type_signature
-    expected = _build(
-      batch_label_semifl.build_batch_label_semifl
-    ).next.type_signature
+    found = _build().next.type_signature
+    expected = _build('batch_label_semifl').next.type_signature
     self.assertEqual(found.parameter[1], expected.parameter[1])
     self.assertEqual(
       str(found.parameter[2]),
@@ -83,7 +71,7 @@ class FedSGDFixMatchTest(absltest.TestCase):
     epoch in the end.
     """
     problem = linear_problem.LinearProblem()
-    process = _build(fedsgd_fixmatch.build_fedsgd_fixmatch)
+    process = _build()
     state = process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     purpose = random_seeds.Purpose
@@ -133,7 +121,7 @@ class FedSGDFixMatchTest(absltest.TestCase):
 
   def test_nobody_sure_is_a_step_of_the_server_alone(self):
     problem = linear_problem.LinearProblem()
-    process = _build(fedsgd_fixmatch.build_fedsgd_fixmatch, threshold=1.0)
+    process = _build(threshold=1.0)
     state = process.initialize()._replace(round_num=1)
     results = [
       process.next(

@@ -4,7 +4,6 @@
 """Tests of the baselines that have all labels: clients with them, one place."""
 
 import collections
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -15,9 +14,6 @@ from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import random_seeds
 from tff_semifl import runtime
-from tff_semifl.algorithms import centralized
-from tff_semifl.algorithms import semifl
-from tff_semifl.algorithms import supervised_fedavg
 
 _NO_IMAGES = linear_reference.labelled_dataset(
   linear_reference.create_images(0), np.array([], np.int32)
@@ -65,13 +61,8 @@ def _train_client(weights, images, labels, client_id, round_num):
 
 
 @functools.cache
-def _build(**arguments):
-  return supervised_fedavg.build_supervised_fedavg(
-    linear_reference.create_classifier(),
-    linear_problem.HYPERPARAMETERS,
-    weak_augmentation=linear_reference.unchanged,
-    **arguments,
-  )
+def _build(**changes):
+  return linear_problem.build('supervised_fedavg', changes)
 
 
 class SupervisedFedAvgTest(absltest.TestCase):
@@ -129,14 +120,7 @@ class SupervisedFedAvgTest(absltest.TestCase):
   def test_labels_are_in_the_type_of_these_clients_alone(self):
     supervised = _build().next.type_signature.parameter[2].member
     unlabelled = (
-      semifl.build_semifl(
-        linear_reference.create_classifier(),
-        linear_problem.HYPERPARAMETERS,
-        weak_augmentation=linear_reference.unchanged,
-        strong_augmentation=linear_reference.unchanged,
-      )
-      .next.type_signature.parameter[2]
-      .member
+      linear_problem.build('semifl').next.type_signature.parameter[2].member
     )
     self.assertIn('label', dir(supervised.element))
     self.assertNotIn('label', dir(unlabelled.element))
@@ -151,13 +135,7 @@ class CentralizedTest(absltest.TestCase):
   def test_epochs_equal_numpy(self):
     """Epoch e of T is (e - 1) / T of the way down half a cosine (D33)."""
     problem = linear_problem.LinearProblem()
-    process = centralized.build_centralized_training(
-      linear_reference.create_classifier(),
-      dataclasses.replace(
-        linear_problem.HYPERPARAMETERS, server_epochs=1, total_rounds=3
-      ),
-      weak_augmentation=linear_reference.unchanged,
-    )
+    process = linear_problem.build('labels_alone', {'total_epochs': 4})
     state = process.initialize()
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     for epoch in (1, 2, 3, 4):

@@ -3,7 +3,6 @@
 
 """Tests of the diversity of updates under all aggregators (E.5, D51)."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -16,9 +15,6 @@ from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import privacy_key
 from tff_semifl import runtime
-from tff_semifl.algorithms import aggregators
-from tff_semifl.algorithms import batch_label_semifl
-from tff_semifl.algorithms import fedavg_fixmatch
 from tff_semifl.models import functional
 
 _THRESHOLD = 0.36
@@ -27,19 +23,13 @@ _COHORT = [2, 0, 1]
 
 @functools.cache
 def _build(
-  build=batch_label_semifl.build_batch_label_semifl,
-  *,
-  classifier=None,
-  aggregator=None,
+  system_name='batch_label_semifl', *, classifier=None, key=None, **changes
 ):
-  return build(
-    classifier or linear_reference.create_classifier(),
-    dataclasses.replace(
-      linear_problem.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
-    ),
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-    aggregator=aggregator,
+  return linear_problem.build(
+    system_name,
+    {'confidence_threshold': _THRESHOLD, **changes},
+    classifier=classifier,
+    privacy_key=key,
   )
 
 
@@ -81,30 +71,24 @@ class WeightDiversityTest(parameterized.TestCase):
     return diversity, diversity * len(_COHORT)
 
   @parameterized.named_parameters(
-    ('mean', aggregators.build_mean()),
+    ('mean', {'aggregator': 'mean'}),
     # What is measured is what clients trained, not what is left of it.
-    ('robust', aggregators.build_robust_mean()),
-    ('quantized', aggregators.build_quantized_mean(bits=2)),
+    ('robust', {'aggregator': 'robust'}),
+    ('quantized', {'aggregator': 'compression', 'quantization_bits': 2}),
   )
-  def test_equals_numpy(self, aggregator):
-    for build in (
-      batch_label_semifl.build_batch_label_semifl,
-      fedavg_fixmatch.build_fedavg_fixmatch,
-    ):
-      process = _build(build, aggregator=aggregator)
+  def test_equals_numpy(self, changes):
+    for system_name in ('batch_label_semifl', 'fedavg_fixmatch'):
+      process = _build(system_name, **changes)
       weights = process.initialize().global_model_weights.trainable
       np.testing.assert_allclose(
         self._measure(process, _COHORT), self._expected(weights), rtol=1e-3
       )
 
   def test_private_updates_are_not_measured(self):
-    process = _build(
-      aggregator=aggregators.build_private_mean(
-        noise_multiplier=1.0,
-        clipping_norm=1.0,
-        clients_per_round=3,
-        key=privacy_key.PrivacyKey.draw(),
-      )
+    process = _build.__wrapped__(
+      aggregator='differential_privacy',
+      noise_multiplier=1.0,
+      key=privacy_key.PrivacyKey.draw(),
     )
     np.testing.assert_array_equal(self._measure(process, _COHORT), [np.nan] * 2)
 

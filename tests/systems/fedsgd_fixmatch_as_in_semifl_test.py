@@ -13,14 +13,15 @@ from typing import NamedTuple
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import small_systems
 from tests import wide_resnet_reference
 from tff_semifl import random_seeds
 from tff_semifl import runtime
+from tff_semifl import settings
 from tff_semifl.algorithms import fedsgd_fixmatch_as_in_semifl
-from tff_semifl.algorithms import hyperparameters as hyperparameters_lib
-from tff_semifl.algorithms import supervised_fedavg
 from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import epoch_cohorts
 
@@ -36,21 +37,21 @@ _CLIENT_SIZES = (5, 2, 6)
 _LABELS = np.arange(6) % wide_resnet_reference.NUM_CLASSES
 
 
-def _build(classifier, clients_per_step=_CLIENTS_PER_STEP, **options):
-  return fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
-    classifier,
-    hyperparameters_lib.Hyperparameters(
-      total_rounds=_TOTAL_ROUNDS,
-      server_batch_size=_SERVER_BATCH_SIZE,
-      seed=_SEED,
-      client_batch_size=_CLIENT_BATCH_SIZE,
-      confidence_threshold=_THRESHOLD,
-      learning_rate=_LEARNING_RATE,
-      **options,
-    ),
+def _build(**ingredients):
+  return small_systems.build(
+    'fedsgd_fixmatch_as_in_semifl',
+    {
+      'total_rounds': _TOTAL_ROUNDS,
+      'clients_per_step': _CLIENTS_PER_STEP,
+      'client_batch_size': _CLIENT_BATCH_SIZE,
+      'server_batch_size': _SERVER_BATCH_SIZE,
+      'confidence_threshold': _THRESHOLD,
+      'learning_rate': _LEARNING_RATE,
+    },
     weak_augmentation=linear_reference.mirrored,
     strong_augmentation=linear_reference.inverted,
-    clients_per_step=clients_per_step,
+    seed=_SEED,
+    **ingredients,
   )
 
 
@@ -187,7 +188,7 @@ class ComputationTest(absltest.TestCase):
       'guidance=<>>'
       '@SERVER'
     )
-    process = _build(linear_reference.create_classifier())
+    process = _build()
     self.assertEqual(
       process.initialize.type_signature.compact_representation(),
       f'( -> {state})',
@@ -204,9 +205,8 @@ class ComputationTest(absltest.TestCase):
     )
 
   def test_labels_that_were_given_are_placed_at_clients(self):
-    classifier = linear_reference.create_classifier()
     plain, found = (
-      _build(classifier, return_given_labels=returns).next.type_signature
+      _build(returns_given_labels=returns).next.type_signature
       for returns in (False, True)
     )
     self.assertEqual(found.parameter, plain.parameter)
@@ -217,22 +217,35 @@ class ComputationTest(absltest.TestCase):
     )
 
   def test_metrics_are_those_of_other_systems(self):
-    classifier = linear_reference.create_classifier()
-    other = supervised_fedavg.build_supervised_fedavg(
-      classifier,
-      hyperparameters_lib.Hyperparameters(total_rounds=1, server_batch_size=1),
-      weak_augmentation=linear_reference.unchanged,
-    )
+    other = small_systems.build('supervised_fedavg')
     found, expected = (
       process.next.type_signature.result.metrics.member
-      for process in (_build(classifier), other)
+      for process in (_build(), other)
     )
     self.assertEqual(found.client, expected.client)
     self.assertEqual(found.server, expected.server)
 
   def test_no_clients_per_step(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, 'clients_per_step=0: must be at least 1'
+    ):
+      small_systems.create(
+        'fedsgd_fixmatch_as_in_semifl', {'clients_per_step': 0}
+      )
+    # Without settings, too.
     with self.assertRaisesRegex(ValueError, '`clients_per_step` .* found 0'):
-      _build(linear_reference.create_classifier(), clients_per_step=0)
+      fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
+        linear_reference.create_classifier(),
+        weak_augmentation=linear_reference.unchanged,
+        strong_augmentation=linear_reference.unchanged,
+        optimizer=tff.learning.optimizers.build_sgdm(),
+        learning_rate_fn=lambda _: tf.constant(0.1),
+        clients_per_step=0,
+        client_batch_size=1,
+        server_batch_size=1,
+        confidence_threshold=0.5,
+        seed=0,
+      )
 
 
 class ExecutionTest(absltest.TestCase):
@@ -245,7 +258,7 @@ class ExecutionTest(absltest.TestCase):
     """Two epochs, and a round 0 without clients."""
     classifier = wide_resnet_reference.create_classifier()
     problem = _Problem()
-    process = _build(classifier, return_given_labels=True)
+    process = _build(classifier=classifier, returns_given_labels=True)
     state = process.initialize()
     before = state.global_model_weights.trainable
     sgd = wide_resnet_reference.WideResNetSGD(classifier, before, 0.0)

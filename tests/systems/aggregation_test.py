@@ -3,7 +3,6 @@
 
 """Tests of SemiFL with other aggregators than the mean."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -11,47 +10,36 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import privacy_key
 from tff_semifl import runtime
-from tff_semifl.algorithms import aggregators
-from tff_semifl.algorithms import semifl
 
 _CLIPPING_NORM = 0.01
 
 
 @functools.cache
-def _build_private_mean(noise_multiplier=1e-6):
-  return aggregators.build_private_mean(
-    noise_multiplier=noise_multiplier,
-    clipping_norm=_CLIPPING_NORM,
-    clients_per_round=3,
-    key=privacy_key.PrivacyKey.insecure_fixed(0),
+def _build(aggregator, **changes):
+  return linear_problem.build(
+    'semifl',
+    {
+      # Of three classes one is nearly always as probable as this.
+      'confidence_threshold': 0.34,
+      # Weights are those of the mean, and nothing is done to them after.
+      'server_epochs': 0,
+      'global_momentum': 0.0,
+      'aggregator': aggregator,
+      **changes,
+    },
+    privacy_key=privacy_key.PrivacyKey.insecure_fixed(0),
   )
 
 
-_build_robust_mean = functools.cache(aggregators.build_robust_mean)
-
-
-@functools.cache
-def _build(aggregator, **overrides):
-  return semifl.build_semifl(
-    linear_reference.create_classifier(),
-    dataclasses.replace(
-      linear_problem.HYPERPARAMETERS,
-      **{
-        # Of three classes one is nearly always as probable as this.
-        'confidence_threshold': 0.34,
-        # Weights are those of the mean, and nothing is done to them after.
-        'server_epochs': 0,
-        'global_momentum': 0.0,
-        **overrides,
-      },
-    ),
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-    aggregator=aggregator,
+def _build_private(noise_multiplier=1e-6, **changes):
+  return _build(
+    'differential_privacy',
+    noise_multiplier=noise_multiplier,
+    clipping_norm=_CLIPPING_NORM,
+    **changes,
   )
 
 
@@ -96,11 +84,11 @@ class AggregationTest(parameterized.TestCase):
   def test_robust_mean_learns_nothing_if_nobody_counts(
     self, cohort, round_num, overrides
   ):
-    process = _build(_build_robust_mean(), **overrides)
+    process = _build('robust', **overrides)
     self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
 
   def test_robust_mean_learns_of_those_that_count(self):
-    process = _build(_build_robust_mean())
+    process = _build('robust')
     state, output = self._run_round(process, [0, 1, 2])
     # All three are longer than 1, and 0 - 0.8 is what it is wrong by.
     measured = output.metrics['aggregator']['zeroing']
@@ -113,7 +101,7 @@ class AggregationTest(parameterized.TestCase):
 
   def test_private_mean_counts_all_clients_of_the_round(self):
     """Those without an update too: who had one is nobody's business."""
-    process = _build(_build_private_mean())
+    process = _build_private()
     trained = [
       _subtract(_get_weights(state), _get_weights(output.state))
       for state, output in (
@@ -128,7 +116,7 @@ class AggregationTest(parameterized.TestCase):
       np.testing.assert_allclose(both, sum(each), rtol=1e-3, atol=1e-6)
 
   def test_private_mean_is_noise_if_no_client_has_an_update(self):
-    process = _build(_build_private_mean(1.0), confidence_threshold=1.0)
+    process = _build_private(1.0, confidence_threshold=1.0)
     state, output = self._run_round(process, [0, 1])
     noise = np.concatenate(
       [
@@ -146,19 +134,19 @@ class AggregationTest(parameterized.TestCase):
     ('nobody', [], 1),
   )
   def test_private_mean_does_nothing(self, cohort, round_num):
-    process = _build(_build_private_mean(1.0))
+    process = _build_private(1.0)
     self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
 
 
 class RuntimeTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('robust', _build_robust_mean()),
-    ('private', _build_private_mean(0.5)),
-    ('quantized', aggregators.build_quantized_mean()),
+    ('robust', functools.partial(_build, 'robust')),
+    ('private', functools.partial(_build_private, 0.5)),
+    ('quantized', functools.partial(_build, 'compression')),
   )
-  def test_both_runtimes_give_the_same_numbers(self, aggregator):
+  def test_both_runtimes_give_the_same_numbers(self, build):
     problem = linear_problem.LinearProblem()
-    process = _build(aggregator)
+    process = build()
     weights = {}
     for kind in ('in_process', 'native'):
       with runtime.simulation_context(kind):

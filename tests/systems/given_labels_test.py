@@ -4,7 +4,6 @@
 """Tests that every system returns the labels that its clients gave (A.14)."""
 
 import collections
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -17,114 +16,80 @@ from tests import decomposed_reference
 from tests import given_labels_reference
 from tests import linear_reference
 from tests import local_steps_reference
-from tests.algorithms import group_averaging_reference
+from tests import small_systems
 from tests.algorithms import linear_problem
+from tests.systems import zhang2020_reference
 from tff_semifl import random_seeds
 from tff_semifl import runtime
-from tff_semifl.algorithms import batch_label_semifl
-from tff_semifl.algorithms import fedavg_fixmatch
-from tff_semifl.algorithms import fedmatch
-from tff_semifl.algorithms import fedmatch_as_in_semifl
-from tff_semifl.algorithms import fedsgd_fixmatch
-from tff_semifl.algorithms import group_averaging_systems
-from tff_semifl.algorithms import semifl
 from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
 
 _THRESHOLD = 0.36
-_NUMBERS = dataclasses.replace(
-  linear_problem.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
-)
-_BENCHMARK_NUMBERS = dataclasses.replace(
-  group_averaging_reference.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
-)
 _COHORT = [2, 0]
 _TURN = 1
-_VIEWS = group_averaging_reference.VIEWS
-_WEAK_VIEW = {'weak_augmentation': linear_reference.shifted}
 _GIVEN_LABELS = (
   'given_labels={<image=int32[?],label=int32[?],share=float32[?]>}'
 )
 
 
-def _build(
-  build,
+def _builder(
+  system_name,
+  build=linear_problem.build,
   *,
-  returns_labels,
   create_classifier=linear_reference.create_classifier,
-  numbers=_NUMBERS,
-  views=_VIEWS,
-  **overrides,
+  **changes,
 ):
-  return build(
-    create_classifier(),
-    dataclasses.replace(
-      numbers, return_given_labels=returns_labels, **overrides
-    ),
-    **views,
-  )
+  """Returns a function that builds a system, each of its processes once."""
 
+  @functools.cache
+  def build_once(*, returns_labels):
+    return build(
+      system_name,
+      {'confidence_threshold': _THRESHOLD, **changes},
+      classifier=create_classifier(),
+      weak_augmentation=linear_reference.shifted,
+      strong_augmentation=linear_reference.inverted,
+      returns_given_labels=returns_labels,
+    )
 
-def _builder(*arguments, **options):
-  """Returns `_build` of a system, which builds each process once."""
-  return functools.cache(functools.partial(_build, *arguments, **options))
+  return build_once
 
 
 # By name: how to build it, and how often clients of 6 and 4 images label them.
 _SYSTEMS = {
-  'semifl': (_builder(semifl.build_semifl), [6, 4]),
+  'semifl': (_builder('semifl'), [6, 4]),
   # In each of two epochs.
-  'batch_label_semifl': (
-    _builder(batch_label_semifl.build_batch_label_semifl),
-    [12, 8],
-  ),
+  'batch_label_semifl': (_builder('batch_label_semifl'), [12, 8]),
   'batch_label_semifl_with_momentum': (
-    _builder(
-      batch_label_semifl.build_batch_label_semifl,
-      keep_client_momentum=True,
-    ),
+    _builder('batch_label_semifl', keep_client_momentum=True),
     [12, 8],
   ),
-  'fedavg_fixmatch': (
-    _builder(fedavg_fixmatch.build_fedavg_fixmatch),
-    [12, 8],
-  ),
+  'fedavg_fixmatch': (_builder('fedavg_fixmatch'), [12, 8]),
   'fedmatch_as_in_semifl': (
     _builder(
-      fedmatch_as_in_semifl.build_fedmatch_as_in_semifl,
+      'fedmatch_as_in_semifl',
       create_classifier=decomposed_reference.create_classifier,
     ),
     [12, 8],
   ),
   # Batches of three; in this turn the second of an epoch.
-  'fedsgd_fixmatch': (
-    _builder(fedsgd_fixmatch.build_fedsgd_fixmatch),
-    [3, 1],
-  ),
+  'fedsgd_fixmatch': (_builder('fedsgd_fixmatch'), [3, 1]),
   # Three steps of two images.
   'consistency_averaging': (
-    _builder(
-      group_averaging_systems.build_consistency_averaging,
-      numbers=_BENCHMARK_NUMBERS,
-    ),
+    _builder('consistency_averaging', zhang2020_reference.build),
     [6, 6],
   ),
   'self_training_averaging': (
-    _builder(
-      group_averaging_systems.build_self_training_averaging,
-      numbers=_BENCHMARK_NUMBERS,
-      views=_WEAK_VIEW,
-    ),
+    _builder('self_training_averaging', zhang2020_reference.build),
     [6, 6],
   ),
   'fedmatch': (
     _builder(
-      fedmatch.build_fedmatch,
+      'fedmatch',
+      small_systems.build,
       create_classifier=decomposed_reference.create_classifier,
-      numbers=fedmatch.FedMatchHyperparameters(
-        confidence_threshold=0.45, client_batch_size=3
-      ),
-      views={'strong_augmentation': linear_reference.inverted},
+      confidence_threshold=0.45,
+      client_batch_size=3,
     ),
     [6, 4],
   ),
@@ -264,12 +229,12 @@ class ExecutionTest(parameterized.TestCase):
         is_self_training=name == 'self_training_averaging',
         weak=linear_reference.shifted,
         strong=linear_reference.inverted,
-        seed=group_averaging_reference.SEED,
+        seed=zhang2020_reference.SEED,
         round_num=1,
         node=client_id,
-        num_steps=group_averaging_reference.NUM_STEPS,
-        batch_size=group_averaging_reference.BATCH_SIZE,
-        learning_rates=group_averaging_reference.learning_rates(1),
+        num_steps=zhang2020_reference.NUM_STEPS,
+        batch_size=zhang2020_reference.BATCH_SIZE,
+        learning_rates=zhang2020_reference.learning_rates(1),
       )
       given_labels_reference.assert_given(given, expected.labeled)
 

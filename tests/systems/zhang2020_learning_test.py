@@ -1,19 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A test that the benchmark's systems learn from images without labels."""
-
-import dataclasses
+"""A test that Zhang et al.'s system learns from images without labels."""
 
 from absl.testing import absltest
 import numpy as np
 
 from tests import linear_reference
-from tests.algorithms import group_averaging_reference
-from tests.algorithms import slotted_process
+from tests.systems import slotted_process
+from tests.systems import zhang2020_reference
 from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import group_averaging_systems
 
 
 class LearningTest(absltest.TestCase):
@@ -39,17 +36,17 @@ class LearningTest(absltest.TestCase):
     images = create_images(true_labels)
     classifier = linear_reference.create_classifier()
     process = slotted_process.SlottedProcess(
-      group_averaging_systems.build_consistency_averaging(
-        classifier,
-        dataclasses.replace(
-          group_averaging_reference.HYPERPARAMETERS,
-          clients_per_round=4,
-          batch_size=12,
-          steps_per_round=8,
-          learning_rate=0.1,
-          schedule_steps=400,
-          confidence_threshold=0.8,
-        ),
+      zhang2020_reference.build(
+        'consistency_averaging',
+        {
+          'clients_per_round': 4,
+          'batch_size': 12,
+          'steps_per_round': 8,
+          'learning_rate': 0.1,
+          'schedule_steps': 400,
+          'confidence_threshold': 0.8,
+        },
+        classifier=classifier,
         weak_augmentation=linear_reference.unchanged,
         strong_augmentation=linear_reference.unchanged,
       ),

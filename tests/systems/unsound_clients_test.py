@@ -12,16 +12,13 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import small_systems
 from tests.algorithms import linear_problem
-from tff_semifl import pseudo_labels
 from tff_semifl import runtime
-from tff_semifl.algorithms import alternating
-from tff_semifl.algorithms import batch_label_semifl
-from tff_semifl.algorithms import semifl
-from tff_semifl.algorithms import training_parts
+from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.work import fix_mix_training
+from tff_semifl.systems import client_trainings
 
 # What a client reports in place of what it trained, by its number.
 _NOT_A_NUMBER, _INFINITE, _LONG, _ENDLESS, _SHORT = range(11, 16)
@@ -33,57 +30,44 @@ _LIES = {
   _ENDLESS: lambda array: array + 1e30,
   _SHORT: lambda array: array + 1.0,
 }
-# Of three classes one is nearly always as probable as this.
-_HYPERPARAMETERS = dataclasses.replace(
-  linear_problem.HYPERPARAMETERS, confidence_threshold=0.34
-)
-_AUGMENTATIONS = {
-  'weak_augmentation': linear_reference.unchanged,
-  'strong_augmentation': linear_reference.unchanged,
+_SETTINGS = {
+  **linear_problem.SETTINGS,
+  # Of three classes one is nearly always as probable as this.
+  'confidence_threshold': 0.34,
 }
 
 
 @functools.cache
-def _build(build=semifl.build_semifl):
-  return build(
-    linear_reference.create_classifier(),
-    _HYPERPARAMETERS,
-    **_AUGMENTATIONS,
-  )
+def _build(system_name='semifl'):
+  return small_systems.build(system_name, _SETTINGS, seed=linear_problem.SEED)
+
+
+class _Liars(client_trainings.FixMix):
+  """SemiFL's clients, of which some report other weights than they trained."""
+
+  def build(self, ingredients, optimizer, turn):
+    train = super().build(ingredients, optimizer, turn)
+
+    def train_or_lie(weights, context, data, optimizer_state, given_labels):
+      local = train(weights, context, data, optimizer_state, given_labels)
+      trainable = local.training.trainable
+      for liar, lie in _LIES.items():
+        trainable = tuple(
+          tf.where(tf.equal(data['client_id'], liar), lie(array), array)
+          for array in trainable
+        )
+      return local._replace(
+        training=local.training._replace(trainable=trainable)
+      )
+
+    return train_or_lie
 
 
 @functools.cache
 def _build_with_liars():
-  """Builds SemiFL in which some report other weights than they trained."""
-  classifier = linear_reference.create_classifier()
-  train = fix_mix_training.build_fix_mix_training(
-    classifier,
-    optimizer=_HYPERPARAMETERS.optimizer,
-    num_epochs=_HYPERPARAMETERS.client_epochs,
-    batch_size=_HYPERPARAMETERS.client_batch_size,
-    selection_fn=pseudo_labels.at_least(_HYPERPARAMETERS.confidence_threshold),
-    mixup_concentration=0.75,
-    mix_loss_weight=1.0,
-    **_AUGMENTATIONS,
-  )
-
-  def train_or_lie(weights, context, data, optimizer_state, given_labels):
-    local = train(weights, context, data, optimizer_state, given_labels)
-    trainable = local.training.trainable
-    for liar, lie in _LIES.items():
-      trainable = tuple(
-        tf.where(tf.equal(data['client_id'], liar), lie(array), array)
-        for array in trainable
-      )
-    return local._replace(training=local.training._replace(trainable=trainable))
-
-  return alternating.compose_alternating_process(
-    training_parts.build_training_parts(
-      classifier,
-      train_or_lie,
-      _HYPERPARAMETERS,
-      weak_augmentation=linear_reference.unchanged,
-    )
+  system = dataclasses.replace(small_systems.create('semifl'), client=_Liars())
+  return settings.change(system, _SETTINGS).build(
+    small_systems.create_ingredients(seed=linear_problem.SEED)
   )
 
 
@@ -180,11 +164,8 @@ class UnsoundClientsTest(parameterized.TestCase):
     )
     self._assert_same_state(found, expected)
 
-  @parameterized.named_parameters(
-    ('semifl', semifl.build_semifl),
-    ('batch_label_semifl', batch_label_semifl.build_batch_label_semifl),
-  )
-  def test_whatever_images_clients_have_results_are_finite(self, build):
+  @parameterized.parameters('semifl', 'batch_label_semifl')
+  def test_whatever_images_clients_have_results_are_finite(self, system_name):
     noise = linear_reference.create_images(7)
     clients = {
       'none': noise[:0],
@@ -201,7 +182,7 @@ class UnsoundClientsTest(parameterized.TestCase):
     }
     # No chunk at all, not even an empty one.
     datasets['no_chunk'] = linear_reference.client_dataset(9, noise).take(0)
-    process = _build(build)
+    process = _build(system_name)
     alone = self._run_round(process, [])
     for cohort in (
       *([dataset] for dataset in datasets.values()),

@@ -3,7 +3,6 @@
 
 """Tests of SemiFL with labels made batch by batch (D.4)."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -12,23 +11,14 @@ from tests import batch_label_reference
 from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
-from tff_semifl.algorithms import batch_label_semifl
-from tff_semifl.algorithms import semifl
 
 # Below what the untrained model is sure of, so that clients train at once.
 _THRESHOLD = 0.36
 
 
 @functools.cache
-def _build(build=batch_label_semifl.build_batch_label_semifl):
-  return build(
-    linear_reference.create_classifier(),
-    dataclasses.replace(
-      linear_problem.HYPERPARAMETERS, confidence_threshold=_THRESHOLD
-    ),
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-  )
+def _build(system_name='batch_label_semifl'):
+  return linear_problem.build(system_name, {'confidence_threshold': _THRESHOLD})
 
 
 class BatchLabelSemiFLTest(absltest.TestCase):
@@ -38,7 +28,7 @@ class BatchLabelSemiFLTest(absltest.TestCase):
     cls.enterClassContext(runtime.simulation_context())
 
   def test_types_are_those_of_semifl(self):
-    found, expected = _build(), _build(semifl.build_semifl)
+    found, expected = _build(), _build('semifl')
     self.assertEqual(
       found.initialize.type_signature, expected.initialize.type_signature
     )

@@ -1,16 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rounds of the benchmark's systems with the linear model, in NumPy."""
+"""Rounds of the systems of Zhang et al. with the linear model, in NumPy."""
 
 import collections
+from collections.abc import Mapping
 import math
+import types
+from typing import Any
 
 import numpy as np
 
 from tests import linear_reference
 from tests import local_steps_reference
-from tff_semifl.algorithms import benchmark_hyperparameters
+from tests import small_systems
+from tff_semifl.algorithms import federated_process
 
 SEED = 7
 NUM_STEPS = 3
@@ -21,21 +25,39 @@ WARM_UP = 2
 SCHEDULE = 20
 BASE = 0.4
 
-HYPERPARAMETERS = benchmark_hyperparameters.BenchmarkHyperparameters(
-  clients_per_round=3,
-  num_groups=2,
-  seed=SEED,
-  steps_per_round=NUM_STEPS,
-  batch_size=BATCH_SIZE,
-  confidence_threshold=THRESHOLD,
-  learning_rate=BASE,
-  warm_up_steps=WARM_UP,
-  schedule_steps=SCHEDULE,
+SETTINGS = types.MappingProxyType(
+  {
+    'clients_per_round': 3,
+    'num_groups': 2,
+    'steps_per_round': NUM_STEPS,
+    'batch_size': BATCH_SIZE,
+    'confidence_threshold': THRESHOLD,
+    'learning_rate': BASE,
+    'warm_up_steps': WARM_UP,
+    'schedule_steps': SCHEDULE,
+  }
 )
-VIEWS = {
-  'weak_augmentation': linear_reference.shifted,
-  'strong_augmentation': linear_reference.inverted,
-}
+
+
+def build(
+  system_name: str,
+  changes: Mapping[str, Any] = types.MappingProxyType({}),
+  **ingredients: Any,
+) -> federated_process.FederatedProcess:
+  """Builds a system with `SETTINGS`, and two views unlike each other.
+
+  Args:
+    system_name: One of the registry.
+    changes: Other settings, by name.
+    **ingredients: See `small_systems.create_ingredients`.
+  """
+  views = {
+    'weak_augmentation': linear_reference.shifted,
+    'strong_augmentation': linear_reference.inverted,
+  }
+  return small_systems.build(
+    system_name, changes, usual=SETTINGS, seed=SEED, **(views | ingredients)
+  )
 
 
 def learning_rates(round_num):

@@ -4,7 +4,6 @@
 """Tests of batch normalisation in the benchmark's systems."""
 
 import collections
-import dataclasses
 
 from absl.testing import absltest
 import numpy as np
@@ -12,11 +11,10 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import local_steps_reference
-from tests.algorithms import group_averaging_reference
 from tests.algorithms import linear_problem
-from tests.algorithms import slotted_process
+from tests.systems import slotted_process
+from tests.systems import zhang2020_reference
 from tff_semifl import runtime
-from tff_semifl.algorithms import group_averaging_systems
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -25,11 +23,11 @@ def _draw_batches(num_images, node):
   """The indices of a node's batches in round 1."""
   return local_steps_reference.draw_batches(
     num_images,
-    seed=group_averaging_reference.SEED,
+    seed=zhang2020_reference.SEED,
     round_num=1,
     node=node,
-    num_steps=group_averaging_reference.NUM_STEPS,
-    batch_size=group_averaging_reference.BATCH_SIZE,
+    num_steps=zhang2020_reference.NUM_STEPS,
+    batch_size=zhang2020_reference.BATCH_SIZE,
   )
 
 
@@ -97,9 +95,9 @@ class BatchNormTest(absltest.TestCase):
   def test_running_averages_of_each_node(self):
     problem = linear_problem.LinearProblem()
     process = slotted_process.SlottedProcess(
-      group_averaging_systems.build_consistency_averaging(
-        self.classifier,
-        group_averaging_reference.HYPERPARAMETERS,
+      zhang2020_reference.build(
+        'consistency_averaging',
+        classifier=self.classifier,
         weak_augmentation=linear_reference.unchanged,
         strong_augmentation=lambda images, seed: 255 - images,
       ),
@@ -140,16 +138,15 @@ class BatchNormTest(absltest.TestCase):
 
   def test_self_training_labels_by_the_averages_of_the_slot(self):
     problem = linear_problem.LinearProblem()
-    hyperparameters = dataclasses.replace(
-      group_averaging_reference.HYPERPARAMETERS,
-      confidence_threshold=0.9,
-      # Weights stay, so that labels depend on the averages alone.
-      learning_rate=1e-12,
-    )
     process = slotted_process.SlottedProcess(
-      group_averaging_systems.build_self_training_averaging(
-        self.classifier,
-        hyperparameters,
+      zhang2020_reference.build(
+        'self_training_averaging',
+        {
+          'confidence_threshold': 0.9,
+          # Weights stay, so that labels depend on the averages alone.
+          'learning_rate': 1e-12,
+        },
+        classifier=self.classifier,
         weak_augmentation=linear_reference.unchanged,
       ),
       3,

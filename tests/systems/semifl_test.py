@@ -3,7 +3,6 @@
 
 """Tests of SemiFL as a whole: types, whole rounds in NumPy, both runtimes."""
 
-import dataclasses
 import functools
 
 from absl.testing import absltest
@@ -17,7 +16,6 @@ from tests import linear_reference
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
 from tff_semifl.algorithms import learning_process
-from tff_semifl.algorithms import semifl
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -25,13 +23,8 @@ _THRESHOLD = linear_problem.THRESHOLD
 
 
 @functools.cache
-def _build(**overrides):
-  return semifl.build_semifl(
-    linear_reference.create_classifier(),
-    dataclasses.replace(linear_problem.HYPERPARAMETERS, **overrides),
-    weak_augmentation=linear_reference.unchanged,
-    strong_augmentation=linear_reference.unchanged,
-  )
+def _build(**changes):
+  return linear_problem.build('semifl', changes)
 
 
 class ComputationTest(absltest.TestCase):
@@ -185,12 +178,7 @@ class RoundTest(parameterized.TestCase):
         ]
       )
     )
-    process = semifl.build_semifl(
-      classifier,
-      linear_problem.HYPERPARAMETERS,
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.unchanged,
-    )
+    process = linear_problem.build('semifl', classifier=classifier)
     state = process.initialize()
     for cohort in ([], [0, 1]):
       state = process.next(
@@ -290,13 +278,8 @@ class RoundTest(parameterized.TestCase):
         ]
       )
     )
-    process = semifl.build_semifl(
-      classifier,
-      dataclasses.replace(
-        linear_problem.HYPERPARAMETERS, server_statistics=False
-      ),
-      weak_augmentation=linear_reference.unchanged,
-      strong_augmentation=linear_reference.unchanged,
+    process = linear_problem.build(
+      'semifl', classifier=classifier, computes_statistics=False
     )
     state = process.next(
       process.initialize(), self.problem.server_data, []

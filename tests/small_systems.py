@@ -1,0 +1,100 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems of the registry with a model that is trained in a moment."""
+
+from collections.abc import Mapping
+import dataclasses
+import types
+from typing import Any
+
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tff_semifl import settings
+from tff_semifl.algorithms import federated_process
+from tff_semifl.augment import augmentation
+from tff_semifl.models import functional
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import registry
+from tff_semifl.systems import system as system_lib
+
+_NOTHING = types.MappingProxyType({})
+
+
+def create(
+  system_name: str,
+  changes: Mapping[str, Any] = _NOTHING,
+  *,
+  usual: Mapping[str, Any] = _NOTHING,
+) -> Any:
+  """Creates a system.
+
+  Args:
+    system_name: One of `registry.SYSTEMS`.
+    changes: Settings by name, which the system must have.
+    usual: Other settings, as far as the system has them.
+
+  Returns:
+    A `system_lib.System`.
+  """
+  system = settings.change_present(registry.SYSTEMS[system_name], usual)
+  return settings.change(system, changes)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Aggregator(aggregations.Aggregator):
+  """An aggregator that has no settings of its own."""
+
+  factory: tff.aggregators.AggregationFactory
+
+  def build(self, clients_per_round, key):
+    del clients_per_round, key  # Unused.
+    return self.factory
+
+
+def use_aggregator(
+  system: Any, factory: tff.aggregators.AggregationFactory
+) -> Any:
+  """Returns a system whose updates become one by any aggregator of TFF's."""
+  return dataclasses.replace(
+    system,
+    averaging=dataclasses.replace(
+      system.averaging, aggregator=_Aggregator(factory=factory)
+    ),
+  )
+
+
+def create_ingredients(
+  *,
+  classifier: functional.ImageClassifier | None = None,
+  weak_augmentation: augmentation.Augmentation = linear_reference.unchanged,
+  strong_augmentation: augmentation.Augmentation = linear_reference.unchanged,
+  **others: Any,
+) -> system_lib.Ingredients:
+  """Creates what processes are built of beside settings.
+
+  Args:
+    classifier: The model. By default that of `linear_reference`.
+    weak_augmentation: By default images stay as they are.
+    strong_augmentation: Likewise.
+    **others: Other ingredients.
+  """
+  return system_lib.Ingredients(
+    classifier=classifier or linear_reference.create_classifier(),
+    weak_augmentation=weak_augmentation,
+    strong_augmentation=strong_augmentation,
+    **others,
+  )
+
+
+def build(
+  system_name: str,
+  changes: Mapping[str, Any] = _NOTHING,
+  *,
+  usual: Mapping[str, Any] = _NOTHING,
+  **ingredients: Any,
+) -> federated_process.FederatedProcess:
+  """Builds the process of `create`, of `create_ingredients`."""
+  system = create(system_name, changes, usual=usual)
+  return system.build(create_ingredients(**ingredients))
