@@ -28,7 +28,6 @@ _FOLDERS_WITH_CLAUSES = (
   'tests/launch',
   'tests/programs',
   'tests/work',
-  'tff_semifl/algorithms',
   'tff_semifl/programs',
   'tff_semifl/work',
 )
