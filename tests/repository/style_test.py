@@ -23,7 +23,6 @@ _CLAUSE = re.compile(
 # add none.
 _FOLDERS_WITH_CLAUSES = (
   'launch',
-  'tasks',
   'tests/algorithms',
   'tests/launch',
   'tests/programs',
