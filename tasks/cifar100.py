@@ -7,7 +7,7 @@ import dataclasses
 
 from tasks import tfds_task
 
-# The fine classes in the order of their labels, which are those of TFDS.
+# The fine classes, in the order of their labels in TFDS.
 _CLASS_NAMES = tuple(
   """
   apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl

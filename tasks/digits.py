@@ -3,9 +3,9 @@
 
 """Scikit-learn's handwritten digits: 1,797 real images of 8x8 pixels.
 
-They come with the package, so this task needs no download. They are the test
-set of Alpaydin and Kaynak's "Optical Recognition of Handwritten Digits" (UCI,
-1998), written by 13 people.
+The images come with the scikit-learn package, so this task needs no download.
+They are the test set of Alpaydin and Kaynak's "Optical Recognition of
+Handwritten Digits" (UCI, 1998), written by 13 people.
 """
 
 import dataclasses
@@ -18,9 +18,9 @@ from tff_semifl.augment import weak
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
-# Grey levels are 0 to 16 in the data.
+# Gray levels range from 0 to 16 in the data.
 _MAX_LEVEL = 16
-# One image in five, evenly over the writers, is for testing.
+# Every fifth image is a test image; they are spread evenly over the writers.
 _TEST_STRIDE = 5
 
 
@@ -47,8 +47,8 @@ def _create() -> image_task.ImageTask:
     weak_augmentation=weak_augmentation,
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation,
-      # KerasCV's default leaves little of 8x8 pixels. (Its equalisation does
-      # nothing to so few.)
+      # The default strength of KerasCV's RandAugment leaves little of an image
+      # of 8x8 pixels. (Its equalization does not change so few pixels.)
       keras_cv_policy.build_gentle_rand_augment(),
     ),
     model_depth=7,
@@ -59,7 +59,8 @@ def _create() -> image_task.ImageTask:
 
 
 def _load() -> image_task.TaskData:
-  # Takes long to import, and the registry of tasks imports this module.
+  # Imported here because it takes long, and the registry of tasks imports this
+  # module.
   from sklearn import datasets
 
   digits = datasets.load_digits()

@@ -3,10 +3,10 @@
 
 """EMNIST, 47 classes of letters and digits, as Zhang et al. have it (C.6).
 
-The split "balanced": as many images of each class, with capital and small
-letters that look alike made one class. TFDS has images as they were published,
-and so do Zhang et al.: transposed, so that they lie on their side. A flip is
-therefore what is upside down to a reader.
+The split is "balanced": it has the same number of images of each class, and one
+class for capital and small letters that look alike. TFDS and Zhang et al. use
+the images as they were published: transposed, so that letters lie on their
+side. A horizontal flip therefore turns a letter upside down.
 
 References:
   Cohen, Afshar, Tapson, van Schaik. EMNIST. IJCNN 2017.
@@ -27,18 +27,20 @@ class EMNIST(tfds_task.TFDSTask):
   data_set = tfds_task.DataSet(
     name='emnist/balanced',
     image_shape=(28, 28, 1),
-    # Small letters that have a class of their own.
+    # The last ones are the small letters that have a class of their own.
     class_names=(*string.digits, *string.ascii_uppercase, *'abdefghnqrt'),
-    # Those of MNIST, in the code of Zhang et al. (D23).
+    # The code of Zhang et al. has the values of MNIST (D23).
     pixel_mean=(0.1307,),
     pixel_standard_deviation=(0.3081,),
-    # The code mirrors letters too; the paper speaks of flip and shift (D28).
+    # The code of Zhang et al. mirrors letters, too; their paper only says "flip
+    # and shift" (D28).
     flip=True,
     padding=3,
     build_strong_augmentation=(
       fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
     ),
-    # For another model than that of Zhang et al.: 28, 14 and 7 pixels.
+    # A WideResNet, which Zhang et al. do not use for EMNIST: its three groups
+    # have feature maps of 28, 14 and 7 pixels.
     model_depth=28,
     model_width=2,
     model_num_groups=3,

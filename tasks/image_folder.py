@@ -1,10 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A user's own images: class folders of a server, folders of clients.
+"""A task of a user's own images: class folders of a server, and client folders.
 
-All of it is read when the task is created, as names of classes, size and pixel
-statistics come with the images. `image_folders` says what the folders are.
+All images are read when the task is created, because the names of the classes,
+the size of the images and the pixel statistics are taken from them.
+`image_folders` describes the folders.
 """
 
 import dataclasses
@@ -25,18 +26,21 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.models import wide_resnet
 
-# Without being asked, nobody trains on photos as a camera takes them: they fill
-# the memory, and the network for them has millions of weights in each layer.
+# Larger images, such as photos from a camera, are used only if --image_size
+# asks for them: they fill the memory, and their network has millions of weights
+# in each layer.
 _MAX_DEFAULT_SIZE = 128
-# Largest shift of a weak view: 4 pixels of 32, 12 of 96, as the papers have it.
+# The largest shift of a weak view is this part of the image's size: 4 pixels of
+# 32 and 12 of 96, as in the papers.
 _PADDING_SHARE = 8
-# In each group of the WideResNet; the paper's 28 layers are four in each of
-# three groups, and 37, for images of 96x96, four in each of four.
+# Blocks in each group of the WideResNet. The paper's 28 layers have four blocks
+# in each of three groups, and 37 layers, for images of 96x96, four blocks in
+# each of four groups.
 _BLOCKS_PER_GROUP = 4
 
 
 def _parse_size(text: str) -> tuple[int, int] | None:
-  """Returns height and width, or None if that is not what the text says."""
+  """Returns height and width, or None if the text is not a size."""
   match = re.fullmatch(r'([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?', text)
   if match is None:
     return None
@@ -46,59 +50,60 @@ def _parse_size(text: str) -> tuple[int, int] | None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ImageFolder(image_task.Task):
-  """Images of your own, in folders."""
+  """A user's own images, in folders."""
 
   gives_shares = True
-  # Images may be moved; what they are is compared as a whole.
+  # A resumed run may read the images from another folder: their digest is
+  # compared.
   told_by_data = ('image_dir',)
   strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
     None,
-    'Folder with server/<class>/<image>, clients/<client>/<image> and perhaps'
-    ' test/<class>/<image>. It must be given.',
+    'Folder with server/<class>/<image>, clients/<client>/<image> and'
+    ' optionally test/<class>/<image>. It must be given.',
   )
   image_size: str | None = settings.setting(
     None,
-    'Pixels of all images: 64, or height and width, 48x64. By default those of'
-    " the server's first image, which then must not be large.",
+    'Size of all images in pixels: 64, or height and width, 48x64. By default'
+    " the size of the server's first image, which must not be large then.",
     settings.Values('like 64 or 48x64', lambda text: _parse_size(text)),
   )
   on_odd_size: str = settings.setting(
     image_files.OnOddSize.REFUSE.value,
-    'What to do if images have another size: refuse names them and ends; resize'
-    ' keeps their proportions and cuts off what is beyond.',
+    'What to do if images have another size: refuse names them and ends the'
+    ' program; resize keeps their proportions and crops them.',
     settings.one_of(*(each.value for each in image_files.OnOddSize)),
   )
   grey: bool = settings.setting(
     False,
-    'Whether to train on shades of grey, one channel, and not on three of'
-    ' color.',
+    'Whether to train on gray images with one channel instead of color images'
+    ' with three.',
   )
   flip: bool = settings.setting(
     True,
-    'Whether the mirror image of an image is of the same class, so that it can'
-    ' be trained on too: wrong for writing, say.',
+    'Whether to train on mirror images, too. Turn it off if the mirror image of'
+    ' an image is not of the same class, as with writing.',
   )
   test_fraction: float | None = settings.setting(
     None,
-    "Share of the server's images of each class to test on instead of to train"
-    ' on. It must be given if there is no test folder.',
+    "Share of the server's images of each class that is used for testing"
+    ' instead of training. It must be given if there is no test folder.',
     settings.INSIDE_0_TO_1,
   )
 
   @property
   def place(self) -> str:
-    """Its piece of the default name of an experiment: the folder's name."""
+    """The folder's name, a part of the default name of an experiment."""
     return pathlib.Path(self.image_dir).resolve().name
 
   @property
   def shares_description(self) -> str:
-    """In a few words, who has which images."""
+    """A short description of how the images are shared out."""
     return f'as in {self.image_dir}'
 
   def fill_in(self, task: image_task.ImageTask) -> 'ImageFolder':
-    """Returns it with the size of its images."""
+    """Returns this task with `image_size` set to the size of its images."""
     height, width, _ = task.image_shape
     return dataclasses.replace(self, image_size=f'{height}x{width}')
 
@@ -112,7 +117,7 @@ class ImageFolder(image_task.Task):
       raise settings.SettingError(
         'image_dir', None, 'the task needs the folder of its images'
       )
-    # The last of them looks first.
+    # The last of these context managers handles an error first.
     with (
       settings.blame(
         'image_dir', self.image_dir, image_folders.ImageFolderError
@@ -128,7 +133,8 @@ class ImageFolder(image_task.Task):
       return _read(self)
 
 
-# A program asks several times, for settings, data and each of several seeds.
+# A program creates the task several times: for settings, for data and for each
+# of several seeds.
 @functools.lru_cache(maxsize=1)
 def _read(folder: ImageFolder) -> image_task.ImageTask:
   return create_task(
@@ -142,7 +148,7 @@ def _read(folder: ImageFolder) -> image_task.ImageTask:
 
 
 class TestImagesError(Exception):
-  """It is not clear, or not possible, what to test on."""
+  """The test images are ambiguous, missing or too few."""
 
 
 def create_task(
@@ -154,35 +160,40 @@ def create_task(
   flip: bool = True,
   test_fraction: float | None = None,
 ) -> image_task.ImageTask:
-  """Creates the task of a folder of images, and reads them all.
+  """Creates the task of a folder of images, which reads all images.
 
-  Mean and standard deviation of pixels are the server's: those of the clients'
-  images would be something that clients tell. Strong views are KerasCV's in
-  their gentle form, whose shifts are shares of an image's size and suit any.
-  SemiFL's pool shifts by 100 pixels and covers 40x40, whatever the size: of
-  images of up to 100 pixels it leaves one view in seven blank, and the tables
-  of the paper are of just that (C.3). FixMatch's is made for 32 pixels, and
-  does little to large images.
+  The mean and standard deviation of pixels are those of the server's images:
+  statistics of the clients' images would reveal something about them. Strong
+  views come from the gentle form of KerasCV's RandAugment, whose shifts are
+  shares of an image's size and so suit any size. SemiFL's augmentation shifts
+  by 100 pixels and covers 40x40 pixels at any size: with images of up to 100
+  pixels it leaves one view in seven blank, as it does in the experiments of the
+  paper's tables (C.3). FixMatch's is made for images of 32 pixels and changes
+  large images little.
 
   Args:
-    root: Folder with `server`, `clients` and perhaps `test`.
+    root: Folder with `server`, `clients` and optionally `test`.
     image_size: Height and width; None for those of the server's first image.
-    num_channels: 3 for colours, 1 for grey.
+    num_channels: 3 for color images, 1 for gray ones.
     on_odd_size: What to do with images of another size.
     flip: Whether the mirror image of an image is of the same class.
     test_fraction: Share of the server's images of each class to test on, at
-      least one image, where there is no folder `test`. They are spread evenly
-      over the names of files and no matter of a seed, so that all experiments
-      are tested on the same.
+      least one image, if there is no folder `test`. The images are spread
+      evenly over the sorted names of files and do not depend on a seed, so that
+      all experiments have the same test images.
+
+  Returns:
+    The task, with its images.
 
   Raises:
     image_folders.ImageFolderError: If the images cannot be used.
-    TestImagesError: If there are test images as well as a share, or neither,
-      or if a class has too few images for a share.
+    TestImagesError: If there is both a folder `test` and a share, or neither,
+      or if a class has too few images for the share.
   """
   folder = pathlib.Path(root)
   has_test = os.path.exists(folder / 'test')
-  # Before anything is read, but not before it is known to be such a folder.
+  # Checked before any image is read, but only if `root` is such a folder;
+  # otherwise reading it gives the clearer error.
   if os.path.isdir(folder / 'server') and has_test == (
     test_fraction is not None
   ):
@@ -223,7 +234,8 @@ def create_task(
     strong_augmentation=image_task.weak_then_strong(
       weak_augmentation, keras_cv_policy.build_gentle_rand_augment()
     ),
-    # Stem and classifier, and two layers a block with one more a group.
+    # One layer of the stem, and in each group two layers for each block and one
+    # more.
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP + 1) + 1,
     model_width=2,
     num_labeled=len(train.labels),
@@ -257,7 +269,7 @@ def _hold_out(
 def _describe(
   data: image_task.TaskData, class_names: tuple[str, ...], *, held_out: bool
 ) -> str:
-  """Says in a line how much there is, with a digest of all of it."""
+  """Returns a line with the numbers of images and a digest of all of them."""
   digest = hashlib.sha256()
   for part in (data.train, data.unlabelled, data.test):
     digest.update(repr(part.images.shape).encode())

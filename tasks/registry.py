@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""All tasks by name."""
+"""The registry of all tasks by name."""
 
 from tasks import cifar10
 from tasks import cifar100

@@ -3,9 +3,10 @@
 
 """STL-10 with the constants of SemiFL's repository (B.1, C.1, C.2).
 
-The only task here with images whose class nobody knows: 100,000, some of other
-classes, which join the clients'. It is not in the paper, and in the authors'
-last code it cannot be run (D20). Images, of 96x96 pixels, take 3.1 GB.
+This task alone has images of unknown class: 100,000, some of other classes than
+the ten. They are given to the clients. STL-10 is not in the paper, and the last
+version of the authors' code cannot run it (D20). The images, of 96x96 pixels,
+take 3.1 GB.
 """
 
 import dataclasses
@@ -38,7 +39,7 @@ class STL10(tfds_task.TFDSTask):
     padding=12,
     model_depth=37,
     model_width=2,
-    # FixMatch's, as SemiFL has no table for it.
+    # The number in the FixMatch paper, as SemiFL has no table for STL-10.
     num_labeled=1000,
     splits=('train', 'test', 'unlabelled'),
   )

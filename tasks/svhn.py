@@ -3,8 +3,8 @@
 
 """SVHN with the constants of SemiFL's experiments (C.1, C.2, Table 4).
 
-Digits of house numbers. TFDS has the digit as the label, 0 to 9. The half
-million images of the split "extra" are not used, as in the paper.
+The images are digits of house numbers; the label in TFDS is the digit, 0 to 9.
+As in the paper, the half million images of the split "extra" are not used.
 """
 
 import dataclasses
@@ -22,12 +22,13 @@ class SVHN(tfds_task.TFDSTaskOfBothPapers):
     class_names=tuple(str(digit) for digit in range(10)),
     pixel_mean=(0.4377, 0.4438, 0.4728),
     pixel_standard_deviation=(0.1980, 0.2010, 0.1970),
-    # The mirror image of a digit is none. The code of Zhang et al. has one
-    # (D28).
+    # The mirror image of a digit is not a digit. The code of Zhang et al.
+    # mirrors digits, too (D28).
     flip=False,
     padding=4,
     model_depth=28,
     model_width=2,
-    # Of the tables' 250 and 1000; the text has others (D18).
+    # The larger of the two numbers in the tables, 250 and 1000; the paper's
+    # text has other numbers (D18).
     num_labeled=1000,
   )

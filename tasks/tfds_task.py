@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks whose images are a data set of TensorFlow Datasets."""
+"""Tasks whose images come from a data set of TensorFlow Datasets (TFDS)."""
 
 from collections.abc import Callable
 import dataclasses
@@ -25,19 +25,19 @@ class DataSet:
     name: Its name in TFDS, with its configuration.
     image_shape: Height, width and channels.
     class_names: A name for each class, in the order of the labels.
-    pixel_mean: Mean of each channel over the training images, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    flip: Whether weak and strong views are mirrored.
+    pixel_mean: Mean of each channel over the training images, from 0 to 1.
+    pixel_standard_deviation: Standard deviation of each channel, from 0 to 1.
+    flip: Whether weak and strong views are mirrored at random.
     padding: The largest shift of a view, in pixels.
-    build_strong_augmentation: Builds what strong views go through after weak
-      ones.
+    build_strong_augmentation: Builds the augmentation that turns a weak view
+      into a strong view.
     model_depth: Depth of the WideResNet.
     model_width: Width of the WideResNet.
-    model_num_groups: As in `ImageTask`.
-    num_labeled: Labeled images at the server, if nobody says otherwise.
-    splits: Names of the splits to train and to test on, and perhaps of one
-      whose images have no labels, which TFDS gives -1 for: our
-      `UNKNOWN_LABEL`.
+    model_num_groups: Number of groups of the WideResNet, as in `ImageTask`.
+    num_labeled: Default number of labeled images at the server.
+    splits: Names of the training split, the test split and optionally a split
+      whose images have no labels; TFDS gives these the label -1, which is
+      `UNKNOWN_LABEL` here.
   """
 
   name: str
@@ -57,10 +57,10 @@ class DataSet:
   splits: tuple[str, ...] = ('train', 'test')
 
   def create_task(self, data_dir: str | None) -> image_task.ImageTask:
-    """Creates the task.
+    """Creates the task; its images are not loaded yet.
 
     Args:
-      data_dir: Folder of TFDS; None for its own default.
+      data_dir: Folder of TFDS; None for the default of TFDS.
     """
     weak_augmentation = functools.partial(
       weak.flip_and_crop, flip=self.flip, padding=self.padding
@@ -87,11 +87,12 @@ class DataSet:
     )
 
   def as_in_zhang2020(self) -> 'DataSet':
-    """Returns it as Zhang et al. have images of three channels (C.6).
+    """Returns the data set with the constants of Zhang et al. (C.6).
 
-    Views are shifted by an eighth of the image and mirrored, whatever is on
-    them (D28), and pixels normalized by the numbers that their code has for
-    CIFAR-10, and for SVHN as well (D23).
+    They apply to images of three channels. Views are shifted by up to an eighth
+    of the image's size and mirrored, digits too (D28). Pixels are normalized
+    with the constants that the code of Zhang et al. has for CIFAR-10, and for
+    SVHN as well (D23).
     """
     return dataclasses.replace(
       self,
@@ -102,7 +103,7 @@ class DataSet:
       build_strong_augmentation=(
         fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
       ),
-      # The least that their tables have.
+      # The smallest number in their tables.
       num_labeled=1000,
     )
 
@@ -119,8 +120,8 @@ class TFDSTask(image_task.Task):
 
   data_dir: str | None = settings.setting(
     None,
-    'Folder of TensorFlow Datasets. By default its own default folder; data'
-    ' that are not there are downloaded.',
+    'Folder of TensorFlow Datasets; by default the folder that TensorFlow'
+    ' Datasets uses. Data that are missing there are downloaded.',
   )
 
   def create(self) -> image_task.ImageTask:
@@ -130,11 +131,11 @@ class TFDSTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TFDSTaskOfBothPapers(TFDSTask):
-  """Base of the tasks that both papers have."""
+  """Base of the tasks that occur in both papers."""
 
   benchmark_views: bool = settings.setting(
     False,
-    'Whether views and the normalization of pixels are those of Zhang et al.'
+    'Whether to use the views and the normalization of pixels of Zhang et al.'
     ' (D23, D28).',
   )
 

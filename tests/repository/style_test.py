@@ -23,12 +23,10 @@ _CLAUSE = re.compile(
 # add none.
 _FOLDERS_WITH_CLAUSES = (
   'launch',
-  'tasks',
   'tests/algorithms',
   'tests/launch',
   'tests/programs',
   'tests/work',
-  'tff_semifl/algorithms',
   'tff_semifl/programs',
   'tff_semifl/work',
 )

@@ -1,11 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How clients' updates become one: TFF's factories, without hidden generators.
+"""Aggregators that combine the clients' updates into one.
 
-Each can be handed to the builders of the systems. A weighted one leaves out
-clients whose weight is 0, those without a confident image say; an unweighted
-one, the private one, lets them count with an update of zero.
+They are TFF's factories, configured so that they draw no random numbers other
+than those that follow from the run's key. The weighted factories leave out
+clients whose weight is 0, such as clients without a confident image. The
+private mean is unweighted: it includes these clients with an update of zero.
 """
 
 import math
@@ -17,12 +18,17 @@ import tensorflow_privacy
 from tff_semifl import privacy_key
 from tff_semifl.algorithms import keyed_gaussian_query
 
-# Minimum and maximum of a smaller tensor weigh as much as what is saved.
+# Smaller tensors are sent as they are: sending the minimum and the maximum with
+# the quantized values would cost as much as quantization saves.
 _MIN_QUANTIZED_ELEMENTS = 256
 
 
 def build_mean() -> tff.aggregators.WeightedAggregationFactory:
-  """Builds the uniform mean of the clients that count (A.12)."""
+  """Builds the uniform mean of the clients that count (A.12).
+
+  Returns:
+    A weighted factory.
+  """
   # The mean over no client at all is zero, not 0 / 0.
   return tff.aggregators.MeanFactory(no_nan_division=True)
 
@@ -30,21 +36,25 @@ def build_mean() -> tff.aggregators.WeightedAggregationFactory:
 def build_robust_mean(
   *, clipping_quantile: float = 0.8
 ) -> tff.aggregators.WeightedAggregationFactory:
-  """Builds a mean that long updates move but little.
+  """Builds a mean that limits the influence of long updates.
 
-  It is `tff.learning.robust_aggregator` with its quantile as an argument: an
-  update far longer than those seen so far counts as zero, and one longer than
-  the quantile of them is clipped to it. Clients that do not count take part in
-  the estimates, with a length of zero.
+  It is `tff.learning.robust_aggregator` with the quantile as an argument. An
+  update that is far longer than those seen so far counts as zero; one that is
+  longer than the estimated quantile is clipped to it. Clients that do not count
+  enter the estimates with a length of zero.
 
   Args:
-    clipping_quantile: Which updates stay as they are, in (0, 1).
+    clipping_quantile: The quantile of the updates' lengths to clip to, in
+      (0, 1).
+
+  Returns:
+    A weighted factory.
   """
   estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
   clipping_norm = estimate(
     initial_estimate=1.0, target_quantile=clipping_quantile, learning_rate=0.2
   )
-  # Rises at once to a little more than twice the longest.
+  # The estimate rises quickly to a little more than twice the longest update.
   zeroing_norm = estimate(
     initial_estimate=10.0,
     target_quantile=0.98,
@@ -65,19 +75,25 @@ def build_private_mean(
   clients_per_round: int,
   key: privacy_key.PrivacyKey,
 ) -> tff.aggregators.UnweightedAggregationFactory:
-  """Builds the mean that differential privacy asks for (McMahan et al., 2018).
+  """Builds the mean with differential privacy (McMahan et al., 2018).
 
-  Updates are clipped, summed and noised, and the sum is divided by a number
-  that does not depend on who took part. What it guarantees is that of the
-  weights; what metrics say of clients is not noised.
+  Updates are clipped and summed, Gaussian noise is added, and the sum is
+  divided by a number that does not depend on which clients took part. The
+  guarantee covers the weights; no noise is added to the clients' metrics.
 
   Args:
-    noise_multiplier: Standard deviation of the noise, in clipping norms.
-    clipping_norm: Longest update; longer ones are scaled down to it.
-    clients_per_round: What the sum is divided by.
-    key: What the noise follows from, and nothing else may: `PrivacyKey.draw()`,
-      kept for as long as the run may be resumed. Whoever knows it can subtract
-      the noise, so the cohorts of the run should follow from it as well.
+    noise_multiplier: Standard deviation of the noise, in units of
+      `clipping_norm`.
+    clipping_norm: Largest length of an update; longer ones are scaled down to
+      it.
+    clients_per_round: The number that the sum is divided by.
+    key: The secret key that determines the noise. Draw it with
+      `PrivacyKey.draw()` and keep it for as long as the run may be resumed.
+      Anyone who knows it can subtract the noise. The cohorts of the run should
+      follow from it as well, because they must stay secret, too.
+
+  Returns:
+    An unweighted factory.
   """
   query = keyed_gaussian_query.KeyedGaussianSumQuery(
     l2_norm_clip=clipping_norm,
@@ -92,13 +108,17 @@ def build_private_mean(
 def build_quantized_mean(
   *, bits: int = 8
 ) -> tff.aggregators.WeightedAggregationFactory:
-  """Builds the mean of updates that clients send in few bits.
+  """Builds the mean of updates that clients send quantized.
 
-  Each tensor is rounded to `2**bits` values from its minimum to its maximum;
-  to the nearest, as drawn numbers would not follow from the run's seed.
+  Each element is rounded to the nearest of `2**bits` values, spaced evenly from
+  the minimum to the maximum of its tensor. Rounding is not stochastic, because
+  TFF's random numbers for it would not follow from the run's seed.
 
   Args:
-    bits: From 1 to 16.
+    bits: Number of bits of each element, from 1 to 16.
+
+  Returns:
+    A weighted factory.
   """
   return tff.aggregators.MeanFactory(
     tff.aggregators.EncodedSumFactory.quantize_above_threshold(
@@ -113,7 +133,15 @@ def build_quantized_mean(
 def create(
   factory: tff.aggregators.AggregationFactory, value_type: tff.Type
 ) -> tff.templates.AggregationProcess:
-  """Creates what aggregates updates, weighted or not as the factory has it."""
+  """Creates an aggregation process, weighted if the factory is.
+
+  Args:
+    factory: A weighted or an unweighted factory.
+    value_type: The type of a client's update.
+
+  Returns:
+    The process. If it is weighted, weights are float32 scalars.
+  """
   if isinstance(factory, tff.aggregators.WeightedAggregationFactory):
     return factory.create(value_type, tff.TensorType(np.float32))
   return factory.create(value_type)

@@ -15,7 +15,7 @@ from tff_semifl.work import round_context
 def compose_alternating_process(
   parts: round_process.RoundParts,
 ) -> federated_process.FederatedProcess:
-  """Composes a process in which the server tunes what clients trained.
+  """Composes a process in which the server fine-tunes the clients' aggregate.
 
       weights ─> distributor ─> client_work ─> aggregator ─> finalizer ─┐
                                      ^                                  v
@@ -25,12 +25,12 @@ def compose_alternating_process(
                             ^                   ^
                             └─── server_data ───┘
 
-  If no client counts in a round, weights and the states of aggregator and
-  finalizer stay as they were until the server's turn (A.11): it is a round of
-  the server alone, as round 0 is in any case (D1).
+  If no client counts in a round, the weights and the states of aggregator and
+  finalizer do not change before the server's turn (A.11): the server trains
+  alone. It always does so in round 0 (D1).
 
   Args:
-    parts: What it is made of.
+    parts: The components of the process.
 
   Returns:
     A process of the types of `round_process.build_process`.
@@ -59,12 +59,12 @@ def compose_alternating_process(
     trained = parts.client_work.next(
       state.client_work, received, client_data, *memories
     )
-    # The mean of what they changed, with momentum, makes the new model,
+    # The mean of their updates, applied with momentum, gives the new model,
     aggregated = parts.aggregate(state.aggregator, trained.result)
     finalized = parts.finalizer.next(
       state.finalizer, state.global_model_weights, aggregated.result
     )
-    # unless nobody has changed anything.
+    # unless no client counts.
     aggregator, finalizer, weights = tff.federated_map(
       choose,
       (
@@ -74,7 +74,8 @@ def compose_alternating_process(
         (state.aggregator, state.finalizer, state.global_model_weights),
       ),
     )
-    # The server tunes it on its labels, and gives it its statistics.
+    # The server fine-tunes it on its labeled images, and computes its batch
+    # normalization statistics.
     tuned = parts.server_work.next(
       state.server_work, weights, context, server_data
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measuring a model on test data."""
+"""The evaluation of a model on test images."""
 
 import collections
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from tff_semifl.work import training_loop
 def build_evaluation(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds the evaluation of a model on labelled images.
+  """Builds the evaluation of a model on labeled images.
 
   Args:
     classifier: The model, evaluated in inference mode.
@@ -30,7 +30,7 @@ def build_evaluation(
 
         (<W@SERVER, L*@SERVER> -> <accuracy=float32, loss=float32>@SERVER)
 
-    Both are means over all images; 0 if there are none.
+    Both are means over all images, and 0 if there are none.
   """
   data_type = pipelines.labelled_type(classifier.image_shape)
 

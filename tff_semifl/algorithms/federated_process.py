@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The shape of all processes: what a round takes and what it returns."""
+"""The interface of all processes: arguments and results of a round."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,16 +10,16 @@ import tensorflow_federated as tff
 
 
 class RoundOutput(NamedTuple):
-  """What a round returns.
+  """The result of a round.
 
   Attributes:
     state: State of the process after the round, at SERVER.
     metrics: Measurements of the round, at SERVER.
-    memories: What the round leaves of each client of the cohort, at CLIENTS;
-      the empty structure if nothing of a client is remembered.
-    given_labels: The `GivenLabels` of each client of the cohort, at CLIENTS,
-      for a simulation that knows the truth; the empty structure if nobody asked
-      for them.
+    memories: The memory of each client of the cohort after the round, at
+      CLIENTS; the empty structure if clients have no memory.
+    given_labels: The pseudo-labels (`GivenLabels`) of each client of the
+      cohort, at CLIENTS, so that a simulation can compare them with the true
+      labels; the empty structure if the process does not return them.
   """
 
   state: Any
@@ -39,9 +39,9 @@ class FederatedProcess(tff.templates.IterativeProcess):
              -> <state=S@SERVER, metrics=M@SERVER, memories=<>,
                  given_labels={G}@CLIENTS or <>>)
 
-  If something of a client is remembered until its next turn, such as its
-  momentum, that is an argument and a result of a round. With C for what a
-  client brings to a round, and R for what is left of it:
+  Clients may have a memory that lasts from one turn to the next, such as a
+  momentum. It is then an argument and a result of a round. With C for the
+  memory before a round and R for the memory after it:
 
       initialize_memory: ( -> C)
       next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS,
@@ -49,8 +49,8 @@ class FederatedProcess(tff.templates.IterativeProcess):
              -> <state=S@SERVER, metrics=M@SERVER, memories={R}@CLIENTS,
                  given_labels={G}@CLIENTS or <>>)
 
-  Whoever runs the process keeps the memories, and says whose a client brings:
-  see `programs.memories`.
+  The program that runs the process stores the memories between rounds, and
+  decides which memory each client of a cohort receives (`programs.memories`).
   """
 
   def __init__(
@@ -59,16 +59,16 @@ class FederatedProcess(tff.templates.IterativeProcess):
     next_fn: tff.Computation,
     initialize_memory: tff.Computation | None = None,
   ):
-    """Initialises the process.
+    """Initializes the process.
 
     Args:
-      initialize_fn: As above.
-      next_fn: As above.
-      initialize_memory: As above, what a client brings to its first turn; None
-        if nothing of a client is remembered.
+      initialize_fn: The computation `initialize` of the class's docstring.
+      next_fn: The computation `next` of the class's docstring.
+      initialize_memory: The computation `( -> C)` that returns a client's
+        memory before its first turn; None if clients have no memory.
 
     Raises:
-      TypeError: If the types are not as above.
+      TypeError: If the types do not match those of the class's docstring.
     """
     super().__init__(initialize_fn, next_fn)
     parameter = next_fn.type_signature.parameter
@@ -90,7 +90,7 @@ class FederatedProcess(tff.templates.IterativeProcess):
 
   @property
   def initialize_memory(self) -> tff.Computation | None:
-    """The computation ( -> C), or None if nothing is remembered."""
+    """The computation ( -> C), or None if clients have no memory."""
     return self._initialize_memory
 
 
@@ -102,16 +102,21 @@ def build_federated_process(
   client_data_type: tff.Type,
   initialize_memory: tff.Computation | None = None,
 ) -> FederatedProcess:
-  """Builds a process of which a round is one function.
+  """Builds a process from a function that runs one round.
 
   Args:
-    initialize_fn: ( -> S@SERVER).
-    run_round: (state, server data, client data) -> `RoundOutput`, called inside
-      a federated computation; memories, if there are any, are a fourth
-      argument. What it returns of clients may be empty at each of them.
-    server_data_type: L*@SERVER.
-    client_data_type: {U*}@CLIENTS.
-    initialize_memory: ( -> C), or None if nothing of a client is remembered.
+    initialize_fn: The computation ( -> S@SERVER).
+    run_round: The function (state, server data, client data) -> `RoundOutput`,
+      called inside a federated computation. If clients have memories, these are
+      a fourth argument. The memories and given labels that it returns may be
+      the empty structure at each client.
+    server_data_type: The type L*@SERVER.
+    client_data_type: The type {U*}@CLIENTS.
+    initialize_memory: The computation ( -> C), or None if clients have no
+      memory.
+
+  Returns:
+    The process.
   """
   types = (
     initialize_fn.type_signature.result,

@@ -6,9 +6,9 @@
 Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
 Consistency & Disjoint Learning. ICLR 2021. https://arxiv.org/abs/2006.12097
 
-Not there: the authors divide the learning rate of server or client by three
-after 20 validations in a row that did not improve it, on labelled images that
-clients would have to hold.
+One part of the authors' program is left out: they divide the learning rate of
+the server or of a client by three after 20 consecutive validations without an
+improvement. Those validations need labeled images at the clients.
 """
 
 import collections
@@ -27,7 +27,7 @@ from tff_semifl.work import server_work
 
 
 class FedMatchState(NamedTuple):
-  """State of the process.
+  """State of the FedMatch process.
 
   Attributes:
     global_model_weights: sigma and phi, as `tff.learning.models.ModelWeights`.
@@ -51,35 +51,35 @@ def compose_fedmatch_process(
   learning_rate: float,
   seed: int,
 ) -> federated_process.FederatedProcess:
-  """Composes FedMatch, in which clients are helped by models of others.
+  """Composes FedMatch, in which models of other clients help a client.
 
       sigma, phi ──> server_work ──> broadcast ──> client_work ──> mean ──> phi
                           ^                          ^      ^ │
                      server_data            client_data     │ └─> ClientModel
                                                          helpers
 
-  In each round the server trains sigma, then clients train phi, whose mean is
-  the new phi. The global model is evaluated after the mean, with small values
-  of phi left out, which the model sees to. Round 0 has no clients: the server
-  trains once more than in the authors' code.
+  In each round the server trains sigma, then clients train phi, and the mean of
+  their phi is the new phi. The global model is evaluated after that mean;
+  inference of the model leaves out small values of phi. Round 0 has no clients,
+  so the server trains once more than in the authors' code.
 
-  A client's memory is phi of its helpers when it comes, and a `ClientModel`
-  when it leaves: who helps whom is up to whoever runs the process, as
-  `programs.helpers` does. That models travel from client to client is the
-  method: no secure sum can hide them, and no noise of an aggregator.
+  The memory of a client is phi of its helpers before a round, and a
+  `ClientModel` after it. The program that runs the process chooses the helpers
+  (`programs.helpers`). In this method models travel from client to client:
+  neither secure aggregation nor an aggregator's noise can hide them.
 
   Args:
     classifier: The model, with kernels of two parts, such as those of
       `create_fedmatch_resnet`.
-    server: The turn of the server, which trains sigma.
-    client: The turn of a client, which trains phi.
-    aggregator: A weighted one.
-    learning_rate: That of both.
+    server: The server's work, which trains sigma.
+    client: A client's work, which trains phi.
+    aggregator: A weighted factory.
+    learning_rate: Learning rate of server and clients.
     seed: The run's seed.
 
   Returns:
-    A process with metrics `client`, `server`, `aggregator` and
-    `learning_rate`, as those of `round_process.build_process`.
+    A process with the metrics `client`, `server`, `aggregator` and
+    `learning_rate`, like those of `round_process.build_process`.
 
   Raises:
     TypeError: If the aggregator is not weighted.
@@ -145,7 +145,7 @@ def compose_fedmatch_process(
     context, next_round_num = tff.federated_map(
       begin_round, (state.seed, state.round_num)
     )
-    # The server trains sigma, beginning afresh,
+    # The server trains sigma, with a new optimizer state in each round,
     tuned = server.next(
       server.initialize(), state.global_model_weights, context, server_data
     )

@@ -16,15 +16,15 @@ from tff_semifl.work import round_context
 def compose_gradient_process(
   parts: round_process.RoundParts,
 ) -> federated_process.FederatedProcess:
-  """Composes a process in which the server steps on the clients' aggregate.
+  """Composes a process in which a round is one step of the global model.
 
-  A round is one step, on batches of the server and of clients. Its gradient is
-  that of the server's batch, and the uniform mean of those of the clients.
+  The step's gradient is the gradient of the server's batch plus the uniform
+  mean of the gradients of the clients' batches.
 
   Args:
-    parts: What it is made of. Updates of clients are gradients, and the server
-      work is that of `gradient_work.build_gradient_server_work`. There is no
-      global momentum: the finalizer is of no use.
+    parts: The components of the process. The clients' updates are gradients,
+      and the server work is that of `gradient_work.build_gradient_server_work`.
+      There is no global momentum: the finalizer is not used.
 
   Returns:
     A process of the types of `round_process.build_process`.
@@ -52,7 +52,7 @@ def compose_gradient_process(
     context, next_round_num = tff.federated_map(
       begin_round, (state.seed, state.round_num)
     )
-    # Clients compute gradients of the model that they receive,
+    # Clients compute gradients of the model that they receive.
     sent = parts.distributor.next(state.distributor, state.global_model_weights)
     received = tff.federated_zip(
       (sent.result, tff.federated_broadcast(parts.tell(state, context)))
@@ -60,7 +60,7 @@ def compose_gradient_process(
     trained = parts.client_work.next(
       state.client_work, received, client_data, *memories
     )
-    # whose mean is zero if nobody has any,
+    # Their mean is replaced by zero if no client counts.
     aggregated = parts.aggregate(state.aggregator, trained.result)
     aggregator, gradient = tff.federated_map(
       choose,
@@ -74,7 +74,7 @@ def compose_gradient_process(
         ),
       ),
     )
-    # and the server takes a step along the sum of it and of its own.
+    # The server takes a step along the sum of this mean and its own gradient.
     stepped = parts.server_work.next(
       tff.federated_map(put_gradient, (state.server_work, gradient)),
       state.global_model_weights,

@@ -3,10 +3,10 @@
 
 """Federated SGD of FixMatch as SemiFL's authors ran it (Figure 2, D55).
 
-`fedsgd_fixmatch` is what federated SGD can do with clients that keep their
-images. The authors' curve is of something that it cannot: their program, of the
-paper's time and gone from their repository since, trains on a cohort's images
-as one batch. This is it, to compare with that curve.
+In `fedsgd_fixmatch` clients keep their images and send gradients. The authors'
+program of the paper's time, which their repository no longer has, trained on
+the images of a cohort as one batch instead. This module reproduces it, so that
+results can be compared with the authors' curve.
 """
 
 import collections
@@ -46,35 +46,38 @@ def build_fedsgd_fixmatch_as_in_semifl(
   computes_statistics: bool = True,
   returns_given_labels: bool = False,
 ) -> federated_process.FederatedProcess:
-  """Builds it: a round is an epoch of the clients' images, in many steps.
-
-  Types and metrics are those of `round_process.build_process`. Clients have no
-  updates whose diversity could be measured.
+  """Builds a process in which a round is one epoch of the clients' images.
 
   All clients take part in a round, each in as many of its steps as it has
-  batches; the learning rate is that of the round. Their images are gathered at
-  the server, which takes the steps (`union_training.train_epoch`): a simulation
-  of what they would compute, and not a way to keep images private. Round 0 has
+  batches; all steps of a round have the same learning rate. The images are
+  gathered at the server, which takes the steps (`union_training.train_epoch`).
+  This simulates the computation; it does not keep images private. Round 0 has
   no clients, and so no step.
 
   Args:
     classifier: The model.
-    weak_augmentation: For the server's images and for pseudo-labels.
-    strong_augmentation: For the clients' loss.
-    optimizer: Takes the steps. Its momentum goes on through all rounds.
+    weak_augmentation: Augmentation of the server's images, and of the clients'
+      images for pseudo-labels.
+    strong_augmentation: Augmentation of the clients' images for their loss.
+    optimizer: The optimizer of the steps. Its state, such as momentum, is kept
+      from round to round.
     learning_rate_fn: Round -> learning rate.
-    clients_per_step: Clients in a step, as long as so many have images left.
+    clients_per_step: Number of clients in a step; fewer once fewer have images
+      left.
     client_batch_size: Images of each client in a step.
     server_batch_size: Labeled images in a step.
     confidence_threshold: tau, in (0, 1].
     seed: The run's seed.
-    computes_statistics: Whether rounds end with batch normalization statistics
-      of the server's images.
-    returns_given_labels: Whether rounds return the pseudo-labels that were
-      given.
+    computes_statistics: Whether a round ends by computing batch normalization
+      statistics over the server's images.
+    returns_given_labels: Whether a round returns the clients' pseudo-labels.
+
+  Returns:
+    A process with the types and metrics of `round_process.build_process`.
+    Clients have no updates, so that weight diversity is not measured.
 
   Raises:
-    ValueError: If there would be no client in a step.
+    ValueError: If `clients_per_step` is not positive.
   """
   if clients_per_step < 1:
     raise ValueError(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The end of a round: the model takes the clients' update."""
+"""The finalizer, which applies the clients' aggregated update to the model."""
 
 import collections
 from typing import Any
@@ -13,17 +13,21 @@ import tensorflow_federated as tff
 def build_finalizer(
   optimizer: tff.learning.optimizers.Optimizer, weights_type: tff.Type
 ) -> tff.learning.templates.FinalizerProcess:
-  """Builds a process that takes an update for the gradient of an optimizer.
+  """Builds a finalizer that passes the update to an optimizer as a gradient.
 
-  It computes what `tff.learning.templates.build_apply_optimizer_finalizer`
-  does, and is built seven times as fast: there AutoGraph translates the
-  optimizer, which for a network of ordinary size is a tenth of the time until
-  training begins. An update that is not finite changes nothing, and the
-  measurement `update_non_finite` is 1 rather than 0.
+  It computes the same as
+  `tff.learning.templates.build_apply_optimizer_finalizer` and is built seven
+  times as fast. In TFF's finalizer AutoGraph translates the optimizer, which
+  takes a tenth of the time until training begins for a network of ordinary
+  size. An update that is not finite changes neither weights nor state, and the
+  measurement `update_non_finite` is then 1 instead of 0.
 
   Args:
-    optimizer: What makes new trainable weights of the old ones and an update.
+    optimizer: The optimizer that computes the new trainable weights.
     weights_type: The type of model weights.
+
+  Returns:
+    The finalizer.
   """
   trainable_type = weights_type.trainable
 

@@ -3,9 +3,9 @@
 
 """Grouping-based averaging: federated averaging in groups (E.3).
 
-Users are divided into groups anew in each round, as they take slots; each group
-goes on with a model of its own, and the server, which is a member of all of
-them, ties them together.
+In each round the users take slots, and the slots are divided into groups. Each
+group has a model of its own. The server is a member of every group, which keeps
+the models of the groups close to each other.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -34,8 +34,8 @@ class GroupState(NamedTuple):
   Attributes:
     global_model_weights: w_avg, the mean of the groups' models, from which the
       server goes on and which is evaluated.
-    group_weights: w_avg,i, trainable weights of all groups, stacked in the
-      first dimension.
+    group_weights: w_avg,i, the trainable weights of all groups, stacked along
+      the first dimension.
     client_work: State of the client work.
     server_work: State of the server's replicas, such as their momenta.
     round_num: int32, the round that `next` will run.
@@ -51,10 +51,11 @@ class GroupState(NamedTuple):
 
 
 class SlotMemory(NamedTuple):
-  """What a slot keeps, whoever of the clients takes it (D47).
+  """The memory of a slot, which any client that takes the slot uses (D47).
 
   Attributes:
-    slot: int32, its number, from 0. Whoever keeps the memories says so.
+    slot: int32, the slot's number, from 0, set by the program that stores the
+      memories.
     client: The memory of the client work, such as a momentum.
   """
 
@@ -64,16 +65,17 @@ class SlotMemory(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GroupParts:
-  """What a process of a server and groups of clients is made of.
+  """The components of a process of a server and groups of clients.
 
   Attributes:
     classifier: The model.
     seed: The run's seed.
-    learning_rate_fn: Round -> the learning rate to report of it.
-    client_work: Takes `<model weights, RoundContext>`, client data and
-      memories.
-    server_work: From `build_replicated_server_work`, a replica for each group.
-    num_groups: S. 1 is federated averaging (equation 5).
+    learning_rate_fn: Round -> learning rate to report.
+    client_work: The clients' work, which takes `<model weights, RoundContext>`,
+      client data and memories.
+    server_work: The server's work, from `build_replicated_server_work`, with
+      one replica for each group.
+    num_groups: S. With 1 it is federated averaging (equation 5).
     clients_per_round: C_k, the number of slots.
   """
 
@@ -87,14 +89,14 @@ class GroupParts:
 
 
 def slots_per_group(clients_per_round: int, num_groups: int) -> int:
-  """Returns how many slots a group has; the last may have fewer.
+  """Returns the number of slots of a group; the last group may have fewer.
 
   Args:
     clients_per_round: C_k.
     num_groups: S.
 
   Raises:
-    ValueError: If a group would have none.
+    ValueError: If a group would have no slot.
   """
   if not 1 <= num_groups <= clients_per_round:
     raise ValueError(
@@ -116,27 +118,29 @@ def compose_group_averaging_process(
 ) -> federated_process.FederatedProcess:
   """Composes a process of a server and groups of clients.
 
-  Clients take slots: the memories that they bring say which. Slot s of n per
-  group is in group i = s // n, and who has it starts from w_avg,i. The server's
-  replica of the group starts from w_avg. With w_s,i and w_k for what comes of
-  that, and n_i for the clients of group i that count,
+  A client's memory tells which slot it takes. With n slots in each group, slot
+  s belongs to group i = s // n, and the client in it starts from w_avg,i. The
+  server's replica for the group starts from w_avg. With w_s,i and w_k for the
+  weights that replica and client have trained, and n_i for the number of
+  clients of group i that count,
 
       w_avg,i = (w_s,i + sum of w_k) / (n_i + 1)
       w_avg = mean of w_avg,i                                    (equation 6)
 
-  With one group this is federated averaging with the server as one of its
-  members (equation 5). A client that vanished, or was rejected, is in no sum;
-  a group without clients goes on with its replica. Weights that are not trained
-  are never averaged: those of the model that is evaluated are the server's own
-  (D48). Round 0 changes nothing if server and client work do nothing in it, as
-  those of `local_steps` do: the benchmark has no update of the server alone.
-
-  The state is a `GroupState`, a memory is a `SlotMemory`, and metrics are as in
-  `round_process.build_process`, with the diversity of the clients' updates
-  under `aggregator` too.
+  With one group this is federated averaging with the server as one more client
+  (equation 5). A client that dropped out or was rejected enters no sum; a group
+  without clients continues with its replica. Non-trainable weights are not
+  averaged: the evaluated model has the server's (D48). Round 0 changes nothing
+  if the server's and the clients' work do nothing in it, like those of
+  `local_steps`: Zhang et al. have no update of the server alone.
 
   Args:
-    parts: What it is made of.
+    parts: The components of the process.
+
+  Returns:
+    A process with a `GroupState` as its state and a `SlotMemory` as a client's
+    memory. Its metrics are those of `round_process.build_process`; `aggregator`
+    repeats the weight diversity of the clients' updates.
 
   Raises:
     ValueError: If a group would have no slot.
@@ -196,7 +200,7 @@ def compose_group_averaging_process(
     context, next_round_num = tff.federated_map(
       begin_round, (state.seed, state.round_num)
     )
-    # Clients train the models of the groups that their slots are in,
+    # Clients train the models of the groups that their slots belong to.
     received = tff.federated_map(
       receive,
       (
@@ -217,11 +221,12 @@ def compose_group_averaging_process(
         (trained.result.update, trained.result.update_weight, memories),
       )
     )
-    # and the server the mean of these models, a replica for each group,
+    # The server trains replicas of the mean of these models, one for each
+    # group,
     served = parts.server_work.next(
       state.server_work, state.global_model_weights, context, server_data
     )
-    # which is one more member of the group.
+    # and each replica is averaged with the clients of its group.
     group_weights, weights = tff.federated_map(
       average, (state.group_weights, sums, served.result)
     )
@@ -263,7 +268,7 @@ def compose_group_averaging_process(
 
 
 def _build_initialize(parts: GroupParts) -> tff.Computation:
-  """Builds ( -> GroupState@SERVER): all models are the initial one."""
+  """Builds ( -> GroupState@SERVER), in which all models are equal."""
 
   @tff.tensorflow.computation
   def initial_values():

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The arithmetic of averaging in groups, plain TensorFlow (E.3).
+"""The arithmetic of averaging in groups, in plain TensorFlow (E.3).
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -12,17 +12,18 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# Of trainable weights, or of several groups', stacked in the first dimension.
+# The trainable weights of a model, or those of all groups' models, stacked
+# along the first dimension.
 Arrays = tuple[tf.Tensor, ...]
 
 
 class GroupSums(NamedTuple):
-  """What clients hand in, in a form that can be added up.
+  """Sums over the clients of each group.
 
   Attributes:
-    update: Updates of the trainable weights times their weight, at the place of
-      the client's group in the first dimension.
-    weight: float32 [groups], likewise the update's weight.
+    update: Updates of the trainable weights times their weights, summed by
+      group along the first dimension.
+    weight: float32 [groups], the sum of the weights in each group.
   """
 
   update: Arrays
@@ -36,13 +37,18 @@ def hand_in(
   *,
   num_groups: int,
 ) -> GroupSums:
-  """Returns what one client hands in.
+  """Returns one client's contribution to the sums.
 
   Args:
-    update: Received weights minus trained ones; zero if it does not count.
-    update_weight: float32 scalar, at least 0; the server's replica weighs 1.
-    group: int32 scalar, its group.
+    update: Received weights minus trained weights; zero if the client does not
+      count.
+    update_weight: float32 scalar, at least 0; the weight of the server's
+      replica is 1.
+    group: int32 scalar, the client's group.
     num_groups: Number of groups.
+
+  Returns:
+    Sums that are zero but in the client's group.
   """
   weight = update_weight * tf.one_hot(group, num_groups)
   return GroupSums(
@@ -57,9 +63,10 @@ def average_groups(
   """Returns the weighted mean of each group's clients and replica, stacked.
 
   Args:
-    received: What the clients of each group started from, stacked.
-    sums: Of what clients handed in.
-    replicas: What the server's replica for each group trained, stacked.
+    received: Weights that the clients of each group started from, stacked.
+    sums: The sum of the clients' contributions.
+    replicas: Weights that the server's replica for each group has trained,
+      stacked.
   """
 
   def average(stacked, update, replica):

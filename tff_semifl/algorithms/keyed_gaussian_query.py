@@ -3,24 +3,26 @@
 
 """Gaussian noise for private sums that is a function of a secret key.
 
-SipHash-2-4, a keyed pseudorandom function, makes of the key, the number of the
-sum and that of the tensor the 192 bits that Philox4x32-10 starts from, all that
-TensorFlow's operation takes: 64 of key and 128 of counter.
+SipHash-2-4, a keyed pseudorandom function, computes the initial state of
+Philox4x32-10 from the key, the number of the sum and the number of the tensor.
+The state has 192 bits, 64 of key and 128 of counter, which is all that
+TensorFlow's operation takes.
 
-What this does not do:
+Limits:
 
-*   Philox is a generator for statistics and not for cryptography. No way from
-    its numbers back to its key is known, but it was not made to withstand a
-    search for one.
-*   Numbers are float32 and not real ones, as the proofs have it. Which of them
-    Gaussian noise can reach may tell what it was added to (Mironov, 2012), and
-    TensorFlow's numbers end at 5.7 standard deviations. Each number here is the
-    sum of four, half as long: it reaches 11 standard deviations, and telling
-    the four from their sum is far more work (Holohan and Braghin, 2021). That
-    makes an attack harder; it proves nothing.
+*   Philox is a generator for statistics and not for cryptography. No method is
+    known that recovers its key from its numbers, but it was not designed to
+    withstand a search for one.
+*   The numbers are float32, while the proofs assume real numbers. The set of
+    float32 values that Gaussian noise can reach may reveal the value that it
+    was added to (Mironov, 2012), and TensorFlow's numbers end at 5.7 standard
+    deviations. Here each number is half the sum of four: it reaches 11 standard
+    deviations, and recovering the four from their sum is far more work (Holohan
+    and Braghin, 2021). That makes an attack harder; it proves nothing.
 
-The key is a constant of the computation, so whatever runs that has it: this
-process, TFF's worker, remote workers. All of them are the server's.
+The key is a constant of the computation, so everything that runs the
+computation has the key: this process, TFF's worker, remote workers. All of them
+belong to the server.
 
 References:
   Aumasson, Bernstein. SipHash: a fast short-input PRF. 2012.
@@ -42,15 +44,15 @@ import tensorflow_privacy
 from tff_semifl import privacy_key
 
 _NUM_SUMMED = 4
-# Of 32 bits each: Philox's key has two, its counter four.
+# Words of 32 bits: Philox's key has two, its counter four.
 _NUM_WORDS = 6
 
 
 class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
-  """A `GaussianSumQuery` whose noise can be drawn again when a run resumes.
+  """A `GaussianSumQuery` with noise that can be repeated when a run resumes.
 
-  Its state counts the sums, and each has noise of its own. The key is no part
-  of the state.
+  Its state counts the sums, and each sum has different noise. The key is not
+  part of the state.
   """
 
   _GlobalState = collections.namedtuple(
@@ -63,9 +65,9 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
     """Initializes the query.
 
     Args:
-      l2_norm_clip: Longest record.
+      l2_norm_clip: Largest length of a record.
       stddev: Standard deviation of the noise of each element of the sum.
-      key: What the noise follows from.
+      key: The secret key that determines the noise.
     """
     super().__init__(l2_norm_clip, stddev)
     # Attributes of TensorFlow's operations are signed.
@@ -82,7 +84,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   def get_noised_result(
     self, sample_state: Any, global_state: Any
   ) -> tuple[Any, Any, dp_accounting.DpEvent]:
-    """Returns the sum with noise, the next state, and what it costs."""
+    """Returns the sum with noise, the next state and the privacy event."""
     noised = [
       tensor
       + global_state.stddev
@@ -114,7 +116,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
     words = tf.bitcast(
       tf.reshape(tf.cast(hashes, tf.uint32), [_NUM_WORDS // 2, 2]), tf.uint64
     )
-    # The `tf.random.stateless_*` functions take no more than 64 bits.
+    # The raw operation, because `tf.random.stateless_*` take only 64 bits.
     summed = tf.raw_ops.StatelessRandomNormalV2(
       shape=tf.concat([[_NUM_SUMMED], shape], axis=0),
       key=words[:1],

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A process of server and clients as one of TFF's learning processes."""
+"""Conversion of a process into one of TFF's learning processes."""
 
 import collections
 
@@ -15,19 +15,19 @@ from tff_semifl.models import functional
 def bind_server_data(
   process: federated_process.FederatedProcess, server_data: tff.Computation
 ) -> tff.learning.templates.LearningProcess:
-  """Fixes the server's data, for programs that know none.
+  """Returns a `LearningProcess` in which the server's data are fixed.
 
-  The result fits `tff.learning.programs` and everything else that takes a
-  `LearningProcess`; its metrics have the client's under `client_work/train`,
-  where those look for them.
+  The result works with `tff.learning.programs` and everything else that takes a
+  `LearningProcess`. The clients' metrics are under `client_work/train`, where
+  those programs expect them.
 
   Args:
-    process: From `round_process.build_process`.
-    server_data: `( -> L*)`, the data as an unplaced computation.
+    process: A process from `round_process.build_process`.
+    server_data: The data as an unplaced computation `( -> L*)`.
 
   Raises:
-    TypeError: If something of a client is remembered: a `LearningProcess` has
-      no place for it.
+    TypeError: If clients have a memory, which a `LearningProcess` cannot pass
+      on.
   """
   if process.initialize_memory is not None:
     raise TypeError(

@@ -3,8 +3,8 @@
 
 """Parallel averaging: server and clients train the same weights (D.3).
 
-It is what SemiFL is compared with: the server is one more member of the
-average, and nobody tunes what comes of it.
+SemiFL's paper compares its alternate training with this: the server's model is
+one more member of the average, and the average is not fine-tuned.
 """
 
 import collections
@@ -20,26 +20,27 @@ from tff_semifl.algorithms import round_process
 from tff_semifl.work import round_context
 
 # Number of clients that count -> weight of the server in the average, both
-# float32 scalars. The clients share what is left evenly.
+# float32 scalars. The clients share the rest equally.
 ServerShareFn = Callable[[tf.Tensor], tf.Tensor]
 
 
 def half(num_clients: tf.Tensor) -> tf.Tensor:
-  """The server weighs as much as all clients together (D.3, the code)."""
+  """Returns 1/2: server and clients have equal weight (D.3, the code)."""
   return 0.5 * tf.ones_like(num_clients)
 
 
 def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
-  """The server weighs as much as a client (D35, the paper)."""
+  """Returns the share of one member among all (D35, the paper)."""
   return 1.0 / (num_clients + 1.0)
 
 
 def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
-  """The average of two groups' averages, the server in both (D.5, D38).
+  """Returns the server's share if it is a member of two groups (D.5, D38).
 
-  With an odd number of clients it is what that comes to if chance says who is
-  in the smaller group; weights add up to one, which those of the authors' code
-  do not then.
+  Each group is averaged, and then the two averages. With an odd number of
+  clients the share is the expected one when chance decides which clients are in
+  the smaller group. Weights add up to 1, while those of the authors' code do
+  not for an odd number.
   """
   smaller = tf.math.floor(num_clients / 2.0)
   return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
@@ -59,22 +60,23 @@ def compose_parallel_process(
                             ^                                        v
                        server_data ─────────> batch_norm_statistics ─> weights
 
-  With W for the weights that all received, W_s for those the server trained,
-  W_m for those of n clients and s for the server's share:
+  With W for the weights that all receive, W_s for those that the server has
+  trained, W_m for those that each of n clients has trained, and s for the
+  server's share:
 
       average = s * W_s + (1 - s) * mean of W_m
-      base = W_s, or W
-      new weights = what the finalizer makes of base and (base - average)
+      base = W_s or W
+      new weights = finalizer(base, base - average)
 
-  If no client counts, the average is W_s. Round 0 is one of the server alone,
+  If no client counts, the average is W_s. In round 0 the server trains alone,
   as in alternate training.
 
   Args:
-    parts: What it is made of.
-    server_share_fn: s of n.
-    step_from_received_weights: Whether base is W, so that momentum is that of
-      the average (D35), instead of W_s, so that it is that of what divides
-      server and clients, as in the authors' code.
+    parts: The components of the process.
+    server_share_fn: The function n -> s.
+    step_from_received_weights: Whether base is W, so that the momentum is that
+      of the average (D35). If not, base is W_s, as in the authors' code, and
+      the momentum is that of the difference between server and clients.
 
   Returns:
     A process of the types of `round_process.build_process`.
@@ -101,7 +103,7 @@ def compose_parallel_process(
       1.0,
     )
     base = received if step_from_received_weights else tuned
-    # What the clients' update is without any client need not be a number.
+    # Without a client, the clients' update need not be finite.
     return base, tuple(
       b - share * t - tf.where(share < 1.0, (1.0 - share) * (w - u), 0.0)
       for b, w, t, u in zip(
@@ -129,7 +131,7 @@ def compose_parallel_process(
     tuned = parts.server_work.next(
       state.server_work, received_weights, context, server_data
     )
-    # Their average makes the new model, with momentum.
+    # The average of their models, applied with momentum, is the new model.
     aggregated = parts.aggregate(state.aggregator, trained.result)
     num_counting = parts.num_counting(trained.result)
     base, update = tff.federated_map(
@@ -143,7 +145,7 @@ def compose_parallel_process(
       ),
     )
     finalized = parts.finalizer.next(state.finalizer, base, update)
-    # An aggregate of nobody is not to be remembered.
+    # If no client counts, the aggregator's state does not change.
     aggregator = tff.federated_map(
       choose,
       (state.round_num, num_counting, aggregated.state, state.aggregator),

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What rounds of server and clients are made of, however they are joined.
+"""The components that rounds of server and clients are composed of.
 
-What the parts of `tff.learning.templates.compose_learning_process` are to
-federated averaging, these are to training with labels at the server and none at
-clients. In `alternating`, `parallel` and `fedsgd_fixmatch` a round is put
-together from them, each in one function. The server has data of its own, which
-are an argument of a round; `learning_process.bind_server_data` makes a
-`tff.learning.templates.LearningProcess` of the result.
+They correspond to the components of
+`tff.learning.templates.compose_learning_process`, for training with labels at
+the server and none at the clients. `alternating`, `parallel` and
+`fedsgd_fixmatch` each compose a round of them in one function. The server's
+data are an argument of a round; `learning_process.bind_server_data` turns such
+a process into a `tff.learning.templates.LearningProcess`.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from tff_semifl.work import server_work as server_work_lib
 
 
 class RoundState(NamedTuple):
-  """State of a process of server and clients; TFF's slots first.
+  """State of a process of server and clients, with TFF's attributes first.
 
   Attributes:
     global_model_weights: The server's `tff.learning.models.ModelWeights`.
@@ -38,7 +38,7 @@ class RoundState(NamedTuple):
     server_work: State of the server work, such as its optimizer's momentum.
     round_num: int32, the round that `next` will run.
     seed: int32, the run's seed.
-    guidance: State of the guidance, if there is any.
+    guidance: State of the guidance; the empty structure without one.
   """
 
   global_model_weights: Any
@@ -54,20 +54,23 @@ class RoundState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RoundParts:
-  """What a process of server and clients is made of.
+  """The components of a process of server and clients.
 
   Attributes:
-    initial_weights: Arrays to start from.
+    initial_weights: The initial weights, as arrays.
     seed: The run's seed.
     learning_rate_fn: Round -> learning rate of server and clients.
-    distributor: Brings model weights to clients.
-    client_work: Takes `<model weights, RoundContext>` and client data.
-    aggregator: Takes updates and, if it is weighted, weights, at least 0.
+    distributor: Sends model weights to the clients.
+    client_work: The clients' work, which takes `<model weights, RoundContext>`
+      and client data.
+    aggregator: Aggregates the updates; if it is weighted, with weights of at
+      least 0.
     finalizer: Applies the aggregated update.
-    server_work: Trains on the server's data.
-    batch_norm_statistics: `(<W@SERVER, L*@SERVER> -> W@SERVER)`, or None for
-      models that have no static batch normalisation.
-    guidance: What else the server keeps and tells clients, or None.
+    server_work: The server's work, which trains on the server's data.
+    batch_norm_statistics: Computation `(<W@SERVER, L*@SERVER> -> W@SERVER)`, or
+      None for models without static batch normalization.
+    guidance: Additional state that the server keeps and sends to clients, or
+      None.
   """
 
   initial_weights: functional.ModelWeights
@@ -87,22 +90,28 @@ class RoundParts:
     return self.distributor.next.type_signature.parameter[1].member
 
   def counts(self, round_num: tf.Tensor, num_counting: tf.Tensor) -> tf.Tensor:
-    """Returns whether the clients' aggregate is worth anything: bool scalar.
+    """Returns whether the clients' aggregate is used, a bool scalar.
 
-    It is if any client counts. Round 0 is of the server alone (D1): an
-    untrained model has nothing to say of images.
+    It is used if any client counts, but not in round 0: the server trains
+    alone then (D1), as an untrained model has no useful pseudo-labels.
 
     Args:
-      round_num: int32 scalar.
-      num_counting: float32 scalar, from `num_counting`.
+      round_num: int32 scalar, the round.
+      num_counting: float32 scalar, the result of `num_counting`.
     """
     return tf.logical_and(round_num > 0, num_counting > 0)
 
   def num_counting(self, trained: tff.Value) -> tff.Value:
-    """Counts clients with an update, inside a federated computation.
+    """Counts the clients whose update counts, inside a federated computation.
 
-    With an unweighted aggregator all clients of the round count, those without
-    an update with zero.
+    With an unweighted aggregator all clients of the round count; a client
+    without an update has an update of zero.
+
+    Args:
+      trained: The results of the client work, at CLIENTS.
+
+    Returns:
+      The number of clients, float32 at SERVER.
     """
     if not self.aggregator.is_weighted:
       return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
@@ -114,7 +123,14 @@ class RoundParts:
     return tff.federated_sum(tff.federated_map(count, trained.update_weight))
 
   def build_choice(self, value_type: tff.Type) -> tff.Computation:
-    """Builds (round, who counts, new, old) -> new if anybody does, else old."""
+    """Builds a computation that returns the new value if any client counts.
+
+    Args:
+      value_type: V, the type of the values.
+
+    Returns:
+      The computation (<round, number that counts, new V, old V> -> V).
+    """
 
     @tff.tensorflow.computation(np.int32, np.float32, value_type, value_type)
     def choose(
@@ -133,9 +149,9 @@ class RoundParts:
     return self.aggregator.next(state, trained.update, *weights)
 
   def tell(self, state: tff.Value, context: tff.Value) -> tff.Value:
-    """Returns the round's context with guidance, if there is any.
+    """Returns the round's context, with the guidance if there is one.
 
-    It is called inside a federated computation, as what follows is.
+    Like the methods after it, it is called inside a federated computation.
     """
     if self.guidance is None:
       return context
@@ -165,7 +181,12 @@ class RoundParts:
   def with_statistics(
     self, weights: tff.Value, server_data: tff.Value
   ) -> tff.Value:
-    """Returns weights with statistics of the server's images, if needed."""
+    """Returns weights with batch normalization statistics, if it has any.
+
+    Args:
+      weights: Model weights, at SERVER.
+      server_data: The server's images, which the statistics are computed over.
+    """
     if self.batch_norm_statistics is None:
       return weights
     return self.batch_norm_statistics(weights, server_data)
@@ -177,14 +198,14 @@ def build_process(
   """Builds a process of server and clients.
 
   Args:
-    parts: What it is made of.
-    run_round: As in `build_federated_process`.
+    parts: The components of the process.
+    run_round: Runs a round; see `federated_process.build_federated_process`.
 
   Returns:
-    A process with S for `RoundState`, L for chunks of labelled images and U for
-    chunks of a client's images. Its metrics are `client`, `server` and
-    `aggregator`, the measurements of those parts, and `learning_rate`. Memories
-    are those of the client work.
+    A process whose state S is a `RoundState`, with L for chunks of labeled
+    images and U for chunks of a client's images. Its metrics are `client`,
+    `server` and `aggregator`, the measurements of these components, and
+    `learning_rate`. Its memories are those of the client work.
   """
 
   @tff.tensorflow.computation
