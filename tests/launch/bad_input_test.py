@@ -261,7 +261,7 @@ class BadInputTest(parameterized.TestCase):
       self.assertStartsWith(completed.stderr, message)
       self.assertLen(completed.stderr.splitlines(), 1)
 
-  @parameterized.parameters(None, 'semi', ['semifl'])
+  @parameterized.parameters((None,), ('semi',), (['semifl'],))
   def test_system_that_an_older_experiment_or_nobody_has(self, name):
     with self.assertRaisesRegex(
       settings.SettingError, '^system=.*: must be one of semifl, .*:NAME$'
