@@ -27,7 +27,6 @@ _FOLDERS_WITH_CLAUSES = (
   'tests/launch',
   'tests/programs',
   'tests/work',
-  'tff_semifl/programs',
   'tff_semifl/work',
 )
 
