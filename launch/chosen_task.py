@@ -1,9 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tasks that a command line can name.
+"""The setting --task, which names a task on the command line.
 
-Programs that use an exported model have tasks too, and need no TFF for that.
+This module is separate because programs that use an exported model have the
+setting, too, and do not need TFF for it.
 """
 
 import dataclasses
@@ -15,7 +16,11 @@ from tff_semifl.experiments import references
 
 
 def _load_task(reference: str) -> image_task.Task:
-  """Returns a task outside of this repository: an instance, or a class."""
+  """Returns a task that is not part of this repository.
+
+  Args:
+    reference: 'package.module:NAME', the name of an instance or a class.
+  """
   found = references.load(reference)
   if isinstance(found, type) and issubclass(found, image_task.Task):
     return found()
@@ -31,6 +36,6 @@ class ChosenTask(image_task.ChosenTask):
   task: image_task.Task = settings.choice(
     registry.TASKS,
     'digits',
-    'What to learn; image_folder is for images of your own, in --image_dir.',
+    'Learning task; image_folder uses your own images, in --image_dir.',
     load=_load_task,
   )

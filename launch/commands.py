@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands that train: a system and all that is set by flags."""
+"""Training commands: a system with all of its settings."""
 
 from collections.abc import Mapping, Sequence
 import contextlib
@@ -27,14 +27,20 @@ from tff_semifl.systems import registry
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Command(settings.Settings):
-  """All that a training program is told."""
+  """All settings of a training program.
+
+  Attributes:
+    experiment: Settings of the experiment, which determine its results.
+    run: Settings of the run, such as its folder.
+    runtime: Settings of the TFF runtime.
+  """
 
   experiment: experiment_settings.ExperimentSettings
   run: run_settings.RunSettings
   runtime: runtimes.ChosenRuntime
 
   def groups(self) -> dict[str, list[settings.Settings]]:
-    """Returns its parts by what they are about, for help."""
+    """Returns the parts under headings for help texts."""
     experiment = self.experiment
     of_system = [
       experiment.system,
@@ -49,7 +55,10 @@ class Command(settings.Settings):
     }
 
   def with_changes(self, changes: Mapping[str, Any]) -> 'Command':
-    """Returns the same with other values of settings.
+    """Returns the command with other values of settings.
+
+    Args:
+      changes: New values of settings by name.
 
     Raises:
       settings.SettingError: If a setting does not take its value.
@@ -57,14 +66,14 @@ class Command(settings.Settings):
     return settings.change(self, changes)
 
   def create_experiment(self) -> experiment_lib.Experiment:
-    """Builds everything that is to be run.
+    """Builds the experiment.
 
     Raises:
       settings.SettingError: If settings contradict each other, or the folder
         for results cannot be used.
     """
     self.check()
-    # Before TensorFlow is at work.
+    # The number of threads cannot be changed once TensorFlow runs.
     self.runtime.runtime.limit_threads()
     with blame_output(self.run):
       return experiment_lib.create_experiment(
@@ -72,7 +81,7 @@ class Command(settings.Settings):
       )
 
   def check(self) -> None:
-    """Checks how it is to be run.
+    """Checks the settings of the runtime.
 
     Raises:
       settings.SettingError: If settings contradict each other.
@@ -88,7 +97,10 @@ class Command(settings.Settings):
   def open_folder(
     self, experiment: experiment_lib.Experiment
   ) -> outputs.ExperimentFolder:
-    """Makes or finds the folder of an experiment.
+    """Creates the folder of an experiment, or opens an existing one.
+
+    Args:
+      experiment: The experiment.
 
     Raises:
       settings.SettingError: If it cannot be used.
@@ -99,7 +111,7 @@ class Command(settings.Settings):
       )
 
   def check_folder(self) -> None:
-    """Checks that the folder, which is there, is of this experiment.
+    """Checks that the existing folder belongs to this experiment.
 
     Raises:
       settings.SettingError: If it cannot be used.
@@ -117,11 +129,12 @@ class Command(settings.Settings):
       )
 
   def context(self) -> contextlib.AbstractContextManager[None]:
-    """Runs the computations called in the `with` block."""
+    """Returns a context in which the runtime runs TFF computations."""
     return self.runtime.runtime.context()
 
 
-# Names of settings that say how an experiment is computed, and not what.
+# Names of settings that determine how an experiment is computed, but not its
+# results.
 UNIMPORTANT = frozenset(
   settings.all_names(runtimes.ChosenRuntime())
   | settings.all_names(run_settings.RunSettings())
@@ -130,7 +143,7 @@ UNIMPORTANT = frozenset(
 
 @functools.cache
 def names_of_all_settings() -> frozenset[str]:
-  """Returns the names of all settings that any system of the registry has."""
+  """Returns the names of all settings of all systems of the registry."""
   return frozenset().union(
     *(settings.all_names(create(name, {})) for name in registry.SYSTEMS)
   )
@@ -140,12 +153,12 @@ def create(system_name: str, changes: Mapping[str, Any]) -> Command:
   """Creates a command.
 
   Args:
-    system_name: The system.
+    system_name: Name of the system.
     changes: Values of settings by name.
 
   Raises:
-    settings.SettingError: If a setting does not take its value, or is not
-      there.
+    settings.SettingError: If a setting does not take its value, or if there is
+      no such setting.
   """
   system = known.load_system(system_name)
   rest = {k: v for k, v in changes.items() if k not in UNIMPORTANT}
@@ -160,15 +173,15 @@ def create(system_name: str, changes: Mapping[str, Any]) -> Command:
 
 
 def parse(system_name: str, arguments: Sequence[str]) -> Command:
-  """Returns the command of a command line, whose flags stay its own.
+  """Returns the command of a command line, without changing global flags.
 
   Args:
-    system_name: The system.
+    system_name: Name of the system.
     arguments: Flags, with those of flagfiles and presets in front.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
-    ValueError: If something is no flag, or not one of the system's.
+    ValueError: If an argument is not a flag, or not a flag of the system.
   """
 
   def create_with(changes: Mapping[str, Any]) -> Command:
@@ -199,11 +212,18 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
 def run(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> training.ProgramState:
-  """Trains, and exports the model.
+  """Trains and exports the model.
+
+  Args:
+    experiment: The experiment.
+    folder: Its folder.
+
+  Returns:
+    The state after the last round.
 
   Raises:
-    settings.SettingError: If training diverges, or the folder cannot be written
-      to any more or holds what is damaged.
+    settings.SettingError: If training diverges, the folder cannot be written
+      to, or a file in it is damaged.
   """
   values = settings.as_dict(experiment.settings)
   with (
@@ -218,5 +238,5 @@ def run(
 def blame_output(
   run: run_settings.RunSettings,
 ) -> contextlib.AbstractContextManager[None]:
-  """Turns errors of a folder for results into errors of its flag."""
+  """Turns errors about the folder of results into errors of --output_dir."""
   return settings.blame('output_dir', run.output_dir, durable_files.OutputError)

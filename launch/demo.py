@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains SemiFL and, with the same server steps, the labels alone.
+"""Trains SemiFL, and the same server in the same steps without clients.
 
-It shows what the unlabeled images are worth: both are trained on the same
-labels, with one or more seeds, and the accuracies are put side by side. It
-takes the flags of `launch.train semifl` but for --experiment_name.
+The comparison shows how much the clients' unlabeled images improve the
+accuracy: both runs train on the same labels, with one or more seeds. The
+program takes the flags of `launch.train semifl` except --experiment_name.
 
   python -m launch.demo --seeds=0,1,2,3,4 --preset=semifl/digits_50_iid
 """
@@ -29,15 +29,17 @@ _SEEDS = flags.DEFINE_list('seeds', None, seeds_lib.HELP)
 
 
 def main(command: commands.Command) -> None:
-  """Trains both with each seed."""
+  """Trains with and without clients, with each seed."""
   seeds = seeds_lib.parse(_SEEDS, command.experiment.seed)
   with settings.blame('clients_per_round', 0):
     if not command.experiment.system.clients_per_round:
-      raise ValueError('there must be clients to compare with none')
+      raise ValueError(
+        'must be positive, to compare with training on no client'
+      )
   with settings.blame('experiment_name', command.run.experiment_name):
     if command.run.experiment_name is not None:
-      raise ValueError('there is one experiment for each row; leave it out')
-  # Nothing is trained before it is known that everything can be written.
+      raise ValueError('each seed has two experiments; leave the flag out')
+  # All folders are opened before the first run begins.
   pairs = [_create_pair(command, seed) for seed in seeds]
   with command.context():
     rows = [
@@ -49,7 +51,7 @@ def main(command: commands.Command) -> None:
 
 
 class _Result(NamedTuple):
-  """The last test accuracy, and how long the rounds took."""
+  """The last test accuracy, and the time that the rounds took."""
 
   accuracy: float
   minutes: float
@@ -73,7 +75,7 @@ def _run(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> _Result:
   final = commands.run(experiment, folder)
-  # All rounds, those before an interruption too.
+  # Read from the table, which includes rounds before an interruption.
   minutes = results.read_results(folder.metrics_path).minutes
   return _Result(final.accuracy, minutes)
 

@@ -1,14 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measures how right an exported model is, on a task's or on other images.
+"""Measures the accuracy of an exported model.
 
   python -m launch.evaluate --exported_model=results/mine/export --task=digits
   python -m launch.evaluate --exported_model=mine.tflite --images=photos/test
 
-It takes SavedModels and TFLite models, and needs no experiment. --images has a
-folder for each class; tasks have test images. What a model that was trained
-with differential privacy promises to clients is printed, too.
+The program takes SavedModels and TFLite models, and needs no experiment. It
+tests on the test images of a task, or on the images in the folder --images,
+which holds a folder for each class. For a model that was trained with
+differential privacy it also prints the guarantee for clients.
 """
 
 from collections.abc import Iterator
@@ -37,17 +38,17 @@ _BATCH_SIZE = 250
 _JSON_FILE = flags.DEFINE_string(
   'json_file',
   None,
-  'File to write the results to as well, with the confusion matrix.',
+  'JSON file to write the results to, including the confusion matrix.',
 )
 
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
 def main(chosen: chosen_task.ChosenTask | None) -> None:
-  """Measures it.
+  """Measures the accuracy and prints it.
 
   Args:
-    chosen: The task to test on; None if none is named.
+    chosen: The task to test on; None to test on --images.
   """
   images = exported_model_flags.IMAGES
   with program.blame(images, ValueError):
@@ -98,7 +99,7 @@ def _batches_of_task(
 def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
-  """Returns the images of a folder of class folders, after a look at all."""
+  """Returns the images of a folder of class folders, once all are checked."""
   with program.blame(
     exported_model_flags.IMAGES,
     image_folders.ImageFolderError,

@@ -1,15 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exports what an experiment has trained, as SavedModel or for phones.
+"""Exports the model of an experiment, as a SavedModel or for phones.
 
   python -m launch.export_saved_model --experiment=results/mine
   python -m launch.export_saved_model --experiment=results/mine \
     --format=saved_model,tflite
 
 The newest intact checkpoint is exported, with a model card, README.md, that
-says what the model is and how right. Flags are those that the experiment was
-run with; where images have been moved since, --data_dir or --image_dir says.
+describes the model and its accuracy. The settings are those of the experiment;
+if its images have been moved since, name their folder by --data_dir or
+--image_dir.
 """
 
 import math
@@ -38,7 +39,7 @@ from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import saved_experiment
 
-# More take longer, and tell hardly more of which values there are.
+# More images take longer and hardly change the ranges of values.
 _MAX_CALIBRATION_IMAGES = 500
 
 _EXPERIMENT = flags.DEFINE_string(
@@ -47,27 +48,27 @@ _EXPERIMENT = flags.DEFINE_string(
 _FORMAT = flags.DEFINE_list(
   'format',
   [export_formats.SAVED_MODEL],
-  f'What to export, with commas: {", ".join(export_formats.NAMES)}, or tflite'
-  " for all of TFLite's. Its int8, which computes with integers, is calibrated"
-  " with the server's labelled images.",
+  f'Formats to export, with commas: {", ".join(export_formats.NAMES)}, or'
+  ' tflite for all formats of TFLite. The int8 format, which computes with'
+  " integers, is calibrated with the server's labeled images.",
 )
 _EXPORT_DIR = flags.DEFINE_string(
   'export_dir',
   None,
-  'Folder to export to. An earlier export in it is replaced as a whole. By'
-  ' default the folder export of the experiment.',
+  'Folder to export to; an earlier export in it is replaced completely. By'
+  ' default the folder named export in that of the experiment.',
 )
 _DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'Folder of TensorFlow Datasets, where that has changed.'
+  'data_dir', None, 'Folder of TensorFlow Datasets, if it has changed.'
 )
 _IMAGE_DIR = flags.DEFINE_string(
-  'image_dir', None, 'Folder of images of your own, where that has changed.'
+  'image_dir', None, 'Folder of your own images, if it has changed.'
 )
 _EVALUATE = flags.DEFINE_bool(
   'evaluate',
   True,
-  'Whether to test what was exported on the test images of the task, if they'
-  ' are there; none are downloaded.',
+  'Whether to test the exported models on the test images of the task, if these'
+  ' are on the disk; none are downloaded.',
 )
 
 flags.register_validator(
@@ -161,23 +162,26 @@ def main() -> None:
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:
-  """Returns where data are, if that was given.
+  """Returns the folders of data that were given, by name of the setting.
+
+  Args:
+    values: The settings of the experiment by name.
 
   Raises:
-    program.FlagError: If the task has no use for it.
+    program.FlagError: If the task has no such setting.
   """
   instead = {}
   for flag in (_DATA_DIR, _IMAGE_DIR):
     with program.blame(flag, ValueError):
       if flag.value is not None:
         if flag.name not in values:
-          raise ValueError('the task of the experiment has no use for it')
+          raise ValueError('the task of the experiment has no such flag')
         instead[flag.name] = flag.value
   return instead
 
 
 def _check_is_replaceable(path: pathlib.Path) -> None:
-  """Checks that nothing is in a folder but what an earlier export left."""
+  """Checks that a folder is empty or holds only an earlier export."""
   with program.blame(_EXPORT_DIR, ValueError, OSError, value=path):
     foreign = export_formats.find_foreign_file(path)
     if foreign is not None:
@@ -190,10 +194,10 @@ def _check_is_replaceable(path: pathlib.Path) -> None:
 def _load_calibration_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> np.ndarray:
-  """Returns images that the server has labels of, some of each class."""
+  """Returns some of the server's labeled images of each class."""
   labelled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
-  # Otherwise they are all the server's, or nobody's in particular.
+  # Otherwise all labeled images are at the server, or in one place.
   if num_labeled is not None and num_labeled < len(labelled.labels):
     split = partition.split_labels(
       labelled.labels, num_labeled, task.num_classes, data.seed.seed
@@ -206,7 +210,7 @@ def _load_calibration_images(
 def _load_test_images(
   task: image_task.ImageTask,
 ) -> tuple[sources.LabelledImages | None, str | None]:
-  """Returns the test images, or None and why there are none."""
+  """Returns the test images, or None and the reason why there are none."""
   if not _EVALUATE.value:
     return None, f'it was not asked for, by --no{_EVALUATE.name}'
   try:

@@ -19,8 +19,8 @@ EXPORTED_MODEL = flags.DEFINE_string(
 IMAGES = flags.DEFINE_list(
   'images',
   None,
-  'For launch.predict, files and folders of images, with commas. For'
-  ' launch.evaluate, a folder with a folder of images for each class.',
+  'In launch.predict: files and folders of images, with commas. In'
+  ' launch.evaluate: a folder that has a folder of images for each class.',
 )
 
 
@@ -28,7 +28,7 @@ def load_model() -> exported_model.ExportedModel:
   """Loads the model that the flag names.
 
   Raises:
-    program.FlagError: If there is none.
+    program.FlagError: If the flag is missing or names no model.
   """
   with program.blame(
     EXPORTED_MODEL, ValueError, exported_model.ExportedModelError

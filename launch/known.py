@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The systems that a command line can name, and their experiments."""
+"""Lookup of the systems that a command line names, and their experiments."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,16 +15,16 @@ from tff_semifl.systems import system as system_lib
 
 
 def load_system(name: str) -> system_lib.System:
-  """Returns the system of that name.
+  """Returns the system of a name.
 
   Args:
-    name: One of the registry, or 'package.module:NAME'.
+    name: A name of the registry, or 'package.module:NAME'.
 
   Raises:
-    settings.SettingError: If there is none.
+    settings.SettingError: If there is no such system.
   """
   with settings.blame('system', name):
-    # What was written down by others may be anything.
+    # A recorded name may have been edited, and be of any type.
     if isinstance(name, str):
       if name in systems.SYSTEMS:
         return systems.SYSTEMS[name]
@@ -38,7 +38,16 @@ def load_system(name: str) -> system_lib.System:
 def create(
   system_name: str, changes: Mapping[str, Any]
 ) -> experiment_settings.ExperimentSettings:
-  """Creates the settings of an experiment, as `experiment_settings.create`."""
+  """Creates the settings of an experiment on a task of the registry.
+
+  Args:
+    system_name: Name of the system.
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If there is no such system or setting, or a setting
+      does not take its value.
+  """
   return experiment_settings.create(
     system_name, load_system(system_name), chosen_task.ChosenTask(), changes
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What flags that name files for a picture have in common."""
+"""The check that is shared by flags that name files of pictures."""
 
 import pathlib
 
@@ -11,10 +11,10 @@ from tff_semifl.programs import picture_files
 
 
 def require_formats(flag: flags.FlagHolder[list[str] | None]) -> None:
-  """Lets a flag take no names of files but of formats that there are.
+  """Restricts a flag to names of files in the supported formats.
 
   Args:
-    flag: A list, or None if no picture need be drawn.
+    flag: A flag whose value is a list of files, or None for no picture.
   """
   *formats, last = picture_files.FORMATS
   flags.register_validator(

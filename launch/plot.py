@@ -1,30 +1,32 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draws how one or more experiments went.
+"""Draws metrics of one or more experiments by round.
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
     --plot_files=curves.png,curves.svg
 
-Test accuracy, and where clients made pseudo-labels, how many and how right. The
-quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's paper:
+This draws the test accuracy and, if clients made pseudo-labels, the share of
+images that were labeled and the accuracy of these labels. Figure 6 of SemiFL's
+paper shows the quality of pseudo-labels in more detail:
 
   python -m launch.plot --experiments=results/semifl \
     --pseudo_label_files=pseudo_labels.pdf
 
-Any other columns of metrics.csv, such as the weight diversity of Figure 4 of
-Zhang et al., a panel each:
+Any columns of metrics.csv can be drawn, each in a panel, such as the weight
+diversity of Figure 4 of Zhang et al.:
 
   python -m launch.plot --experiments=results/federated,results/two_groups \
     --metrics=client/weight_diversity,client/relative_weight_diversity
 
-Experiments of the same name, which differ in their seeds, are one curve, their
-mean, in a band of one standard deviation to both sides:
+Experiments that are given the same name, such as runs with several seeds, are
+drawn as one curve: their mean, in a band of one standard deviation to both
+sides.
 
   python -m launch.plot --experiments=results/seed0,results/seed1 \
     --names=SemiFL,SemiFL
 
-`launch.show_partition` draws which client has what.
+`launch.show_partition` draws how images are shared among clients.
 """
 
 import collections
@@ -45,28 +47,31 @@ _EXPERIMENTS = flags.DEFINE_list(
 _NAMES = flags.DEFINE_list(
   'names',
   None,
-  'What to call them in the legend, with commas. Those of the same name are'
-  ' drawn as one curve, mean and standard deviation. By default as their'
-  ' folders.',
+  'Names of the experiments in the legend, with commas; by default those of'
+  ' their folders. Experiments of the same name are drawn as one curve, with'
+  ' mean and standard deviation.',
 )
 _TITLE = flags.DEFINE_string('title', '', 'Title of the pictures.')
 _PLOT_FILES = flags.DEFINE_list(
   'plot_files',
   None,
-  'Where to draw learning curves, with commas; each name says whether as PNG,'
-  ' PDF or SVG. By default learning_curves.png, if no other picture is wanted.',
+  'Files for learning curves, with commas; the suffix of each chooses PNG, PDF'
+  ' or SVG. By default learning_curves.png, unless --pseudo_label_files is'
+  ' given.',
 )
 _PSEUDO_LABEL_FILES = flags.DEFINE_list(
   'pseudo_label_files',
   None,
-  'Where to draw the quality of pseudo-labels, likewise. By default nowhere.',
+  'Files for the quality of pseudo-labels, with commas; the suffix of each'
+  ' chooses PNG, PDF or SVG. By default it is not drawn.',
 )
 
 _METRICS = flags.DEFINE_list(
   'metrics',
   None,
-  'What to draw in --plot_files: columns of metrics.csv, with commas; empty'
-  ' cells are gaps. By default test accuracy and what clients labeled.',
+  'Columns of metrics.csv to draw in --plot_files, with commas; empty cells are'
+  ' gaps. By default the test accuracy, the share of images that clients'
+  ' labeled and the accuracy of these labels.',
 )
 
 for _flag in (_PLOT_FILES, _PSEUDO_LABEL_FILES):
@@ -75,8 +80,8 @@ for _flag in (_PLOT_FILES, _PSEUDO_LABEL_FILES):
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  # Not a required flag: those are required of every program and test that
-  # happens to import this one.
+  # Not marked as required: absl would then require it of every program and test
+  # that imports this module.
   with program.blame(_EXPERIMENTS, ValueError):
     if not _EXPERIMENTS.value:
       raise ValueError('name the folder of at least one experiment')
@@ -109,7 +114,7 @@ def main() -> None:
 def _choose_panels(
   experiments: learning_curves.Experiments,
 ) -> Sequence[learning_curves.Panel]:
-  """Returns what is drawn in --plot_files."""
+  """Returns the panels of --plot_files."""
   if _METRICS.value is None:
     return learning_curves.LEARNING_CURVES
   columns = {
@@ -133,7 +138,7 @@ def _choose_panels(
 
 
 def _read_experiments() -> learning_curves.Experiments:
-  """Reads the tables of the experiments, by their names."""
+  """Returns the tables of the experiments by their names in the legend."""
   folders = [pathlib.Path(folder) for folder in _EXPERIMENTS.value]
   with program.blame(_EXPERIMENTS, ValueError):
     if len(set(folders)) < len(folders):

@@ -1,13 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Says of images what an exported model takes them for.
+"""Predicts the classes of images with an exported model.
 
   python -m launch.predict --exported_model=results/mine/export \
     --images=photos,another.jpg --predictions_file=predictions.csv
 
-Images of any size will do, and any number of them: few are in memory at a time.
-The table has a row for each, with the most probable class.
+Images may have any size, and there may be any number of them: only a few are in
+memory at a time. The table has a row for each image, with its most probable
+class.
 """
 
 import contextlib
@@ -31,7 +32,7 @@ from tff_semifl.programs import durable_files
 _PREDICTIONS_FILE = flags.DEFINE_string(
   'predictions_file',
   'predictions.csv',
-  'Table to write, with the columns path, class_name and probability.',
+  'CSV file to write, with the columns path, class_name and probability.',
 )
 _ALL_PROBABILITIES = flags.DEFINE_bool(
   'all_probabilities',
@@ -42,8 +43,8 @@ _ALL_PROBABILITIES = flags.DEFINE_bool(
 _SKIP_UNREADABLE = flags.DEFINE_bool(
   'skip_unreadable',
   False,
-  'Whether to leave out files that cannot be read. By default they are named,'
-  ' before anything is predicted.',
+  'Whether to leave out files that cannot be read. By default an error names'
+  ' them all before anything is predicted.',
 )
 
 flags.adopt_module_key_flags(exported_model_flags)
@@ -78,13 +79,13 @@ def _predict(
   files: list[pathlib.Path],
   output: BinaryIO,
 ) -> int:
-  """Writes the table, and returns how many images are in it."""
+  """Writes the table, and returns the number of images in it."""
   if not _SKIP_UNREADABLE.value:
     with _blame_images():
       image_batches.check_files(
         tqdm.tqdm(files, 'reading', disable=None), model.num_channels
       )
-  # Names of files need not be text: what is not is written as it is.
+  # Names of files need not be valid text: other bytes are written unchanged.
   text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
   table = csv.writer(text, lineterminator='\n')
   columns = ['path', 'class_name', 'probability']
@@ -109,7 +110,7 @@ def _predict(
         table.writerow(row)
       num_written += len(batch.keys)
   text.flush()
-  # Whoever opened the file closes it.
+  # Detached, so that the caller, who opened the file, closes it.
   text.detach()
   return num_written
 

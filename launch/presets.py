@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flag --preset: the settings of a cell of a paper's table, as flags."""
+"""The flag --preset, which sets the flags of an experiment of a paper."""
 
 from collections.abc import Sequence
 
@@ -11,25 +11,28 @@ from tff_semifl import settings
 from tff_semifl.experiments import presets
 
 HELP = (
-  "Settings of a cell of a paper's table or figure, semifl/cifar10_4000_iid"
-  ' say; tff_semifl/experiments/presets.csv has them all. Other flags and'
-  ' flagfiles win over it.'
+  "Settings of a cell of a paper's table or figure, such as"
+  ' semifl/cifar10_4000_iid; tff_semifl/experiments/presets.csv lists all'
+  ' presets. Other flags and flagfiles take precedence over it.'
 )
 
 
 def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
   """Returns arguments with the flags of a preset in front of all others.
 
-  What comes last counts, so flags that are given win over those of the preset,
-  and of several presets it is the last.
+  The last value of a flag counts, so that flags on the command line take
+  precedence over those of the preset. Of several presets the last one counts.
 
   Args:
-    system_name: The system that is trained.
+    system_name: Name of the system that is trained.
     arguments: The command line, without the program and without flagfiles.
 
+  Returns:
+    The arguments without --preset, after the flags of the preset.
+
   Raises:
-    flags.Error: If no preset is named.
-    settings.SettingError: If there is no such preset, or if it is of another
+    flags.Error: If --preset has no value.
+    settings.SettingError: If there is no such preset, or if it is for another
       system.
   """
   values = flags.FlagValues()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all programs have in common: clear errors, quiet libraries, Ctrl-C."""
+"""The frame of all programs: clear errors, quiet libraries, Ctrl-C."""
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
@@ -31,12 +31,12 @@ class FlagError(Exception):
 def blame(
   flag: flags.FlagHolder, *errors: type[Exception], value: object = None
 ) -> Iterator[None]:
-  """Turns errors in the `with` block into one line about a flag.
+  """Turns errors in the `with` block into an error of one line about a flag.
 
   Args:
-    flag: The flag whose value is to blame.
-    *errors: The types of errors to turn.
-    value: What to call its value, if not the value itself.
+    flag: The flag whose value causes the errors.
+    *errors: Types of the errors to turn.
+    value: The value to show in the message; by default that of the flag.
 
   Raises:
     FlagError: If one of `errors` was raised.
@@ -49,10 +49,7 @@ def blame(
 
 
 def is_quiet() -> bool:
-  """Returns whether the user wants to hear of nothing but what goes wrong.
-
-  That is with absl's --verbosity=-1, for warnings and errors, and less.
-  """
+  """Returns whether progress is not to be shown: absl's --verbosity below 0."""
   flag = flags.FLAGS['verbosity']
   return bool(flag.present) and flag.value < 0
 
@@ -65,14 +62,15 @@ def run(
 ) -> None:
   """Parses flags, runs `main` and ends the process.
 
-  The exit code is 0; 1, as absl has it, for flags that cannot be used; as a
-  shell has it, 130 for Ctrl-C and 143 for SIGTERM. Both end the program in
-  order; a second of them ends it at once.
+  The exit code is 0 for success; 1 for invalid flags, as in absl; 130 after
+  Ctrl-C and 143 after SIGTERM, as in a shell. The first such signal ends the
+  program in order, and a second one ends it at once.
 
   Args:
-    main: The program, after its flags were parsed.
-    arguments: The command line, by default that of the process.
-    parse: Parses it, as `flags.FLAGS` does, and returns what is left.
+    main: The program, called after its flags were parsed.
+    arguments: The command line; by default that of the process.
+    parse: Parses the command line like `flags.FLAGS`, and returns the arguments
+      that are not flags. By default it is `flags.FLAGS`.
   """
 
   def guarded_main(argv: Sequence[str]) -> None:
@@ -82,10 +80,12 @@ def run(
         file=sys.stderr,
       )
       sys.exit(1)
-    # All memory of a GPU would be taken at once, and other programs have none.
+    # By default TensorFlow takes all memory of a GPU at once, which leaves none
+    # for other programs.
     for gpu in tf.config.list_physical_devices('GPU'):
       tf.config.experimental.set_memory_growth(gpu, True)
-    # Remarks about converted functions and written files tell a user nothing.
+    # TensorFlow's remarks about converted functions and written files do not
+    # help a user.
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
@@ -93,7 +93,7 @@ def run(
     try:
       main()
     except (KeyboardInterrupt, Exception) as error:
-      # TensorFlow's C++ code makes other errors of an interrupt now and then.
+      # TensorFlow's C++ code sometimes turns an interrupt into another error.
       if interrupts:
         print(_INTERRUPTED, file=sys.stderr)
         sys.exit(128 + interrupts[0])
@@ -106,7 +106,7 @@ def run(
 
 
 def describe(error: BaseException) -> str | None:
-  """Returns a line about an error of a flag, None of any other."""
+  """Returns a line about an error of a flag, or None for any other error."""
   if isinstance(error, settings.SettingError):
     return f'flag --{error}'
   if isinstance(error, FlagError | flags.Error):
@@ -115,7 +115,11 @@ def describe(error: BaseException) -> str | None:
 
 
 def end_with_error(error: BaseException) -> NoReturn:
-  """Ends the program with a line if an error is of a flag, else raises it."""
+  """Ends the program with a line about an error of a flag.
+
+  Args:
+    error: The error; any error that is not about a flag is raised again.
+  """
   line = describe(error)
   if line is None:
     raise error
@@ -124,10 +128,10 @@ def end_with_error(error: BaseException) -> NoReturn:
 
 
 def _note_interrupts() -> Sequence[int]:
-  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and remembers them.
+  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and records them.
 
   Returns:
-    The signals that came since.
+    The numbers of the signals so far, a list that grows with each signal.
   """
   seen = []
 
@@ -138,11 +142,12 @@ def _note_interrupts() -> Sequence[int]:
     raise KeyboardInterrupt
 
   for number in (signal.SIGINT, signal.SIGTERM):
-    # A background job of a shell ignores Ctrl-C, and goes on to.
+    # A background job of a shell ignores Ctrl-C, and continues to do so.
     if signal.getsignal(number) != signal.SIG_IGN:
       signal.signal(number, handle)
-  # Python calls `handle` when the main thread is back from C++ code, which may
-  # be busy for a whole round; to a pipe it writes at once.
+  # Python calls `handle` only when the main thread returns from C++ code, which
+  # may take a whole round. It writes signals to a pipe at once, though, which
+  # another thread reads.
   reader, writer = os.pipe()
   os.set_blocking(writer, False)
   signal.set_wakeup_fd(writer)
@@ -151,7 +156,7 @@ def _note_interrupts() -> Sequence[int]:
 
 
 def _wait_for_second(reader: int) -> None:
-  """Ends the process when a second signal of those two comes."""
+  """Ends the process at the second SIGINT or SIGTERM."""
   count = 0
   while count < 2:
     number = os.read(reader, 1)[0]

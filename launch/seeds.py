@@ -11,9 +11,7 @@ from launch import program
 
 _MAX_SEED = 2**31 - 1
 
-HELP = (
-  'Seeds to train with, with commas. By default that of --seed, which is 0.'
-)
+HELP = 'Seeds to train with, with commas; by default the value of --seed.'
 
 
 def parse(
@@ -22,12 +20,12 @@ def parse(
   """Returns the seeds, in their order.
 
   Args:
-    flag: The flag.
+    flag: The flag with the seeds.
     default: The only seed if the flag is not given.
 
   Raises:
-    program.FlagError: If there are none, if one is there twice or is no seed,
-      or if --seed is given too.
+    program.FlagError: If the list is empty, has a seed twice or something that
+      is not a seed, or if --seed is also given.
   """
   if flag.value is None:
     return [default]
@@ -40,7 +38,7 @@ def parse(
 def _parse(texts: list[str]) -> list[int]:
   if not texts:
     raise ValueError('name at least one')
-  # A decimal of Python may have underscores, spaces and a sign too.
+  # `int` alone would also accept underscores, spaces and a sign.
   if not all(
     text.isascii() and text.isdecimal() and int(text) <= _MAX_SEED
     for text in texts

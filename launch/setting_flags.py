@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Flags of the settings that a program has, derived from their parts."""
+"""Flags derived from the settings of a program."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 import contextlib
@@ -23,10 +23,13 @@ _DEFINE = {
 
 
 def files_first(arguments: Sequence[str]) -> list[str]:
-  """Returns arguments with what flagfiles hold in front of all others.
+  """Returns arguments with the content of flagfiles in front of all others.
 
-  What comes last counts, so flags that are given win over those of flagfiles,
-  wherever these stand.
+  The last value of a flag counts, so that flags on the command line take
+  precedence over those of flagfiles, in any order.
+
+  Args:
+    arguments: The command line without the program.
 
   Raises:
     flags.Error: If a flagfile cannot be read.
@@ -49,14 +52,17 @@ def files_first(arguments: Sequence[str]) -> list[str]:
 def choose(
   create: Callable[[Mapping[str, Any]], _Part], arguments: Sequence[str]
 ) -> _Part:
-  """Returns the parts that a command line chooses, with their defaults.
+  """Returns the settings that a command line chooses, with their defaults.
+
+  A choice, such as --task, is a setting whose value determines which further
+  settings there are.
 
   Args:
-    create: Creates the parts with changes of settings, by name.
+    create: Creates the settings from changes by name.
     arguments: The command line, without the program and without flagfiles.
 
   Raises:
-    settings.SettingError: If something else is chosen than there is.
+    settings.SettingError: If a choice has no such option.
   """
   chosen = {}
   while True:
@@ -69,14 +75,19 @@ def choose(
     given = [n for n in names if values[n].present and n not in chosen]
     if not given:
       return part
-    # One at a time: it may do away with those that come after it.
+    # One at a time: a choice may remove the choices after it.
     chosen[given[0]] = values[given[0]].value
 
 
 def define(
   part: settings.Settings, flag_values: flags.FlagValues = flags.FLAGS
 ) -> None:
-  """Defines a flag for each setting of a tree."""
+  """Defines a flag for each setting of a tree.
+
+  Args:
+    part: The root of the tree.
+    flag_values: The flags to add them to.
+  """
   for each in settings.describe(part):
     meaning = describe(each)
     if each.values.names and each.kind is str:
@@ -95,7 +106,12 @@ def define(
 def read(
   part: settings.Settings, flag_values: flags.FlagValues = flags.FLAGS
 ) -> dict[str, Any]:
-  """Returns the settings of a tree whose flags were given, by name."""
+  """Returns the values of those settings whose flags were given, by name.
+
+  Args:
+    part: The root of the tree of settings.
+    flag_values: The parsed flags.
+  """
   return {
     name: flag_values[name].value
     for name in settings.as_dict(part)
@@ -110,14 +126,14 @@ def explain_unknown(
   how: str,
   elsewhere: Collection[str],
 ) -> str:
-  """Returns a line about a flag that there is not.
+  """Returns a line that explains why a program does not have a flag.
 
   Args:
-    error: The error.
-    part: The parts, of whose settings it is none.
-    create: Creates the parts with changes of settings, by name.
-    how: The command.
-    elsewhere: Names of settings that are there for something else than `how`.
+    error: The error about the flag.
+    part: The program's settings, which do not include the flag.
+    create: Creates the settings from changes by name.
+    how: The command, such as 'python -m launch.train semifl'.
+    elsewhere: Names of settings that other commands have.
   """
   chosen = {
     each.name: each.value for each in settings.describe(part) if each.is_choice
@@ -129,7 +145,7 @@ def explain_unknown(
       return f'flag --{name}: {only}; leave it out'
     for choice, value in chosen.items():
       others = {k: v for k, v in chosen.items() if k != choice}
-      # Some of the others may be there for this choice alone.
+      # Some of the other choices may exist only with this value.
       with contextlib.suppress(settings.SettingError):
         if name in settings.all_names(create(others)):
           return (
@@ -148,10 +164,10 @@ def describe(setting: settings.Description) -> str:
 
 
 def format_help(groups: Mapping[str, Sequence[settings.Settings]]) -> str:
-  """Returns help on all settings, in groups.
+  """Returns the help text of all settings, in groups.
 
   Args:
-    groups: For the heading of each group its parts.
+    groups: The settings under each heading.
   """
   width = flags.get_help_width()
   lines = []

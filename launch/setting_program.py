@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs that take the settings of parts as flags."""
+"""The frame of programs that take settings as flags."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 import sys
@@ -15,16 +15,16 @@ from tff_semifl import settings
 
 _Part = TypeVar('_Part', bound=settings.Settings)
 
-# What asks for help.
+# Arguments that ask for help.
 HELP = frozenset(
   ('-h', '-help', '--help', '-helpshort', '--helpshort', '-helpfull')
   + ('--helpfull', '-?')
 )
-# Flags of all programs, which absl defines.
+# Help on flags of all programs, which absl defines.
 COMMON = {
-  'flagfile': 'Reads flags from a file, one a line. Flags that are given count'
-  ' for more, wherever they stand.',
-  'verbosity': '-1 shows warnings and errors alone, -2 errors.',
+  'flagfile': 'File to read flags from, one on each line. Flags on the command'
+  ' line take precedence, in any order.',
+  'verbosity': '-1 shows only warnings and errors, -2 only errors.',
 }
 
 
@@ -43,15 +43,15 @@ def run(
   """Parses flags, runs `main` with the settings and ends the process.
 
   Args:
-    how: The command, for help.
-    description: What it does, for help.
-    create: Creates the parts with changes of settings, by name.
+    how: The command, for its help text.
+    description: Description of the program, for its help text.
+    create: Creates the settings from changes by name.
     main: The program.
     arguments: The command line after the program. By default that of the
-      process, with what flagfiles hold in front.
-    groups: Returns for each heading in the help the parts under it.
+      process, with the content of flagfiles in front.
+    groups: Returns the settings under each heading of the help text.
     common: Help on flags that are not defined by the program.
-    elsewhere: Names of settings that are there for something else than `how`.
+    elsewhere: Names of settings that other commands have.
   """
   own = _own_flags()
   try:

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Writes a picture of what augmentations do to the images of a task.
+"""Draws the weak and strong views of some images of a task.
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
-Below the picture, and on standard output, it says how many strong views are
-blank and how much contrast they keep. It takes the flags of
-`launch.train semifl` that are about data.
+Below the images, and on standard output, it reports how many strong views are
+blank and how much contrast the others keep. It takes the flags of
+`launch.train semifl` that concern data.
 """
 
 import pathlib
@@ -25,17 +25,24 @@ from tff_semifl.experiments import image_task
 from tff_semifl.programs import augmentation_picture
 
 _NUM_IMAGES = flags.DEFINE_integer(
-  'num_images', 8, 'Rows: the first images of the task.', lower_bound=1
+  'num_images',
+  8,
+  'Number of rows, each with one of the first images of the task.',
+  lower_bound=1,
 )
 _AUGMENTATIONS_FILE = flags.DEFINE_string(
   'augmentations_file',
   'augmentations.png',
-  'Where to write the picture, a PNG file.',
+  'PNG file to write the picture to.',
 )
 
 
 def main(settings: experiment_settings.Data) -> None:
-  """Writes it."""
+  """Draws the picture.
+
+  Args:
+    settings: The settings of the data.
+  """
   task = experiment.create_task(settings)
   images = image_task.load(settings.task, task).train.images
   with program.blame(_NUM_IMAGES, ValueError):

@@ -3,13 +3,13 @@
 
 """Shows how images are shared among clients, without training anything.
 
-It prints how many images clients have and how much they differ in their
-classes, and draws how many of each class each has.
+It prints the numbers of images of clients and a measure of how much their
+classes differ, and draws the number of images by client and class.
 
   python -m launch.show_partition --task=digits --partition=dirichlet \
     --num_clients=10
 
-The same flags share out the same images in `launch.train semifl`.
+With the same flags, `launch.train semifl` shares the images in the same way.
 """
 
 from absl import flags
@@ -28,14 +28,19 @@ from tff_semifl.programs import picture_files
 _PARTITION_FILES = flags.DEFINE_list(
   'partition_files',
   ['partition.png'],
-  'Files to draw into, with commas; each name says whether as PNG, PDF or SVG.',
+  'Files for the picture, with commas; the suffix of each chooses PNG, PDF or'
+  ' SVG.',
 )
 
 picture_flags.require_formats(_PARTITION_FILES)
 
 
 def main(settings: experiment_settings.Data) -> None:
-  """Shows it."""
+  """Prints the summary and draws the picture.
+
+  Args:
+    settings: The settings of the data.
+  """
   task = settings.task.create()
   data = experiment.load_data(settings.fill_in(task), task)
   summary = partition_summary.summarize(task, data, settings.title)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Prints a table of all settings, as Markdown: docs/settings.md.
+"""Prints the tables of all settings in Markdown, for docs/settings.md.
 
 python -m launch.show_settings
 """
@@ -20,19 +20,21 @@ from tff_semifl.systems import registry
 _HEADING = """\
 # Settings
 
-All settings of `python -m launch.train SYSTEM`, each a flag of that name. It is
-derived from the dataclasses that they are fields of, by
-`python -m launch.show_settings`. A setting is there for the systems that are
-named, or for all, and where another setting has the value that is named."""
+These are the settings of `python -m launch.train SYSTEM`. Each is a flag of the
+same name. `python -m launch.show_settings` generates this page from the
+dataclasses whose fields the settings are. Parentheses at the end of a meaning
+name the systems that have the setting, if not all have it, and the value of
+another setting that it requires, such as `task=image_folder`."""
 
 
 class _Row(NamedTuple):
-  """A setting.
+  """A row of a table, about one setting.
 
   Attributes:
-    owners: What has to be chosen, one of these; none if nothing has to be.
+    owners: Choices, such as 'task=cifar10', one of which the setting requires;
+      empty if it requires none.
     setting: The setting.
-    defaults: For each system that has it the default.
+    defaults: The default of each system that has the setting.
   """
 
   owners: list[str]
@@ -41,12 +43,12 @@ class _Row(NamedTuple):
 
 
 def main() -> None:
-  """Prints it."""
+  """Prints the page."""
   print(create_page(), end='')
 
 
 def create_page() -> str:
-  """Returns the page."""
+  """Returns the page in Markdown."""
   groups = collections.defaultdict(dict)
   for system_name in registry.SYSTEMS:
     command = commands.create(system_name, {})
@@ -83,7 +85,7 @@ def _format(row: _Row) -> tuple[str, str, str]:
 
 
 def _say_where(row: _Row) -> Iterator[str]:
-  """Yields when the setting is there, if it is not always."""
+  """Yields the conditions under which the setting exists."""
   if row.owners:
     yield ' or '.join(f'`{owner}`' for owner in row.owners)
   others = registry.SYSTEMS.keys() - row.defaults.keys()
@@ -97,7 +99,7 @@ def _say_where(row: _Row) -> Iterator[str]:
 
 
 def _format_default(row: _Row) -> str:
-  """Returns the usual default, and then those of other systems."""
+  """Returns the most common default, then those of other systems."""
   (usual, _), *_ = collections.Counter(row.defaults.values()).most_common()
   by_value = collections.defaultdict(list)
   for system_name, default in row.defaults.items():

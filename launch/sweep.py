@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains several flagfiles or presets with several seeds, for one table.
+"""Trains several presets or flagfiles with several seeds, and keeps a table.
 
   python -m launch.sweep --seeds=0,1,2,3 --output_dir=results/table_1 \
     --presets='semifl/svhn_*'
@@ -9,15 +9,16 @@
   python -m launch.sweep --seeds=0,1,2 --total_rounds=10 \
     --flagfiles=semifl:my.flags,batch_label_semifl:my.flags
 
-Any flag of `launch.train`, such as --total_rounds or --data_dir, is passed on
-to all of them and counts for more than what a flagfile or a preset has. All is
-checked before the first is started.
+Flags of `launch.train`, such as --total_rounds or --data_dir, are passed on to
+all runs and take precedence over those of a flagfile or a preset. All runs are
+checked before the first one starts.
 
 Each run is a process of `launch.train`. Its folder is
-`<output_dir>/<system>_<flagfile>_seed<seed>`, whatever --output_dir its
-flagfile names, and what it prints is in the file of that name with `.log`. The
-same command goes on where a sweep was interrupted: what is complete is skipped,
-the rest is resumed. The table, of complete runs, is kept up to date.
+`<output_dir>/<system>_<flagfile>_seed<seed>`, also if the flagfile has another
+--output_dir, and its output is in the file of the same name with the suffix
+`.log`. The same command resumes an interrupted sweep: complete runs are
+skipped, and the others resumed. The table has the complete runs, and is updated
+after each run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,38 +42,39 @@ from tff_semifl.sweeps import table
 _FLAGFILES = flags.DEFINE_list(
   'flagfiles',
   [],
-  'What to train, with commas: for each experiment the system and a flagfile,'
-  ' as semifl:my.flags.',
+  'Experiments to train, with commas: each a system and a flagfile, such as'
+  ' semifl:my.flags.',
 )
 _PRESETS = flags.DEFINE_list(
   'presets',
   [],
-  'What to train, with commas: names of presets, such as semifl/svhn_250_iid,'
-  ' in which * stands for anything.',
+  'Presets to train, with commas, such as semifl/svhn_250_iid; * stands for any'
+  ' characters.',
 )
 _SEEDS = flags.DEFINE_list('seeds', ['0'], 'Seeds to train with, with commas.')
 _OUTPUT_DIR = flags.DEFINE_string(
-  'output_dir', 'results', 'Folder for the folders of all experiments.'
+  'output_dir', 'results', 'Folder that holds the folders of all experiments.'
 )
 _PARALLEL = flags.DEFINE_integer(
   'parallel',
   1,
-  'Runs at a time. Each takes all cores and the same GPUs, and memory of its'
-  ' own: more than one is for a machine that one run leaves idle.',
+  'Number of runs at the same time. Each uses all cores and the same GPUs, and'
+  ' has its own memory: choose more than one only on a machine that one run'
+  ' does not keep busy.',
   lower_bound=1,
 )
 _ON_FAILURE = flags.DEFINE_enum(
   'on_failure',
   'stop',
   ['go_on', 'stop'],
-  'What to do when a run fails: stop, start no other, those under way go on to'
-  ' their end; go_on, train what is left. The exit code is 1 in any case.',
+  'What to do if a run fails: stop starts no other run, but lets running ones'
+  ' end; go_on trains the remaining runs. The exit code is 1 in either case.',
 )
 _TABLE_FILES = flags.DEFINE_list(
   'table_files',
   None,
-  'Where to write the table, with commas; each name ends in .md for Markdown or'
-  ' in .csv. By default table.md and table.csv in --output_dir.',
+  'Files for the table, with commas; each ends in .md for Markdown or in .csv.'
+  ' By default table.md and table.csv in --output_dir.',
 )
 flags.register_validator(
   _TABLE_FILES.name,
@@ -86,16 +88,16 @@ _Sweep = Mapping[entries_lib.Entry, Sequence[experiments_lib.Experiment]]
 
 
 def main(passed_on: Sequence[str]) -> None:
-  """Trains what is not complete.
+  """Trains the runs that are not complete.
 
   Args:
-    passed_on: Flags for all experiments.
+    passed_on: Flags to pass on to all runs.
   """
   with program.blame(_OUTPUT_DIR, durable_files.OutputError):
     sweep = _create_sweep(passed_on)
     experiments = [one for row in sweep.values() for one in row]
     _open_output_dir()
-    # Nothing is trained before it is known that all can be written.
+    # Written before the first run, to find out that it can be written.
     _write_table(sweep)
     watcher = _Watcher(sweep, experiments)
     incomplete = []
@@ -128,7 +130,7 @@ def main(passed_on: Sequence[str]) -> None:
 
 
 class _Watcher(display_lib.Display):
-  """Shows how it goes, and keeps the table up to date."""
+  """A display of progress that also updates the table after each run."""
 
   def __init__(
     self, sweep: _Sweep, experiments: Sequence[experiments_lib.Experiment]
@@ -194,10 +196,13 @@ def _write_table(sweep: _Sweep) -> None:
 
 
 def parse(argv: Sequence[str]) -> list[str]:
-  """Parses the flags of the sweep, and returns the others: those of the runs.
+  """Parses the flags of the sweep.
 
   Args:
     argv: The command line.
+
+  Returns:
+    The other flags, which are passed on to the runs.
   """
   _, *passed_on = flags.FLAGS(argv, known_only=True)
   return passed_on

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The experiments of a sweep, checked before any of them runs.
+"""The experiments of a sweep, checked before the first of them runs.
 
-Each is checked as `launch.train` does it, with the same flags and the same
-code, in this process: what is mistaken in the last of them shows before the
-first has begun. What only the data can tell is left to the run.
+Each is checked in this process by the code of `launch.train`, with the same
+flags, so that a mistake in the last experiment shows before the first one
+begins. Checks that need the data are left to the runs.
 """
 
 from collections.abc import Sequence
@@ -26,19 +26,24 @@ from tff_semifl.experiments import presets
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import experiments as experiments_lib
 
-# Each experiment of a sweep has its own, or none.
+# Flags that are not passed on: a sweep sets the first two for each experiment,
+# and the last one does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
 
 _PAPER_PREFIX = '# Paper:'
-# SemiFL's Table 2 has a digit more, and says nothing of other seeds.
+# SemiFL's Table 2 has one more digit, and no deviation.
 _PAPER = re.compile(r'# Paper: (\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?: \S')
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
-  """Checks flags that are passed on to all experiments.
+  """Checks the flags that are passed on to all experiments.
+
+  Args:
+    arguments: The flags.
 
   Raises:
-    program.FlagError: If one is not for all, or it is no flag.
+    program.FlagError: If a flag cannot be passed on, or an argument is not a
+      flag.
   """
   may_be_value = False
   for argument in arguments:
@@ -59,31 +64,31 @@ def check_passed_on(arguments: Sequence[str]) -> None:
 
 
 def read_flagfiles(names: Sequence[str]) -> list[entries.Entry]:
-  """Reads a list of flagfiles.
+  """Returns an entry of the sweep for each flagfile.
 
   Args:
     names: Paths, each with the system and a colon in front.
 
   Raises:
-    ValueError: If one cannot be read, or it is not known what trains it.
+    ValueError: If a flagfile cannot be read, or if no system is in front.
   """
   return [_read(name) for name in names]
 
 
 def find_presets(patterns: Sequence[str]) -> list[entries.Entry]:
-  """Finds presets.
+  """Returns an entry of the sweep for each matching preset.
 
   Args:
-    patterns: Names, in which * stands for anything.
+    patterns: Names of presets, in which * stands for any characters.
 
   Raises:
-    ValueError: If one is of no preset.
+    ValueError: If no preset matches a pattern.
   """
   found = []
   for pattern in patterns:
     names = fnmatch.filter(presets.names(), pattern)
     if not names:
-      # Says which are similar.
+      # Raises an error that names similar presets.
       presets.load(pattern)
     for name in names:
       preset = presets.load(name)
@@ -101,8 +106,11 @@ def find_presets(patterns: Sequence[str]) -> list[entries.Entry]:
 def check_names(found: Sequence[entries.Entry]) -> None:
   """Checks that no two entries have the same name.
 
+  Args:
+    found: The entries.
+
   Raises:
-    ValueError: If two have.
+    ValueError: If two entries have the same name.
   """
   by_name = {}
   for entry in found:
@@ -125,12 +133,12 @@ def create_experiments(
   Args:
     entry: The entry.
     seeds: The seeds.
-    arguments: More flags, which count for more than those of the entry.
-    output_dir: The folder for the folders of all experiments.
+    arguments: Further flags, which take precedence over those of the entry.
+    output_dir: The folder that holds the folders of all experiments.
 
   Raises:
-    program.FlagError: If its settings cannot be worked with, or if the folder
-      of an experiment cannot be written to, holds another one, or is in use.
+    program.FlagError: If the settings are invalid, or if the folder of an
+      experiment cannot be written to, holds another experiment or is in use.
   """
   source = f'--preset={entry.source}'
   if not _is_preset(entry):
@@ -183,7 +191,7 @@ def _expand(system_name: str, arguments: Sequence[str]) -> list[str]:
 
 
 def _check_source(entry: entries.Entry, source: str) -> None:
-  """Checks that a flagfile has no flag that each experiment has its own of."""
+  """Checks that a flagfile has no flag of those that a sweep sets itself."""
   for argument in _expand(entry.system_name, [source]):
     name = argument.lstrip('-').partition('=')[0]
     if name in _NOT_FOR_ALL:
@@ -198,8 +206,8 @@ def _check(entry: entries.Entry, arguments: Sequence[str]) -> commands.Command:
     entry.system_name, _expand(entry.system_name, arguments)
   )
   command.check()
-  # A new folder is left to the run, which notes the versions it runs with. What
-  # opens it here holds it no longer than this.
+  # A new folder is left to the run, which records its versions in it. An
+  # existing one is locked here only during the check.
   if command.run.path.exists():
     command.check_folder()
   return command

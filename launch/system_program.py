@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs that take a system, and its settings as flags."""
+"""The frame of programs that take a system, and its settings as flags."""
 
 from collections.abc import Callable
 import sys
@@ -28,10 +28,10 @@ def run(
   """Reads a system and its flags, runs `main` and ends the process.
 
   Args:
-    name: The program is `launch.<name>`.
-    description: What it does, for help.
+    name: Name of the program's module in `launch`.
+    description: Description of the program, for its help text.
     main: The program.
-    system_name: The system, if it is not the first argument.
+    system_name: Name of the system; by default it is the first argument.
   """
   how = f'python -m launch.{name}'
   arguments = sys.argv[1:]
@@ -67,7 +67,7 @@ def run(
 
 
 def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
-  """Says which systems there are, and ends the process."""
+  """Prints the systems, and ends the process."""
   lines = [description, f'usage: {how} [--flag=value ...]', '', 'systems:']
   for name, system in registry.SYSTEMS.items():
     lines.append(f'  {name}')

@@ -1,20 +1,21 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains an image classifier, with the system that is named first.
+"""Trains an image classifier with the system that is the first argument.
 
-Digits with SemiFL, with the flags of the demonstration:
+This trains SemiFL on digits, with the flags of the demonstration:
 
   python -m launch.train semifl --preset=semifl/digits_50_iid
 
-Which flags a system has: python -m launch.train SYSTEM --help. What it would
-do, without doing it: add --dry_run. A system of your own is named as
-package.module:NAME, and so are a task, a model.
+`python -m launch.train SYSTEM --help` lists the flags of a system, and
+--dry_run prints what would be run instead of running it. Your own system is
+named as package.module:NAME, and so are your own task (--task) and model
+(--model).
 
 Results are in `<output_dir>/<experiment_name>`; the same command resumes an
-interrupted run. How it goes is on standard error, and what came of it on
-standard output at the end; with --verbosity=-1 the former has nothing but
-warnings and errors, with --verbosity=-2 errors. To see more of it:
+interrupted run. Progress is shown on standard error, and the result is printed
+on standard output at the end. With --verbosity=-1, standard error has only
+warnings and errors; with --verbosity=-2, only errors. TensorBoard shows more:
 
   tensorboard --logdir=results
 """
@@ -32,12 +33,16 @@ from tff_semifl.programs import results
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',
   False,
-  'Build everything, train nothing, and print as JSON what would be run.',
+  'Build everything, print as JSON what would be run, and train nothing.',
 )
 
 
 def main(command: commands.Command) -> None:
-  """Trains as the flags say, or says what would be trained."""
+  """Trains, or with --dry_run prints what would be run.
+
+  Args:
+    command: The settings.
+  """
   experiment = command.create_experiment()
   if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))

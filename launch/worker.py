@@ -1,17 +1,18 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Works for training programs, with the devices of this machine.
+r"""Runs computations of training programs, on the devices of this machine.
 
-Two workers on this machine, and a program that uses them:
+These commands start two workers on this machine, and a program that uses them:
 
   python -m launch.worker --port=8001 &
   python -m launch.worker --port=8002 &
   python -m launch.train semifl --runtime=remote \
     --workers=localhost:8001,localhost:8002
 
-Whoever reaches the port can run any code here. So it is for this machine alone,
-unless --host says otherwise, and that needs the three --tls flags.
+Anyone who can connect to the port can run any code on this machine. Therefore
+the worker accepts only connections from this machine, unless --host gives
+another address, which requires the three --tls flags.
 """
 
 import dataclasses
@@ -32,30 +33,39 @@ from tff_semifl.experiments import runtimes
 _PORT = flags.DEFINE_integer(
   'port',
   None,
-  'Port to listen at; 0 takes one that is free.',
+  'Port to listen on; 0 chooses a free one.',
   lower_bound=0,
   upper_bound=65535,
 )
 _HOST = flags.DEFINE_string(
   'host',
   '127.0.0.1',
-  'Address of this machine to listen at; 0.0.0.0 for all of them.',
+  'Address of this machine to listen on; 0.0.0.0 for all of its addresses.',
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WorkerSettings(settings.Settings):
-  """How a worker works."""
+  """Settings of a worker.
+
+  Attributes:
+    threads: Threads of operations, and clients at the same time.
+    tls: Files for TLS.
+  """
 
   threads: runtimes.Threads = runtimes.Threads()
   tls: runtimes.TLSFiles = runtimes.TLSFiles()
 
 
 def main(worker: WorkerSettings) -> None:
-  """Works until it is told to end."""
+  """Serves until a signal ends it.
+
+  Args:
+    worker: The settings.
+  """
   with program.blame(_PORT, ValueError):
     if _PORT.value is None:
-      raise ValueError('say which, or 0 for one that is free')
+      raise ValueError('say which, or 0 for a free one')
   tls = worker.tls.read()
   worker.threads.limit()
   with (
@@ -68,11 +78,11 @@ def main(worker: WorkerSettings) -> None:
       tls=tls,
       max_concurrent_clients=worker.threads.num_clients,
     )
-  # Waits for SIGTERM, which ends it, and Ctrl-C, which does, too.
+  # SIGTERM and Ctrl-C end the worker.
   ended = threading.Event()
   signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
-  # A background job of a shell script ignores it; programs that start workers
-  # count on it.
+  # Set explicitly, because a background job of a shell script ignores SIGINT,
+  # and programs that start workers use it to end them.
   signal.signal(signal.SIGINT, signal.default_int_handler)
   print(
     f'ready at {server.address}, {"with" if tls else "without"} TLS, devices: '
@@ -91,8 +101,8 @@ def main(worker: WorkerSettings) -> None:
   server.stop()
   sys.stdout.flush()
   sys.stderr.flush()
-  # Not `sys.exit`: it would wait for the client that is at work, and nobody
-  # wants to know the result.
+  # Not `sys.exit`, which would wait for running computations, whose results are
+  # not needed any more.
   os._exit(status)
 
 

@@ -22,12 +22,10 @@ _CLAUSE = re.compile(
 # Folders whose docstrings still begin so. Remove a folder once it is rewritten;
 # add none.
 _FOLDERS_WITH_CLAUSES = (
-  'launch',
   'tests/algorithms',
   'tests/launch',
   'tests/programs',
   'tests/work',
-  'tff_semifl/programs',
   'tff_semifl/work',
 )
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files with all arrays of a nested structure, each by its name.
+"""Files that hold the arrays of a nested structure by name.
 
-They are NumPy's `.npz`: whoever has that can read them. A zip file has
-checksums, and nothing in it is code to be run.
+They are NumPy's `.npz` files, which anyone can read with NumPy. Their zip
+format has checksums, and reading them runs no code from the file.
 """
 
 from collections.abc import Mapping
@@ -18,29 +18,32 @@ import tree
 
 from tff_semifl.programs import durable_files
 
-# Truth values, integers, floats, complex numbers, bytes.
+# NumPy's kinds for Booleans, integers, unsigned integers, floats, complex
+# numbers and bytes.
 _KINDS = 'biufcS'
 
 
 class DamagedFileError(Exception):
-  """A file is not as it was written."""
+  """A file is damaged: it is not as it was written."""
 
 
 def write(path: pathlib.Path, structure: Any) -> None:
-  """Writes a file, which is in place as a whole or not at all.
+  """Writes a file that is in place either completely or not at all.
 
   Args:
-    path: Where it is to be; what is there stays until then.
-    structure: Arrays of numbers, numbers and bytes (without a zero at the end),
-      nested in dicts, sequences and classes of attrs. Each is named by the way
-      to it: `weights/trainable/0`.
+    path: The file. One that is already there is replaced once the new file is
+      complete.
+    structure: Numbers, arrays of numbers, and bytes without a trailing zero,
+      nested in dicts, sequences and attrs classes. Each is named by its path in
+      the structure, such as `weights/trainable/0`.
 
   Raises:
-    OSError: If it cannot be written.
-    TypeError: If there is anything else, or a number of a type not NumPy's.
-    ValueError: If two have the same name.
+    OSError: If the file cannot be written.
+    TypeError: If the structure holds anything else, or a number of a type that
+      NumPy lacks.
+    ValueError: If two arrays have the same name.
   """
-  # `savez` leaves a file that it cannot finish in disorder.
+  # Written to memory first: `savez` leaves a broken file if it fails.
   content = io.BytesIO()
   np.savez(content, **_by_name(structure))
   with durable_files.replacing(path) as file:
@@ -51,13 +54,13 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
   """Reads a file.
 
   Args:
-    path: Where it is.
+    path: The file.
 
   Returns:
-    The arrays by their names.
+    The arrays by name.
 
   Raises:
-    DamagedFileError: If it is damaged, or there is none.
+    DamagedFileError: If the file is damaged or missing.
   """
   try:
     found = durable_files.describe_special_file(path)
@@ -65,25 +68,30 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
       raise ValueError(f'it is {found}, not a file')
     content = path.read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-      # An array that is said to be short would not be read to its checksum.
+      # `np.load` would not notice an array whose damaged header says that it is
+      # shorter: it would stop before the checksum.
       wrong = archive.testzip()
     if wrong is not None:
       raise ValueError(f'{wrong!r} is not as it was saved')
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
       return {name: arrays[name] for name in arrays.files}
-  except Exception as error:  # Which one depends on the damaged byte.
+  except Exception as error:  # Its type depends on the damaged byte.
     raise DamagedFileError(f'{path} is damaged: {error}') from error
 
 
 def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-  """Puts arrays into a structure.
+  """Packs arrays into a structure.
 
   Args:
-    structure: What was written, as far as names, dtypes and shapes go.
-    arrays: As `read` returns them.
+    structure: A structure with the names, dtypes and shapes of the one that was
+      written.
+    arrays: The arrays by name, as returned by `read`.
+
+  Returns:
+    The structure with the values of `arrays`.
 
   Raises:
-    ValueError: If they are of another structure.
+    ValueError: If names, dtypes or shapes differ.
   """
   expected = {
     name: _describe(array) for name, array in _by_name(structure).items()
@@ -99,14 +107,14 @@ def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def _by_name(structure: Any) -> dict[str, np.ndarray]:
-  """Returns all arrays of a structure, in its order."""
+  """Returns all arrays of a structure by name, in its order."""
   arrays = {}
   for path, leaf in tree.flatten_with_path(structure):
     name = '/'.join(map(str, path))
     array = np.asarray(leaf)
     if name in arrays:
       raise ValueError(f'Two arrays have the same name, {name!r}.')
-    # NumPy takes zeros at the end for padding.
+    # NumPy would take a trailing zero for padding and drop it.
     is_cut = isinstance(leaf, bytes) and leaf.endswith(b'\0')
     if array.dtype.kind not in _KINDS or is_cut:
       raise TypeError(
@@ -118,6 +126,6 @@ def _by_name(structure: Any) -> dict[str, np.ndarray]:
 
 
 def _describe(array: np.ndarray) -> str:
-  # Of bytes, NumPy counts their length to the type.
+  # NumPy's dtypes of bytes include their length.
   dtype = 'bytes' if array.dtype.kind == 'S' else array.dtype
   return f'{dtype}{list(array.shape)}'

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of what augmentations do to images."""
+"""A picture that shows how augmentations change images."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 
 _NUM_STRONG_VIEWS = 8
-# Small images are enlarged, by a whole number, to at least so many pixels.
+# Small images are enlarged by a whole number, to at least this width in pixels.
 _MIN_WIDTH = 64
 _GAP = 6
-# Of a line of text, above the columns and below them.
+# Height in pixels of a line of text above and below the columns.
 _LINE_HEIGHT = 16
 
 
@@ -33,10 +33,13 @@ def create_picture(
 
   Args:
     images: uint8 [number, height, width, channels].
-    weak: Makes the view of the second column.
-    strong: Makes those of all columns after it.
-    seed: The run's seed; another one gives other views.
-    notes: Lines of up to 110 characters, to be drawn below.
+    weak: The augmentation of the second column.
+    strong: The augmentation of all columns after the second.
+    seed: The run's seed, which determines the views.
+    notes: Lines of up to 110 characters, drawn below the images.
+
+  Returns:
+    An RGB picture.
   """
   return _draw(
     _create_views(tf.constant(images), weak=weak, strong=strong, seed=seed),
@@ -51,7 +54,7 @@ def _create_views(
   strong: augmentation.Augmentation,
   seed: int,
 ) -> list[tuple[str, np.ndarray]]:
-  """Returns the columns of the picture, by what they show."""
+  """Returns the columns of the picture, each as its name and its images."""
   purpose = random_seeds.Purpose
   weak_views = weak(
     images, random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)

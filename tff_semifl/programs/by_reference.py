@@ -15,15 +15,15 @@ from tff_semifl.programs import training
 def take_indices(
   program: training.TrainingProgram, images: mapped_images.MappedImages
 ) -> training.TrainingProgram:
-  """Returns a program whose computations take indices of images.
+  """Returns a program whose computations take indices in place of images.
 
-  It computes the same: the computations read the images, and then are what
-  they were.
+  The computations look the images up by their indices and then compute the same
+  as before.
 
   Args:
-    program: What to train. Its data, made of `MappedImages.references`, have
-      indices in the place of images already.
-    images: What the indices are of.
+    program: The program. Its data already have indices in place of images: they
+      were made from `MappedImages.references`.
+    images: The images that the indices refer to.
   """
 
   def convert(computation: tff.Computation) -> tff.Computation:

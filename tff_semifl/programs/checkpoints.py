@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checkpoints that are whole, or known not to be.
+"""Checkpoints, in files that are complete or recognized as damaged.
 
-TFF's own manager of program states writes a SavedModel, whose graph has an
-operation for each array: that takes more than a second for a WideResNet-28-2.
+TFF's own manager of program states writes a SavedModel whose graph has an
+operation for each array. That takes more than a second for a WideResNet-28-2.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ from tff_semifl.programs import durable_files
 class CheckpointExistsError(
   durable_files.OutputError, tff.program.ProgramStateExistsError
 ):
-  """Somebody else has put a checkpoint where the next one is to be."""
+  """A checkpoint of another run is in the place of the next one."""
 
   def __init__(self, path: pathlib.Path):
-    """Initialises the error.
+    """Initializes the error.
 
     Args:
-      path: The checkpoint that there is.
+      path: The existing checkpoint.
     """
     Exception.__init__(
       self,
@@ -38,19 +38,20 @@ class CheckpointExistsError(
 
 
 class Checkpoints(tff.program.ProgramStateManager):
-  """The last versions of a state: `<folder>/program_state_<version>.npz`.
+  """The latest versions of a state: `<folder>/program_state_<version>.npz`.
 
-  Each takes its place when it is on the disk as a whole, so a kill leaves
-  nothing but whole versions. One that was damaged later is not read, nor one
-  that holds the state after another round (`round_num`) than its name says.
+  A version appears under its name only when it is on the disk completely, so
+  that a kill leaves complete versions only. A version that was damaged later is
+  not read, and neither is one whose `round_num` differs from the version in its
+  name.
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
-    """Makes the folder, if need be, and removes what a kill left in it.
+    """Creates the folder if needed, and removes unfinished files from it.
 
     Args:
-      folder: Where the checkpoints are, or will be.
-      num_kept: How many of them to keep.
+      folder: The folder of the checkpoints.
+      num_kept: The number of checkpoints to keep.
 
     Raises:
       durable_files.OutputError: If the folder cannot be written to.
@@ -62,21 +63,24 @@ class Checkpoints(tff.program.ProgramStateManager):
       durable_files.remove_unfinished(folder)
 
   async def get_versions(self) -> list[int] | None:
-    """Returns the versions that there are, damaged or not; None for none."""
+    """Returns all versions, damaged or not, or None if there are none."""
     return _versions(self._folder) or None
 
   async def load(
     self, version: int, structure: tff.program.ProgramStateStructure
   ) -> tff.program.ProgramStateStructure:
-    """Returns a version.
+    """Loads a version.
 
     Args:
-      version: Which.
-      structure: What its structure is.
+      version: The version's number.
+      structure: A state of the same structure.
+
+    Returns:
+      The state.
 
     Raises:
       durable_files.OutputError: If it is damaged or has another structure.
-      tff.program.ProgramStateNotFoundError: If there is none.
+      tff.program.ProgramStateNotFoundError: If there is no such version.
     """
     path = _path(self._folder, version)
     if not path.exists():
@@ -90,19 +94,19 @@ class Checkpoints(tff.program.ProgramStateManager):
   async def load_latest(
     self, structure: tff.program.ProgramStateStructure
   ) -> tuple[tff.program.ProgramStateStructure | None, int]:
-    """Returns the newest version that is intact, and its number.
+    """Loads the newest intact version.
 
-    Those that are not are named in the log.
+    Damaged versions are named in the log.
 
     Args:
-      structure: What its structure is.
+      structure: A state of the same structure.
 
     Returns:
       The state and its version, or (None, 0) if nothing was ever saved.
 
     Raises:
-      durable_files.OutputError: If there are versions, and all are damaged, or
-        the newest that is not has another structure.
+      durable_files.OutputError: If there are versions but all are damaged, or
+        if the newest intact one has another structure.
     """
     latest = read_latest(self._folder)
     if latest is None:
@@ -113,19 +117,19 @@ class Checkpoints(tff.program.ProgramStateManager):
   async def save(
     self, program_state: tff.program.ProgramStateStructure, version: int
   ) -> None:
-    """Saves a version, and removes the oldest of those before it.
+    """Saves a version, and removes the oldest versions before it.
 
-    When this returns it is on the disk.
+    The version is on the disk when this returns.
 
     Args:
       program_state: The state.
-      version: Its number. A damaged version of that number is replaced, and
-        the log says so.
+      version: The version's number. A damaged version of that number is
+        replaced, with a warning in the log.
 
     Raises:
-      durable_files.OutputError: If it cannot be written. The versions that
-        there are stay as they are.
-      CheckpointExistsError: If there is an intact one already.
+      durable_files.OutputError: If it cannot be written. Existing versions do
+        not change.
+      CheckpointExistsError: If there is an intact version of that number.
     """
     path = _path(self._folder, version)
     if path.exists() or path.is_symlink():
@@ -138,10 +142,11 @@ class Checkpoints(tff.program.ProgramStateManager):
     state = await tff.program.materialize_value(program_state)
     with durable_files.naming(path):
       array_files.write(path, state)
-      # Those after it, if any, are damaged: it was trained from what is before.
+      # Versions after it, if any, are damaged and not counted: otherwise
+      # training would have gone on from them.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
-        # A folder is none of ours.
+        # Checkpoints are files: a folder is not one of them.
         if not _path(self._folder, old).is_dir():
           _path(self._folder, old).unlink()
 
@@ -149,19 +154,19 @@ class Checkpoints(tff.program.ProgramStateManager):
 def read_latest(
   folder: pathlib.Path,
 ) -> tuple[dict[str, np.ndarray], int] | None:
-  """Returns the newest version that is intact, whatever was saved.
+  """Reads the newest intact version, of a state of any structure.
 
-  Nothing is written or removed, so that a run may go on meanwhile.
+  Nothing is written or removed, so that a run may use the folder meanwhile.
 
   Args:
-    folder: Where the checkpoints are.
+    folder: The folder of the checkpoints.
 
   Returns:
-    The arrays of the state by their names, as in `array_files`, and its
-    version; None if nothing was saved.
+    The arrays of the state by name, as in `array_files`, and its version; None
+    if nothing was saved.
 
   Raises:
-    durable_files.OutputError: If there are versions, and all are damaged.
+    durable_files.OutputError: If there are versions but all are damaged.
   """
   damage = None
   for version in reversed(_versions(folder)):
@@ -185,7 +190,7 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
 def _versions(folder: pathlib.Path) -> Sequence[int]:
   """Returns the versions in a folder, the newest last."""
   names = (path.name for path in folder.glob('program_state_*'))
-  # Files of other names are somebody else's.
+  # Files with other names are not checkpoints.
   pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
   return sorted(
     int(match[1]) for match in map(pattern.fullmatch, names) if match
@@ -193,7 +198,7 @@ def _versions(folder: pathlib.Path) -> Sequence[int]:
 
 
 def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
-  """Reads a version; raises a DamagedFileError for that of another round."""
+  """Reads a version; raises a DamagedFileError if it is of another round."""
   arrays = array_files.read(path)
   round_num = arrays.get('round_num')
   if round_num is not None and round_num != version:

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeps what clients keep from turn to turn, in files.
+"""States that clients keep from turn to turn, stored in files.
 
-A client's state is as large as a model, and of many clients only a few work in
-a round: the states are read when they are needed, and written when they have
-changed. To resume from any checkpoint, a few versions of each are kept.
+A client's state is as large as a model, and only a few of many clients work in
+a round. So a state is read when it is needed and written when it has changed.
+A few versions of each are kept, so that a run can resume from any checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,12 +27,12 @@ class ClientStates:
     *,
     num_kept: int,
   ):
-    """Initialises the store; nothing is read or written yet.
+    """Initializes the store; nothing is read or written yet.
 
     Args:
-      folder: Where the files are, or will be.
-      initialize: ( -> C), the state of a client before its first turn.
-      num_kept: How many of the last rounds must be possible to go back to.
+      folder: The folder of the files.
+      initialize: Returns C, the state of a client before its first turn.
+      num_kept: The number of latest rounds that a run may resume from.
     """
     self._folder = folder
     self._initialize = initialize
@@ -40,11 +40,14 @@ class ClientStates:
     self._initial = None
 
   def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
-    """Returns the states that clients bring to a round.
+    """Returns the states of clients before a round.
 
     Args:
       clients: Numbers of the clients.
       round_num: The round.
+
+    Returns:
+      Their states, in the order of `clients`.
 
     Raises:
       durable_files.OutputError: If a file is damaged.
@@ -56,10 +59,10 @@ class ClientStates:
   def save(
     self, clients: Sequence[int], states: Sequence[Any], round_num: int
   ) -> None:
-    """Keeps the states with which clients left a round.
+    """Saves the states of clients after a round.
 
-    Each is in place as a whole or not at all, and replaces what an earlier run
-    of the same round left.
+    Each file is in place either completely or not at all, and replaces the one
+    that an earlier run of the same round wrote.
 
     Args:
       clients: Numbers of the clients.
@@ -90,7 +93,7 @@ class ClientStates:
       ) from error
 
   def _remove_old(self, client: int, round_num: int) -> None:
-    """Removes what no checkpoint that is kept can need any more."""
+    """Removes the states that no checkpoint that is kept can need."""
     oldest = round_num - self._num_kept
     before = [n for n in self._rounds(client) if n <= oldest]
     for old in sorted(before)[:-1]:
@@ -98,7 +101,7 @@ class ClientStates:
 
   def _rounds(self, client: int) -> list[int]:
     names = (path.stem for path in self._path(client, 0).parent.glob('*.npz'))
-    # Files of other names are somebody else's.
+    # Files with other names are not states.
     return [int(name) for name in names if re.fullmatch('[0-9]+', name)]
 
   def _path(self, client: int, round_num: int) -> pathlib.Path:
@@ -106,34 +109,37 @@ class ClientStates:
 
 
 class ClientMemories:
-  """The memories of clients, each of which keeps its own (`memories.Memories`).
+  """The memories of clients that each keep their own (`memories.Memories`).
 
-  All are in files: nothing is held in main memory.
+  All are stored in files, and none in main memory.
   """
 
   def __init__(self, states: ClientStates):
-    """Initialises the memories.
+    """Initializes the memories.
 
     Args:
-      states: Where they are kept.
+      states: The store of the memories.
     """
     self._states = states
 
   def initialize(self) -> tuple[()]:
-    """Returns what is held: nothing."""
+    """Returns the empty tuple, as nothing is held in main memory."""
     return ()
 
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Returns what each client had at the end of its last turn.
+    """Returns the memory of each client from the end of its last turn.
 
     Args:
-      held: Nothing.
+      held: The empty tuple.
       round_num: The round.
       cohort: Numbers of the clients.
+
+    Returns:
+      The memories, in the order of `cohort`.
     """
-    del held  # Nothing.
+    del held  # Empty.
     return self._states.load(cohort, round_num)
 
   def keep(
@@ -143,13 +149,16 @@ class ClientMemories:
     cohort: Sequence[int],
     returned: Sequence[Any],
   ) -> tuple[()]:
-    """Keeps what each client has at the end of a turn.
+    """Saves the memory of each client at the end of its turn.
 
     Args:
-      held: Nothing.
+      held: The empty tuple.
       round_num: The round.
       cohort: Numbers of the clients.
-      returned: What they have.
+      returned: Their memories, in the order of `cohort`.
+
+    Returns:
+      The empty tuple.
     """
     self._states.save(cohort, returned, round_num)
     return held

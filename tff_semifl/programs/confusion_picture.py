@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of which classes a model takes for which."""
+"""A picture of a confusion matrix."""
 
 from collections.abc import Sequence
 
@@ -10,30 +10,34 @@ from matplotlib import figure
 from matplotlib import ticker
 import numpy as np
 
-# With more classes, numbers would be too small to be read.
+# With more classes, the numbers in the cells would be too small to read.
 _MAX_CLASSES_WITH_NUMBERS = 30
 
 
 def create_figure(
   confusion: np.ndarray, class_names: Sequence[str], title: str
 ) -> figure.Figure:
-  """Creates the picture: a row for each class, a column for each answer.
+  """Creates the picture: a row for each true class, a column for each answer.
 
-  White is never, and the darker the larger the share of the row's images:
-  lightness alone says it, and a class with few images is seen as well as one
-  with many. It goes by the square root, as most mistakes are rare. For up to 30
-  classes the numbers of images are written in, but for 0.
+  The darker a cell, the larger is its share of the row's images; white means
+  none. Only the lightness varies, and shares of a row make a class with few
+  images as visible as one with many. The scale is the square root of the share,
+  because most mistakes are rare. With up to 30 classes the cells show their
+  numbers of images, except 0.
 
   Args:
-    confusion: int [num_classes, num_classes], images of each class (row) that
-      were taken for each class (column).
+    confusion: int [num_classes, num_classes], the number of images of each
+      class (row) that were taken for each class (column).
     class_names: A name for each class.
-    title: What is to be seen.
+    title: Title of the picture.
+
+  Returns:
+    The figure.
   """
   num_classes = len(class_names)
   sizes = confusion.sum(axis=1, keepdims=True)
   shares = confusion / np.maximum(sizes, 1)
-  # Inches: enough for a line of text for each class.
+  # In inches, enough for a line of text for each class.
   side = float(np.clip(2.5 + 0.38 * num_classes, 5, 16))
   font_size = float(np.clip(40 * side / num_classes, 5.5, 9))
   picture = figure.Figure((side, 0.88 * side), layout='constrained')

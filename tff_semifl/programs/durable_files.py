@@ -1,9 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that are there as a whole or not at all, after a power cut too.
+"""Files that are complete or absent, even after a power cut.
 
-The same of folders, but for a moment between the old one and the new one.
+The same holds for folders, except that for a moment neither the old nor the new
+folder is in place.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ _SPECIAL_FILES = {
 
 
 class OutputError(Exception):
-  """A folder cannot be written to, or does not hold what it should."""
+  """A folder cannot be written to, or its content is not as expected."""
 
 
 @contextlib.contextmanager
@@ -38,15 +39,15 @@ def naming(
     'with this mended, the same command goes on from the last complete round'
   ),
 ) -> Iterator[None]:
-  """Turns errors of writing in the `with` block into one that names a path.
+  """Turns file errors in the `with` block into one that names a path.
 
   Args:
-    path: What is being written.
-    remedy: What then, for the error.
+    path: The file or folder that is being written.
+    remedy: The last part of the error message, which says what to do.
 
   Raises:
-    OutputError: If the disk is full, the folder is gone or may not be written
-      to, or whatever else Python or TensorFlow say of files.
+    OutputError: If Python or TensorFlow raises a file error, for example
+      because the disk is full, or the folder is gone or read-only.
   """
   try:
     yield
@@ -57,18 +58,18 @@ def naming(
 
 
 def describe_special_file(path: pathlib.Path) -> str | None:
-  """Returns what is in the place of a file, if it is none, such as 'a FIFO'.
+  """Describes a path that is not a regular file, such as 'a FIFO'.
 
-  Whoever opens a FIFO may wait for ever, and a device may have no end.
+  Opening a FIFO may block for ever, and a device may have no end.
 
   Args:
-    path: Where a file should be; a link to one will do.
+    path: The path of a file, or of a link to one.
 
   Returns:
-    What there is, or None for a file, or nothing at all.
+    The description; None if there is a regular file, or nothing.
 
   Raises:
-    OSError: If that cannot be found out.
+    OSError: If the kind of file cannot be determined.
   """
   try:
     mode = path.stat().st_mode
@@ -78,11 +79,14 @@ def describe_special_file(path: pathlib.Path) -> str | None:
 
 
 def require_file(path: pathlib.Path, remedy: str) -> None:
-  """Raises an OutputError if something is in the place of a file and is none.
+  """Checks that a path is a regular file, or that nothing is there.
 
   Args:
-    path: Where there is a file, or nothing.
-    remedy: What to do, for the error.
+    path: The path.
+    remedy: The last part of the error message, which says what to do.
+
+  Raises:
+    OutputError: If something else is there.
   """
   found = describe_special_file(path)
   if found is not None:
@@ -94,20 +98,21 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
   """Writes a file that takes its place when the `with` block ends well.
 
   Args:
-    path: Where it is to be; what is there stays until then.
-    mode: Who may read and write it, from the moment that it is there, less
-      what the umask of the process forbids.
+    path: The file. One that is already there stays until then.
+    mode: Permissions of the file from its creation on, restricted by the umask
+      of the process.
 
   Yields:
-    The file, to be written.
+    The file, open for writing.
 
   Raises:
-    OutputError: If what is in the place of the unfinished file is none.
+    OutputError: If something other than a file is in the place of the
+      unfinished file.
   """
   temporary = temporary_path(path)
   require_file(temporary, 'remove it, and the same command goes on')
   try:
-    # One that a kill left has the mode that it has.
+    # A file that a kill left behind may have another mode.
     temporary.unlink(missing_ok=True)
     with open(
       temporary, 'xb', opener=functools.partial(os.open, mode=mode)
@@ -123,12 +128,16 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def temporary_path(path: pathlib.Path) -> pathlib.Path:
-  """Returns where `replacing` writes a file before it takes its place."""
+  """Returns the path at which `replacing` writes a file until it is complete.
+
+  Args:
+    path: The path of the complete file.
+  """
   return path.with_suffix(_TEMPORARY)
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-  """Removes the files of a folder that a kill kept from taking their place."""
+  """Removes the unfinished files that a kill left in a folder."""
   for path in folder.glob(f'*{_TEMPORARY}'):
     with naming(path):
       path.unlink()
@@ -139,10 +148,10 @@ def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
   """Fills a folder that takes its place when the `with` block ends well.
 
   Args:
-    path: Where it is to be; what is there stays until then.
+    path: The folder. One that is already there stays until then.
 
   Yields:
-    The folder, empty.
+    An empty folder to fill.
   """
   temporary = path.with_name(f'{path.name}{_TEMPORARY}')
   replaced = path.with_name(f'{path.name}.replaced')
@@ -175,7 +184,7 @@ def sync(path: pathlib.Path) -> None:
 def _reason(error: OSError | tf.errors.OpError) -> str:
   if isinstance(error, OSError):
     return error.strerror or str(error)
-  # TensorFlow puts the path before what the system said, and after it the name
-  # of an operation and a stack.
+  # TensorFlow puts the path before the system's message, and the name of an
+  # operation and a stack after it.
   said = error.message.splitlines()[0].rpartition('; ')[2]
   return said.partition(' [Op:')[0]

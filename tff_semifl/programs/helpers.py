@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who helps whom, for a process in which clients are helped by others (D.6).
+"""The choice of helpers in FedMatch, where clients help each other (D.6).
 
-FedMatch's server remembers the model of each client, and what it says of one
-fixed image. Every tenth round it sends each client of the cohort that it knows
-the models of the two that say the most similar things.
+FedMatch's server remembers the model of each client and that model's output for
+one fixed image. Every tenth round it sends models of two helpers to each client
+of the cohort whose model it remembers: those with the most similar outputs.
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,12 @@ from tff_semifl.work import fedmatch_client_work
 
 
 class Helpers:
-  """Remembers models, and sends them to clients to help (`memories.Memories`).
+  """A store of models that sends helpers to clients (`memories.Memories`).
 
-  What is remembered of clients is in files, one of each client's model and one
-  of its output for each of the last rounds that it took part in. With them and
-  the process's state of any of these rounds, a run goes on as it did before.
+  For each client there are a file with its model and a file with its output for
+  each of the last rounds that it took part in. With these files and the
+  process's state after any of these rounds, a run repeats the later rounds
+  exactly.
   """
 
   def __init__(
@@ -39,15 +40,15 @@ class Helpers:
     rounds_per_help: int = 10,
     num_kept: int,
   ):
-    """Initialises the helpers; nothing is read or written yet.
+    """Initializes the helpers; nothing is read or written yet.
 
     Args:
-      process: From `build_fedmatch`.
-      folder: Where the files are, or will be.
+      process: A process from `compose_fedmatch_process`.
+      folder: The folder of the files.
       num_clients: Size of the population.
-      num_helpers: How many helpers a client has, if it has any (H).
-      rounds_per_help: Only every so many rounds are there helpers.
-      num_kept: How many of the last rounds must be possible to go back to.
+      num_helpers: H, the number of helpers of a client that has any.
+      rounds_per_help: Interval in rounds at which clients have helpers.
+      num_kept: The number of latest rounds that a run may resume from.
 
     Raises:
       ValueError: If a number is not positive.
@@ -72,26 +73,29 @@ class Helpers:
     )
     self._outputs = client_states.ClientStates(
       folder / 'outputs',
-      # What is no number is known to be of no client.
+      # NaN marks the output of a client whose model is not known.
       lambda: np.full(model_type.output.shape, np.nan, np.float32),
       num_kept=num_kept,
     )
 
   def initialize(self) -> tuple[()]:
-    """Returns what is held: nothing, as all is in files."""
+    """Returns the empty tuple, as nothing is held in main memory."""
     return ()
 
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Returns what each of a cohort is sent: phi of its helpers, stacked.
+    """Returns for each client of a cohort phi of its helpers, stacked.
 
     Args:
-      held: Nothing.
+      held: The empty tuple.
       round_num: The round.
       cohort: Numbers of the clients.
+
+    Returns:
+      The helpers' phi, in the order of `cohort`.
     """
-    del held  # Nothing.
+    del held  # Empty.
     choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
       outputs = self._outputs.load(range(self._num_clients), round_num)
@@ -113,13 +117,16 @@ class Helpers:
     cohort: Sequence[int],
     returned: Sequence[fedmatch_client_work.ClientModel],
   ) -> tuple[()]:
-    """Remembers the models of those of a cohort that have trained them.
+    """Saves the usable models of a cohort, and their outputs.
 
     Args:
-      held: Nothing.
+      held: The empty tuple.
       round_num: The round.
       cohort: Numbers of the clients.
-      returned: Their models.
+      returned: Their models, in the order of `cohort`.
+
+    Returns:
+      The empty tuple.
     """
     for client, model in zip(cohort, returned, strict=True):
       if model.is_usable:
@@ -134,15 +141,14 @@ def choose_helpers(
   """Chooses the clients whose outputs are nearest, the nearest first.
 
   Args:
-    outputs: float [clients, classes]; not a number for clients that are not
-      known.
-    clients: Numbers of those to be helped.
-    num_helpers: How many helpers each is to have.
+    outputs: float [clients, classes], NaN for clients whose model is not known.
+    clients: Numbers of the clients that need helpers.
+    num_helpers: Number of helpers of each client.
 
   Returns:
-    For each of `clients` the numbers of its helpers, none of which is itself.
-    There are none for a client that is not known, and none at all if not enough
-    are.
+    For each of `clients` the numbers of its helpers, which are other clients. A
+    client whose model is not known has no helper. If there are not enough known
+    models, no client has one.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:
@@ -153,7 +159,7 @@ def choose_helpers(
     if client not in known:
       choices.append(())
       continue
-    # Nobody is nearer than the client itself, but others may be as near.
+    # The client's own output is at distance 0, but so may be others.
     _, nearest = tree.query(outputs[client], k=num_helpers + 1)
     others = [int(helper) for helper in known[nearest] if helper != client]
     choices.append(others[:num_helpers])

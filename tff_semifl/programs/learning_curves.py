@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of how experiments went: accuracy, and what clients labelled."""
+"""Pictures of metrics by round, such as learning curves."""
 
 from collections.abc import Mapping, Sequence
 import math
@@ -18,13 +18,13 @@ from tff_semifl.programs import metrics_table
 
 
 class Panel(NamedTuple):
-  """A part of a picture: a column of `metrics.csv` by round.
+  """A part of a picture, which shows a column of `metrics.csv` by round.
 
   Attributes:
-    column: Its name.
-    title: What it is.
-    unit: Of values, or of what they are percentages.
-    scale: What values are multiplied by; fractions become percentages.
+    column: Name of the column.
+    title: Title of the panel.
+    unit: Label of the vertical axis, such as the unit.
+    scale: Factor of the values; the default turns fractions into percentages.
   """
 
   column: str
@@ -46,7 +46,7 @@ LEARNING_CURVES = (
 # Figure 6 of SemiFL's paper, from left to right.
 PSEUDO_LABEL_QUALITY = (
   Panel('client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'),
-  # As averaged there (D17).
+  # Averaged as in the paper (D17).
   Panel(
     'client/threshold_accuracy',
     'Accuracy above threshold',
@@ -55,7 +55,7 @@ PSEUDO_LABEL_QUALITY = (
   _LABEL_RATIO,
 )
 
-# Figures 4, E.1 and G.1 of the benchmark of Zhang et al., where it is relative.
+# Figures 4, E.1 and G.1 of Zhang et al. show the relative one.
 WEIGHT_DIVERSITY = (
   Panel(
     'client/weight_diversity',
@@ -75,49 +75,55 @@ _PANELS = {
   for panel in (*LEARNING_CURVES, *PSEUDO_LABEL_QUALITY, *WEIGHT_DIVERSITY)
 }
 
-# Of labels that were trained on, if there were any.
+# Accuracies of the labels that were trained on, without a meaning if there were
+# none.
 _OF_CONFIDENT_LABELS = (
   'client/threshold_accuracy',
   'client/micro_threshold_accuracy',
 )
-# The palette of Okabe and Ito, which any colour vision tells apart; with line
-# styles, so that a print in grey does too.
+# The palette of Okabe and Ito, whose colors people with any color vision can
+# tell apart; the line styles differ in a gray print, too.
 _COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 _STYLES = ('-', '--', '-.', ':')
-# Inches and points: three panels are as wide as a page, with the letters of a
-# caption.
+# Sizes in inches and points: three panels have the width of a page, and text
+# the size of a caption.
 _PANEL_SIZE = (2.4, 2.2)
 _LEGEND_LINE = 0.2
 _FONT_SIZE = 8
 
-# By name in the legend; runs of one name differ in their seeds only.
+# The runs by their name in the legend. Runs of the same name differ only in
+# their seeds.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
 def create_panel(column: str) -> Panel:
-  """Returns what a column is drawn as; one that is not known here as it is."""
+  """Returns the panel of a column; unknown columns are drawn unscaled."""
   return _PANELS.get(column, Panel(column, column, '', 1.0))
 
 
 def create_figure(
   experiments: Experiments, panels: Sequence[Panel], title: str
 ) -> figure.Figure:
-  """Creates a picture: panels side by side, with a curve for each name.
+  """Creates a picture of panels side by side, with a curve for each name.
 
-  Several runs are one curve, their mean, in a band of one standard deviation to
-  both sides, over the rounds that all of them have. A curve is left out if it
-  is nowhere above 0, as that of labels that nobody made or knows the truth of;
-  so is a panel without curves. There is a gap where nothing was measured, even
-  if the table says 0: for clients in round 0, where none takes part, and where
-  a curve would say how many of no labels are right.
+  The curve of several runs is their mean, in a band of one standard deviation
+  to both sides, over the rounds that all of them have. A curve that is nowhere
+  above 0 is left out, for example if clients made no pseudo-labels or their
+  true labels are not known. A panel without curves is left out, too. A curve
+  has a gap where nothing was measured, even if the table has 0 there: columns
+  of clients in round 0, in which no client takes part, and the accuracy of
+  labels that were trained on where there were none.
 
   Args:
-    experiments: What to draw.
-    panels: What to draw of it, from left to right.
-    title: What is to be seen.
+    experiments: The runs to draw.
+    panels: The panels, from left to right.
+    title: Title of the picture.
+
+  Returns:
+    The figure.
 
   Raises:
-    metrics_table.MetricsError: If no experiment has anything to be drawn.
+    metrics_table.MetricsError: If there is nothing to draw.
   """
   curves = {
     panel: {
@@ -168,7 +174,7 @@ def _draw_curve(
   runs: Sequence[Mapping[int, float]],
   number: int,
 ) -> lines.Line2D:
-  """Draws the curve of one or more runs, in the number's colour and style."""
+  """Draws the curve of one or more runs, in the number's color and style."""
   rounds = sorted(set.intersection(*map(set, runs)))
   values = np.array([[run[round_num] for round_num in rounds] for run in runs])
   mean = values.mean(axis=0)
@@ -184,7 +190,7 @@ def _draw_curve(
       alpha=0.2,
       linewidth=0,
     )
-  # A point between two gaps is no line.
+  # A point between two gaps has no line, and so gets a marker.
   is_drawn = np.pad(np.isfinite(mean), 1)
   is_alone = is_drawn[1:-1] & ~is_drawn[:-2] & ~is_drawn[2:]
   [line] = axes.plot(
@@ -201,7 +207,7 @@ def _draw_curve(
 
 
 def _by_round(run: metrics_table.Metrics, panel: Panel) -> dict[int, float]:
-  """Returns the values of a panel, NaN where they have no meaning."""
+  """Returns the values of a panel by round, NaN where they have no meaning."""
   column = panel.column
   values = panel.scale * run[column]
   has_meaning = np.ones(len(values), bool)

@@ -1,13 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who keeps what is remembered of clients from round to round.
+"""The interface of stores that keep clients' memories from round to round.
 
-A process takes the memories of a cohort and returns them
-(`federated_process.FederatedProcess`). Whose memory a client brings, and whose
-it becomes, is no matter of the process but of the loop around it: it may be the
-client's own (`client_states.ClientMemories`), that of the slot that it takes
-(`slots.SlotMemories`), or made of the models of others (`helpers.Helpers`).
+A process takes the memories of a cohort and returns new ones
+(`federated_process.FederatedProcess`). The loop around the process decides
+which memory a client receives and under which key the returned one is kept:
+the client's own memory (`client_states.ClientMemories`), that of the slot that
+the client takes (`slots.SlotMemories`), or one made of the models of other
+clients (`helpers.Helpers`).
 """
 
 from collections.abc import Sequence
@@ -15,38 +16,41 @@ from typing import Any, Protocol
 
 
 class Memories(Protocol):
-  """Keeps memories, in main memory or in files.
+  """A store of memories, in main memory or in files.
 
-  What is held in main memory is passed from call to call, as the state of a
-  process is, and becomes part of the checkpoints. What is in files is there by
-  client and round, for as long as a checkpoint can need it. So a round can be
-  run again from any checkpoint, and brings the same.
+  Memories that are held in main memory are passed from call to call, like the
+  state of a process, and are part of the checkpoints. Memories in files are
+  stored by client and round, for as long as a checkpoint may need them. So a
+  round can be run again from any checkpoint, with the same result.
   """
 
   def initialize(self) -> Any:
-    """Returns what is held before the first round: arrays, or ()."""
+    """Returns the memories held before the first round: arrays, or ()."""
 
   def recall(self, held: Any, round_num: int, cohort: Sequence[int]) -> list:
-    """Returns what the clients of a cohort bring to a round.
+    """Returns the memories of the clients of a cohort before a round.
 
     Args:
-      held: What is held before the round.
+      held: The memories held in main memory before the round.
       round_num: The round.
       cohort: Numbers of the clients.
+
+    Returns:
+      The memories, in the order of `cohort`.
     """
 
   def keep(
     self, held: Any, round_num: int, cohort: Sequence[int], returned: list
   ) -> Any:
-    """Keeps what a round has left of a cohort.
+    """Keeps the memories of a cohort after a round.
 
     Args:
-      held: What is held before the round.
-      round_num: The round. If it has been run before, what it left then is
-        replaced.
+      held: The memories held in main memory before the round.
+      round_num: The round. If it has been run before, the memories that it
+        returned then are replaced.
       cohort: Numbers of the clients.
-      returned: The `memories` of the round's output, in the same order.
+      returned: The `memories` of the round's output, in the order of `cohort`.
 
     Returns:
-      What is held after the round.
+      The memories held in main memory after the round.
     """

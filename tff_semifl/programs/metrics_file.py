@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of metrics, which is whole at any moment."""
+"""The table of metrics, a file that is complete at any moment."""
 
 import csv
 import itertools
@@ -20,22 +20,22 @@ _KEY = 'round'
 class MetricsFile(tff.program.ReleaseManager):
   """A CSV file with a row for each round.
 
-  TFF's manager writes it: a new file, renamed, so that no row is ever half
-  there; a row replaces those of its round and of later ones. What is added
-  here: each row is on the disk before the round's state is saved, bad files get
-  an error that names them, and what others put in the table's place while it is
-  in use costs no row.
+  TFF's manager writes a new file and renames it, so that a row is never
+  incomplete; a row replaces those of its round and of later rounds. This class
+  adds three things: each row is on the disk before the round's state is saved;
+  the error about a damaged file names the file; and no row is lost if another
+  program replaces the table while a run uses it.
   """
 
   def __init__(self, path: pathlib.Path):
-    """Reads the table, if there is one, and removes what a kill left.
+    """Reads the table, if there is one, and removes unfinished files.
 
     Args:
-      path: The file, in a folder that is there.
+      path: The file, in an existing folder.
 
     Raises:
-      durable_files.OutputError: If it is damaged or cannot be written, or is no
-        file.
+      durable_files.OutputError: If it is damaged, cannot be written, or is not
+        a regular file.
     """
     self._path = path
     with durable_files.naming(path):
@@ -63,17 +63,17 @@ class MetricsFile(tff.program.ReleaseManager):
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
   ) -> None:
-    """Writes a row; when this returns it is on the disk.
+    """Writes a row, which is on the disk when this returns.
 
-    If the table is not as it was left, what is there is renamed to
-    `<name>.damaged1`, a warning says so, and the table has its rows again.
+    If another program has changed the table, its file is renamed to
+    `<name>.damaged1`, the table is written again, and a warning is logged.
 
     Args:
-      value: Its values, in any structure. NaN makes an empty cell.
-      key: Its round. Rows of this and of later rounds go.
+      value: The row's values, in any structure. NaN becomes an empty cell.
+      key: The row's round. Rows of this round and of later ones are removed.
 
     Raises:
-      durable_files.OutputError: If it cannot be written.
+      durable_files.OutputError: If the table cannot be written.
     """
     with durable_files.naming(self._path):
       self._restore()
@@ -107,7 +107,7 @@ class MetricsFile(tff.program.ReleaseManager):
 
 
 def _free_name(path: pathlib.Path) -> pathlib.Path:
-  """Returns a name that is free for what was found in the place of a file."""
+  """Returns an unused path to which a damaged file can be renamed."""
   for number in itertools.count(1):
     name = path.with_name(f'{path.name}.damaged{number}')
     if not (name.exists() or name.is_symlink()):
@@ -119,13 +119,13 @@ def _to_cell(value: float) -> float | str:
 
 
 def _check(path: pathlib.Path) -> None:
-  """Raises a ValueError or csv.Error now, and not when a row is written."""
+  """Raises a ValueError or csv.Error if a row could not be added later."""
   found = durable_files.describe_special_file(path)
   if found is not None:
     raise ValueError(f'it is {found}, not a file')
   if not path.exists():
     return
-  # As TFF's manager takes it, to which nothing else ends a line.
+  # TFF's manager ends lines at '\n' only.
   lines = path.read_bytes().decode().split('\n')
   header, *rows = [row for row in csv.reader(lines, strict=True) if row] or [[]]
   if len(set(header)) < len(header):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads `metrics.csv`, whichever columns the run that wrote it had."""
+"""Reading of `metrics.csv`, with any columns."""
 
 from collections.abc import Mapping, Sequence
 import csv
@@ -11,12 +11,12 @@ import numpy as np
 
 from tff_semifl.programs import durable_files
 
-# For each column the float64 values of all rounds.
+# The float64 values of all rounds, by column.
 Metrics = Mapping[str, np.ndarray]
 
 
 class MetricsError(durable_files.OutputError):
-  """A file is no table of metrics, or has nothing of what is asked for."""
+  """A file is not a table of metrics, or lacks the requested metrics."""
 
 
 def read_metrics(file: pathlib.Path) -> Metrics:
@@ -26,11 +26,11 @@ def read_metrics(file: pathlib.Path) -> Metrics:
     file: The file.
 
   Returns:
-    Its columns of numbers: `round`, and whatever else there is. They are empty
-    if there is no round yet, and NaN where a row has nothing in them.
+    The columns that hold numbers: `round` and any others. They are empty if
+    there is no round yet; an empty cell is NaN.
 
   Raises:
-    MetricsError: If the file cannot be read, or is something else.
+    MetricsError: If the file cannot be read or is not a table of metrics.
   """
   try:
     found = durable_files.describe_special_file(file)

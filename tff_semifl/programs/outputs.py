@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folder of an experiment: what a run writes, and whose folder it is."""
+"""The folder of an experiment: the files of a run, and their owner."""
 
 from collections.abc import Collection, Mapping
 import fcntl
@@ -37,11 +37,11 @@ NUM_CHECKPOINTS = 3
 
 
 class ExperimentFolder:
-  """`<output_dir>/<experiment_name>`, made if it is not there.
+  """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
-  It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`, and
-  `client_states/`, `logdir/` and `pictures/` if they are asked for; a private
-  run that is not complete also has its key there.
+  It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`,
+  optionally `client_states/`, `logdir/` and `pictures/`, and the key of a
+  private run until the run is complete.
   """
 
   def __init__(
@@ -52,19 +52,20 @@ class ExperimentFolder:
     data: str | None = None,
     system: str | None = None,
   ):
-    """Takes possession of a folder, new or of the same experiment.
+    """Locks a folder that is new or belongs to the same experiment.
 
     Args:
       path: The folder.
-      flags: All flags of the program by name, to be written down.
+      flags: All flags of the program by name, to be recorded.
       may_change: Names of flags that may have another value when the
         experiment is resumed.
-      data: Describes the data, where they may change under the same flags.
-      system: Name of what is trained.
+      data: A description of the data if they may change under the same flags,
+        else None.
+      system: Name of the system that is trained.
 
     Raises:
-      durable_files.OutputError: If the folder cannot be written to, or was
-        written by an experiment of another system or with other flags or
+      durable_files.OutputError: If the folder cannot be written to, is in use,
+        or belongs to an experiment with another system, other flags or other
         data.
     """
     self.path = path
@@ -79,7 +80,7 @@ class ExperimentFolder:
       try:
         self._check_or_write_hparams(flags, may_change, data, system)
       except BaseException:
-        # Whoever has the error may have this object, too, and keep it.
+        # The error's traceback may keep this object, and so the lock, alive.
         self._lock_file.close()
         raise
     except OSError as error:
@@ -89,17 +90,17 @@ class ExperimentFolder:
 
   @property
   def export_path(self) -> pathlib.Path:
-    """Where the SavedModel goes."""
+    """The folder of the SavedModel."""
     return self.path / 'export'
 
   @property
   def metrics_path(self) -> pathlib.Path:
-    """The table of metrics, one row a round."""
+    """The path of the table of metrics, with a row for each round."""
     return self.path / 'metrics.csv'
 
   @property
   def pictures_path(self) -> pathlib.Path:
-    """Where pictures of the data go, as PNG files."""
+    """The folder of pictures of the data, which are PNG files."""
     return self.path / 'pictures'
 
   def state_manager(self) -> checkpoints.Checkpoints:
@@ -111,11 +112,11 @@ class ExperimentFolder:
   def client_memories(
     self, initialize_memory: tff.Computation, num_kept: int
   ) -> client_states.ClientMemories:
-    """Returns what keeps the memories of clients, each its own.
+    """Returns a store in which each client keeps its own memory.
 
     Args:
-      initialize_memory: That of the process.
-      num_kept: How many of the last rounds must be possible to go back to.
+      initialize_memory: The process's computation `initialize_memory`.
+      num_kept: The number of latest rounds that a run may resume from.
     """
     return client_states.ClientMemories(
       client_states.ClientStates(
@@ -128,16 +129,17 @@ class ExperimentFolder:
   def keep_privacy_key(
     self, key: privacy_key.PrivacyKey, last_round: int
   ) -> None:
-    """Writes down the key of a private run, to resume it with.
+    """Saves the key of a private run, so that the run can be resumed.
 
     Args:
-      key: The key that the run was built with: the one that the folder has, or
-        a new one for a folder without.
-      last_round: The round after which the run is complete and its key gone.
+      key: The key of the run: the one in the folder, or a new one for a new
+        folder.
+      last_round: The round after which the run is complete and its key is
+        removed.
 
     Raises:
-      durable_files.OutputError: If rounds are left to run and were begun with
-        another key, or if it cannot be kept secret.
+      durable_files.OutputError: If the run is incomplete and was begun with
+        another key, or if the key cannot be kept secret.
     """
     path = self.path / privacy_key_file.NAME
     found = privacy_key_file.read(path)
@@ -148,7 +150,7 @@ class ExperimentFolder:
     if found is None and is_new:
       privacy_key_file.write(path, key)
     elif latest is None or latest[1] < last_round:
-      # What clients sent would be told twice, with noise that is not the same.
+      # The same updates would be published twice, with different noise.
       raise durable_files.OutputError(
         f'{path}, the secret key that this run was begun with, is missing or'
         ' another: its private rounds cannot be run again. Put the key back, or'
@@ -156,7 +158,7 @@ class ExperimentFolder:
       )
 
   def remove_privacy_key(self) -> None:
-    """Removes the key of a private run that is complete, if it has one."""
+    """Removes the key of a complete private run, if there is one."""
     privacy_key_file.remove(self.path / privacy_key_file.NAME)
 
   def metrics_manager(self) -> metrics_file.MetricsFile:
@@ -164,7 +166,7 @@ class ExperimentFolder:
     return metrics_file.MetricsFile(self.metrics_path)
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
-    """Returns what TensorBoard is to show of the files that there are."""
+    """Returns the TensorBoard log of this folder's metrics and pictures."""
     return tensorboard_log.TensorBoardLog(
       self.path / 'logdir',
       metrics_file=self.metrics_path,
@@ -173,7 +175,7 @@ class ExperimentFolder:
     )
 
   def _lock(self) -> IO[str]:
-    """Keeps others out for as long as the file is open."""
+    """Locks the folder for as long as the returned file is open."""
     path = self.path / _LOCK_NAME
     durable_files.require_file(path, 'remove it, and the same command goes on')
     file = path.open('w')
@@ -198,7 +200,7 @@ class ExperimentFolder:
       'put back the file that was there, and the same command goes on, or'
       ' choose another --output_dir',
     )
-    # Through JSON and back, to compare like with like.
+    # Converted to JSON and back, to be comparable with what JSON recorded.
     flags = json.loads(json.dumps(flags))
     if path.exists():
       try:
@@ -229,7 +231,7 @@ class ExperimentFolder:
           f' these ({data}); choose another --output_dir'
         )
       return
-    # A kill may have left half of what is written below.
+    # A kill may have left these files before `hparams.json` was complete.
     ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
     if any(path.name not in ours for path in self.path.iterdir()):
       raise durable_files.OutputError(
@@ -256,7 +258,7 @@ def _versions() -> dict[str, str | None]:
 
 
 def _git_commit() -> str | None:
-  """The commit of the program's files, marked if they differ from it."""
+  """Returns the program's Git commit, with `-dirty` if files have changed."""
   try:
     return subprocess.run(
       ['git', 'describe', '--always', '--dirty', '--abbrev=40'],

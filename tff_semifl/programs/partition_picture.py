@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of which client has how many images of which class."""
+"""A picture of the clients' numbers of images by class."""
 
 from collections.abc import Sequence
 
@@ -16,17 +16,21 @@ def create_figure(
 ) -> figure.Figure:
   """Creates the picture: a column for each client, a row for each class.
 
-  White is none, and the darker the more: lightness alone says it, to any colour
-  vision and in print. It goes by the square root, as with a Dirichlet partition
-  a few clients have most of a class.
+  The darker a cell, the more images; white means none. Only the lightness
+  varies, which suits any color vision and print. The scale is the square root
+  of the number, because with a Dirichlet partition a few clients have most
+  images of a class.
 
   Args:
-    counts: int [num_clients, num_classes].
+    counts: int [num_clients, num_classes], numbers of images.
     class_names: A name for each class.
-    title: What is to be seen.
+    title: Title of the picture.
+
+  Returns:
+    The figure.
   """
   num_clients, num_classes = counts.shape
-  # Inches: enough for a line of text for each class, and not too much.
+  # In inches, enough for a line of text for each class, within limits.
   size = (
     float(np.clip(3 + 0.08 * num_clients, 7, 14)),
     float(np.clip(1.6 + 0.17 * num_classes, 3.5, 20)),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures as files that a paper can have."""
+"""Saving of pictures in file formats for publications."""
 
 from collections.abc import Sequence
 import pathlib
@@ -13,17 +13,19 @@ FORMATS = ('.png', '.pdf', '.svg')
 
 
 def save(picture: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
-  """Draws a picture into files.
+  """Saves a picture to files.
 
   Args:
     picture: The picture.
-    files: Where to; the end of each name, one of `FORMATS`, says as what.
+    files: Paths of the files. Each must end in one of `FORMATS`, which
+      determines its format.
 
   Raises:
     OSError: If a file cannot be written.
   """
   for file in map(pathlib.Path, files):
     file.parent.mkdir(parents=True, exist_ok=True)
-    # Letters as TrueType: publishers refuse what Matplotlib embeds otherwise.
+    # TrueType fonts: publishers reject the type that Matplotlib embeds by
+    # default.
     with matplotlib.rc_context({'pdf.fonttype': 42}):
       picture.savefig(file, dpi=200)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run with a private mean has told about its clients."""
+"""The privacy loss of a run with a private mean."""
 
 import math
 
@@ -17,21 +17,22 @@ def compute_epsilon(
   num_rounds: int,
   delta: float,
 ) -> float:
-  """Computes epsilon, of (epsilon, delta)-differential privacy of clients.
+  """Computes epsilon of client-level (epsilon, delta)-differential privacy.
 
-  Two populations are neighbours if one client has other images. Its update may
-  then move the sum by two clipping norms, so that the noise counts for half its
-  multiplier. Cohorts are drawn without replacement, each of the same size, and
-  nobody but the server knows whom they are of (see `privacy_key`). Renyi
+  Two populations are neighbors if they differ in the images of one client. That
+  client's update may then change the sum by two clipping norms, so that the
+  noise multiplier counts half. Cohorts have a fixed size, are drawn without
+  replacement, and are known to the server alone (`privacy_key`). Renyi
   divergences are added up over rounds (Wang, Balle, Kasiviswanathan, 2019).
-  Libraries that count clients as drawn one by one, and there or not there, name
-  a smaller number.
+  Libraries that assume independent sampling of each client, and neighbors that
+  differ by adding or removing a client, report a smaller epsilon.
 
   Args:
-    noise_multiplier: Standard deviation of the noise, in clipping norms.
-    num_clients: All there are.
-    clients_per_round: Of these, in a round.
-    num_rounds: Rounds so far, without round 0.
+    noise_multiplier: Standard deviation of the noise, in units of the clipping
+      norm.
+    num_clients: Number of clients in the population.
+    clients_per_round: Number of clients in a round.
+    num_rounds: Number of rounds so far, without round 0.
     delta: The probability with which epsilon may not hold, in (0, 1).
 
   Returns:

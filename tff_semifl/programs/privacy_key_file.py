@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file that keeps a private run's key for as long as it may be resumed."""
+"""The file with a private run's key, kept while the run may be resumed."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ import stat
 from tff_semifl import privacy_key
 from tff_semifl.programs import durable_files
 
-# In the folder of an experiment.
+# Name of the file in the folder of an experiment.
 NAME = 'privacy.key'
 # Read and write, for the owner alone.
 _MODE = 0o600
@@ -32,11 +32,11 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
     The key, or None if there is no file.
 
   Raises:
-    durable_files.OutputError: If it is damaged, cannot be read, or can be read
-      by others than its owner.
+    durable_files.OutputError: If the file is damaged, cannot be read, or can be
+      read by anyone but its owner.
   """
   try:
-    # Another file would be opened through a link; a pipe would never open.
+    # Links are not followed, and opening a FIFO does not block.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
   except (FileNotFoundError, NotADirectoryError):
     return None
@@ -55,7 +55,7 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
         ' secret key. If somebody may have, train anew in another folder; if'
         f' nobody has, `chmod {_MODE:o} {path}`'
       )
-    # One byte more than there should be, to see whether there are.
+    # One byte more than a valid file has, to recognize one that is too long.
     content = file.read(len(_to_bytes(privacy_key.PrivacyKey.draw())) + 1)
   match = re.search(rb'^[0-9a-f]{64}', content, re.MULTILINE)
   if match:
@@ -66,23 +66,23 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
 
 
 def write(path: pathlib.Path, key: privacy_key.PrivacyKey) -> None:
-  """Writes a key; when this returns it is on the disk, as a whole.
+  """Writes a key, which is on the disk completely when this returns.
 
-  It is readable by its owner alone from the first moment on.
+  From its creation on, only its owner can read the file.
 
   Args:
-    path: The file, in a folder that is there.
+    path: The file, in an existing folder.
     key: The key.
 
   Raises:
-    durable_files.OutputError: If it cannot be written, or not so that others
-      cannot read it.
+    durable_files.OutputError: If the file cannot be written, or cannot be made
+      unreadable for others.
   """
   with (
     durable_files.naming(path),
     durable_files.replacing(path, mode=_MODE) as file,
   ):
-    # There are file systems on which everybody may read everything.
+    # Some file systems have no permissions, so that anyone may read the file.
     mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
     if mode & ~_MODE:
       raise durable_files.OutputError(
@@ -93,15 +93,15 @@ def write(path: pathlib.Path, key: privacy_key.PrivacyKey) -> None:
 
 
 def remove(path: pathlib.Path) -> None:
-  """Removes a key, and what a kill left of it, if they are there.
+  """Removes a key and an unfinished file of it, if they exist.
 
-  What the disk still has of a file that was removed is not overwritten.
+  The file's content on the disk is not overwritten.
 
   Args:
     path: The file.
 
   Raises:
-    durable_files.OutputError: If it cannot be removed.
+    durable_files.OutputError: If a file cannot be removed.
   """
   with durable_files.naming(path, 'remove it by hand'):
     durable_files.temporary_path(path).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Telling whoever waits how training goes."""
+"""Progress of training, shown on standard error."""
 
 import math
 import sys
@@ -12,17 +12,18 @@ from tff_semifl.programs import round_metrics
 
 
 class Progress:
-  """One line that changes in a terminal, a line a round elsewhere.
+  """A display of progress, to be used as a context manager.
 
-  Both on standard error. To be used as a context manager.
+  In a terminal it is one line that is updated, elsewhere a line for each
+  evaluated round.
   """
 
   def __init__(self, label: str, total_rounds: int):
-    """Initialises the progress.
+    """Initializes the progress.
 
     Args:
-      label: What is being trained.
-      total_rounds: The round that comes last.
+      label: Name of the run, which begins each line.
+      total_rounds: The last round.
     """
     self._label = label
     self._total_rounds = total_rounds
@@ -40,7 +41,11 @@ class Progress:
       self._bar.close()
 
   def start(self, first_round: int) -> None:
-    """Says which round comes first; it is also the one that is compiled."""
+    """Shows the first round, in which computations are also compiled.
+
+    Args:
+      first_round: The round; later than `total_rounds` if the run is complete.
+    """
     if first_round > self._total_rounds:
       self._print(
         f'was complete after round {first_round - 1}; nothing to train'
@@ -57,7 +62,7 @@ class Progress:
       desc=f'{self._label}: {text}',
       total=self._total_rounds + 1,
       initial=first_round,
-      # How many there are, and the time left, are in the text.
+      # The description has the number of rounds and the time left.
       bar_format='{desc} |{bar}|',
       dynamic_ncols=True,
     )
@@ -65,15 +70,15 @@ class Progress:
   def show_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    """Shows accuracy, label ratio if any image was labeled, and time left.
+    """Shows accuracy, time left and, if it was measured, the label ratio.
 
     Args:
-      round_num: The last round.
-      metrics: Its metrics; its seconds are those of all rounds since the last
-        call.
+      round_num: The latest round.
+      metrics: The round's metrics; `seconds` is the time of all rounds since
+        the last call.
     """
     num_rounds = round_num - self._last_round
-    # The first round is compiled too, and says little of the others.
+    # The first round includes compilation, so that later ones are faster.
     seconds_per_round = metrics.seconds / num_rounds
     if self._is_compiled:
       self._num_later_rounds += num_rounds

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pseudo-labels against the truth, which only a simulation knows (A.14)."""
+"""Accuracy of pseudo-labels, which only a simulation can measure (A.14)."""
 
 from collections.abc import Sequence
 import math
@@ -13,15 +13,15 @@ from tff_semifl.work import given_labels as given_labels_lib
 
 
 class PseudoLabelQuality(NamedTuple):
-  """How right a round's pseudo-labels were; NaN where nothing says so.
+  """The accuracy of a round's pseudo-labels, NaN where it is not known.
 
   Attributes:
-    pseudo_accuracy: Share of right ones among all labels.
-    threshold_accuracy: Share of right ones among those that were trained on, of
-      labels that were made at the same time; its mean over these times, by the
-      number of labels, with 0 where none was trained on. It is low where few
-      are confident, as in the authors' figures (D17).
-    micro_threshold_accuracy: Share of right ones among all labels that were
+    pseudo_accuracy: Share of correct labels among all labels.
+    threshold_accuracy: Mean over groups of labels that were made at the same
+      time, weighted by the number of labels, of the share of correct ones among
+      those of the group that were trained on, or 0 if none was. It is low if
+      few labels are confident, as in the authors' figures (D17).
+    micro_threshold_accuracy: Share of correct labels among all labels that were
       trained on.
   """
 
@@ -37,11 +37,14 @@ def measure(
   given_labels: Sequence[given_labels_lib.GivenLabels],
   true_labels: Sequence[np.ndarray],
 ) -> PseudoLabelQuality:
-  """Compares the labels that clients gave in a round with the truth.
+  """Compares the clients' pseudo-labels of a round with the true labels.
 
   Args:
-    given_labels: What each client of the cohort returned.
-    true_labels: int32 [images of the client], for each of them.
+    given_labels: The pseudo-labels of each client of the cohort.
+    true_labels: int32 [images of the client], for each client of the cohort.
+
+  Returns:
+    The accuracies, as float32 scalars.
   """
   is_right = np.concatenate(
     [

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run has reached, read from its table of metrics."""
+"""The results of a run, read from its table of metrics."""
 
 import pathlib
 from typing import NamedTuple
@@ -10,13 +10,14 @@ from tff_semifl.programs import metrics_table
 
 
 class Results(NamedTuple):
-  """How far a run is, or was when it ended.
+  """The results of a run so far.
 
   Attributes:
-    round_num: The last round that was run; -1 before any.
-    accuracy: The test accuracy after it, 0 before any.
-    best_accuracy: The highest test accuracy so far, 0 before any (D16).
-    minutes: What all rounds took, those before an interruption too.
+    round_num: The latest round; -1 before any.
+    accuracy: The test accuracy after it; 0 before any round.
+    best_accuracy: The highest test accuracy so far (D16); 0 before any round.
+    minutes: The time that all rounds took, including those before an
+      interruption.
   """
 
   round_num: int
@@ -26,11 +27,12 @@ class Results(NamedTuple):
 
 
 class FinalTest(NamedTuple):
-  """What the final test of SemiFL's authors finds (D11).
+  """The result of the final test of SemiFL's authors (D11).
 
   Attributes:
-    round_num: The round with the best test accuracy, the first of several.
-    accuracy: Of its model, with the statistics of the final test.
+    round_num: The first round with the best test accuracy.
+    accuracy: The test accuracy of its model with the batch normalization
+      statistics of the final test.
   """
 
   round_num: int
@@ -44,10 +46,14 @@ def read_results(path: pathlib.Path) -> Results:
   """Reads a `metrics.csv`.
 
   Args:
-    path: The file; one that is not there has no round yet.
+    path: The file; if it is missing, there is no round yet.
+
+  Returns:
+    The results.
 
   Raises:
-    metrics_table.MetricsError: If it cannot be read, or is something else.
+    metrics_table.MetricsError: If it cannot be read or is not a table of
+      metrics.
   """
   if not path.exists():
     return _NO_ROUND
@@ -66,13 +72,17 @@ def read_results(path: pathlib.Path) -> Results:
 
 
 def read_final_test(path: pathlib.Path) -> FinalTest | None:
-  """Reads what the authors' final test finds, or None if it was not made.
+  """Reads the result of the authors' final test.
 
   Args:
     path: A `metrics.csv`.
 
+  Returns:
+    The result, or None if the run has no final test.
+
   Raises:
-    metrics_table.MetricsError: If it cannot be read, or is something else.
+    metrics_table.MetricsError: If it cannot be read or is not a table of
+      metrics.
   """
   metrics = metrics_table.read_metrics(path)
   if not {'test/accuracy', 'final_test/accuracy'} <= metrics.keys():

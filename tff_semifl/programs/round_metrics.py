@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is measured in a round, and written down as a row of a table."""
+"""The metrics of a round, which are a row of a table."""
 
 import collections
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 
 class TestMetrics(NamedTuple):
-  """The global model on the test images, after the server's turn.
+  """Metrics of the global model on the test images, after the server's turn.
 
   Attributes:
-    accuracy: Share of right predictions.
+    accuracy: Share of correct predictions.
     loss: Mean cross-entropy.
     best_accuracy: The highest accuracy up to this round (D16).
   """
@@ -23,32 +23,33 @@ class TestMetrics(NamedTuple):
 
 
 class ServerMetrics(NamedTuple):
-  """The server's training, over all steps of the round; NaN without any."""
+  """Metrics of the server's training over all steps; NaN without a step."""
 
   loss: float
   accuracy: float
 
 
 class ClientMetrics(NamedTuple):
-  """The clients of the round. What was not measured is NaN.
+  """Metrics of the clients of the round; NaN if not measured.
 
   Attributes:
     loss: Mean training loss; NaN if no image was trained on.
-    accuracy: Share of strong views that the models being trained gave their
-      pseudo-label; NaN likewise.
+    accuracy: Share of strong views whose prediction, by the model in training,
+      is their pseudo-label; NaN if no image was trained on.
     label_ratio: Share of pseudo-labels that were trained on; NaN if none was
       made.
-    pseudo_accuracy: As in `PseudoLabelQuality`, as are the next two.
-    threshold_accuracy: Likewise.
-    micro_threshold_accuracy: Likewise.
-    num_participating: Clients whose update counted.
-    num_rejected: Clients whose update was not finite or far too long.
-    num_dropped: Clients that were chosen but not heard of.
-    weight_diversity: Of the updates that counted (`weight_diversity.measure`);
-      NaN if none of them changed the last layer, the model has no dense one, or
-      updates are private.
-    relative_weight_diversity: Times the number of these clients; NaN likewise.
-    own: What else the clients of a system measure, by name.
+    pseudo_accuracy: See `PseudoLabelQuality`.
+    threshold_accuracy: See `PseudoLabelQuality`.
+    micro_threshold_accuracy: See `PseudoLabelQuality`.
+    num_participating: Number of clients whose update counted.
+    num_rejected: Number of clients whose update was not finite or far too long.
+    num_dropped: Number of clients that were chosen but dropped out.
+    weight_diversity: Diversity of the updates that counted
+      (`weight_diversity.measure`); NaN if none of them changed the last layer,
+      if that is not a dense layer, or if updates are private.
+    relative_weight_diversity: `weight_diversity` times the number of these
+      clients; NaN in the same cases.
+    own: Further metrics of the clients of a system, by name.
   """
 
   loss: float
@@ -68,11 +69,15 @@ class ClientMetrics(NamedTuple):
 def create_client_metrics(
   measured: Mapping[str, float], **others: float
 ) -> ClientMetrics:
-  """Creates metrics of clients of what their process has measured.
+  """Creates metrics of clients from the measurements of a process.
 
   Args:
-    measured: By name; what is no field goes to `own`.
-    **others: Other fields.
+    measured: Measurements by name. Those that are not a field of
+      `ClientMetrics` go to `own`.
+    **others: Values of the remaining fields.
+
+  Returns:
+    The metrics.
   """
   fields, own = {}, collections.OrderedDict()
   for name, value in measured.items():
@@ -81,21 +86,21 @@ def create_client_metrics(
 
 
 class RoundMetrics(NamedTuple):
-  """One row of `metrics.csv`; a field `b` of a part `a` is column `a/b`.
+  """A row of `metrics.csv`, in which field `b` of part `a` is column `a/b`.
 
-  Scripts of users read these columns: do not rename or reorder them. NaN, what
-  was not measured, is an empty cell.
+  Users' scripts read these columns: do not rename or reorder them. NaN, which
+  means not measured, is an empty cell.
 
   Attributes:
-    test: The global model after the round.
-    server: The server's turn.
-    client: The clients' turn.
-    learning_rate: Of both.
-    seconds: How long all of it took since the row before, measuring included.
+    test: Metrics of the global model after the round.
+    server: Metrics of the server's turn.
+    client: Metrics of the clients' turn.
+    learning_rate: Learning rate of server and clients.
+    seconds: Time since the previous row, including the evaluation.
     aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
-      what has been spent of differential privacy so far.
-    final_test: The model on the test images once more, with the statistics of
-      the authors' final test, `accuracy` and `loss` (D11), if asked for.
+      the privacy loss so far.
+    final_test: `accuracy` and `loss` on the test images with the statistics of
+      the authors' final test (D11); empty if it is not made.
   """
 
   test: TestMetrics

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folder of an experiment, for whoever wants what was trained.
+"""Reading of the settings and the trained model in an experiment's folder.
 
-Nothing is written, so a run may be at work in the folder.
+Nothing is written, so that a run may use the folder at the same time.
 """
 
 from collections.abc import Mapping
@@ -20,17 +20,18 @@ from tff_semifl.programs import durable_files
 
 
 class SavedExperimentError(Exception):
-  """A folder holds no experiment, or none with a model."""
+  """A folder holds no experiment, or an experiment without a model."""
 
 
 class Hparams(NamedTuple):
-  """What `hparams.json` says of an experiment.
+  """The content of an experiment's `hparams.json`.
 
   Attributes:
-    flags: All flags of the program by name, with defaults filled in.
-    data: Describes the data, where they may change under the same flags.
-    versions: Those of Python and of packages, and the commit, by name.
-    system: Name of what was trained, or None if it does not say.
+    flags: All flags of the program by name, including defaults.
+    data: A description of the data if they may change under the same flags,
+      else None.
+    versions: Versions of Python and of packages, and the Git commit, by name.
+    system: Name of the system, or None if the file has none.
   """
 
   flags: Mapping[str, Any]
@@ -40,13 +41,13 @@ class Hparams(NamedTuple):
 
 
 class TrainedModel(NamedTuple):
-  """What training has come to.
+  """The model of the newest intact checkpoint.
 
   Attributes:
-    weights: Those of the global model.
-    round_num: The last round that was run.
-    accuracy: The test accuracy after it.
-    best_accuracy: The highest test accuracy up to it.
+    weights: Weights of the global model.
+    round_num: The round after which it was saved.
+    accuracy: The test accuracy after that round.
+    best_accuracy: The highest test accuracy up to that round.
   """
 
   weights: functional.ModelWeights
@@ -56,13 +57,16 @@ class TrainedModel(NamedTuple):
 
 
 def read_hparams(folder: pathlib.Path) -> Hparams:
-  """Reads what an experiment was run with.
+  """Reads the settings of an experiment.
 
   Args:
-    folder: `<output_dir>/<experiment_name>`.
+    folder: The folder `<output_dir>/<experiment_name>`.
+
+  Returns:
+    The content of its `hparams.json`.
 
   Raises:
-    SavedExperimentError: If it is none.
+    SavedExperimentError: If it is not the folder of an experiment.
   """
   path = folder / 'hparams.json'
   try:
@@ -88,14 +92,17 @@ def read_hparams(folder: pathlib.Path) -> Hparams:
 
 
 def read_trained_model(folder: pathlib.Path) -> TrainedModel:
-  """Reads the newest checkpoint that is intact.
+  """Reads the model of the newest intact checkpoint.
 
   Args:
-    folder: `<output_dir>/<experiment_name>`.
+    folder: The folder `<output_dir>/<experiment_name>`.
+
+  Returns:
+    The model and its results.
 
   Raises:
     SavedExperimentError: If there is no checkpoint.
-    durable_files.OutputError: If all are damaged.
+    durable_files.OutputError: If all checkpoints are damaged.
   """
   latest = checkpoints.read_latest(folder / 'checkpoints')
   if latest is None:
@@ -124,7 +131,7 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
 def _sequence(
   arrays: Mapping[str, np.ndarray], name: str
 ) -> tuple[np.ndarray, ...]:
-  """Returns the arrays that a checkpoint has in a sequence of that name."""
+  """Returns the arrays of the sequence with this name in a checkpoint."""
   names = itertools.takewhile(
     arrays.__contains__, (f'{name}/{index}' for index in itertools.count())
   )

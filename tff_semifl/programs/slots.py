@@ -1,11 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keeps what slots keep from round to round, in main memory.
+"""Memories of slots, held in main memory from round to round.
 
-Of the benchmark's users, momentum belongs not to them but to the slots that
-they take in a round (D47). There are as many slots as users in a round, so that
-their memories are held in main memory, and are part of a checkpoint.
+In the experiments of Zhang et al. a momentum belongs not to a user but to the
+slot that a user takes in a round (D47). There are only as many slots as users
+in a round, so that the memories are held in main memory and are part of a
+checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +19,9 @@ from tff_semifl.algorithms import group_averaging
 class SlotMemories:
   """The memories of all slots; clients have none (`memories.Memories`).
 
-  Clients take slots in the order in which they come, which
-  `ClientPopulation.cohort` makes random. If some vanish, those after them move
-  up, and it is the last slots that nobody takes; they keep what they have.
+  The clients of a cohort take slots in their order, which
+  `ClientPopulation.cohort` makes random. If some of them drop out, those after
+  them move up, and the last slots stay free; they keep their memories.
   """
 
   def __init__(
@@ -28,17 +29,18 @@ class SlotMemories:
     initialize_memory: Callable[[], group_averaging.SlotMemory],
     num_slots: int,
   ):
-    """Initialises the slots.
+    """Initializes the slots.
 
     Args:
-      initialize_memory: That of `compose_group_averaging_process`.
-      num_slots: Its number of clients per round.
+      initialize_memory: The computation `initialize_memory` of a process from
+        `compose_group_averaging_process`.
+      num_slots: The number of clients per round of that process.
     """
     self._initialize_memory = initialize_memory
     self._num_slots = num_slots
 
   def initialize(self) -> tuple[group_averaging.SlotMemory, ...]:
-    """Returns the memories of the slots, in the order of their numbers."""
+    """Returns the initial memories of the slots, in the order of slots."""
     memory = self._initialize_memory()
     return tuple(
       memory._replace(slot=np.int32(number))
@@ -54,9 +56,12 @@ class SlotMemories:
     """Returns the memories of the slots that a cohort takes.
 
     Args:
-      held: Those of all slots.
+      held: The memories of all slots.
       round_num: The round.
       cohort: Numbers of the clients, in the order of slots.
+
+    Returns:
+      The memories of the first slots, one for each client.
 
     Raises:
       ValueError: If there are more clients than slots.
@@ -78,10 +83,13 @@ class SlotMemories:
     """Returns the memories of all slots after a round.
 
     Args:
-      held: Those before it.
+      held: The memories of all slots before the round.
       round_num: The round.
       cohort: Numbers of the clients that took slots.
-      returned: What the round has left of these slots.
+      returned: The memories of these slots after the round.
+
+    Returns:
+      The memories, in the order of slots.
     """
     del round_num  # A slot is taken in all rounds.
     return (*returned, *held[len(cohort) :])

@@ -1,12 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What TensorBoard shows of a run.
+"""The TensorBoard log of a run.
 
-TFF's manager for TensorBoard only ever adds to what is there, and writes when
-it has a few rounds: a run that is killed and resumed would have rounds twice,
-and others not at all. So the log is made of `metrics.csv`, which has each round
-once, and made anew whenever a run begins or is resumed.
+TFF's manager for TensorBoard only appends to a log, and writes several rounds
+at a time: in the log of a run that was killed and resumed, some rounds would be
+there twice and others not at all. Therefore this log is derived from
+`metrics.csv`, which has each round once, and is written again whenever a run
+begins or is resumed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,15 +26,15 @@ from tff_semifl.programs import durable_files
 from tff_semifl.programs import metrics_table
 from tff_semifl.programs import round_metrics
 
-# What the names of such files begin with, by which TensorBoard knows them.
+# The prefix by which TensorBoard recognizes its files.
 _PREFIX = 'events.out.tfevents'
 
 
 class TensorBoardLog:
-  """The files that TensorBoard reads, of which one is left.
+  """The log of a run, one file that TensorBoard reads.
 
-  Nothing is ever read from them here: what a kill leaves in disorder is put in
-  order by the next start.
+  The log is only written here and never read: a file that a kill has left
+  incomplete is replaced at the next start.
   """
 
   def __init__(
@@ -44,13 +45,13 @@ class TensorBoardLog:
     hparams: Mapping[str, Any],
     pictures: Sequence[pathlib.Path],
   ):
-    """Initialises the log; nothing is written yet.
+    """Initializes the log; nothing is written yet.
 
     Args:
-      folder: Where its files are, or will be.
+      folder: The folder of the log.
       metrics_file: The table of metrics.
-      hparams: What distinguishes the run from others; what is None is left out.
-      pictures: PNG files to be shown, under their names.
+      hparams: Hyperparameters of the run; those that are None are left out.
+      pictures: PNG files to show under their names.
     """
     self._folder = folder
     self._metrics_file = metrics_file
@@ -59,13 +60,14 @@ class TensorBoardLog:
     self._writer = None
 
   def start(self, first_round: int) -> None:
-    """Writes what is known before a round is run, and removes what was there.
+    """Writes a new log up to the first round, and removes earlier files.
 
     Args:
-      first_round: Rounds before it are taken from the table.
+      first_round: The first round that will be run. Earlier rounds are taken
+        from the table.
 
     Raises:
-      durable_files.OutputError: If it cannot be written.
+      durable_files.OutputError: If the log cannot be written.
     """
     with durable_files.naming(self._folder):
       self._folder.mkdir(exist_ok=True)
@@ -76,7 +78,7 @@ class TensorBoardLog:
         self._writer = tf.io.TFRecordWriter(str(path))
         self._write_start(first_round)
       except Exception:
-        # What was there is worth more than half of this.
+        # The earlier files are worth more than an incomplete new one.
         path.unlink(missing_ok=True)
         raise
       for file in before:
@@ -89,10 +91,11 @@ class TensorBoardLog:
 
     Args:
       round_num: The round.
-      metrics: Its metrics, which are taken from the table, with their names.
+      metrics: The round's metrics, which are not used: they are read from the
+        table, where they have names.
 
     Raises:
-      durable_files.OutputError: If it cannot be written.
+      durable_files.OutputError: If the log cannot be written.
     """
     del metrics  # Unused.
     with durable_files.naming(self._folder):
@@ -102,7 +105,7 @@ class TensorBoardLog:
   def _write_start(self, first_round: int) -> None:
     session_log = tf.compat.v1.SessionLog
     self._write(file_version='brain.Event:2')
-    # A TensorBoard that is open forgets what it has read so far.
+    # This event makes a running TensorBoard discard what it has read so far.
     self._write(session_log=session_log(status=session_log.START))
     self._write(summary=_describe_hparams(self._hparams))
     for picture in self._pictures:
@@ -114,7 +117,8 @@ class TensorBoardLog:
     columns = dict(metrics_table.read_metrics(self._metrics_file))
     rounds = columns.pop('round')
     [indices] = np.nonzero((rounds >= start) & (rounds < stop))
-    # As if one had followed the other, and the last one ended now.
+    # Wall times as if each round had followed the one before without a pause,
+    # and the last one had ended now.
     seconds = np.nan_to_num(columns.get('seconds', np.zeros(len(rounds))))
     ends = time.time() - seconds[indices].sum() + seconds[indices].cumsum()
     for index, end in zip(indices, ends, strict=True):
@@ -145,7 +149,7 @@ def _describe_hparams(hparams: Mapping[str, Any]) -> tf.compat.v1.Summary:
       if value is not None
     }
   )
-  # TensorBoard has a protocol buffer of its own for what is the same.
+  # TensorBoard has its own class for the same protocol buffer.
   return tf.compat.v1.Summary.FromString(described.SerializeToString())
 
 

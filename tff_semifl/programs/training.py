@@ -23,19 +23,19 @@ from tff_semifl.programs import round_metrics
 
 
 class TrainingDivergedError(Exception):
-  """The weights are of no use any more."""
+  """Training has diverged: weights or losses are not finite."""
 
 
 class StatisticsPass(NamedTuple):
-  """Batch normalisation statistics that are computed between rounds.
+  """Batch normalization statistics that are computed between rounds.
 
   Attributes:
-    computation: `(<W@SERVER, data> -> W@SERVER)`, from one of the builders of
-      `batch_norm_statistics`.
-    data: What it takes: a dataset, or one for each client.
-    for_clients: Whether clients go by the statistics that they receive, as they
-      do when they label images with the model. If not, those of rounds without
-      an evaluation are not computed.
+    computation: Computation `(<W@SERVER, data> -> W@SERVER)`, from one of the
+      builders of `batch_norm_statistics`.
+    data: The data that it takes: a dataset, or one for each client.
+    for_clients: Whether clients use the statistics that they receive, as they
+      do when they label images with the received model. If not, the statistics
+      are computed only for evaluations.
   """
 
   computation: tff.Computation
@@ -44,14 +44,15 @@ class StatisticsPass(NamedTuple):
 
 
 class ProgramState(NamedTuple):
-  """What a checkpoint holds.
+  """The state of a training program, which a checkpoint holds.
 
   Attributes:
-    state: The process's state after the last round.
-    round_num: The last round that was run; -1 before any.
+    state: The process's state after the latest round.
+    round_num: The latest round; -1 before any.
     accuracy: The test accuracy after it.
     best_accuracy: The highest test accuracy so far (D16).
-    memories: What `Memories` hold after it, if they hold anything.
+    memories: The memories that `Memories` hold in main memory; the empty tuple
+      if there are none.
   """
 
   state: Any
@@ -63,29 +64,29 @@ class ProgramState(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainingProgram:
-  """What to train and on what; see `train`.
+  """A process with its data and the settings of its training.
 
   Attributes:
-    process: One of `tff_semifl.algorithms`.
-    evaluation: From `build_evaluation`.
+    process: A process of `tff_semifl.algorithms`.
+    evaluation: A computation from `build_evaluation`.
+    server_dataset: The server's labeled images, of `pipelines.labelled_type`.
+    clients: The clients, and the cohort of each round.
+    test_dataset: Labeled images to evaluate on.
+    total_rounds: The last round to run; the first is round 0.
+    rounds_per_evaluation: Interval in rounds at which the model is evaluated
+      and its state saved, as they are after the last round. Metrics of server
+      and clients are those of the evaluated round alone.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
-      compared with the truth. The process must return them (see
-      `RoundOutput`), and the labels of the clients' images be true.
-    server_dataset: The server's labelled images, of `pipelines.labelled_type`.
-    clients: The clients and who of them takes part in which round.
-    test_dataset: Labelled images to evaluate on.
-    total_rounds: The last round to run. Round 0 comes before the first.
-    rounds_per_evaluation: After every so many rounds, and after the last, the
-      model is evaluated and all is saved. What metrics say of server and
-      clients is of the last of these rounds.
-    statistics: What gives the model its batch normalisation statistics after
-      each round, or None if the process itself does, or there are none.
-    final_test: What gives it other ones to be tested with once more at each
-      evaluation, and for nothing else (D11); or None.
-    mapped_images: What the computations read images from, as long as the
-      program has it, if the data are indices (see `by_reference`); else None.
-    epsilon_fn: Round -> epsilon spent up to it, or None if clients have no
-      differential privacy.
+      compared with the true labels. The process must then return them (see
+      `RoundOutput`), and the true labels of the clients' images be known.
+    statistics: Computes the model's batch normalization statistics after a
+      round; None if the process computes them or the model has none.
+    final_test: Computes other statistics, with which the model is tested once
+      more at each evaluation (D11), or None.
+    mapped_images: The images that the computations look up if the data are
+      indices (see `by_reference`), else None. They are kept alive here.
+    epsilon_fn: Round -> epsilon after this round; None without differential
+      privacy of clients.
   """
 
   process: federated_process.FederatedProcess
@@ -113,18 +114,19 @@ async def train(
 ) -> ProgramState:
   """Runs the rounds that have not been run yet.
 
-  After each evaluation metrics are released and then the state is saved, so
-  that a program that is killed at any moment loses at most the rounds since:
-  they are run again, and their metrics are written again. Rounds that end with
-  weights or losses that are not finite are run once more, in case that a
-  device erred; on one that does not err they end as before.
+  After each evaluation the metrics are released, and then the state is saved. A
+  program that is killed at any moment thus loses only the rounds since the last
+  evaluation: they are run again, and their metrics are written again. Rounds
+  that end with weights or losses that are not finite are run once more, in case
+  that the device made an error; without one they end in the same way.
 
   Args:
-    program: What to train.
-    state_manager: Keeps `ProgramState`s, with the round as version.
-    metrics_manager: Takes `round_metrics.RoundMetrics`, with the round as key.
-    memories: Keeps what is remembered of clients; None if nothing is.
-    on_start: Called with the number of the round that comes first.
+    program: The program.
+    state_manager: Saves `ProgramState`s, with the round as the version.
+    metrics_manager: Releases `round_metrics.RoundMetrics`, with the round as
+      the key.
+    memories: Keeps the memories of clients; None if clients have no memory.
+    on_start: Called with the number of the first round to run.
     on_round: Called after each evaluation with the number of the round and
       its metrics.
 
@@ -132,16 +134,16 @@ async def train(
     The state after the last round.
 
   Raises:
-    TrainingDivergedError: If rounds have ended so twice.
-    ValueError: If nobody keeps what the process remembers of clients, or
-      somebody is to keep what it does not.
+    TrainingDivergedError: If rounds end so twice.
+    ValueError: If `memories` is missing although clients have a memory, or
+      given although they have none.
   """
   if (program.process.initialize_memory is None) != (memories is None):
     raise ValueError(
       '`memories` must be given if the process remembers something of clients,'
       f' and only then; found {memories}.'
     )
-  # The first state tells the manager what structure to load.
+  # The manager takes the structure to load from the initial state.
   latest = ProgramState(
     program.process.initialize(),
     -1,
@@ -151,7 +153,7 @@ async def train(
   )
   saved, _ = await state_manager.load_latest(latest)
   if saved is not None:
-    # Numbers come back from disk as NumPy's.
+    # Numbers are read as NumPy scalars.
     latest = ProgramState(
       saved.state,
       int(saved.round_num),
@@ -193,10 +195,12 @@ def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
 def _is_finite(
   reached: ProgramState, metrics: round_metrics.RoundMetrics
 ) -> bool:
-  """Returns whether rounds have left anything to go on with."""
-  # Of no step there is neither loss nor accuracy; a step that fails has one.
+  """Returns whether state, memories, server metrics and test are finite."""
+  # Loss and accuracy are both NaN if the server took no step; after a step that
+  # diverged, the accuracy is finite.
   server = () if np.all(np.isnan(metrics.server)) else metrics.server
-  # Momentum that is not finite would spoil the next round instead.
+  # All of the state, as a momentum that is not finite would spoil the next
+  # round.
   return all(
     np.all(np.isfinite(array))
     for array in tf.nest.flatten(
@@ -212,7 +216,7 @@ def _run_rounds(
   last_round: int,
   memories: memories_lib.Memories | None,
 ) -> tuple[ProgramState, round_metrics.RoundMetrics]:
-  """Runs the rounds up to one, and measures what came of it."""
+  """Runs the rounds up to `last_round`, and evaluates the model."""
   start = time.monotonic()
   state, held = latest.state, latest.memories
   statistics = program.statistics
@@ -266,7 +270,7 @@ def _run_rounds(
 def _run_final_test(
   program: TrainingProgram, state: Any
 ) -> Mapping[str, float]:
-  """Tests the model with other statistics than it goes on with (D11)."""
+  """Tests the model with other statistics than those it trains with (D11)."""
   if program.final_test is None:
     return collections.OrderedDict()
   tested = _compute_statistics(program.final_test, state)
@@ -276,7 +280,7 @@ def _run_final_test(
 
 
 def _compute_statistics(statistics: StatisticsPass, state: Any) -> Any:
-  """Returns a state whose weights have statistics of their own."""
+  """Returns a state whose weights have new batch normalization statistics."""
   return state._replace(
     global_model_weights=statistics.computation(
       state.global_model_weights, statistics.data
@@ -291,7 +295,7 @@ def _run_process(
   memories: memories_lib.Memories | None,
   held: Any,
 ) -> tuple[federated_process.RoundOutput, Any]:
-  """Runs the process's round; returns its output, and what memories hold."""
+  """Runs a round; returns its output and the memories in main memory."""
   arguments = state, program.server_dataset, program.clients.datasets(round_num)
   if memories is None:
     return program.process.next(*arguments), held
@@ -299,7 +303,8 @@ def _run_process(
   output = program.process.next(
     *arguments, memories.recall(held, round_num, cohort)
   )
-  # Before the round is saved: if it is run again, they are kept again.
+  # Kept before the state is saved: if the round is run again, the same memories
+  # replace these.
   return output, memories.keep(held, round_num, cohort, output.memories)
 
 
