@@ -64,7 +64,7 @@ def compose_alternating_process(
     finalized = parts.finalizer.next(
       state.finalizer, state.global_model_weights, aggregated.result
     )
-    # unless no client counts.
+    # unless no client has an update that counts, or in round 0 (D1).
     aggregator, finalizer, weights = tff.federated_map(
       choose,
       (

@@ -18,8 +18,8 @@ class LabelSplit(NamedTuple):
   """The split of training images into labeled and unlabeled ones.
 
   Attributes:
-    labelled: int64 indices, in random order, so that any batch of them holds
-      all classes.
+    labelled: int64 indices, in random order: class by class, a batch of them
+      would hold few classes.
     unlabelled: int64 indices of all others, in the data's order (D25).
   """
 

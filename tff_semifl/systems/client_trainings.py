@@ -111,7 +111,7 @@ class Fix(ClientTraining):
 
   @property
   def mixing(self) -> dict[str, Any]:
-    """The arguments of `build_fix_mix_training` on mixup."""
+    """The arguments of `build_fix_mix_training` on labels and mixup."""
     # The concentration is of no use without mixing.
     return {'mixup_concentration': 1.0, 'mix_loss_weight': 0.0}
 
@@ -119,9 +119,8 @@ class Fix(ClientTraining):
     self, guidance: Any, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are trained on, a `pseudo_labels.SelectionFn`."""
-    del guidance  # The threshold is the same in all rounds.
-    return pseudo_labels.is_confident(
-      labels, self.confidence.confidence_threshold
+    return pseudo_labels.at_least(self.confidence.confidence_threshold)(
+      guidance, labels
     )
 
   def report(self, labels: pseudo_labels.PseudoLabels) -> Any:
@@ -172,7 +171,7 @@ class FixMix(Fix):
 
   @property
   def mixing(self) -> dict[str, Any]:
-    """The arguments of `build_fix_mix_training` on mixup."""
+    """The arguments of `build_fix_mix_training` on labels and mixup."""
     return {
       'mixup_concentration': self.mixup_concentration,
       'mix_loss_weight': self.mix_loss_weight,
