@@ -33,9 +33,7 @@ def main(command: commands.Command) -> None:
   seeds = seeds_lib.parse(_SEEDS, command.experiment.seed)
   with settings.blame('clients_per_round', 0):
     if not command.experiment.system.clients_per_round:
-      raise ValueError(
-        'must be positive, to compare with training on no client'
-      )
+      raise ValueError('must be positive, to compare with training without any')
   with settings.blame('experiment_name', command.run.experiment_name):
     if command.run.experiment_name is not None:
       raise ValueError('each seed has two experiments; leave the flag out')

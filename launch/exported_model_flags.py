@@ -25,7 +25,7 @@ IMAGES = flags.DEFINE_list(
 
 
 def load_model() -> exported_model.ExportedModel:
-  """Loads the model that the flag names.
+  """Loads the model that --exported_model names.
 
   Raises:
     program.FlagError: If the flag is missing or names no model.

@@ -144,7 +144,15 @@ class RoundParts:
     return choose
 
   def aggregate(self, state: tff.Value, trained: tff.Value) -> tff.Value:
-    """Aggregates the updates of a round, inside a federated computation."""
+    """Aggregates the updates of a round, inside a federated computation.
+
+    Args:
+      state: State of the aggregator, at SERVER.
+      trained: The results of the client work, at CLIENTS.
+
+    Returns:
+      The aggregator's `MeasuredProcessOutput`.
+    """
     weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
     return self.aggregator.next(state, trained.update, *weights)
 

@@ -309,5 +309,5 @@ def _run_process(
 
 
 def _shortest(value: np.float32 | float) -> float:
-  """Returns the shortest decimal that is the same float32: 0.03, say."""
+  """Returns the shortest decimal of the same float32, such as 0.03."""
   return float(str(value))
