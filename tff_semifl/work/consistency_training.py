@@ -18,6 +18,7 @@ from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import local_steps
@@ -93,7 +94,7 @@ def build_self_training(
 def _build_training(
   classifier: functional.ImageClassifier,
   steps: local_steps.LocalSteps,
-  views_fn: Callable[[tf.Tensor, local_steps.Node], Any],
+  views_fn: Callable[[tf.Tensor, round_context.Node], Any],
   logits_fn: Callable[
     [local_steps.StepModel, Any], tuple[tf.Tensor, tf.Tensor]
   ],
@@ -118,9 +119,9 @@ def _build_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
-    node = local_steps.Node(context, data['client_id'])
+    node = round_context.Node(context, data['client_id'])
 
     def loss(model, batch):
       indices, batch_views = batch
@@ -148,11 +149,6 @@ def _build_training(
       loss_fn=loss,
       given_labels=given_labels,
     )
-    return client_work.LocalTraining(
-      training,
-      num_labelled=training.sums.num_visited,
-      num_confident=training.sums.num_examples,
-      weight=tf.cast(num_images > 0, tf.float32),
-    )
+    return client_report.labeled_in_steps(training, num_images)
 
   return train

@@ -76,3 +76,33 @@ def draw(
       tf.zeros([0, size], tf.int32), tf.zeros([0, size], tf.int32)
     ),
   )
+
+
+def find_images(
+  cohorts: EpochCohorts,
+  step: tf.Tensor,
+  num_images: tf.Tensor,
+  batch_size: int,
+) -> tf.Tensor:
+  """Returns the images of a step's cohort, client by client.
+
+  A client's batches are cut from its images in the order in which it has them.
+
+  Args:
+    cohorts: Those of all steps.
+    step: int32 scalar, the step.
+    num_images: int32 [clients], the number of images of each client.
+    batch_size: Images in a batch; the last of a client may have fewer.
+
+  Returns:
+    int32 [images of the step], counted through the images of all clients.
+  """
+  is_there = cohorts.clients[step] >= 0
+  clients = tf.boolean_mask(cohorts.clients[step], is_there)
+  starts = tf.boolean_mask(cohorts.turns[step], is_there) * batch_size
+  within = starts[:, tf.newaxis] + tf.range(batch_size)
+  first_images = tf.cumsum(num_images, exclusive=True)
+  indices = tf.gather(first_images, clients)[:, tf.newaxis] + within
+  return tf.boolean_mask(
+    indices, within < tf.gather(num_images, clients)[:, tf.newaxis]
+  )

@@ -19,7 +19,7 @@ from tff_semifl import random_seeds
 from tff_semifl.data import pipelines
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
-from tff_semifl.work import client_work
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work_process
 from tff_semifl.work import fedmatch_training
 from tff_semifl.work import given_labels as given_labels_lib
@@ -142,7 +142,7 @@ def build_fedmatch_client_work(
       if return_given_labels
       else given_labels_lib.NOT_KEPT,
     )
-    result, sums = client_work.report(
+    result, sums = client_report.report(
       weights,
       optimizer_state,
       local,
@@ -165,6 +165,6 @@ def build_fedmatch_client_work(
 
   return client_work_process.build_client_work_process(
     take_turn,
-    client_work.summarize,
+    client_report.summarize,
     no_helpers,
   )

@@ -11,6 +11,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
@@ -54,14 +55,11 @@ def build_labelled_client_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
     del given_labels  # There are none.
-    num_images = tf.shape(data['label'])[0]
-    return client_work.LocalTraining(
+    return client_report.trained_on_true_labels(
       train_fn(weights, context, data, optimizer_state),
-      num_labelled=tf.constant(0),
-      num_confident=tf.constant(0),
-      weight=tf.cast(num_images > 0, tf.float32),
+      tf.shape(data['label'])[0],
     )
 
   return train

@@ -13,10 +13,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl import losses
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import local_steps
@@ -29,7 +30,7 @@ def train_on_labels(
   weights: functional.ModelWeights,
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
-  node: local_steps.Node,
+  node: round_context.Node,
   *,
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
@@ -57,11 +58,7 @@ def train_on_labels(
 
   def loss(model, batch):
     images, labels = batch
-    logits = model.train_logits(images)
-    return training_loop.BatchOutput(
-      losses.cross_entropy(logits, labels),
-      training_loop.count_correct(logits, labels),
-    )
+    return batch_losses.cross_entropy(model.train_logits(images), labels)
 
   return local_steps.train(
     classifier,
@@ -97,22 +94,19 @@ def build_labelled_client_steps(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
     del given_labels  # There are none.
-    num_images = tf.shape(data['label'])[0]
-    return client_work.LocalTraining(
-      train_on_labels(
-        classifier,
-        weights,
-        data,
-        optimizer_state,
-        local_steps.Node(context, data['client_id']),
-        weak_augmentation=weak_augmentation,
-        steps=steps,
-      ),
-      num_labelled=tf.constant(0),
-      num_confident=tf.constant(0),
-      weight=tf.cast(num_images > 0, tf.float32),
+    training = train_on_labels(
+      classifier,
+      weights,
+      data,
+      optimizer_state,
+      round_context.Node(context, data['client_id']),
+      weak_augmentation=weak_augmentation,
+      steps=steps,
+    )
+    return client_report.trained_on_true_labels(
+      training, tf.shape(data['label'])[0]
     )
 
   return train

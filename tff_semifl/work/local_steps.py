@@ -59,28 +59,6 @@ class LocalSteps:
     return self.learning_rate_fn(self.step(round_num, self.num_steps - 1))
 
 
-@dataclasses.dataclass(frozen=True)
-class Node:
-  """Who draws random numbers in a round.
-
-  Attributes:
-    context: The round.
-    key: int32 scalar: the client's number, or -1, -2, ... for the server's
-      replicas, so that nobody draws what another does.
-  """
-
-  context: round_context.RoundContext
-  key: tf.Tensor
-
-  def seed(
-    self, purpose: random_seeds.Purpose, *keys: tf.Tensor | int
-  ) -> tf.Tensor:
-    """Returns the node's stateless seed for `purpose` in the round."""
-    return random_seeds.stateless_seed(
-      self.context.seed, purpose, self.context.round_num, self.key, *keys
-    )
-
-
 class StepModel:
   """The model as it is in one step.
 
@@ -132,7 +110,7 @@ def train(
   optimizer_state: Any,
   *,
   steps: LocalSteps,
-  node: Node,
+  node: round_context.Node,
   num_images: tf.Tensor,
   views_fn: Callable[[tf.Tensor], Any],
   loss_fn: Callable[[StepModel, Any], training_loop.BatchOutput],
@@ -193,7 +171,7 @@ def train(
 
 
 def _draw_batches(
-  steps: LocalSteps, node: Node, num_images: tf.Tensor
+  steps: LocalSteps, node: round_context.Node, num_images: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Draws which images are in the batches of a round.
 

@@ -18,7 +18,6 @@ import tensorflow_federated as tff
 from tff_semifl import optimizers
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.work import local_steps
 from tff_semifl.work import round_context
 from tff_semifl.work import running_statistics
 from tff_semifl.work import training_loop
@@ -29,7 +28,7 @@ ReplicaTrainingFn = Callable[
     functional.ModelWeights,
     Mapping[str, tf.Tensor],
     Any,
-    local_steps.Node,
+    round_context.Node,
   ],
   training_loop.TrainingResult,
 ]
@@ -102,7 +101,7 @@ def build_replicated_server_work(
         optimizer.set_hparams(
           state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
         ),
-        local_steps.Node(context, -1 - replica),
+        round_context.Node(context, -1 - replica),
       )
 
     result_spec = tf.nest.map_structure(
