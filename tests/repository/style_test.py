@@ -27,10 +27,8 @@ _FOLDERS_WITH_CLAUSES = (
   'tests/algorithms',
   'tests/launch',
   'tests/programs',
-  'tests/work',
   'tff_semifl/algorithms',
   'tff_semifl/programs',
-  'tff_semifl/work',
 )
 
 

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client does where labels are made batch by batch (D.3, D34, D36).
+"""Training of a client that labels batch by batch (D.3, D34, D36).
 
-As FixMatch does it, and FedAvg with FixMatch: each batch is labelled by the
-model that is being trained, at that moment, and not by the model that the
-client received. SemiFL's Table 2 shows what the difference is worth.
+This is the training of FixMatch, and of FedAvg with FixMatch: each batch is
+labeled by the model that is being trained, at that moment, and not by the model
+that the client received. Table 2 of SemiFL compares the two.
 """
 
 from collections.abc import Callable, Mapping
@@ -39,13 +39,13 @@ def build_batch_label_training(
   selection_fn: pseudo_labels.SelectionFn,
   logit_offset_fn: Callable[[Any], tf.Tensor] | None = None,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client does, plain TensorFlow.
+  """Builds a client's training with labels of the model in training.
 
-  All images are visited in each epoch. Of each batch those are trained on, by
-  a strong view, whose weak view the current model is sure of; the loss is a
-  mean over these. There is no step if there are none. A model with static
-  batch normalisation labels by the statistics of the batch's weak views, and
-  trains by those of the strong views that are left (D34).
+  All images are visited in each epoch. Those images of a batch are trained on,
+  by a strong view, whose weak view the current model is sure of. The loss is a
+  mean over them. Without any there is no step. A model with static batch
+  normalization labels by the statistics of the batch's weak views, and trains
+  by those of the strong views that are selected (D34).
 
   `label_ratio` is over all batches of all epochs. A client that has images
   takes part in the mean even if it was never sure of any (D36).
@@ -56,12 +56,15 @@ def build_batch_label_training(
     strong_augmentation: For training.
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round; see `training_loop.train`.
-    batch_size: Images in a batch, before those without label are left out.
-    selection_fn: Says which images of a batch are trained on: by
-      `pseudo_labels.at_least` those that are confident. If it says weights, the
-      loss of an image is multiplied by its weight.
-    logit_offset_fn: Guidance -> what is added to logits in the loss, float32
-      [classes]; by default nothing.
+    batch_size: Images in a batch, before selection.
+    selection_fn: Selects the images of a batch that are trained on;
+      `pseudo_labels.at_least` selects those that are confident. If it returns
+      weights, the loss of an image is multiplied by its weight.
+    logit_offset_fn: Guidance -> float32 [classes], an offset that is added to
+      the logits in the loss; by default none.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How FedMatch's server and clients train, with labels at the server (D.6).
+"""Training of FedMatch's server and clients, with labels at the server (D.6).
 
 Both train models with kernels sigma + phi; the paper calls phi psi. The server
 trains sigma and clients train phi, in one epoch and in fixed order.
@@ -28,7 +28,7 @@ from tff_semifl.work import training_loop
 
 # (weights, round context, {'client_id', 'image'}, helpers, optimizer state,
 # labels to extend) -> training. Helpers are phi of other clients: tensors like
-# those of phi, with the helpers, as many as there are, as a first dimension.
+# those of phi, with a first dimension for any number of helpers.
 HelpedTrainingFn = Callable[
   [
     functional.ModelWeights,
@@ -50,14 +50,17 @@ def build_server_training(
   batch_size: int,
   loss_weight: float,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds what the server does with its labels: no views, no new orders.
+  """Builds the server's training: in fixed order, without augmentation.
 
   Args:
     classifier: The model.
     optimizer: Takes a step a batch.
     num_epochs: Epochs in each round.
     batch_size: Images in a step; the last batch may be smaller.
-    loss_weight: What the mean cross-entropy is multiplied by, lambda_s.
+    loss_weight: Factor on the mean cross-entropy, lambda_s in the paper.
+
+  Returns:
+    A `SupervisedTrainingFn`, to be given to `server_work.build_server_work`.
   """
 
   def train(
@@ -102,7 +105,7 @@ def build_client_training(
   confidence_threshold: float,
   loss_weights: fedmatch_losses.ClientLossWeights,
 ) -> HelpedTrainingFn:
-  """Builds what a client does with its images and its helpers.
+  """Builds a client's training with the help of other clients.
 
   Of each batch those images count whose most probable class, by the model in
   training and without augmentation, is probable enough. Their predictions are
@@ -117,7 +120,11 @@ def build_client_training(
     num_epochs: Epochs in each round.
     batch_size: Images in a step; the last batch may be smaller.
     confidence_threshold: In (0, 1]; inclusive.
-    loss_weights: Those of the terms.
+    loss_weights: The weights of the terms of the loss.
+
+  Returns:
+    A `HelpedTrainingFn`, to be given to
+    `fedmatch_client_work.build_fedmatch_client_work`.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
 
@@ -178,7 +185,8 @@ def build_client_training(
       given_labels=given_labels,
     )
     sums = training.sums
-    # Whoever divides by the confident images is to find the mean over all.
+    # The report divides by the confident images: the result is then the mean
+    # over all.
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )

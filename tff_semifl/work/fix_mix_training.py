@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client does in a round of SemiFL: label once, then fix and mix.
+"""Training of a client of SemiFL: it labels once, then fixes and mixes.
 
 SemiFL (NeurIPS 2022), section 3.4 and Algorithm 1, A.6 to A.11: the images
-that the received model is sure of make the fix data set, of which strong views
-are trained on; just as many images drawn from all of the client's, sure or
-not, make the mix data set, with which the fix images are mixed.
+of which the received model is sure are the fix data set, and their strong views
+are trained on. As many images, drawn from all of the client's, are the mix data
+set, with which the fix images are mixed.
 """
 
 from collections.abc import Callable, Mapping
@@ -74,20 +74,20 @@ def build_fix_mix_training(
   logit_offset_fn: LogitOffsetFn | None = None,
   report_fn: ReportFn | None = None,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client of SemiFL does, plain TensorFlow.
+  """Builds the training of a client of SemiFL.
 
   A client that has no confident image has no update to report (A.11).
 
   Args:
     classifier: The model.
-    weak_augmentation: For pseudo-labels and for mixing.
-    strong_augmentation: For the fix loss.
+    weak_augmentation: Makes the views for pseudo-labels and for mixing.
+    strong_augmentation: Makes the views for the fix loss.
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step; the last of an epoch may have fewer.
-    selection_fn: Says which images are in the fix data set, as
-      `pseudo_labels.at_least(tau)` does. If it says weights, the losses of a
-      fix image, and of what is mixed with it, are multiplied by its weight.
+    selection_fn: Selects the images of the fix data set, as
+      `pseudo_labels.at_least(tau)` does. If it returns weights, the losses of a
+      fix image and of its mixture are multiplied by its weight.
     mixup_concentration: Both parameters of the Beta distribution, a in the
       paper.
     mix_loss_weight: Factor on the mix loss, lambda in the paper. 0 gives
@@ -98,9 +98,13 @@ def build_fix_mix_training(
       paper, instead of each with a new draw (D13).
     mix_before_augmentation: Whether raw images are mixed and the mixture
       augmented, as in the paper, instead of two weak views mixed (D14).
-    logit_offset_fn: What is added to logits in both losses; by default nothing.
-    report_fn: What the client says of the labels of all its images to
-      `Guidance.update`; by default nothing.
+    logit_offset_fn: Returns an offset that is added to the logits in both
+      losses; by default none.
+    report_fn: Makes the client's message to `Guidance.update` from the labels
+      of all its images; by default none.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(

@@ -39,19 +39,22 @@ def build_gradient_training(
   batch_size: int,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client does: a gradient, as if of a step of length one.
+  """Builds a client's turn: its update is its gradient on one batch.
 
-  Its data are of `pipelines.client_with_turn_type`: in its turns, in however
+  Its data are of `pipelines.client_with_turn_type`: over its turns, in however
   few of the rounds, it goes through its images, each once an epoch. The loss is
-  FixMatch's: cross-entropy of the strong views of those images of the batch
-  whose weak view the model is sure of, divided by all of the batch.
+  that of FixMatch: the cross-entropy of the strong views of those images of the
+  batch whose weak view the model is sure of, divided by the size of the batch.
 
   Args:
     classifier: The model.
-    weak_augmentation: For pseudo-labels.
-    strong_augmentation: For the loss.
-    batch_size: Images in a batch.
+    weak_augmentation: Makes the views for pseudo-labels.
+    strong_augmentation: Makes the views for the loss.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
     confidence_threshold: In (0, 1]; inclusive.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(
@@ -125,16 +128,17 @@ def build_gradient_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   batch_size: int,
 ) -> server_work.ServerWorkProcess:
-  """Builds what the server does: a step on its batch and clients' gradient.
-
-  Its state is a pair, the optimizer's state and the gradient of the clients,
-  which whoever composes the process puts there in each round.
+  """Builds the server's turn: a step by its gradient plus that of clients.
 
   Args:
     classifier: The model.
-    weak_augmentation: For the server's images.
-    optimizer: The learning rate is set to the round's.
-    batch_size: Images in a batch.
+    weak_augmentation: Makes the views of the server's images.
+    optimizer: Takes the step, with the round's learning rate.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
+
+  Returns:
+    A `ServerWorkProcess` whose state is a pair, the optimizer's state and the
+    gradient of the clients; the composer of the round puts the latter there.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labelled_type(classifier.image_shape)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client with labels does in a round: train on them (D.7, D53)."""
+"""Training of a client that has labels (D.7, D53)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,10 +27,10 @@ def build_labelled_client_training(
   batch_size: int,
   mask_absent_classes: bool,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client does, plain TensorFlow.
+  """Builds the training of a client whose data have labels.
 
-  Its data have labels. No label is a pseudo-label: `num_labelled` is 0. A
-  client that has no image has no update to report.
+  No label is a pseudo-label: `num_labelled` is 0. A client without images has
+  no update to report.
 
   Args:
     classifier: The model.
@@ -38,7 +38,10 @@ def build_labelled_client_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round; see `training_loop.train`.
     batch_size: Images in a step.
-    mask_absent_classes: As in `build_supervised_training`.
+    mask_absent_classes: See `supervised_training.build_supervised_training`.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
   train_fn = supervised_training.build_supervised_training(
     classifier,
@@ -56,7 +59,7 @@ def build_labelled_client_training(
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
-    del given_labels  # There are none.
+    del given_labels  # No pseudo-label is given.
     return client_report.trained_on_true_labels(
       train_fn(weights, context, data, optimizer_state),
       tf.shape(data['label'])[0],

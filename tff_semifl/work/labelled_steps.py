@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps on labelled images: the benchmark's server, and users with labels.
+"""Steps on labeled images: the server of Zhang et al., and users with labels.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equation
@@ -35,16 +35,20 @@ def train_on_labels(
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
 ) -> training_loop.TrainingResult:
-  """Takes the steps of a round by cross-entropy of weak views (equation 2).
+  """Trains by the cross-entropy of weak views (equation 2).
 
   Args:
     classifier: The model.
     weights: Weights to start from.
-    data: `image` and `label`.
+    data: `image`, uint8 [images, height, width, channels], and `label`, int32
+      [images].
     optimizer_state: State of the optimizer to start from.
-    node: Who takes the steps.
+    node: The node that takes the steps.
     weak_augmentation: Makes the views.
-    steps: How many, and how long.
+    steps: The steps of a round.
+
+  Returns:
+    The outcome of all steps of the round.
   """
 
   def views(indices: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -78,14 +82,17 @@ def build_labelled_client_steps(
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a user does who has labels (Table 3, Table G.1).
+  """Builds the training of a user that has labels (Table 3, Table G.1).
 
   No label is a pseudo-label: `num_labelled` is 0.
 
   Args:
     classifier: The model.
     weak_augmentation: Makes the views.
-    steps: How many, and how long.
+    steps: The steps of a round.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(
@@ -95,7 +102,7 @@ def build_labelled_client_steps(
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
-    del given_labels  # There are none.
+    del given_labels  # No pseudo-label is given.
     training = train_on_labels(
       classifier,
       weights,

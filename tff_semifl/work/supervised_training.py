@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on labelled images, weakly augmented (A.3, D.7)."""
+"""Training on labeled images, weakly augmented (A.3, D.7)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,11 +28,10 @@ def build_supervised_training(
   batch_size: int,
   mask_absent_classes: bool = False,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds what is done with labels, by server or client, plain TensorFlow.
+  """Builds training by the cross-entropy of labels, for server or client.
 
-  Cross-entropy, a new order and new views in each epoch, the last batch of an
-  epoch kept even if it is smaller. `num_epochs=0` leaves the weights as they
-  are.
+  Each epoch has a new order and new views. Its last batch is kept even if it is
+  smaller. `num_epochs=0` leaves the weights as they are.
 
   Args:
     classifier: The model.
@@ -40,8 +39,12 @@ def build_supervised_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step.
-    mask_absent_classes: Whether logits of classes that no image is of are 0 in
-      the loss, so that they are not trained away (HeteroFL, D53).
+    mask_absent_classes: Whether logits of classes without images are 0 in the
+      loss, so that these classes are not trained away (HeteroFL, D53).
+
+  Returns:
+    A `SupervisedTrainingFn`. Its data are `image`, `label` and, for a client,
+    `client_id`.
   """
 
   def train(

@@ -3,9 +3,9 @@
 
 """Steps on the union of what clients drew, as SemiFL's authors took them (D55).
 
-What a step of federated SGD computes if a cohort's images are one batch: batch
-normalisation by the statistics of all of them, one decision for all of them
-whether they are trained on, and one mean. It is computed where all images are:
+A cohort's images are one batch of federated SGD: batch normalization is by the
+statistics of all of them, all or none of them are trained on, and the loss is
+one mean. The step is computed where all images are:
 in a real federation clients would have to hand over those of each step, or the
 moments of each layer's input, forward and backward.
 """
@@ -46,7 +46,7 @@ class Sums(NamedTuple):
   Attributes:
     loss: Cross-entropies.
     num_correct: Images that the model gave their label, true or pseudo.
-    num_examples: How many they are.
+    num_examples: The number of images.
   """
 
   loss: tf.Tensor
@@ -60,8 +60,8 @@ class EpochResult(NamedTuple):
   Attributes:
     trainable: Trained weights.
     optimizer_state: The optimizer's state after the last step.
-    server: What was seen of the server's images.
-    clients: What was seen of the clients'.
+    server: Sums over the server's images.
+    clients: Sums over the clients' images.
     num_labelled: Clients' images that got a pseudo-label, a float32 scalar.
     num_confident: Those of them that the model was sure of, likewise.
     given_labels: These labels, made at the same time in a step, if they are
@@ -101,8 +101,8 @@ def train_epoch(
   cohort, with `epoch_cohorts.draw`. The loss is the cross-entropy of the
   server's weak views plus, if the model is sure of at least one of the clients'
   images, the mean cross-entropy of the strong views of all of them, sure or
-  not, with what the model says of their weak views as labels (D55). These three
-  passes are normalised by their own statistics.
+  not, with the model's predictions for their weak views as labels (D55). These
+  three passes are normalized by their own statistics.
 
   A client's batches are cut from its images in the order in which it has them.
   The server's come from orders of all its images, one after the other, so that
@@ -113,7 +113,7 @@ def train_epoch(
     weights: Weights to start from.
     optimizer_state: State of the optimizer to start from, with its learning
       rate, which all steps have.
-    context: The round, which the random numbers are of.
+    context: The round, from which random numbers follow.
     labelled: The server's images.
     unlabelled: The clients'. With none there is no step, and all is returned
       as it came.
@@ -124,7 +124,10 @@ def train_epoch(
     client_batch_size: Images of a client in a step; its last may be fewer.
     server_batch_size: Images of the server in a step.
     confidence_threshold: In (0, 1]; inclusive.
-    given_labels: What to extend by the pseudo-labels that are given.
+    given_labels: Earlier pseudo-labels, to which those of this epoch are added.
+
+  Returns:
+    The outcome of the epoch.
   """
   purpose = random_seeds.Purpose
 
