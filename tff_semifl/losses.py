@@ -19,7 +19,7 @@ def cross_entropy(
   """Mean cross-entropy with hard or soft labels.
 
   Args:
-    logits: float [batch, classes], unnormalised.
+    logits: float [batch, classes], unnormalized.
     labels: int [batch], in 0..classes-1, or float [batch, classes], the
       probability of each class (D12).
     weights: float [batch], at least zero, what the loss of each example is
@@ -56,7 +56,7 @@ def masked_cross_entropy(
   the less they all weigh.
 
   Args:
-    logits: float [batch, classes], unnormalised.
+    logits: float [batch, classes], unnormalized.
     labels: int [batch], in 0..classes-1.
     is_counted: bool [batch].
 

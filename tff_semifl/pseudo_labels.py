@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pseudo-labels: what the received global model says of unlabelled images.
+"""Pseudo-labels: predictions of a model for unlabeled images.
 
 SemiFL (NeurIPS 2022), section 3.3: a client labels all its images once, when it
 receives the model (equation 2), and trains on those labels until it returns.

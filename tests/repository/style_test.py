@@ -25,8 +25,6 @@ _FOLDERS_WITH_CLAUSES = (
   'tests/algorithms',
   'tests/launch',
   'tests/programs',
-  'tests/work',
-  'tff_semifl/work',
 )
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A model of two normalisation layers, and in NumPy what these see."""
+"""A model of two normalization layers, and in NumPy what these see."""
 
 import numpy as np
 import tensorflow as tf
@@ -51,7 +51,7 @@ def see_batches(
   for start in range(0, len(images), batch_size):
     batch = images[start : start + batch_size]
     pixels = batch.reshape(-1, 1).astype(np.float64) + offset
-    # Normalised by the biased variance of the batch, with epsilon 1e-5.
+    # Normalized by the biased variance of the batch, with epsilon 1e-5.
     normalized = (pixels - pixels.mean()) / np.sqrt(pixels.var() + 1e-5)
     seen.append((pixels, np.maximum(normalized, 0) @ _KERNEL))
   return seen

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the statistics for static batch normalisation."""
+"""Tests of the statistics for static batch normalization."""
 
 from absl.testing import absltest
 import numpy as np
@@ -35,7 +35,9 @@ class ComputationTest(absltest.TestCase):
     )
 
   def test_model_without_layers_is_refused(self):
-    with self.assertRaisesRegex(ValueError, 'no static batch normalisation'):
+    with self.assertRaisesRegex(
+      ValueError, 'has no static batch normalization'
+    ):
       batch_norm_statistics.build_server_batch_norm_statistics(
         linear_reference.create_classifier()
       )

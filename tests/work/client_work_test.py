@@ -17,6 +17,7 @@ from tests import linear_reference
 from tff_semifl import optimizers
 from tff_semifl import runtime
 from tff_semifl.models import functional
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
@@ -59,7 +60,7 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       for values in zip(*turns, strict=True)
     )
     element = lengths / math.sqrt(_NUM_WEIGHTS)
-    return client_work.LocalTraining(
+    return client_report.LocalTraining(
       training=training_loop.TrainingResult(
         trainable=tuple(array - element for array in weights.trainable),
         optimizer_state=collections.OrderedDict(
@@ -81,7 +82,7 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       weight=weight,
       measurements=collections.OrderedDict(
         # Two of every four, and a number to be added up.
-        doubt=client_work.Ratio(tf.constant(2.0), tf.constant(4.0)),
+        doubt=client_report.Ratio(tf.constant(2.0), tf.constant(4.0)),
         num_views=tf.constant(7),
       ),
     )

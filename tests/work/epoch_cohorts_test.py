@@ -61,5 +61,20 @@ class EpochCohortsTest(parameterized.TestCase):
     np.testing.assert_allclose(counts, 160, atol=4 * 9.8)
 
 
+class FindImagesTest(tf.test.TestCase):
+  def test_batches_are_cut_from_the_images_of_each_client(self):
+    # Images 0..4 are of client 0, none of client 1, 5..11 of client 2.
+    num_images = tf.constant([5, 0, 7])
+    cohorts = epoch_cohorts.EpochCohorts(
+      clients=tf.constant([[2, 0], [0, 2], [2, -1]]),
+      turns=tf.constant([[0, 0], [1, 1], [2, 0]]),
+    )
+    expected = [[5, 6, 7, 0, 1, 2], [3, 4, 8, 9, 10], [11]]
+    for step, images in enumerate(expected):
+      self.assertAllEqual(
+        epoch_cohorts.find_images(cohorts, step, num_images, 3), images
+      )
+
+
 if __name__ == '__main__':
   absltest.main()

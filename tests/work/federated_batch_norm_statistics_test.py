@@ -61,7 +61,9 @@ class ComputationTest(absltest.TestCase):
     )
 
   def test_model_without_layers_is_refused(self):
-    with self.assertRaisesRegex(ValueError, 'no static batch normalisation'):
+    with self.assertRaisesRegex(
+      ValueError, 'has no static batch normalization'
+    ):
       _build(linear_reference.create_classifier())
 
 
@@ -96,7 +98,7 @@ class ExecutionTest(absltest.TestCase):
       np.testing.assert_array_equal(found, before)
 
   def test_first_layer_has_mean_and_unbiased_variance_of_all_images(self):
-    # With one normalisation the clients' batches make no difference.
+    # With one normalization the clients' batches make no difference.
     classifier = self.classifier
     client_images = _create_client_images()
     mean, variance, *_ = self.statistics(

@@ -291,7 +291,7 @@ class ExecutionTest(parameterized.TestCase):
     for update in output.result[1].update:
       np.testing.assert_array_equal(update, np.zeros_like(update))
     self.assertEqual(output.measurements['num_participating'], 1.0)
-    # It has no loss to add, but its image counts among the unlabelled (A.14).
+    # It has no loss to add, but its image counts among the unlabeled (A.14).
     self.assertEqual(output.measurements['loss'], alone.measurements['loss'])
     self.assertAlmostEqual(
       output.measurements['label_ratio'],

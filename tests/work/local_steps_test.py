@@ -51,7 +51,7 @@ class TrainTest(parameterized.TestCase):
       weights,
       training_loop.initial_optimizer_state(steps.optimizer, weights.trainable),
       steps=steps,
-      node=local_steps.Node(
+      node=round_context.Node(
         round_context.RoundContext(_SEED, round_num, 0.0), tf.constant(node)
       ),
       num_images=tf.constant(num_images),

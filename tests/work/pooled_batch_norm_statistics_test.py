@@ -31,7 +31,9 @@ class ComputationTest(absltest.TestCase):
     )
 
   def test_model_without_layers_is_refused(self):
-    with self.assertRaisesRegex(ValueError, 'no static batch normalisation'):
+    with self.assertRaisesRegex(
+      ValueError, 'has no static batch normalization'
+    ):
       _build(linear_reference.create_classifier())
 
 

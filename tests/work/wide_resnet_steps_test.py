@@ -3,7 +3,7 @@
 
 """Steps of a WideResNet, at clients and server, against a second one.
 
-Other tests have a linear model. This one has convolutions and normalisation,
+Other tests have a linear model. This one has convolutions and normalization,
 and the second one of `wide_resnet_reference` takes the steps in float64.
 
 Numbers of float32 are off by up to 6e-8 of themselves. A convolution adds up at

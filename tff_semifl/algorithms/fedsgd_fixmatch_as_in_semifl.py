@@ -22,7 +22,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
-from tff_semifl.work import client_work
+from tff_semifl.work import client_report
 from tff_semifl.work import gathered_images
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
@@ -167,12 +167,14 @@ def build_fedsgd_fixmatch_as_in_semifl(
       loss=server.loss / server.num_examples,
       accuracy=server.num_correct / server.num_examples,
     )
-    client_metrics = client_work.summarize(
-      client_work.ClientSums(
+    client_metrics = client_report.summarize(
+      client_report.ClientSums(
         collections.OrderedDict(
-          loss=client_work.Ratio(clients.loss, clients.num_examples),
-          accuracy=client_work.Ratio(clients.num_correct, clients.num_examples),
-          label_ratio=client_work.Ratio(
+          loss=client_report.Ratio(clients.loss, clients.num_examples),
+          accuracy=client_report.Ratio(
+            clients.num_correct, clients.num_examples
+          ),
+          label_ratio=client_report.Ratio(
             result.num_confident, result.num_labelled
           ),
           num_participating=tf.math.count_nonzero(

@@ -17,7 +17,7 @@ from tff_semifl.models import functional
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.work import client_work
+from tff_semifl.work import client_report
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
@@ -98,11 +98,11 @@ def _do_nothing(
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-) -> client_work.LocalTraining:
+) -> client_report.LocalTraining:
   """Takes the turn of a client that reports nothing."""
   del context, data, given_labels  # Unused.
   zero = tf.constant(0.0)
-  return client_work.LocalTraining(
+  return client_report.LocalTraining(
     training_loop.TrainingResult(
       tuple(weights.trainable),
       optimizer_state,

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client does where labels are made batch by batch (D.3, D34, D36).
+"""Training of a client that labels batch by batch (D.3, D34, D36).
 
-As FixMatch does it, and FedAvg with FixMatch: each batch is labelled by the
-model that is being trained, at that moment, and not by the model that the
-client received. SemiFL's Table 2 shows what the difference is worth.
+This is the training of FixMatch, and of FedAvg with FixMatch: each batch is
+labeled by the model that is being trained, at that moment, and not by the model
+that the client received. Table 2 of SemiFL compares the two.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +14,16 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import losses
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
+from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
+from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -36,13 +39,13 @@ def build_batch_label_training(
   selection_fn: pseudo_labels.SelectionFn,
   logit_offset_fn: Callable[[Any], tf.Tensor] | None = None,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client does, plain TensorFlow.
+  """Builds a client's training with labels of the model in training.
 
-  All images are visited in each epoch. Of each batch those are trained on, by
-  a strong view, whose weak view the current model is sure of; the loss is a
-  mean over these. There is no step if there are none. A model with static
-  batch normalisation labels by the statistics of the batch's weak views, and
-  trains by those of the strong views that are left (D34).
+  All images are visited in each epoch. Those images of a batch are trained on,
+  by a strong view, whose weak view the current model is sure of. The loss is a
+  mean over them. Without any there is no step. A model with static batch
+  normalization labels by the statistics of the batch's weak views, and trains
+  by those of the strong views that are selected (D34).
 
   `label_ratio` is over all batches of all epochs. A client that has images
   takes part in the mean even if it was never sure of any (D36).
@@ -53,12 +56,15 @@ def build_batch_label_training(
     strong_augmentation: For training.
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round; see `training_loop.train`.
-    batch_size: Images in a batch, before those without label are left out.
-    selection_fn: Says which images of a batch are trained on: by
-      `pseudo_labels.at_least` those that are confident. If it says weights, the
-      loss of an image is multiplied by its weight.
-    logit_offset_fn: Guidance -> what is added to logits in the loss, float32
-      [classes]; by default nothing.
+    batch_size: Images in a batch, before selection.
+    selection_fn: Selects the images of a batch that are trained on;
+      `pseudo_labels.at_least` selects those that are confident. If it returns
+      weights, the loss of an image is multiplied by its weight.
+    logit_offset_fn: Guidance -> float32 [classes], an offset that is added to
+      the logits in the loss; by default none.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(
@@ -67,61 +73,42 @@ def build_batch_label_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
     images = data['image']
     num_images = tf.shape(images)[0]
+    node = round_context.Node(context, data['client_id'])
     offset = None
     if logit_offset_fn is not None:
       offset = logit_offset_fn(context.guidance)
 
-    def model_weights(trainable: tuple[tf.Tensor, ...]):
-      return functional.ModelWeights(trainable, weights.non_trainable)
-
     def epoch_data(epoch: tf.Tensor):
-      def seed(purpose: random_seeds.Purpose) -> tf.Tensor:
-        return random_seeds.stateless_seed(
-          context.seed, purpose, context.round_num, data['client_id'], epoch
-        )
-
       purpose = random_seeds.Purpose
-      order = tf.random.experimental.stateless_shuffle(
-        tf.range(num_images), seed(purpose.FIX_ORDER)
+      indices, in_order = draws.shuffle(
+        (tf.range(num_images), images), node.seed(purpose.FIX_ORDER, epoch)
       )
-      in_order = tf.gather(images, order)
       return (
-        order,
-        weak_augmentation(in_order, seed(purpose.WEAK_VIEW)),
-        strong_augmentation(in_order, seed(purpose.STRONG_VIEW)),
+        indices,
+        weak_augmentation(in_order, node.seed(purpose.WEAK_VIEW, epoch)),
+        strong_augmentation(in_order, node.seed(purpose.STRONG_VIEW, epoch)),
+      )
+
+    def train_logits(trainable: tuple[tf.Tensor, ...], views: tf.Tensor):
+      return batch_losses.train_logits(
+        classifier, weights._replace(trainable=trainable), views
       )
 
     def select(trainable: tuple[tf.Tensor, ...], batch: Any):
-      order, weak, strong = batch
-      labels = pseudo_labels.from_logits(
-        classifier.train_logits(
-          model_weights(trainable), tf.cast(weak, tf.float32)
-        )
-      )
-      is_confident, weights_of_images = pseudo_labels.split_selection(
-        selection_fn(context.guidance, labels)
-      )
-      confident = tf.where(is_confident)[:, 0]
-      return training_loop.Selection(
-        tf.nest.map_structure(
-          lambda array: tf.gather(array, confident),
-          (strong, labels.labels, weights_of_images),
-        ),
-        given_labels_lib.made_at_once(order, labels.labels, is_confident),
+      indices, weak, strong = batch
+      labels = pseudo_labels.from_logits(train_logits(trainable, weak))
+      return pseudo_labelling.select(
+        selection_fn(context.guidance, labels), labels, strong, indices
       )
 
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
       strong, labels, loss_weights = batch
-      logits = classifier.train_logits(
-        model_weights(trainable), tf.cast(strong, tf.float32)
-      )
-      return training_loop.BatchOutput(
-        losses.cross_entropy(logits, labels, *loss_weights, offset=offset),
-        training_loop.count_correct(logits, labels),
+      return batch_losses.cross_entropy(
+        train_logits(trainable, strong), labels, *loss_weights, offset=offset
       )
 
     training = training_loop.train(
@@ -135,11 +122,6 @@ def build_batch_label_training(
       select_fn=select,
       given_labels=given_labels,
     )
-    return client_work.LocalTraining(
-      training,
-      num_labelled=training.sums.num_visited,
-      num_confident=training.sums.num_examples,
-      weight=tf.cast(num_images > 0, tf.float32),
-    )
+    return client_report.labeled_in_steps(training, num_images)
 
   return train

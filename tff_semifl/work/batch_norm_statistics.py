@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statistics for static batch normalisation, computed for given weights.
+"""Statistics for static batch normalization, computed for given weights.
 
 SemiFL (NeurIPS 2022), appendix B and section 3.4; A.5, D8 to D10. A pass over
-un-augmented images in training mode sees what goes into each normalisation
-layer; its mean and variance over all images become the layer's statistics.
+un-augmented images in training mode observes the inputs of each normalization
+layer; their mean and variance over all images become the layer's statistics.
 
-Whose images these are is the choice of a builder. Each returns a computation
+Builders differ in whose images these are. Each returns a computation
 `(<W@SERVER, D> -> W@SERVER)` that replaces the statistics among the weights W:
 
     build_server_batch_norm_statistics     the server's images, appendix B
@@ -24,7 +24,7 @@ from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
-# Deeper layers see inputs normalised by the statistics of such a batch.
+# Deeper layers see inputs normalized by the statistics of such a batch.
 STATISTICS_BATCH_SIZE = 250
 
 
@@ -39,7 +39,7 @@ def build_server_batch_norm_statistics(
   between batches.
 
   Args:
-    classifier: A model with static batch normalisation.
+    classifier: A model with static batch normalization.
 
   Returns:
     A computation with W for model weights and L for chunks of
@@ -50,7 +50,7 @@ def build_server_batch_norm_statistics(
     Without any image it returns the weights as they are.
 
   Raises:
-    ValueError: If the model has no static batch normalisation.
+    ValueError: If the model has no static batch normalization.
   """
   check_has_statistics(classifier)
   data_type = pipelines.labelled_type(classifier.image_shape)
@@ -65,15 +65,24 @@ def build_server_batch_norm_statistics(
 
 
 def check_has_statistics(classifier: functional.ImageClassifier) -> None:
-  """Raises a ValueError for a model without static batch normalisation."""
+  """Raises a ValueError for a model without static batch normalization."""
   if classifier.batch_moments is None:
     raise ValueError(
-      'The model has no static batch normalisation to have statistics of.'
+      'The model has no static batch normalization, so that there are no'
+      ' statistics to compute. Please choose a model that has it, or no'
+      ' statistics.'
     )
 
 
 def place_at_server(compute: tff.Computation) -> tff.Computation:
-  """Makes (<W@SERVER, D@SERVER> -> W@SERVER) of (<W, D> -> W)."""
+  """Places a computation of statistics at the server.
+
+  Args:
+    compute: (<W, D> -> W).
+
+  Returns:
+    (<W@SERVER, D@SERVER> -> W@SERVER).
+  """
   weights_type, data_type = compute.type_signature.parameter
 
   @tff.federated_computation(
@@ -89,7 +98,14 @@ def place_at_server(compute: tff.Computation) -> tff.Computation:
 def zero_moments(
   classifier: functional.ImageClassifier,
 ) -> tuple[tf.Tensor, ...]:
-  """Returns for each layer float32 [3, channels] of zeros: no values yet."""
+  """Returns the moments of no values.
+
+  Args:
+    classifier: A model with static batch normalization.
+
+  Returns:
+    For each layer zeros, float32 [3, channels].
+  """
   # Each layer has two statistics, mean and variance, of the same shape.
   return tuple(
     tf.zeros([3, *mean.shape], tf.float32)
@@ -105,14 +121,14 @@ def fold_batches(
   *,
   batch_size: int = STATISTICS_BATCH_SIZE,
 ) -> tuple[tf.Tensor, ...]:
-  """Puts together what each layer sees in batches of images.
+  """Combines the moments of the inputs of each layer over batches of images.
 
   Images are taken in the order they come, across the boundaries of chunks; the
   last batch may be smaller. No more than a chunk and a batch of them are in
   memory, unless `images` itself is.
 
   Args:
-    classifier: A model with static batch normalisation, in training mode.
+    classifier: A model with static batch normalization, in training mode.
     weights: Its weights.
     images: Chunks, uint8 [number, height, width, channels].
     add_fn: (total, moments of a batch) -> total, for one layer, each float32
@@ -142,7 +158,10 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
   Args:
     first: float32 [3, channels]: count, mean, sum of squared deviations.
-    second: The same. No values are three zeros, and change nothing.
+    second: The same. Zeros stand for no values, and change nothing.
+
+  Returns:
+    float32 [3, channels], the moments of both.
 
   References:
     Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for
@@ -165,12 +184,15 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
-  """Returns count, mean and unbiased variance, float32 [3, channels].
+  """Returns the statistics that follow from moments.
 
   The variance of a single value is 0.
 
   Args:
     moments: float32 [3, channels]: count, mean, sum of squared deviations.
+
+  Returns:
+    float32 [3, channels]: count, mean and unbiased variance.
   """
   count, mean, deviations = tf.unstack(moments)
   return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])
@@ -182,9 +204,12 @@ def replace_statistics(
   """Returns the weights with new statistics.
 
   Args:
-    weights: Of a model with static batch normalisation.
+    weights: The weights of a model with static batch normalization.
     statistics: For each layer float32 [3, channels]: a count, mean, variance.
       Where the count is 0 nothing is replaced.
+
+  Returns:
+    The same trainable weights, with the new statistics.
   """
   counts, new = [], []
   for layer in statistics:

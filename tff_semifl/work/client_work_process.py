@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The shape of all client work: what a cohort takes and what it returns.
+"""The type of all client work: the arguments and results of a cohort.
 
 TFF's `ClientWorkProcess` has a state at the server alone, as clients of a
 cross-device setting are too many to be met twice. The paper's simulation has a
@@ -18,14 +18,14 @@ from tff_semifl.work import given_labels as given_labels_lib
 
 
 class ClientResult(NamedTuple):
-  """TFF's `ClientResult`, and what is no part of the update.
+  """TFF's `ClientResult`, with further results beside the update.
 
   Attributes:
     update: Initial weights minus trained ones.
     update_weight: float32 scalar, at least 0.
-    memory: What the turn leaves of the client; empty if it has no memory.
+    memory: The memory that the client keeps; empty if it has none.
     given_labels: The pseudo-labels that it gave, if they are kept.
-    report: What it says to `Guidance.update`, to be added up.
+    report: Its message to `Guidance.update`, to be added up.
   """
 
   update: Any
@@ -48,8 +48,8 @@ class ClientWorkProcess(tff.templates.MeasuredProcess):
                  result={ClientResult<U, float32, <>, G>}@CLIENTS,
                  measurements=M@SERVER>)
 
-  If clients have memories, with C for what one brings to its turn and R for
-  what is left of it:
+  If clients have memories, with C for the memory that one brings to its turn
+  and R for the memory that the turn leaves:
 
       initialize_memory: ( -> C)
       next: (<S@SERVER, {T}@CLIENTS, {D}@CLIENTS, {C}@CLIENTS>
@@ -64,16 +64,16 @@ class ClientWorkProcess(tff.templates.MeasuredProcess):
     next_fn: tff.Computation,
     initialize_memory: tff.Computation | None = None,
   ):
-    """Initialises the process.
+    """Initializes the process.
 
     Args:
-      initialize_fn: As above.
-      next_fn: As above.
-      initialize_memory: As above, what a client brings to its first turn; None
-        if clients have no memory.
+      initialize_fn: `initialize` of the class.
+      next_fn: `next` of the class.
+      initialize_memory: ( -> C), the memory that a client brings to its first
+        turn; None if clients have no memory.
 
     Raises:
-      TypeError: If the types are not as above.
+      TypeError: If the types differ from those of the class.
     """
     super().__init__(initialize_fn, next_fn)
     parameter = next_fn.type_signature.parameter
@@ -82,15 +82,16 @@ class ClientWorkProcess(tff.templates.MeasuredProcess):
       part.placement is not tff.CLIENTS for part in list(parameter)[1:]
     ):
       raise TypeError(
-        'Client work takes a state at the server and, at the clients, what they'
-        f' receive, data and, if they have any, memories; found {parameter}.'
+        '`next_fn` must take a state at the server and, at the clients,'
+        ' received values, data and, if `initialize_memory` is given, memories;'
+        f' found {parameter}.'
       )
     if initialize_memory is not None:
       found = initialize_memory.type_signature.result
       if not parameter[3].member.is_assignable_from(found):
         raise TypeError(
-          f'Clients bring memories {parameter[3].member} to a turn, but {found}'
-          ' to their first.'
+          '`initialize_memory` must return the memory that `next_fn` takes,'
+          f' {parameter[3].member}; found {found}.'
         )
     self._initialize_memory = initialize_memory
 
@@ -105,12 +106,16 @@ def build_client_work_process(
   summarize: Callable[[Any], Any],
   initialize_memory: tff.Computation | None = None,
 ) -> ClientWorkProcess:
-  """Places the turn of a client at clients, and what they say at the server.
+  """Builds client work from the turn of one client.
 
   Args:
     turn: (<T, D> -> <ClientResult, sums>), or (<T, D, C> -> the same).
     summarize: Sums of all clients -> M, plain TensorFlow.
     initialize_memory: ( -> C), or None if clients have no memory.
+
+  Returns:
+    A `ClientWorkProcess` without state, in which each client takes a turn and
+    the sums are added up at the server.
   """
 
   @tff.federated_computation

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a user of the benchmark does with images that have no labels (E.2).
+"""Training of the users of Zhang et al., whose images have no labels (E.2).
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -18,6 +18,7 @@ from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import local_steps
@@ -33,10 +34,10 @@ def build_consistency_training(
   steps: local_steps.LocalSteps,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds training by the consistency regularization loss (equation 4).
+  """Builds a client's training by consistency regularization (equation 4).
 
   Weak and strong views of a batch are one batch to the model, so that batch
-  normalisation, if it has any, is over both. The weak half gives labels,
+  normalization, if it has any, is over both. The weak half gives labels,
   through which no gradient flows; the strong half is trained on where they are
   sure.
 
@@ -44,8 +45,11 @@ def build_consistency_training(
     classifier: The model.
     weak_augmentation: Makes the views that labels are made of.
     strong_augmentation: Makes the views that are trained on.
-    steps: How many, and how long.
+    steps: The steps of a round.
     confidence_threshold: tau, in (0, 1]; inclusive.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def label(model, batch):
@@ -70,15 +74,18 @@ def build_self_training(
   steps: local_steps.LocalSteps,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds traditional self-training (equation 3).
+  """Builds a client's self-training (equation 3).
 
-  The model in inference mode labels the very views that it is then trained on.
+  The model labels in inference mode the same views on which it is trained.
 
   Args:
     classifier: The model.
     weak_augmentation: Makes the views.
-    steps: How many, and how long.
+    steps: The steps of a round.
     confidence_threshold: tau, in (0, 1]; inclusive.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def label(model, batch):
@@ -93,7 +100,7 @@ def build_self_training(
 def _build_training(
   classifier: functional.ImageClassifier,
   steps: local_steps.LocalSteps,
-  views_fn: Callable[[tf.Tensor, local_steps.Node], Any],
+  views_fn: Callable[[tf.Tensor, round_context.Node], Any],
   logits_fn: Callable[
     [local_steps.StepModel, Any], tuple[tf.Tensor, tf.Tensor]
   ],
@@ -101,15 +108,16 @@ def _build_training(
 ) -> client_work.LocalTrainingFn:
   """Builds training on pseudo-labels that are made in each step.
 
-  A client that has images takes part in the mean, sure or not: its steps are
-  taken in any case, if only by momentum and decay.
+  A client that has images takes part in the mean, whether or not it is sure of
+  any: its steps are taken in any case, if only by momentum and decay.
 
   Args:
     classifier: The model.
-    steps: How many, and how long.
-    views_fn: Images and who draws -> what is trained on.
-    logits_fn: Model and batch -> logits to label by, and to train.
-    confidence_threshold: tau.
+    steps: The steps of a round.
+    views_fn: (images, node that draws) -> views, a structure of tensors.
+    logits_fn: (model, batch of views) -> logits that give labels, and logits
+      that are trained.
+    confidence_threshold: tau, in (0, 1]; inclusive.
   """
 
   def train(
@@ -118,9 +126,9 @@ def _build_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
-    node = local_steps.Node(context, data['client_id'])
+    node = round_context.Node(context, data['client_id'])
 
     def loss(model, batch):
       indices, batch_views = batch
@@ -148,11 +156,6 @@ def _build_training(
       loss_fn=loss,
       given_labels=given_labels,
     )
-    return client_work.LocalTraining(
-      training,
-      num_labelled=training.sums.num_visited,
-      num_confident=training.sums.num_examples,
-      weight=tf.cast(num_images > 0, tf.float32),
-    )
+    return client_report.labeled_in_steps(training, num_images)
 
   return train

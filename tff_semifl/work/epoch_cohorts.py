@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which clients are in each step of an epoch of federated SGD (D55).
+"""Cohorts of the steps of an epoch of federated SGD (D55).
 
-An epoch is over when every image of every client was in one step, so that its
-number of steps depends on who is drawn: clients that have been through all of
-their images are not drawn again, and in the last steps there may be fewer than
-asked for.
+An epoch is over when every image of every client was in one step. Its number of
+steps depends on the draws: clients that have been through all of their images
+are not drawn again, and in the last steps there may be fewer clients than asked
+for.
 """
 
 from typing import NamedTuple
@@ -21,9 +21,9 @@ class EpochCohorts(NamedTuple):
 
   Attributes:
     clients: int32 [steps, clients of a step], positions of clients; -1 where
-      nobody is left.
-    turns: int32 [steps, clients of a step], in how many earlier steps of the
-      epoch each of them was.
+      no client is left.
+    turns: int32 [steps, clients of a step], the number of earlier steps of the
+      epoch in which each of them was.
   """
 
   clients: tf.Tensor
@@ -36,9 +36,12 @@ def draw(
   """Draws cohorts, each uniformly among those that have a batch left.
 
   Args:
-    num_batches: int32 [clients], how many batches each client has.
+    num_batches: int32 [clients], the number of batches of each client.
     clients_per_step: Clients of a step, as long as so many have a batch left.
     seed: int32 [2], a stateless seed of the epoch.
+
+  Returns:
+    Cohorts of as many steps as the epoch has.
   """
   num_clients = tf.shape(num_batches)[0]
   size = tf.minimum(clients_per_step, num_clients)
@@ -68,11 +71,41 @@ def draw(
     draw_step,
     (0, tf.zeros_like(num_batches), create_array(), create_array()),
   )
-  # Nothing cannot be stacked if nobody says how wide it is.
+  # An empty `TensorArray` cannot be stacked, as its width is unknown.
   return tf.cond(
     num_steps > 0,
     lambda: EpochCohorts(clients.stack(), turns.stack()),
     lambda: EpochCohorts(
       tf.zeros([0, size], tf.int32), tf.zeros([0, size], tf.int32)
     ),
+  )
+
+
+def find_images(
+  cohorts: EpochCohorts,
+  step: tf.Tensor,
+  num_images: tf.Tensor,
+  batch_size: int,
+) -> tf.Tensor:
+  """Returns the images of a step's cohort, client by client.
+
+  A client's batches are cut from its images in the order in which it has them.
+
+  Args:
+    cohorts: Those of all steps.
+    step: int32 scalar, the step.
+    num_images: int32 [clients], the number of images of each client.
+    batch_size: Images in a batch; the last of a client may have fewer.
+
+  Returns:
+    int32 [images of the step], counted through the images of all clients.
+  """
+  is_there = cohorts.clients[step] >= 0
+  clients = tf.boolean_mask(cohorts.clients[step], is_there)
+  starts = tf.boolean_mask(cohorts.turns[step], is_there) * batch_size
+  within = starts[:, tf.newaxis] + tf.range(batch_size)
+  first_images = tf.cumsum(num_images, exclusive=True)
+  indices = tf.gather(first_images, clients)[:, tf.newaxis] + within
+  return tf.boolean_mask(
+    indices, within < tf.gather(num_images, clients)[:, tf.newaxis]
   )

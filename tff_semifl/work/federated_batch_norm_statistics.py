@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statistics for static batch normalisation that clients compute together.
+"""Statistics for static batch normalization that clients compute together.
 
-SemiFL (NeurIPS 2022), appendix B as it is written (D8, D9): each client looks
-at its own images, and what it found is pooled.
+SemiFL (NeurIPS 2022), appendix B as it is written (D8, D9): each client
+computes the moments of its own images, and these are pooled.
 """
 
 from typing import Any
@@ -22,8 +22,8 @@ def build_federated_batch_norm_statistics(
 ) -> tff.Computation:
   """Builds the statistics of the clients' images (D9, "federated").
 
-  Each client makes the moments of what each layer sees of its images, in
-  batches of 250. Pooled by appendix B, with N values of mean mu and unbiased
+  Each client computes the moments of the inputs of each layer, over its images
+  in batches of 250. Pooled by appendix B, with N values of mean mu and unbiased
   variance v at each client m,
 
       mean = sum_m N_m mu_m / sum_m N_m
@@ -31,7 +31,7 @@ def build_federated_batch_norm_statistics(
 
   they are exactly mean and unbiased variance of all values that the layer saw
   at any client. These values themselves depend on the clients: a deeper layer
-  sees inputs normalised by batches of one client's images. If clients have few
+  sees inputs normalized by batches of one client's images. If clients have few
   classes each, that is another statistic than that of mixed batches, which the
   authors' code takes (`pooled_batch_norm_statistics`).
 
@@ -40,7 +40,7 @@ def build_federated_batch_norm_statistics(
   not a sum, so that a secure sum cannot do it.
 
   Args:
-    classifier: A model with static batch normalisation.
+    classifier: A model with static batch normalization.
 
   Returns:
     A computation with W for model weights and U for chunks of
@@ -52,7 +52,7 @@ def build_federated_batch_norm_statistics(
     image, it returns the weights as they are.
 
   Raises:
-    ValueError: If the model has no static batch normalisation.
+    ValueError: If the model has no static batch normalization.
   """
   batch_norm_statistics.check_has_statistics(classifier)
   weights_type = classifier.weights_type

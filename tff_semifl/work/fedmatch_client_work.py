@@ -4,8 +4,8 @@
 """The turn of one of FedMatch's clients: with helpers, and with a report.
 
 A client receives phi of other clients beside the weights, and reports, beside
-its update, what makes it a helper of others: its own phi, and what its model
-says of one fixed image of noise, by which clients that are alike are found.
+its update, its own phi, by which it can help others, and the output of its
+model for one fixed image of noise, by which similar clients are found.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from tff_semifl import random_seeds
 from tff_semifl.data import pipelines
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
-from tff_semifl.work import client_work
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work_process
 from tff_semifl.work import fedmatch_training
 from tff_semifl.work import given_labels as given_labels_lib
@@ -27,17 +27,17 @@ from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 from tff_semifl.work import weight_diversity
 
-# Of the grey levels of the image of noise, before it is cut to 0..255.
+# Gray levels of the image of noise, before it is truncated to 0..255.
 _PROBE_MEAN = 125.0
 _PROBE_STANDARD_DEVIATION = 125.0
 
 
 class ClientModel(NamedTuple):
-  """What the server remembers of a client.
+  """The model of a client, as the server remembers it.
 
   Attributes:
     phi: Its phi, after its turn.
-    output: float32 [classes], the probabilities that its model has for the
+    output: float32 [classes], the probabilities that its model gives for the
       image of noise.
     is_usable: bool scalar, whether the client has trained it.
   """
@@ -71,7 +71,14 @@ def create_probe_image(
 
 
 def build_no_helpers(classifier: functional.ImageClassifier) -> tff.Computation:
-  """Builds ( -> phi of no helper), of a type that has room for any number."""
+  """Builds the helpers of a client that has none.
+
+  Args:
+    classifier: The model, with kernels of two parts.
+
+  Returns:
+    ( -> phi of no helper), of a type that fits any number of helpers.
+  """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
   phi = parts.select_phi(classifier.initial_weights.trainable)
 
@@ -99,17 +106,21 @@ def build_fedmatch_client_work(
 ) -> client_work_process.ClientWorkProcess:
   """Builds client work in which clients bring helpers and leave their models.
 
-  What a client brings is phi of its helpers, tensors with the helpers, as many
-  as there are, as a first dimension; at first there are none. What is left of
-  it is a `ClientModel`. All else is as in `build_client_work`.
+  A client brings phi of its helpers: tensors whose first dimension is the
+  helpers, at first none. It leaves a `ClientModel`. All else is as in
+  `client_work.build_client_work`.
 
   Args:
     classifier: The model, with kernels of two parts.
     train_fn: Trains on a client's images.
     optimizer: Begins afresh in each turn, with the round's learning rate.
-    max_update_norm_ratio: As in `Hyperparameters`.
-    seed: The run's seed, which the image of noise is made from.
+    max_update_norm_ratio: See `client_work.build_client_work`.
+    seed: The run's seed, from which the image of noise is made.
     return_given_labels: Whether results have `GivenLabels`.
+
+  Returns:
+    A `ClientWorkProcess` with memories, and the measurements of
+    `client_work.build_client_work`.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
   probe_image = create_probe_image(classifier.image_shape, seed)
@@ -142,7 +153,7 @@ def build_fedmatch_client_work(
       if return_given_labels
       else given_labels_lib.NOT_KEPT,
     )
-    result, sums = client_work.report(
+    result, sums = client_report.report(
       weights,
       optimizer_state,
       local,
@@ -165,6 +176,6 @@ def build_fedmatch_client_work(
 
   return client_work_process.build_client_work_process(
     take_turn,
-    client_work.summarize,
+    client_report.summarize,
     no_helpers,
   )

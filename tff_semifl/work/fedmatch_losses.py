@@ -13,13 +13,13 @@ import tensorflow as tf
 
 
 class ClientLossWeights(NamedTuple):
-  """How much each term of a client's loss counts; the paper's by default.
+  """The weights of the terms of a client's loss; the paper's by default.
 
   Attributes:
-    consistency: Of the divergence from helpers, lambda_ICCS.
-    agreement: Of the cross-entropy with the labels agreed on.
-    l1: Of the sum of absolute values of phi.
-    l2: Of the sum of squared differences of sigma and phi.
+    consistency: Weight of the divergence from helpers, lambda_ICCS.
+    agreement: Weight of the cross-entropy with the labels agreed on.
+    l1: Weight of the sum of absolute values of phi.
+    l2: Weight of the sum of squared differences of sigma and phi.
   """
 
   consistency: float = 1e-2
@@ -46,7 +46,7 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
 def consistency_loss(
   logits: tf.Tensor, helper_logits: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """Mean divergence KL(helper || client) over helpers and images that count.
+  """Returns the mean of KL(helper || client) over helpers and images.
 
   Args:
     logits: float32 [batch, classes], the client's own.
@@ -54,7 +54,7 @@ def consistency_loss(
     is_counted: bool [batch].
 
   Returns:
-    A scalar; 0 if there is no helper or no image.
+    A scalar; 0 if there is no helper or no image that counts.
   """
   helper_logits = tf.stop_gradient(helper_logits)
   divergences = tf.reduce_sum(
@@ -72,12 +72,15 @@ def consistency_loss(
 def agreement_loss(
   strong_logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """Mean cross-entropy of strong views with agreed labels, 0 without images.
+  """Returns the mean cross-entropy of strong views with agreed labels.
 
   Args:
     strong_logits: float32 [batch, classes].
     labels: int32 [batch].
     is_counted: bool [batch].
+
+  Returns:
+    A scalar; 0 if no image counts.
   """
   return _mean_of_counted(
     tf.nn.sparse_softmax_cross_entropy_with_logits(labels, strong_logits),
@@ -90,12 +93,15 @@ def regularization(
   phi: Sequence[tf.Tensor],
   loss_weights: ClientLossWeights,
 ) -> tf.Tensor:
-  """What keeps phi sparse and close to sigma, a scalar.
+  """Returns the terms that keep phi sparse and close to sigma.
 
   Args:
-    sigma: Of all kernels.
-    phi: Likewise.
-    loss_weights: Those of both terms.
+    sigma: sigma of all kernels.
+    phi: phi of all kernels.
+    loss_weights: The weights of both terms, `l1` and `l2`.
+
+  Returns:
+    A scalar, at least zero.
   """
   return tf.add_n(
     [

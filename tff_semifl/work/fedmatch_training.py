@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How FedMatch's server and clients train, with labels at the server (D.6).
+"""Training of FedMatch's server and clients, with labels at the server (D.6).
 
 Both train models with kernels sigma + phi; the paper calls phi psi. The server
 trains sigma and clients train phi, in one epoch and in fixed order.
@@ -13,13 +13,13 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import losses
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
-from tff_semifl.work import client_work
+from tff_semifl.work import batch_losses
+from tff_semifl.work import client_report
 from tff_semifl.work import fedmatch_losses
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
@@ -28,7 +28,7 @@ from tff_semifl.work import training_loop
 
 # (weights, round context, {'client_id', 'image'}, helpers, optimizer state,
 # labels to extend) -> training. Helpers are phi of other clients: tensors like
-# those of phi, with the helpers, as many as there are, as a first dimension.
+# those of phi, with a first dimension for any number of helpers.
 HelpedTrainingFn = Callable[
   [
     functional.ModelWeights,
@@ -38,7 +38,7 @@ HelpedTrainingFn = Callable[
     Any,
     given_labels_lib.KeptLabels,
   ],
-  client_work.LocalTraining,
+  client_report.LocalTraining,
 ]
 
 
@@ -50,14 +50,17 @@ def build_server_training(
   batch_size: int,
   loss_weight: float,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds what the server does with its labels: no views, no new orders.
+  """Builds the server's training: in fixed order, without augmentation.
 
   Args:
     classifier: The model.
     optimizer: Takes a step a batch.
     num_epochs: Epochs in each round.
     batch_size: Images in a step; the last batch may be smaller.
-    loss_weight: What the mean cross-entropy is multiplied by, lambda_s.
+    loss_weight: Factor on the mean cross-entropy, lambda_s in the paper.
+
+  Returns:
+    A `SupervisedTrainingFn`, to be given to `server_work.build_server_work`.
   """
 
   def train(
@@ -71,14 +74,13 @@ def build_server_training(
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
       images, labels = batch
-      logits = classifier.train_logits(
-        functional.ModelWeights(trainable, weights.non_trainable),
-        tf.cast(images, tf.float32),
+      output = batch_losses.cross_entropy(
+        batch_losses.train_logits(
+          classifier, weights._replace(trainable=trainable), images
+        ),
+        labels,
       )
-      return training_loop.BatchOutput(
-        loss_weight * losses.cross_entropy(logits, labels),
-        training_loop.count_correct(logits, labels),
-      )
+      return output._replace(loss=loss_weight * output.loss)
 
     return training_loop.train(
       weights.trainable,
@@ -103,7 +105,7 @@ def build_client_training(
   confidence_threshold: float,
   loss_weights: fedmatch_losses.ClientLossWeights,
 ) -> HelpedTrainingFn:
-  """Builds what a client does with its images and its helpers.
+  """Builds a client's training with the help of other clients.
 
   Of each batch those images count whose most probable class, by the model in
   training and without augmentation, is probable enough. Their predictions are
@@ -118,7 +120,11 @@ def build_client_training(
     num_epochs: Epochs in each round.
     batch_size: Images in a step; the last batch may be smaller.
     confidence_threshold: In (0, 1]; inclusive.
-    loss_weights: Those of the terms.
+    loss_weights: The weights of the terms of the loss.
+
+  Returns:
+    A `HelpedTrainingFn`, to be given to
+    `fedmatch_client_work.build_fedmatch_client_work`.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
 
@@ -129,39 +135,13 @@ def build_client_training(
     helpers: tuple[tf.Tensor, ...],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
     num_images = tf.shape(data['image'])[0]
 
-    def logits_of(trainable: tuple[tf.Tensor, ...], images: tf.Tensor):
-      return classifier.train_logits(
-        functional.ModelWeights(trainable, weights.non_trainable),
-        tf.cast(images, tf.float32),
-      )
-
-    def logits_of_helpers(images: tf.Tensor) -> tf.Tensor:
-      def predict(index: tf.Tensor, logits: tf.Tensor):
-        phi = [tensor[index] for tensor in helpers]
-        of_one = logits_of(parts.with_phi(weights.trainable, phi), images)
-        return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
-
-      # Not `tf.map_fn`, which cannot stack the logits of no helper.
-      shape = [None, None, classifier.num_classes]
-      _, logits = tf.while_loop(
-        lambda index, _: index < tf.shape(helpers[0])[0],
-        predict,
-        (0, tf.zeros([0, tf.shape(images)[0], classifier.num_classes])),
-        shape_invariants=(tf.TensorShape([]), tf.TensorShape(shape)),
-      )
-      return logits
+    node = round_context.Node(context, data['client_id'])
 
     def epoch_data(epoch: tf.Tensor):
-      seed = random_seeds.stateless_seed(
-        context.seed,
-        random_seeds.Purpose.STRONG_VIEW,
-        context.round_num,
-        data['client_id'],
-        epoch,
-      )
+      seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
       return (
         data['image'],
         strong_augmentation(data['image'], seed),
@@ -171,9 +151,10 @@ def build_client_training(
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
       images, strong, indices = batch
-      logits = logits_of(trainable, images)
-      strong_logits = logits_of(trainable, strong)
-      of_helpers = logits_of_helpers(images)
+      model = weights._replace(trainable=trainable)
+      logits = batch_losses.train_logits(classifier, model, images)
+      strong_logits = batch_losses.train_logits(classifier, model, strong)
+      of_helpers = helper_logits(classifier, weights, helpers, images)
       is_confident = pseudo_labels.is_confident(
         pseudo_labels.from_logits(logits), confidence_threshold
       )
@@ -204,15 +185,49 @@ def build_client_training(
       given_labels=given_labels,
     )
     sums = training.sums
-    # Whoever divides by the confident images is to find the mean over all.
+    # The report divides by the confident images: the result is then the mean
+    # over all.
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )
-    return client_work.LocalTraining(
-      training._replace(sums=sums._replace(loss=loss_sum)),
-      num_labelled=sums.num_visited,
-      num_confident=sums.num_examples,
-      weight=tf.cast(num_images > 0, tf.float32),
+    return client_report.labeled_in_steps(
+      training._replace(sums=sums._replace(loss=loss_sum)), num_images
     )
 
   return train
+
+
+def helper_logits(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  helpers: tuple[tf.Tensor, ...],
+  images: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the logits of a batch by each helper, in training mode.
+
+  Args:
+    classifier: The model, with kernels of two parts.
+    weights: The weights as received, of which phi is replaced.
+    helpers: phi of each helper; see `HelpedTrainingFn`.
+    images: uint8 [batch, height, width, channels].
+
+  Returns:
+    float32 [helpers, batch, classes].
+  """
+  parts = decomposed_convolution.find_parts(classifier.trainable_names)
+
+  def predict(index: tf.Tensor, logits: tf.Tensor):
+    phi = [tensor[index] for tensor in helpers]
+    model = weights._replace(trainable=parts.with_phi(weights.trainable, phi))
+    of_one = batch_losses.train_logits(classifier, model, images)
+    return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
+
+  # Not `tf.map_fn`, which cannot stack the logits of no helper.
+  shape = [None, None, classifier.num_classes]
+  _, logits = tf.while_loop(
+    lambda index, _: index < tf.shape(helpers[0])[0],
+    predict,
+    (0, tf.zeros([0, tf.shape(images)[0], classifier.num_classes])),
+    shape_invariants=(tf.TensorShape([]), tf.TensorShape(shape)),
+  )
+  return logits

@@ -1,16 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client does in a round of SemiFL: label once, then fix and mix.
+"""Training of a client of SemiFL: it labels once, then fixes and mixes.
 
 SemiFL (NeurIPS 2022), section 3.4 and Algorithm 1, A.6 to A.11: the images
-that the received model is sure of make the fix data set, of which strong views
-are trained on; just as many images drawn from all of the client's, sure or
-not, make the mix data set, with which the fix images are mixed.
+of which the received model is sure are the fix data set, and their strong views
+are trained on. As many images, drawn from all of the client's, are the mix data
+set, with which the fix images are mixed.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -21,7 +21,10 @@ from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import mixup
 from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
+from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
@@ -31,6 +34,27 @@ from tff_semifl.work import training_loop
 LogitOffsetFn = Callable[[Any, pseudo_labels.PseudoLabels], tf.Tensor]
 # Pseudo-labels of the client's images -> any structure of tensors.
 ReportFn = Callable[[pseudo_labels.PseudoLabels], Any]
+
+
+class Batch(NamedTuple):
+  """A batch of the fix data set, or all of it in the order of an epoch.
+
+  Attributes:
+    strong: uint8 [batch, height, width, channels], strong views.
+    targets: int32 [batch], their pseudo-labels, or float32 [batch, classes] if
+      labels are soft.
+    labels: int32 [batch], the most probable classes.
+    weights: Weights in the losses, (float32 [batch],), or () for all the same.
+    mix: For the mix loss as many images of the fix data set, images of the mix
+      data set and targets of the latter, or () without it. Images are weak
+      views, or raw if the mixture is augmented instead.
+  """
+
+  strong: tf.Tensor
+  targets: tf.Tensor
+  labels: tf.Tensor
+  weights: tuple[tf.Tensor, ...]
+  mix: tuple[tf.Tensor, ...] = ()
 
 
 def build_fix_mix_training(
@@ -50,20 +74,20 @@ def build_fix_mix_training(
   logit_offset_fn: LogitOffsetFn | None = None,
   report_fn: ReportFn | None = None,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client of SemiFL does, plain TensorFlow.
+  """Builds the training of a client of SemiFL.
 
   A client that has no confident image has no update to report (A.11).
 
   Args:
     classifier: The model.
-    weak_augmentation: For pseudo-labels and for mixing.
-    strong_augmentation: For the fix loss.
+    weak_augmentation: Makes the views for pseudo-labels and for mixing.
+    strong_augmentation: Makes the views for the fix loss.
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step; the last of an epoch may have fewer.
-    selection_fn: Says which images are in the fix data set, as
-      `pseudo_labels.at_least(tau)` does. If it says weights, the losses of a
-      fix image, and of what is mixed with it, are multiplied by its weight.
+    selection_fn: Selects the images of the fix data set, as
+      `pseudo_labels.at_least(tau)` does. If it returns weights, the losses of a
+      fix image and of its mixture are multiplied by its weight.
     mixup_concentration: Both parameters of the Beta distribution, a in the
       paper.
     mix_loss_weight: Factor on the mix loss, lambda in the paper. 0 gives
@@ -74,9 +98,13 @@ def build_fix_mix_training(
       paper, instead of each with a new draw (D13).
     mix_before_augmentation: Whether raw images are mixed and the mixture
       augmented, as in the paper, instead of two weak views mixed (D14).
-    logit_offset_fn: What is added to logits in both losses; by default nothing.
-    report_fn: What the client says of the labels of all its images to
-      `Guidance.update`; by default nothing.
+    logit_offset_fn: Returns an offset that is added to the logits in both
+      losses; by default none.
+    report_fn: Makes the client's message to `Guidance.update` from the labels
+      of all its images; by default none.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(
@@ -85,8 +113,10 @@ def build_fix_mix_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
+    purpose = random_seeds.Purpose
     images, client_id = data['image'], data['client_id']
+    node = round_context.Node(context, client_id)
     num_images = tf.shape(images)[0]
     labels = pseudo_labelling.label_images(
       classifier,
@@ -97,87 +127,80 @@ def build_fix_mix_training(
       weak_augmentation=weak_augmentation,
     )
     targets = labels.probabilities if soft_labels else labels.labels
-    is_confident, weights_of_images = pseudo_labels.split_selection(
-      selection_fn(context.guidance, labels)
-    )
     offset = None
     if logit_offset_fn is not None:
       offset = logit_offset_fn(context.guidance, labels)
-    confident = tf.where(is_confident)[:, 0]
-    num_confident = tf.shape(confident)[0]
+    fix_data, given = pseudo_labelling.select(
+      selection_fn(context.guidance, labels),
+      labels,
+      (images, targets),
+      tf.range(num_images),
+    )
+    num_confident = tf.shape(fix_data[0][0])[0]
 
-    def seed(purpose: random_seeds.Purpose, *keys: tf.Tensor) -> tf.Tensor:
-      return random_seeds.stateless_seed(
-        context.seed, purpose, context.round_num, client_id, *keys
+    def epoch_data(epoch: tf.Tensor) -> Batch:
+      (fix_images, fix_targets), fix_labels, fix_weights = draws.shuffle(
+        fix_data, node.seed(purpose.FIX_ORDER, epoch)
       )
-
-    def epoch_data(epoch: tf.Tensor):
-      purpose = random_seeds.Purpose
-      fix = tf.random.experimental.stateless_shuffle(
-        confident, seed(purpose.FIX_ORDER, epoch)
-      )
-      fix_images = tf.gather(images, fix)
-      fix_batch = (
-        strong_augmentation(fix_images, seed(purpose.STRONG_VIEW, epoch)),
-        tf.gather(targets, fix),
-        tf.gather(labels.labels, fix),
-        tuple(tf.gather(array, fix) for array in weights_of_images),
+      batch = Batch(
+        strong_augmentation(fix_images, node.seed(purpose.STRONG_VIEW, epoch)),
+        fix_targets,
+        fix_labels,
+        fix_weights,
       )
       if not mix_loss_weight:
-        return fix_batch
-      # With replacement, from all images.
-      mix = tf.random.stateless_uniform(
-        [num_confident],
-        seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),
-        minval=0,
-        maxval=tf.maximum(num_images, 1),
-        dtype=tf.int32,
+        return batch
+      mix_images, mix_targets = draws.draw_with_replacement(
+        (images, targets),
+        num_confident,
+        node.seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),
       )
-      mix_images = tf.gather(images, mix)
       if not mix_before_augmentation:
         fix_images = weak_augmentation(
-          fix_images, seed(purpose.WEAK_VIEW, epoch)
+          fix_images, node.seed(purpose.WEAK_VIEW, epoch)
         )
         mix_images = weak_augmentation(
-          mix_images, seed(purpose.MIX_VIEW, epoch)
+          mix_images, node.seed(purpose.MIX_VIEW, epoch)
         )
-      return *fix_batch, fix_images, mix_images, tf.gather(targets, mix)
+      return batch._replace(mix=(fix_images, mix_images, mix_targets))
 
-    def loss(trainable, batch, epoch, batch_num):
-      strong, fix_targets, fix_labels, fix_weights, *mix_batch = batch
-      model_weights = functional.ModelWeights(trainable, weights.non_trainable)
-      strong_logits = classifier.train_logits(
-        model_weights, tf.cast(strong, tf.float32)
+    def mix_loss(model, batch: Batch, epoch, batch_num) -> tf.Tensor:
+      fix_images, mix_images, mix_targets = batch.mix
+      coefficient = mixup.sample_coefficient(
+        node.seed(purpose.MIXUP_COEFFICIENT, epoch, batch_num),
+        concentration=mixup_concentration,
       )
+      mixture = mixup.mix(
+        tf.cast(fix_images, tf.float32),
+        tf.cast(mix_images, tf.float32),
+        coefficient,
+      )
+      if mix_before_augmentation:
+        mixture = weak_augmentation(
+          mixture, node.seed(purpose.WEAK_VIEW, epoch, batch_num)
+        )
+      return losses.mix_loss(
+        batch_losses.train_logits(classifier, model, mixture),
+        batch.targets,
+        mix_targets,
+        coefficient,
+        *batch.weights,
+        offset=offset,
+      )
+
+    def loss(trainable, batch: Batch, epoch, batch_num):
+      model = weights._replace(trainable=trainable)
+      logits = batch_losses.train_logits(classifier, model, batch.strong)
       total = losses.cross_entropy(
-        strong_logits, fix_targets, *fix_weights, offset=offset
+        logits, batch.targets, *batch.weights, offset=offset
       )
       if mix_loss_weight:
-        fix, mix, mix_targets = mix_batch
-        coefficient = mixup.sample_coefficient(
-          seed(random_seeds.Purpose.MIXUP_COEFFICIENT, epoch, batch_num),
-          concentration=mixup_concentration,
-        )
-        mixture = mixup.mix(
-          tf.cast(fix, tf.float32), tf.cast(mix, tf.float32), coefficient
-        )
-        if mix_before_augmentation:
-          mixture = weak_augmentation(
-            mixture, seed(random_seeds.Purpose.WEAK_VIEW, epoch, batch_num)
-          )
-        # A pass of its own, normalised by the statistics of its batch (A.8).
-        total += mix_loss_weight * losses.mix_loss(
-          classifier.train_logits(model_weights, mixture),
-          fix_targets,
-          mix_targets,
-          coefficient,
-          *fix_weights,
-          offset=offset,
-        )
+        # A pass of its own, normalized by the statistics of its batch (A.8).
+        total += mix_loss_weight * mix_loss(model, batch, epoch, batch_num)
       # The authors' logs compare a weak view, at the cost of one more pass
       # (A.14).
       return training_loop.BatchOutput(
-        total, training_loop.count_correct(strong_logits, fix_labels)
+        total, training_loop.count_correct(logits, batch.labels)
       )
 
     training = training_loop.train(
@@ -188,14 +211,9 @@ def build_fix_mix_training(
       batch_size=batch_size,
       epoch_data_fn=epoch_data,
       loss_fn=loss,
-      given_labels=given_labels_lib.extend(
-        given_labels,
-        given_labels_lib.made_at_once(
-          tf.range(num_images), labels.labels, is_confident
-        ),
-      ),
+      given_labels=given_labels_lib.extend(given_labels, given),
     )
-    return client_work.LocalTraining(
+    return client_report.LocalTraining(
       training,
       num_labelled=num_images,
       num_confident=num_confident,

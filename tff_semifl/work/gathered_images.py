@@ -31,16 +31,17 @@ class ClientImages(NamedTuple):
 
 
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
-  """Builds what brings clients' images to the server.
-
-  With U for chunks of `pipelines.client_type`:
-
-      ({U*}@CLIENTS -> ClientImages@SERVER)
-
-  Clients are in the order of their numbers, however the images came together.
+  """Builds the gathering of clients' images at the server.
 
   Args:
     image_shape: Height, width, channels.
+
+  Returns:
+    A computation with U for chunks of `pipelines.client_type`:
+
+        ({U*}@CLIENTS -> ClientImages@SERVER)
+
+    Clients are in the order of their numbers, in whatever order they came.
   """
 
   @tff.tensorflow.computation(pipelines.client_type(image_shape))
@@ -100,17 +101,19 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
 def build_selection_of_own_labels(
   image_shape: pipelines.ImageShape,
 ) -> tff.Computation:
-  """Builds what gives a client the labels of its own images.
-
-  With G for `GivenLabels` and U for chunks of `pipelines.client_type`:
-
-      (<G, client_id=int32[clients], num_images=int32[clients], U*> -> G)
-
-  The first are labels of all images of `ClientImages`, the next two what it
-  says of clients. Images of the result are counted from the client's first.
+  """Builds the selection of the labels of a client's own images.
 
   Args:
     image_shape: Height, width, channels.
+
+  Returns:
+    A computation with G for `GivenLabels` and U for chunks of
+    `pipelines.client_type`:
+
+        (<G, client_id=int32[clients], num_images=int32[clients], U*> -> G)
+
+    It takes labels of all images of `ClientImages`, with the other two fields
+    of the latter. Images of the result are counted from the client's first.
   """
   numbers_type = tff.TensorType(np.int32, (None,))
 

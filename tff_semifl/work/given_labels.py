@@ -1,12 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which pseudo-labels a client gave in a turn, to be measured in a simulation.
+"""Pseudo-labels that a client gave in a turn, to be measured in a simulation.
 
 Only a simulation knows the truth, and no computation here does. A client can
-return what it labeled how, placed at the client that it is, beside what it
-reports; whoever runs the simulation compares it with the truth (A.14). So what
-is measured is what was trained on, whenever in the turn it was made.
+return its pseudo-labels beside its report, placed at the client; the program
+that runs the simulation compares them with the truth (A.14). So the labels that
+are measured are those that were trained on, whenever in the turn they were
+made.
 """
 
 from typing import NamedTuple
@@ -41,14 +42,18 @@ GIVEN_LABELS_TYPE = tff.types.to_type(
     )
   )
 )
-# What is in the place of `GivenLabels` where nobody wants to know them.
+# Stands for `GivenLabels` where they are not asked for.
 NOT_KEPT = ()
 KeptLabels = GivenLabels | tuple[()]
 
 
 def none() -> GivenLabels:
-  """Returns no labels, which can be extended in a loop."""
-  # A constant would have a fixed shape, which a loop could not grow.
+  """Returns no labels, to be extended in a loop.
+
+  Returns:
+    `GivenLabels` of 0 elements, whose shapes are unknown.
+  """
+  # A constant would have a fixed shape, which could not grow in a loop.
   return GivenLabels(
     *(
       tf.compat.v1.placeholder_with_default(tf.zeros([0], dtype), [None])
@@ -63,9 +68,12 @@ def made_at_once(
   """Returns labels that were made at the same time.
 
   Args:
-    image: int32 [number], which images they are of.
-    label: int32 [number].
-    is_trained_on: bool [number].
+    image: int32 [number], the images that have them.
+    label: int32 [number], their pseudo-labels.
+    is_trained_on: bool [number], whether a label is trained on.
+
+  Returns:
+    The labels, with shares that follow from the others made with them.
   """
   is_trained_on = tf.cast(is_trained_on, tf.float32)
   number = tf.cast(tf.shape(label)[0], tf.float32)
@@ -74,7 +82,15 @@ def made_at_once(
 
 
 def extend(before: KeptLabels, added: GivenLabels) -> KeptLabels:
-  """Returns both; `NOT_KEPT` stays what it is."""
+  """Adds labels to earlier ones.
+
+  Args:
+    before: The earlier ones.
+    added: The later ones.
+
+  Returns:
+    All of them, in this order; `NOT_KEPT` if the earlier ones are not kept.
+  """
   if before == NOT_KEPT:
     return NOT_KEPT
   return GivenLabels(

@@ -14,46 +14,21 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import losses
 from tff_semifl import optimizers
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
+from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
+from tff_semifl.work import pseudo_labelling
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
-
-
-def select_batch(
-  num_images: tf.Tensor,
-  batch_size: int,
-  turn: tf.Tensor,
-  order_seed: tf.Tensor,
-) -> tf.Tensor:
-  """Returns the images of a turn: each once an epoch, in a new order.
-
-  An epoch is as many turns as there are batches, the last of which has what is
-  left.
-
-  Args:
-    num_images: int32 scalar, how many there are.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
-    turn: int32 scalar, how many batches have been taken before.
-    order_seed: int32 [2], a stateless seed of the run and of whose order it is.
-
-  Returns:
-    int32 [batch], indices of images; none if there are no images.
-  """
-  num_batches = tf.maximum(-(-num_images // batch_size), 1)
-  start = turn % num_batches * batch_size
-  order = tf.random.experimental.stateless_shuffle(
-    tf.range(num_images), random_seeds.fold_in(order_seed, turn // num_batches)
-  )
-  return order[start : start + batch_size]
 
 
 def build_gradient_training(
@@ -64,19 +39,22 @@ def build_gradient_training(
   batch_size: int,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client does: a gradient, as if of a step of length one.
+  """Builds a client's turn: its update is its gradient on one batch.
 
-  Its data are of `pipelines.client_with_turn_type`: in its turns, in however
+  Its data are of `pipelines.client_with_turn_type`: over its turns, in however
   few of the rounds, it goes through its images, each once an epoch. The loss is
-  FixMatch's: cross-entropy of the strong views of those images of the batch
-  whose weak view the model is sure of, divided by all of the batch.
+  that of FixMatch: the cross-entropy of the strong views of those images of the
+  batch whose weak view the model is sure of, divided by the size of the batch.
 
   Args:
     classifier: The model.
-    weak_augmentation: For pseudo-labels.
-    strong_augmentation: For the loss.
-    batch_size: Images in a batch.
+    weak_augmentation: Makes the views for pseudo-labels.
+    strong_augmentation: Makes the views for the loss.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
     confidence_threshold: In (0, 1]; inclusive.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(
@@ -85,51 +63,38 @@ def build_gradient_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
+  ) -> client_report.LocalTraining:
     purpose = random_seeds.Purpose
-    client_id = data['client_id']
-
-    def view(views: augmentation.Augmentation, which: random_seeds.Purpose):
-      return tf.cast(
-        views(
-          images,
-          random_seeds.stateless_seed(
-            context.seed, which, context.round_num, client_id
-          ),
-        ),
-        tf.float32,
-      )
-
-    batch = select_batch(
+    node = round_context.Node(context, data['client_id'])
+    indices = draws.select_batch(
       tf.shape(data['image'])[0],
       batch_size,
       data['turn'],
-      random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, client_id),
+      random_seeds.stateless_seed(context.seed, purpose.FIX_ORDER, node.key),
     )
-    images = tf.gather(data['image'], batch)
-    num_images = tf.shape(batch)[0]
+    images = tf.gather(data['image'], indices)
+    num_images = tf.shape(indices)[0]
+    weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
     labels = pseudo_labels.from_logits(
-      classifier.train_logits(
-        weights, view(weak_augmentation, purpose.WEAK_VIEW)
-      )
+      batch_losses.train_logits(classifier, weights, weak)
     )
-    is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
-    confident = tf.where(is_confident)[:, 0]
-    num_confident = tf.cast(tf.shape(confident)[0], tf.float32)
-    kept = tf.gather(view(strong_augmentation, purpose.STRONG_VIEW), confident)
-    kept_labels = tf.gather(labels.labels, confident)
+    (strong, kept_labels, _), given = pseudo_labelling.select(
+      pseudo_labels.is_confident(labels, confidence_threshold),
+      labels,
+      strong_augmentation(images, node.seed(purpose.STRONG_VIEW)),
+      indices,
+    )
+    num_confident = tf.cast(tf.shape(kept_labels)[0], tf.float32)
 
     def compute_gradient():
       with tf.GradientTape() as tape:
         tape.watch(weights.trainable)
-        logits = classifier.train_logits(weights, kept)
-        total = num_confident * losses.cross_entropy(logits, kept_labels)
+        logits = batch_losses.train_logits(classifier, weights, strong)
+        output = batch_losses.cross_entropy(logits, kept_labels)
+        total = num_confident * output.loss
         loss = total / tf.cast(num_images, tf.float32)
-      return (
-        tuple(tape.gradient(loss, weights.trainable)),
-        total,
-        training_loop.count_correct(logits, kept_labels),
-      )
+      gradient = tape.gradient(loss, weights.trainable)
+      return tuple(gradient), total, output.num_correct
 
     gradient, loss_sum, num_correct = tf.cond(
       num_confident > 0,
@@ -140,25 +105,18 @@ def build_gradient_training(
         0.0,
       ),
     )
-    return client_work.LocalTraining(
-      training_loop.TrainingResult(
-        tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
-        optimizer_state,
-        training_loop.TrainingSums(
-          loss=loss_sum,
-          num_correct=num_correct,
-          num_examples=num_confident,
-          num_visited=tf.cast(num_images, tf.float32),
-        ),
-        given_labels_lib.extend(
-          given_labels,
-          given_labels_lib.made_at_once(batch, labels.labels, is_confident),
-        ),
+    training = training_loop.TrainingResult(
+      tuple(w - g for w, g in zip(weights.trainable, gradient, strict=True)),
+      optimizer_state,
+      training_loop.TrainingSums(
+        loss=loss_sum,
+        num_correct=num_correct,
+        num_examples=num_confident,
+        num_visited=tf.cast(num_images, tf.float32),
       ),
-      num_labelled=num_images,
-      num_confident=num_confident,
-      weight=tf.cast(num_images > 0, tf.float32),
+      given_labels_lib.extend(given_labels, given),
     )
+    return client_report.labeled_in_steps(training, num_images)
 
   return train
 
@@ -170,16 +128,17 @@ def build_gradient_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   batch_size: int,
 ) -> server_work.ServerWorkProcess:
-  """Builds what the server does: a step on its batch and clients' gradient.
-
-  Its state is a pair, the optimizer's state and the gradient of the clients,
-  which whoever composes the process puts there in each round.
+  """Builds the server's turn: a step by its gradient plus that of clients.
 
   Args:
     classifier: The model.
-    weak_augmentation: For the server's images.
-    optimizer: The learning rate is set to the round's.
-    batch_size: Images in a batch.
+    weak_augmentation: Makes the views of the server's images.
+    optimizer: Takes the step, with the round's learning rate.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
+
+  Returns:
+    A `ServerWorkProcess` whose state is a pair, the optimizer's state and the
+    gradient of the clients; the composer of the round puts the latter there.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labelled_type(classifier.image_shape)
@@ -205,7 +164,8 @@ def build_gradient_server_work(
   ):
     optimizer_state, clients_gradient = state
     data = pipelines.concatenate_chunks(dataset)
-    batch = select_batch(
+    node = round_context.Node(context)
+    indices = draws.select_batch(
       tf.shape(data['label'])[0],
       batch_size,
       context.round_num,  # The server has a turn in each.
@@ -214,19 +174,12 @@ def build_gradient_server_work(
       ),
     )
     views = weak_augmentation(
-      tf.gather(data['image'], batch),
-      random_seeds.stateless_seed(
-        context.seed,
-        random_seeds.Purpose.SERVER_AUGMENTATION,
-        context.round_num,
-      ),
+      tf.gather(data['image'], indices),
+      node.seed(random_seeds.Purpose.SERVER_AUGMENTATION),
     )
-    labels = tf.gather(data['label'], batch)
-    with tf.GradientTape() as tape:
-      tape.watch(weights.trainable)
-      logits = classifier.train_logits(weights, tf.cast(views, tf.float32))
-      loss = losses.cross_entropy(logits, labels)
-    gradient = tape.gradient(loss, weights.trainable)
+    gradient, output = batch_losses.cross_entropy_gradient(
+      classifier, weights, views, tf.gather(data['label'], indices)
+    )
     optimizer_state, trainable = optimizer.next(
       optimizer.set_hparams(
         optimizer_state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
@@ -235,11 +188,10 @@ def build_gradient_server_work(
       [a + b for a, b in zip(gradient, clients_gradient, strict=True)],
     )
     metrics = collections.OrderedDict(
-      loss=loss,
-      accuracy=training_loop.count_correct(logits, labels)
-      / tf.cast(tf.shape(labels)[0], tf.float32),
+      loss=output.loss,
+      accuracy=output.num_correct / tf.cast(tf.shape(indices)[0], tf.float32),
     )
-    weights = functional.ModelWeights(tuple(trainable), weights.non_trainable)
+    weights = weights._replace(trainable=tuple(trainable))
     return (optimizer_state, clients_gradient), weights, metrics
 
   return server_work.place_server_work(initialize, step)

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an algorithm keeps at the server and tells clients beside the weights.
+"""Guidance: a server's state of its own, told to clients beside the weights.
 
 A teacher that is an average of models, thresholds that follow from how often a
 class was learned, shares of classes: each is a state of the server, a message
-to the clients of a round, and a change after it. What clients report for it is
-added up beside their updates: no aggregator clips it or adds noise to it.
+to the clients of a round, and a change after it. Clients' reports for it are
+added up beside their updates: no aggregator clips them or adds noise to them.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Guidance:
 
   Attributes:
     initialize: ( -> state before round 0).
-    tell: (state, weights before the round) -> what clients find in
+    tell: (state, weights before the round) -> the message to clients,
       `RoundContext.guidance`.
     update: (state, `RoundContext`, weights after the round, reports) -> state
       after it. Reports are `LocalTraining.report`, added up over all clients of

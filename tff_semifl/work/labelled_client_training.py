@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a client with labels does in a round: train on them (D.7, D53)."""
+"""Training of a client that has labels (D.7, D53)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +11,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
@@ -26,10 +27,10 @@ def build_labelled_client_training(
   batch_size: int,
   mask_absent_classes: bool,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a client does, plain TensorFlow.
+  """Builds the training of a client whose data have labels.
 
-  Its data have labels. No label is a pseudo-label: `num_labelled` is 0. A
-  client that has no image has no update to report.
+  No label is a pseudo-label: `num_labelled` is 0. A client without images has
+  no update to report.
 
   Args:
     classifier: The model.
@@ -37,7 +38,10 @@ def build_labelled_client_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round; see `training_loop.train`.
     batch_size: Images in a step.
-    mask_absent_classes: As in `build_supervised_training`.
+    mask_absent_classes: See `supervised_training.build_supervised_training`.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
   train_fn = supervised_training.build_supervised_training(
     classifier,
@@ -54,14 +58,11 @@ def build_labelled_client_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
-    del given_labels  # There are none.
-    num_images = tf.shape(data['label'])[0]
-    return client_work.LocalTraining(
+  ) -> client_report.LocalTraining:
+    del given_labels  # No pseudo-label is given.
+    return client_report.trained_on_true_labels(
       train_fn(weights, context, data, optimizer_state),
-      num_labelled=tf.constant(0),
-      num_confident=tf.constant(0),
-      weight=tf.cast(num_images > 0, tf.float32),
+      tf.shape(data['label'])[0],
     )
 
   return train

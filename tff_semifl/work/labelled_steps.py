@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps on labelled images: the benchmark's server, and users with labels.
+"""Steps on labeled images: the server of Zhang et al., and users with labels.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equation
@@ -13,10 +13,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl import losses
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import local_steps
@@ -29,21 +30,25 @@ def train_on_labels(
   weights: functional.ModelWeights,
   data: Mapping[str, tf.Tensor],
   optimizer_state: Any,
-  node: local_steps.Node,
+  node: round_context.Node,
   *,
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
 ) -> training_loop.TrainingResult:
-  """Takes the steps of a round by cross-entropy of weak views (equation 2).
+  """Trains by the cross-entropy of weak views (equation 2).
 
   Args:
     classifier: The model.
     weights: Weights to start from.
-    data: `image` and `label`.
+    data: `image`, uint8 [images, height, width, channels], and `label`, int32
+      [images].
     optimizer_state: State of the optimizer to start from.
-    node: Who takes the steps.
+    node: The node that takes the steps.
     weak_augmentation: Makes the views.
-    steps: How many, and how long.
+    steps: The steps of a round.
+
+  Returns:
+    The outcome of all steps of the round.
   """
 
   def views(indices: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -57,11 +62,7 @@ def train_on_labels(
 
   def loss(model, batch):
     images, labels = batch
-    logits = model.train_logits(images)
-    return training_loop.BatchOutput(
-      losses.cross_entropy(logits, labels),
-      training_loop.count_correct(logits, labels),
-    )
+    return batch_losses.cross_entropy(model.train_logits(images), labels)
 
   return local_steps.train(
     classifier,
@@ -81,14 +82,17 @@ def build_labelled_client_steps(
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
 ) -> client_work.LocalTrainingFn:
-  """Builds what a user does who has labels (Table 3, Table G.1).
+  """Builds the training of a user that has labels (Table 3, Table G.1).
 
   No label is a pseudo-label: `num_labelled` is 0.
 
   Args:
     classifier: The model.
     weak_augmentation: Makes the views.
-    steps: How many, and how long.
+    steps: The steps of a round.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
   """
 
   def train(
@@ -97,22 +101,19 @@ def build_labelled_client_steps(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-  ) -> client_work.LocalTraining:
-    del given_labels  # There are none.
-    num_images = tf.shape(data['label'])[0]
-    return client_work.LocalTraining(
-      train_on_labels(
-        classifier,
-        weights,
-        data,
-        optimizer_state,
-        local_steps.Node(context, data['client_id']),
-        weak_augmentation=weak_augmentation,
-        steps=steps,
-      ),
-      num_labelled=tf.constant(0),
-      num_confident=tf.constant(0),
-      weight=tf.cast(num_images > 0, tf.float32),
+  ) -> client_report.LocalTraining:
+    del given_labels  # No pseudo-label is given.
+    training = train_on_labels(
+      classifier,
+      weights,
+      data,
+      optimizer_state,
+      round_context.Node(context, data['client_id']),
+      weak_augmentation=weak_augmentation,
+      steps=steps,
+    )
+    return client_report.trained_on_true_labels(
+      training, tf.shape(data['label'])[0]
     )
 
   return train

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A number of steps a round, for every node: the benchmark's loop (E.2).
+"""A fixed number of steps a round, as the nodes of Zhang et al. take (E.2).
 
 Server and clients take the same number of steps however many images they have.
 Each round begins with a new order; a node that comes to the end of its images
@@ -28,12 +28,12 @@ from tff_semifl.work import training_loop
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LocalSteps:
-  """How every node trains in a round.
+  """The steps that every node takes in a round.
 
   Attributes:
     num_steps: T, in each round but round 0, which has none.
     batch_size: Images in a step.
-    optimizer: Takes it.
+    optimizer: Takes the steps.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
       learning rate.
   """
@@ -59,28 +59,6 @@ class LocalSteps:
     return self.learning_rate_fn(self.step(round_num, self.num_steps - 1))
 
 
-@dataclasses.dataclass(frozen=True)
-class Node:
-  """Who draws random numbers in a round.
-
-  Attributes:
-    context: The round.
-    key: int32 scalar: the client's number, or -1, -2, ... for the server's
-      replicas, so that nobody draws what another does.
-  """
-
-  context: round_context.RoundContext
-  key: tf.Tensor
-
-  def seed(
-    self, purpose: random_seeds.Purpose, *keys: tf.Tensor | int
-  ) -> tf.Tensor:
-    """Returns the node's stateless seed for `purpose` in the round."""
-    return random_seeds.stateless_seed(
-      self.context.seed, purpose, self.context.round_num, self.key, *keys
-    )
-
-
 class StepModel:
   """The model as it is in one step.
 
@@ -94,12 +72,12 @@ class StepModel:
     weights: functional.ModelWeights,
     dropout_seed: tf.Tensor,
   ):
-    """Initialises the model.
+    """Initializes the model.
 
     Args:
       classifier: The model.
-      weights: As above.
-      dropout_seed: int32 [2].
+      weights: Its weights at the beginning of the step.
+      dropout_seed: int32 [2], the stateless seed of dropout in the step.
     """
     self._classifier = classifier
     self.weights = weights
@@ -132,27 +110,30 @@ def train(
   optimizer_state: Any,
   *,
   steps: LocalSteps,
-  node: Node,
+  node: round_context.Node,
   num_images: tf.Tensor,
   views_fn: Callable[[tf.Tensor], Any],
   loss_fn: Callable[[StepModel, Any], training_loop.BatchOutput],
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> training_loop.TrainingResult:
-  """Takes the steps of a round.
+  """Trains a node for the steps of a round.
 
   Args:
     classifier: The model.
     weights: Weights to start from. Running statistics are those of the
       optimizer's state, if it has any.
     optimizer_state: State of the optimizer to start from.
-    steps: How many, and how long.
-    node: Who takes them.
-    num_images: How many images the node has, an int32 scalar. With none
+    steps: The steps of the round.
+    node: The node that takes them.
+    num_images: int32 scalar, the number of images of the node. With none
       everything is returned as it came.
-    views_fn: int32 [number], indices of images -> what is trained on, a
-      structure of tensors with as many rows.
+    views_fn: int32 [number], indices of images -> a structure of tensors with
+      as many rows, the examples that are trained on.
     loss_fn: (model, batch of views) -> loss, with one pass in training mode.
-    given_labels: As in `training_loop.train`.
+    given_labels: See `training_loop.train`.
+
+  Returns:
+    The outcome, whose trainable weights are those of the model.
   """
   indices, batch_size = _draw_batches(steps, node, num_images)
   statistics = running_statistics.get_statistics(
@@ -193,13 +174,13 @@ def train(
 
 
 def _draw_batches(
-  steps: LocalSteps, node: Node, num_images: tf.Tensor
+  steps: LocalSteps, node: round_context.Node, num_images: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Draws which images are in the batches of a round.
+  """Draws the images of the batches of a round.
 
-  As many passes as are needed, each in a new order and without what is left of
-  it after the last whole batch. A node with less than a batch has all its
-  images in each, where the authors' code would have none.
+  There are as many passes over the images as are needed, each in a new order
+  and without the rest after its last whole batch. A node with less than a batch
+  has all its images in each, where the authors' code would have none.
 
   Returns:
     Indices, int32 [images of all batches], and the size of a batch.
@@ -215,7 +196,7 @@ def _draw_batches(
     )
     return order[: batches_per_pass * batch_size]
 
-  # One at least, as nothing cannot be stacked.
+  # At least one, as `tf.map_fn` cannot stack the orders of none.
   num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
   passes = tf.map_fn(
     draw_pass,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statistics for static batch normalisation as SemiFL's authors compute them.
+"""Statistics for static batch normalization as SemiFL's authors compute them.
 
 The procedure of the code behind the tables of SemiFL (NeurIPS 2022), where it
 differs from appendix B (D8, D9, D10). Of the server's images alone a server can
@@ -30,7 +30,7 @@ def build_pooled_batch_norm_statistics(
   - SemiFL: the server's, class by class, then those of all clients in the order
     of the data set (D10); with statistics of the server only (Table 3), just
     the former.
-  - Training in one place: the labelled images, class by class, or all images in
+  - Training in one place: the labeled images, class by class, or all images in
     the order of the data set; batches are those of training (D.1).
   - The final test of a federated system: all training images in the order of
     the data set, in batches of the server's training (D11).
@@ -39,12 +39,12 @@ def build_pooled_batch_norm_statistics(
   statistics are plain means over batches, of batch means and of
   unbiased batch variances (D8): the last batch counts as much as a full one,
   and differences between batches count for nothing. Where batches are of one
-  class each, as labelled images in their order are, the variance is therefore
+  class each, as labeled images in their order are, the variance is therefore
   too small, in the extreme nought. Appendix B's formula, which the other two
   builders use, has no such gap. With a single batch both are the same.
 
   Args:
-    classifier: A model with static batch normalisation.
+    classifier: A model with static batch normalization.
     batch_size: Images of a batch, at least 1.
 
   Returns:
@@ -56,7 +56,7 @@ def build_pooled_batch_norm_statistics(
     Without any image it returns the weights as they are.
 
   Raises:
-    ValueError: If the model has no static batch normalisation.
+    ValueError: If the model has no static batch normalization.
   """
   batch_norm_statistics.check_has_statistics(classifier)
   data_type = tff.SequenceType(

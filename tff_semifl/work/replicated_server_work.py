@@ -3,9 +3,9 @@
 
 """A server that trains several replicas of one model (E.3).
 
-One for each group of users. All start from the same weights and have the same
-labelled images, but draw orders, views and dropout of their own, and each keeps
-a momentum of its own.
+There is one for each group of users. All start from the same weights and have
+the same labeled images, but draw orders, views and dropout of their own, and
+each keeps a momentum of its own.
 """
 
 import collections
@@ -18,18 +18,17 @@ import tensorflow_federated as tff
 from tff_semifl import optimizers
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.work import local_steps
 from tff_semifl.work import round_context
 from tff_semifl.work import running_statistics
 from tff_semifl.work import training_loop
 
-# (weights, {'image', 'label'}, optimizer state, who trains) -> training.
+# (weights, {'image', 'label'}, optimizer state, the replica) -> training.
 ReplicaTrainingFn = Callable[
   [
     functional.ModelWeights,
     Mapping[str, tf.Tensor],
     Any,
-    local_steps.Node,
+    round_context.Node,
   ],
   training_loop.TrainingResult,
 ]
@@ -42,7 +41,7 @@ def build_replicated_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   num_replicas: int,
 ) -> tff.templates.MeasuredProcess:
-  """Builds the server's turn.
+  """Builds server work that trains replicas one after the other.
 
   With S for the states of the replicas' optimizers and T for the trainable
   weights of the replicas, each of these stacked in the first dimension of its
@@ -63,9 +62,12 @@ def build_replicated_server_work(
 
   Args:
     classifier: The model.
-    training_fn: What a replica does in a round.
+    training_fn: Trains one replica in a round.
     optimizer: The learning rate is set to the round's.
-    num_replicas: S, at least 1. 1 is a plain server.
+    num_replicas: S in the paper, at least 1; 1 for a plain server.
+
+  Returns:
+    A process with the types above.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labelled_type(classifier.image_shape)
@@ -92,7 +94,7 @@ def build_replicated_server_work(
   ):
     data = pipelines.concatenate_chunks(dataset)
 
-    # Nothing in here asks what a tensor is: there is nothing to convert.
+    # No Python control flow depends on a tensor: there is nothing to convert.
     @tf.autograph.experimental.do_not_convert
     def train_replica(replica_and_state: tuple[tf.Tensor, Any]):
       replica, state = replica_and_state
@@ -102,14 +104,14 @@ def build_replicated_server_work(
         optimizer.set_hparams(
           state, {optimizers.LEARNING_RATE_KEY: context.learning_rate}
         ),
-        local_steps.Node(context, -1 - replica),
+        round_context.Node(context, -1 - replica),
       )
 
     result_spec = tf.nest.map_structure(
       lambda value: tf.TensorSpec(value.shape[1:], value.dtype), states
     )
     scalar = tf.TensorSpec([], tf.float32)
-    # One after the other: of replicas at a time there is one on a device.
+    # One after the other: one replica at a time is on a device.
     trained = tf.map_fn(
       train_replica,
       (tf.range(num_replicas), states),

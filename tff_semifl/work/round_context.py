@@ -1,14 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What server and clients need to know about the round they work in."""
+"""The round, as server and clients know it, and random seeds in it."""
 
 from collections.abc import Callable
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
+
+from tff_semifl import random_seeds
 
 
 class RoundContext(NamedTuple):
@@ -16,10 +19,11 @@ class RoundContext(NamedTuple):
 
   Attributes:
     seed: int32 scalar, the run's seed.
-    round_num: int32 scalar, the round; 0 is the one before any client works.
-    learning_rate: float32 scalar, for server and clients alike.
-    guidance: What else the server tells clients (`guidance.Guidance`); for most
-      algorithms, and for the server, nothing.
+    round_num: int32 scalar, the number of the round; clients do not work in
+      round 0.
+    learning_rate: float32 scalar, the same for server and clients.
+    guidance: Whatever else the server tells clients (`guidance.Guidance`). The
+      server itself, and most algorithms, have none.
   """
 
   seed: int
@@ -33,13 +37,45 @@ ROUND_CONTEXT_TYPE = tff.types.to_type(
 )
 
 
+@dataclasses.dataclass(frozen=True)
+class Node:
+  """A participant of a round that draws random numbers of its own.
+
+  Attributes:
+    context: The round.
+    key: int32 scalar: a client's number, or -1, -2, ... for replicas of the
+      server, so that no two of them draw the same. None for the one server.
+  """
+
+  context: RoundContext
+  key: tf.Tensor | None = None
+
+  def seed(
+    self, purpose: random_seeds.Purpose, *keys: tf.Tensor | int
+  ) -> tf.Tensor:
+    """Returns the node's stateless seed for a purpose in the round.
+
+    Args:
+      purpose: The purpose of the random numbers.
+      *keys: int32 scalars, such as epoch and batch.
+
+    Returns:
+      int32 [2].
+    """
+    own_key = () if self.key is None else (self.key,)
+    return random_seeds.stateless_seed(
+      self.context.seed, purpose, self.context.round_num, *own_key, *keys
+    )
+
+
 def build_beginning(
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
 ) -> tff.Computation:
   """Builds the beginning of a round.
 
   Args:
-    learning_rate_fn: Round -> learning rate.
+    learning_rate_fn: (int32 scalar, the round) -> float32 scalar, its learning
+      rate.
 
   Returns:
     (<seed=int32, round_num=int32> -> <RoundContext, int32>), of which the last

@@ -1,18 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batch normalisation with running averages that stay at each node (D48).
+"""Batch normalization with running averages that stay at each node (D48).
 
-In the benchmark's ablation only parameters are averaged. Each node, a slot of
-the users or a replica of the server, has running averages of its own batches'
-statistics; self-training labels by the user's, evaluation is by the server's.
+In the ablation of Zhang et al. only parameters are averaged. Each node, a slot
+of the users or a replica of the server, has running averages of its own
+batches' statistics; self-training labels by the user's, evaluation is by the
+server's.
 
-They are part of the state of the node's optimizer, which is what stays where it
-is. A running average with momentum m moves by m times its distance from the
-batch's statistic: a step of gradient descent on half the square of that
-distance, which is how it is taken here, beside those of the weights.
+They are part of the state of the node's optimizer, which stays at the node. A
+running average with momentum m moves by m times its distance from the batch's
+statistic: a step of gradient descent on half the square of that distance, which
+is how it is taken here, beside those of the weights.
 
-What a batch's statistics are is found by one more pass without gradients, which
+A batch's statistics are computed by one more pass without gradients, which
 makes a step about a third longer.
 """
 
@@ -35,7 +36,7 @@ Weights = Sequence[tf.Tensor]
 
 
 class _TrackingOptimizer(tff.learning.optimizers.Optimizer):
-  """See `track`."""
+  """The optimizer that `track` returns."""
 
   def __init__(
     self,
@@ -97,13 +98,16 @@ def track(
 ) -> tff.learning.optimizers.Optimizer:
   """Returns an optimizer whose state has running averages, if there are any.
 
-  It takes steps of a model's weights followed by its running averages, for
-  which the gradients are those of `pull`.
+  It takes steps of a model's weights, followed by its running averages, whose
+  gradients are those of `pull`.
 
   Args:
     optimizer: Takes the steps of the weights.
-    classifier: The model. Without static batch normalisation the optimizer is
+    classifier: The model. Without static batch normalization the optimizer is
       returned as it is.
+
+  Returns:
+    The optimizer.
   """
   if classifier.batch_moments is None:
     return optimizer
@@ -113,7 +117,15 @@ def track(
 def get_statistics(
   optimizer: tff.learning.optimizers.Optimizer, state: Any
 ) -> tuple[tf.Tensor, ...]:
-  """Returns the running averages in a state of an optimizer; () if none."""
+  """Returns the running averages in a state of an optimizer.
+
+  Args:
+    optimizer: The optimizer, which `track` may have returned.
+    state: Its state.
+
+  Returns:
+    Mean and variance of each layer in turn; () if it does not track any.
+  """
   if not isinstance(optimizer, _TrackingOptimizer):
     return ()
   return tuple(state[_STATISTICS_KEY])
@@ -127,10 +139,13 @@ def pull(
   """Returns 0, with a gradient that pulls running averages to a batch's.
 
   Args:
-    classifier: A model with static batch normalisation.
+    classifier: A model with static batch normalization.
     weights: Its weights, with running averages for those that are not trained.
     images: float32 [batch, height, width, channels], the batch. Variances are
       unbiased, as PyTorch averages them.
+
+  Returns:
+    A float32 scalar.
   """
   found = []
   for moments in classifier.batch_moments(weights, images):

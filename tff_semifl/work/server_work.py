@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the server does between aggregations, as a process (A.3)."""
+"""The server's work between aggregations, as a process (A.3)."""
 
 import collections
 from collections.abc import Callable, Mapping
@@ -41,35 +41,36 @@ class ServerWorkProcess(tff.templates.MeasuredProcess):
   """
 
   def __init__(self, initialize_fn: tff.Computation, next_fn: tff.Computation):
-    """Initialises the process.
+    """Initializes the process.
 
     Args:
-      initialize_fn: As above.
-      next_fn: As above.
+      initialize_fn: `initialize` of the class.
+      next_fn: `next` of the class.
 
     Raises:
-      TypeError: If the types are not as above.
+      TypeError: If the types differ from those of the class.
     """
     super().__init__(initialize_fn, next_fn)
     parameter = next_fn.type_signature.parameter
     if len(parameter) != 4:
       raise TypeError(
-        'Server work takes a state, model weights, a round context and data;'
+        '`next_fn` must take a state, model weights, a round context and data;'
         f' found {parameter}.'
       )
     for part in parameter:
       if part.placement is not tff.SERVER:
-        raise TypeError(f'Server work is placed at SERVER; found {part}.')
+        raise TypeError(f'`next_fn` must be placed at SERVER; found {part}.')
     if not isinstance(parameter[3].member, tff.SequenceType):
       raise TypeError(
-        f'Server data must be a sequence of chunks; found {parameter[3]}.'
+        'The data of `next_fn` must be a sequence of chunks; found'
+        f' {parameter[3]}.'
       )
     weights_type = parameter[1]
     result_type = next_fn.type_signature.result.result
     if not weights_type.is_assignable_from(result_type):
       raise TypeError(
-        f'Server work must return weights like those it takes, {weights_type}'
-        f'; found {result_type}.'
+        f'`next_fn` must return weights like those it takes, {weights_type};'
+        f' found {result_type}.'
       )
 
 
@@ -80,12 +81,13 @@ def build_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   keep_optimizer_state: bool = True,
 ) -> ServerWorkProcess:
-  """Builds server work that is training on labelled images.
+  """Builds server work that trains on labeled images.
 
   Args:
     classifier: The model.
     training_fn: Trains on the server's images.
-    optimizer: The learning rate is set to the round's.
+    optimizer: The optimizer of `training_fn`. Its learning rate is set to the
+      round's.
     keep_optimizer_state: Whether the optimizer goes on with its state of the
       last round, or starts afresh in each (D5).
 
@@ -137,13 +139,14 @@ def build_server_work(
 def place_server_work(
   initialize: tff.Computation, train: tff.Computation
 ) -> ServerWorkProcess:
-  """Places what is computed without placement at the server.
-
-  With the letters of `ServerWorkProcess`:
+  """Builds server work from computations without placement.
 
   Args:
-    initialize: ( -> S).
+    initialize: ( -> S), with the letters of `ServerWorkProcess`.
     train: (<S, W, R, L*> -> <S, W, M>).
+
+  Returns:
+    A `ServerWorkProcess`.
   """
 
   @tff.federated_computation

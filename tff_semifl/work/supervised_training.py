@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on labelled images, weakly augmented (A.3, D.7)."""
+"""Training on labeled images, weakly augmented (A.3, D.7)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,11 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import losses
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+from tff_semifl.work import draws
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
@@ -27,11 +28,10 @@ def build_supervised_training(
   batch_size: int,
   mask_absent_classes: bool = False,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds what is done with labels, by server or client, plain TensorFlow.
+  """Builds training by the cross-entropy of labels, for server or client.
 
-  Cross-entropy, a new order and new views in each epoch, the last batch of an
-  epoch kept even if it is smaller. `num_epochs=0` leaves the weights as they
-  are.
+  Each epoch has a new order and new views. Its last batch is kept even if it is
+  smaller. `num_epochs=0` leaves the weights as they are.
 
   Args:
     classifier: The model.
@@ -39,8 +39,12 @@ def build_supervised_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step.
-    mask_absent_classes: Whether logits of classes that no image is of are 0 in
-      the loss, so that they are not trained away (HeteroFL, D53).
+    mask_absent_classes: Whether logits of classes without images are 0 in the
+      loss, so that these classes are not trained away (HeteroFL, D53).
+
+  Returns:
+    A `SupervisedTrainingFn`. Its data are `image`, `label` and, for a client,
+    `client_id`.
   """
 
   def train(
@@ -49,47 +53,31 @@ def build_supervised_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> training_loop.TrainingResult:
-    num_images = tf.shape(data['label'])[0]
-    # Only clients say who they are.
     purpose = random_seeds.Purpose
-    keys = [context.round_num]
+    # Only clients have a number.
+    client_id = data.get('client_id')
+    node = round_context.Node(context, client_id)
     order_purpose, view_purpose = (
-      purpose.SERVER_ORDER,
-      purpose.SERVER_AUGMENTATION,
+      (purpose.SERVER_ORDER, purpose.SERVER_AUGMENTATION)
+      if client_id is None
+      else (purpose.FIX_ORDER, purpose.WEAK_VIEW)
     )
-    if 'client_id' in data:
-      keys.append(data['client_id'])
-      order_purpose, view_purpose = purpose.FIX_ORDER, purpose.WEAK_VIEW
 
     def epoch_data(epoch: tf.Tensor):
-      def seed(purpose: random_seeds.Purpose) -> tf.Tensor:
-        return random_seeds.stateless_seed(context.seed, purpose, *keys, epoch)
-
-      order = tf.random.experimental.stateless_shuffle(
-        tf.range(num_images), seed(order_purpose)
+      images, labels = draws.shuffle(
+        (data['image'], data['label']), node.seed(order_purpose, epoch)
       )
-      views = weak_augmentation(
-        tf.gather(data['image'], order), seed(view_purpose)
-      )
-      return views, tf.gather(data['label'], order)
+      return weak_augmentation(images, node.seed(view_purpose, epoch)), labels
 
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
       images, labels = batch
-      logits = classifier.train_logits(
-        functional.ModelWeights(trainable, weights.non_trainable),
-        tf.cast(images, tf.float32),
+      logits = batch_losses.train_logits(
+        classifier, weights._replace(trainable=trainable), images
       )
       if mask_absent_classes:
-        is_present = tf.reduce_any(
-          tf.equal(data['label'][:, None], tf.range(tf.shape(logits)[-1])),
-          axis=0,
-        )
-        logits = tf.where(is_present, logits, 0.0)
-      return training_loop.BatchOutput(
-        losses.cross_entropy(logits, labels),
-        training_loop.count_correct(logits, labels),
-      )
+        logits = mask_absent(logits, data['label'])
+      return batch_losses.cross_entropy(logits, labels)
 
     return training_loop.train(
       weights.trainable,
@@ -102,3 +90,19 @@ def build_supervised_training(
     )
 
   return train
+
+
+def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """Replaces the logits of classes without images by 0 (HeteroFL, D53).
+
+  Args:
+    logits: float32 [batch, classes].
+    labels: int32 [images], of all images of the participant.
+
+  Returns:
+    float32 [batch, classes], without a gradient to classes not in `labels`.
+  """
+  is_present = tf.reduce_any(
+    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
+  )
+  return tf.where(is_present, logits, 0.0)

@@ -16,15 +16,15 @@ from tff_semifl.work import given_labels as given_labels_lib
 
 
 class BatchOutput(NamedTuple):
-  """What a loss function returns for a batch.
+  """The result of a loss function for a batch.
 
   Attributes:
-    loss: Scalar, to be minimised.
-    num_correct: Scalar, how many of the batch the model got right.
-    num_examples: Scalar, how many of the batch have any part in the loss; None
-      for all. The loss is of the whole batch all the same.
-    given_labels: The pseudo-labels that the batch was given, if the loss
-      function gave it any.
+    loss: Scalar, to be minimized.
+    num_correct: Scalar, the number of correct predictions in the batch.
+    num_examples: Scalar, the number of examples that have a part in the loss;
+      None for all. The loss is nevertheless that of the whole batch.
+    given_labels: The pseudo-labels that the loss function gave the batch, if
+      any.
   """
 
   loss: tf.Tensor
@@ -34,12 +34,11 @@ class BatchOutput(NamedTuple):
 
 
 class Selection(NamedTuple):
-  """What a selection function returns for a batch.
+  """The result of a selection function for a batch.
 
   Attributes:
     batch: Those of its examples that are trained on.
-    given_labels: The pseudo-labels that all of it was given, if it was given
-      any.
+    given_labels: The pseudo-labels that all examples were given, if any.
   """
 
   batch: Any
@@ -53,7 +52,7 @@ class TrainingSums(NamedTuple):
     loss: Sum of batch losses, each times the size of its batch.
     num_correct: Sum of correct predictions.
     num_examples: Sum of batch sizes, of the examples that count.
-    num_visited: The same before some examples of a batch were left out.
+    num_visited: Sum of batch sizes, of all examples.
   """
 
   loss: tf.Tensor
@@ -68,9 +67,8 @@ class TrainingResult(NamedTuple):
   Attributes:
     trainable: Trained weights.
     optimizer_state: The optimizer's state after the last step.
-    sums: What was seen on the way.
-    given_labels: The pseudo-labels that were given on the way, if they are
-      kept.
+    sums: Sums over the batches.
+    given_labels: The pseudo-labels that were given in them, if they are kept.
   """
 
   trainable: tuple[tf.Tensor, ...]
@@ -111,14 +109,18 @@ def train(
       it is empty. By default the whole batch is trained on.
     learning_rate_fn: (epoch number, batch number) -> learning rate of that
       step. By default all steps have that of the optimizer's state.
-    given_labels: What to extend by the pseudo-labels that are given.
+    given_labels: Earlier pseudo-labels, to which those of this training are
+      added.
+
+  Returns:
+    The trained weights, the optimizer's state, and sums over all batches.
 
   Raises:
     ValueError: If `num_epochs` is negative or no number.
   """
   if not 0 <= num_epochs < math.inf:
     raise ValueError(
-      f'`num_epochs` must be a number from 0 on, found {num_epochs}.'
+      f'`num_epochs` must be a finite number, at least 0; found {num_epochs}.'
     )
 
   def run_epoch(epoch: tf.Tensor, result: TrainingResult):
@@ -206,7 +208,15 @@ def initial_optimizer_state(
   optimizer: tff.learning.optimizers.Optimizer,
   trainable: Sequence[np.ndarray],
 ) -> Any:
-  """Returns the state of `optimizer` before any step on such weights."""
+  """Returns the state of an optimizer before any step.
+
+  Args:
+    optimizer: The optimizer.
+    trainable: Arrays like the weights that it is to change.
+
+  Returns:
+    The state, a structure of tensors.
+  """
   return optimizer.initialize(
     [tf.TensorSpec(array.shape, array.dtype) for array in trainable]
   )
@@ -217,12 +227,15 @@ def count_correct(
   labels: tf.Tensor,
   is_counted: tf.Tensor | bool = True,
 ) -> tf.Tensor:
-  """Returns how many rows are largest at their label, a float32 scalar.
+  """Counts the rows of logits that are largest at their label.
 
   Args:
     logits: float [batch, classes].
     labels: int [batch].
-    is_counted: bool [batch], which rows to look at; by default all.
+    is_counted: bool [batch], whether to count a row; by default all.
+
+  Returns:
+    A float32 scalar.
   """
   predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
   # Not `==`: in a TFF computation that compares the Python objects.

@@ -3,9 +3,9 @@
 
 """Steps on the union of what clients drew, as SemiFL's authors took them (D55).
 
-What a step of federated SGD computes if a cohort's images are one batch: batch
-normalisation by the statistics of all of them, one decision for all of them
-whether they are trained on, and one mean. It is computed where all images are:
+A cohort's images are one batch of federated SGD: batch normalization is by the
+statistics of all of them, all or none of them are trained on, and the loss is
+one mean. The step is computed where all images are:
 in a real federation clients would have to hand over those of each step, or the
 moments of each layer's input, forward and backward.
 """
@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import losses
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+from tff_semifl.work import draws
 from tff_semifl.work import epoch_cohorts
 from tff_semifl.work import gathered_images
 from tff_semifl.work import given_labels as given_labels_lib
@@ -45,7 +46,7 @@ class Sums(NamedTuple):
   Attributes:
     loss: Cross-entropies.
     num_correct: Images that the model gave their label, true or pseudo.
-    num_examples: How many they are.
+    num_examples: The number of images.
   """
 
   loss: tf.Tensor
@@ -59,8 +60,8 @@ class EpochResult(NamedTuple):
   Attributes:
     trainable: Trained weights.
     optimizer_state: The optimizer's state after the last step.
-    server: What was seen of the server's images.
-    clients: What was seen of the clients'.
+    server: Sums over the server's images.
+    clients: Sums over the clients' images.
     num_labelled: Clients' images that got a pseudo-label, a float32 scalar.
     num_confident: Those of them that the model was sure of, likewise.
     given_labels: These labels, made at the same time in a step, if they are
@@ -100,8 +101,8 @@ def train_epoch(
   cohort, with `epoch_cohorts.draw`. The loss is the cross-entropy of the
   server's weak views plus, if the model is sure of at least one of the clients'
   images, the mean cross-entropy of the strong views of all of them, sure or
-  not, with what the model says of their weak views as labels (D55). These three
-  passes are normalised by their own statistics.
+  not, with the model's predictions for their weak views as labels (D55). These
+  three passes are normalized by their own statistics.
 
   A client's batches are cut from its images in the order in which it has them.
   The server's come from orders of all its images, one after the other, so that
@@ -112,7 +113,7 @@ def train_epoch(
     weights: Weights to start from.
     optimizer_state: State of the optimizer to start from, with its learning
       rate, which all steps have.
-    context: The round, which the random numbers are of.
+    context: The round, from which random numbers follow.
     labelled: The server's images.
     unlabelled: The clients'. With none there is no step, and all is returned
       as it came.
@@ -123,63 +124,59 @@ def train_epoch(
     client_batch_size: Images of a client in a step; its last may be fewer.
     server_batch_size: Images of the server in a step.
     confidence_threshold: In (0, 1]; inclusive.
-    given_labels: What to extend by the pseudo-labels that are given.
+    given_labels: Earlier pseudo-labels, to which those of this epoch are added.
+
+  Returns:
+    The outcome of the epoch.
   """
   purpose = random_seeds.Purpose
 
-  def seed(which: random_seeds.Purpose, *keys: tf.Tensor) -> tf.Tensor:
-    return random_seeds.stateless_seed(
-      context.seed, which, context.round_num, *keys
-    )
-
+  node = round_context.Node(context)
   cohorts = epoch_cohorts.draw(
     -(-unlabelled.num_images // client_batch_size),
     clients_per_step,
-    seed(purpose.COHORT),
+    node.seed(purpose.COHORT),
   )
-  first_images = tf.cumsum(unlabelled.num_images, exclusive=True)
-
-  def union(step: tf.Tensor) -> tf.Tensor:
-    """Returns which images those of a step's cohort are."""
-    clients, turns = cohorts.clients[step], cohorts.turns[step]
-    is_there = clients >= 0
-    clients = tf.boolean_mask(clients, is_there)
-    starts = tf.boolean_mask(turns, is_there) * client_batch_size
-    within = starts[:, tf.newaxis] + tf.range(client_batch_size)
-    sizes = tf.gather(unlabelled.num_images, clients)[:, tf.newaxis]
-    indices = tf.gather(first_images, clients)[:, tf.newaxis] + within
-    return tf.boolean_mask(indices, within < sizes)
 
   def server_gradient(model: functional.ModelWeights, step: tf.Tensor):
-    batch = select_from_stream(
+    indices = draws.select_from_stream(
       tf.shape(labelled.label)[0],
       server_batch_size,
       step,
-      seed(purpose.SERVER_ORDER),
+      node.seed(purpose.SERVER_ORDER),
     )
     views = weak_augmentation(
-      tf.gather(labelled.image, batch), seed(purpose.SERVER_AUGMENTATION, step)
+      tf.gather(labelled.image, indices),
+      node.seed(purpose.SERVER_AUGMENTATION, step),
     )
-    return _compute_gradient(
-      classifier, model, views, tf.gather(labelled.label, batch)
+    gradient, output = batch_losses.cross_entropy_gradient(
+      classifier, model, views, tf.gather(labelled.label, indices)
     )
+    return gradient, _sums(output, server_batch_size)
 
   def union_gradient(model: functional.ModelWeights, step: tf.Tensor):
-    indices = union(step)
+    indices = epoch_cohorts.find_images(
+      cohorts, step, unlabelled.num_images, client_batch_size
+    )
     images = tf.gather(unlabelled.image, indices)
-    weak = weak_augmentation(images, seed(purpose.WEAK_VIEW, step))
+    weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW, step))
     labels = pseudo_labels.from_logits(
-      classifier.train_logits(model, tf.cast(weak, tf.float32))
+      batch_losses.train_logits(classifier, model, weak)
     )
     confident = pseudo_labels.is_confident(labels, confidence_threshold)
-    gradient, sums = tf.cond(
-      tf.reduce_any(confident),
-      lambda: _compute_gradient(
+
+    def train_on_all():
+      gradient, output = batch_losses.cross_entropy_gradient(
         classifier,
         model,
-        strong_augmentation(images, seed(purpose.STRONG_VIEW, step)),
+        strong_augmentation(images, node.seed(purpose.STRONG_VIEW, step)),
         labels.labels,
-      ),
+      )
+      return gradient, _sums(output, tf.shape(indices)[0])
+
+    gradient, sums = tf.cond(
+      tf.reduce_any(confident),
+      train_on_all,
       lambda: (
         tuple(tf.zeros_like(array) for array in model.trainable),
         nothing,
@@ -189,7 +186,7 @@ def train_epoch(
     return gradient, sums, confident, given
 
   def take_step(step: tf.Tensor, result: EpochResult):
-    model = functional.ModelWeights(result.trainable, weights.non_trainable)
+    model = weights._replace(trainable=result.trainable)
     of_server, server_sums = server_gradient(model, step)
     of_clients, client_sums, confident, given = union_gradient(model, step)
     optimizer_state, trainable = optimizer.next(
@@ -229,50 +226,10 @@ def train_epoch(
   return result
 
 
-def select_from_stream(
-  num_images: tf.Tensor,
-  batch_size: int,
-  step: tf.Tensor,
-  order_seed: tf.Tensor,
-) -> tf.Tensor:
-  """Returns the batch of a step out of orders of all images in a row.
-
-  Args:
-    num_images: int32 scalar, how many there are, at least one.
-    batch_size: Images in a batch, of which one order may begin what another
-      ends.
-    step: int32 scalar, how many batches have been taken before.
-    order_seed: int32 [2], a stateless seed, of which the orders are.
-
-  Returns:
-    int32 [batch_size], indices of images.
-  """
-  first = step * batch_size
-  last = first + batch_size - 1
-  orders = tf.map_fn(
-    lambda number: tf.random.experimental.stateless_shuffle(
-      tf.range(num_images), random_seeds.fold_in(order_seed, number)
-    ),
-    tf.range(first // num_images, last // num_images + 1),
-  )
-  start = first % num_images
-  return tf.reshape(orders, [-1])[start : start + batch_size]
-
-
-def _compute_gradient(
-  classifier: functional.ImageClassifier,
-  model: functional.ModelWeights,
-  views: tf.Tensor,
-  labels: tf.Tensor,
-) -> tuple[tuple[tf.Tensor, ...], Sums]:
-  """Returns the gradient of the mean cross-entropy, and what was seen."""
-  with tf.GradientTape() as tape:
-    tape.watch(model.trainable)
-    logits = classifier.train_logits(model, tf.cast(views, tf.float32))
-    loss = losses.cross_entropy(logits, labels)
-  num_images = tf.cast(tf.shape(labels)[0], tf.float32)
-  return tuple(tape.gradient(loss, model.trainable)), Sums(
-    loss=num_images * loss,
-    num_correct=training_loop.count_correct(logits, labels),
-    num_examples=num_images,
+def _sums(output: training_loop.BatchOutput, num_images: tf.Tensor) -> Sums:
+  num_examples = tf.cast(num_images, tf.float32)
+  return Sums(
+    loss=num_examples * output.loss,
+    num_correct=output.num_correct,
+    num_examples=num_examples,
   )

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far the updates of a round's clients point in different directions.
+"""The diversity of the directions of a round's updates.
 
-Measured by two sums over clients: what that costs is a sum over the last
-layer's kernel, however large the model is.
+It is measured from two sums over clients. The larger of them has the size of
+the last layer's kernel, however large the model is.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equation
@@ -23,11 +23,12 @@ from tff_semifl.models import functional
 
 
 class UpdateSums(NamedTuple):
-  """What clients report, in a form that can be added up.
+  """The report of a client, in a form that can be added up.
 
   Attributes:
-    squared_length: float32, of the update of the classifier's kernel.
-    update: float32, that update; a scalar 0 if nothing is to be measured.
+    squared_length: float32 scalar, the squared length of the update of the
+      classifier's kernel.
+    update: float32, this update; a scalar 0 if nothing is to be measured.
   """
 
   squared_length: tf.Tensor
@@ -37,9 +38,13 @@ class UpdateSums(NamedTuple):
 def find_classifier_kernel(
   classifier: functional.ImageClassifier,
 ) -> int | None:
-  """Returns which of the trainable weights is the last layer's kernel.
+  """Finds the last layer's kernel among the trainable weights.
 
-  None if the model does not end with a dense layer.
+  Args:
+    classifier: The model.
+
+  Returns:
+    Its index, or None if the model does not end with a dense layer.
   """
   trainable = classifier.initial_weights.trainable
   for index in reversed(range(len(trainable))):
@@ -52,11 +57,14 @@ def find_classifier_kernel(
 def update_sums(
   update: Sequence[tf.Tensor], kernel_index: int | None
 ) -> UpdateSums:
-  """Returns what one client reports.
+  """Returns the report of one client.
 
   Args:
     update: Received weights minus trained ones; zero if it does not count.
     kernel_index: From `find_classifier_kernel`, or None to measure nothing.
+
+  Returns:
+    The sums of this client alone.
   """
   kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
   return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
@@ -65,7 +73,15 @@ def update_sums(
 def update_sums_type(
   classifier: functional.ImageClassifier, kernel_index: int | None
 ) -> tff.Type:
-  """The type of `UpdateSums` for a model."""
+  """Returns the type of `UpdateSums` for a model.
+
+  Args:
+    classifier: The model.
+    kernel_index: See `update_sums`.
+
+  Returns:
+    The type.
+  """
   shape = ()
   if kernel_index is not None:
     shape = classifier.initial_weights.trainable[kernel_index].shape
@@ -82,13 +98,16 @@ def measure(
   Over the clients that count, of the classifier's kernel, from where each of
   them started (D51): the sum of the squared lengths of their updates, divided
   by the squared length of the sum of these. It is 1 for updates that are
-  orthogonal to each other. Of n clients with equal updates it is 1 / n, so that
-  n times as much is 1 then, and more if updates differ. Both are not a number
-  if no kernel was changed.
+  orthogonal to each other. For n clients with equal updates it is 1 / n;
+  relative to this least value it is then 1, and more if updates differ. Both
+  are not a number if no kernel was changed.
 
   Args:
-    sums: Of what clients reported.
-    num_clients: float32, how many of them count, n.
+    sums: The reports of all clients, added up.
+    num_clients: float32 scalar, the number n of those that count.
+
+  Returns:
+    float32 scalars `weight_diversity` and `relative_weight_diversity`.
   """
   diversity = sums.squared_length / tf.reduce_sum(tf.square(sums.update))
   return collections.OrderedDict(

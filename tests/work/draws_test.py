@@ -1,16 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that federated SGD visits each image once an epoch of its client."""
+"""Tests that draws of examples are permutations, epochs or uniform (D55)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 from tff_semifl import random_seeds
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.work import gradient_work
+from tff_semifl.work import draws
 
 _BATCH_SIZE = 3
 _NUM_ROUNDS = 40
@@ -38,7 +39,7 @@ def _visit(population, rounds):
   for round_num in rounds:
     for dataset in population.datasets(round_num):
       [chunk] = dataset.as_numpy_iterator()
-      batch = gradient_work.select_batch(
+      batch = draws.select_batch(
         len(chunk['image']),
         _BATCH_SIZE,
         chunk['turn'],
@@ -91,7 +92,66 @@ class EpochsOfClientsTest(parameterized.TestCase):
 
   def test_without_images_there_is_nothing_to_visit(self):
     seed = random_seeds.stateless_seed(0, random_seeds.Purpose.FIX_ORDER, 0)
-    self.assertEmpty(gradient_work.select_batch(0, 3, 5, seed).numpy())
+    self.assertEmpty(draws.select_batch(0, 3, 5, seed).numpy())
+
+
+class SelectFromStreamTest(parameterized.TestCase):
+  @parameterized.parameters((7, 3), (6, 3), (5, 5), (3, 8), (1, 2))
+  def test_batches_are_whole_and_in_a_row_orders_of_all(
+    self, num_images, batch_size
+  ):
+    seed = tf.constant([1, 2])
+    batches = [
+      draws.select_from_stream(num_images, batch_size, step, seed).numpy()
+      for step in range(12)
+    ]
+    self.assertEqual({len(batch) for batch in batches}, {batch_size})
+    stream = np.concatenate(batches)
+    orders = [
+      stream[start : start + num_images]
+      for start in range(0, len(stream) - num_images + 1, num_images)
+    ]
+    self.assertGreater(len(orders), 4)
+    for order in orders:
+      self.assertCountEqual(order, range(num_images))
+    if num_images > 2:
+      self.assertGreater(len({tuple(order) for order in orders}), 1)
+
+
+class ShuffleTest(tf.test.TestCase):
+  def test_all_tensors_are_permuted_alike(self):
+    numbers = np.arange(20)
+    squares = np.stack([numbers**2, -numbers], axis=1)
+    found, (pairs,) = draws.shuffle((numbers, (squares,)), tf.constant([1, 2]))
+    self.assertCountEqual(found.numpy(), numbers)
+    self.assertNotAllEqual(found, numbers)
+    self.assertAllEqual(pairs, squares[found.numpy()])
+
+  def test_order_follows_from_the_seed(self):
+    orders = [
+      draws.shuffle(np.arange(20), tf.constant(seed))
+      for seed in ([1, 2], [1, 2], [1, 3])
+    ]
+    self.assertAllEqual(orders[0], orders[1])
+    self.assertNotAllEqual(orders[0], orders[2])
+
+
+class DrawWithReplacementTest(tf.test.TestCase):
+  def test_draws_are_uniform_and_rows_stay_together(self):
+    numbers = np.arange(5)
+    found, negative = draws.draw_with_replacement(
+      (numbers, -numbers), 5000, tf.constant([1, 2])
+    )
+    self.assertAllEqual(negative, -found.numpy())
+    # Standard deviation of each count: sqrt(5000 * 0.2 * 0.8) = 28.
+    counts = np.bincount(found, minlength=5)
+    np.testing.assert_allclose(counts, 1000, atol=5 * 28)
+
+  def test_no_draw_from_no_examples(self):
+    found = draws.draw_with_replacement(
+      np.zeros([0, 2], np.uint8), 0, tf.constant([1, 2])
+    )
+    self.assertEqual(found.shape, (0, 2))
 
 
 if __name__ == '__main__':

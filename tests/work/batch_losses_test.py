@@ -1,0 +1,72 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the cross-entropy of a batch and its gradient, against NumPy."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl.models import functional
+from tff_semifl.work import batch_losses
+
+_LABELS = np.array([0, 2, 1, 1, 0], np.int32)
+
+
+class BatchLossesTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.classifier = linear_reference.create_classifier()
+    trainable = self.classifier.initial_weights.trainable
+    self.weights = functional.ModelWeights(
+      tuple(tf.constant(array) for array in trainable), ()
+    )
+    self.images = linear_reference.create_images(len(_LABELS))
+    self.logits = linear_reference.logits(trainable, self.images)
+
+  def test_logits_of_uint8_and_float32_are_those_of_the_model(self):
+    for images in (self.images, self.images.astype(np.float32)):
+      self.assertAllClose(
+        batch_losses.train_logits(self.classifier, self.weights, images),
+        self.logits.astype(np.float32),
+        rtol=1e-5,
+      )
+
+  def test_output_is_the_mean_loss_and_the_number_correct(self):
+    weights = np.array([1, 0, 2, 1, 3], np.float32)
+    # Predictions are without the offset, however large it is.
+    offset = np.array([0, 50, 0], np.float32)
+    output = batch_losses.cross_entropy(
+      tf.constant(self.logits, tf.float32), _LABELS, weights, offset=offset
+    )
+    probabilities = linear_reference.softmax(self.logits + offset)
+    self.assertAllClose(
+      output.loss,
+      np.mean(-weights * np.log(probabilities[np.arange(5), _LABELS])),
+      rtol=1e-5,
+    )
+    self.assertEqual(
+      output.num_correct, np.sum(self.logits.argmax(-1) == _LABELS)
+    )
+    self.assertIsNone(output.num_examples)
+
+  def test_gradient_is_that_of_the_mean_cross_entropy(self):
+    gradient, output = batch_losses.cross_entropy_gradient(
+      self.classifier, self.weights, self.images, _LABELS
+    )
+    probabilities = linear_reference.softmax(self.logits)
+    # The gradient at logits is (probabilities - one-hot labels) / batch.
+    errors = (probabilities - np.eye(3)[_LABELS]) / 5
+    pixels = self.images.reshape(5, -1) / 255
+    self.assertAllClose(gradient[0], pixels.T @ errors, rtol=1e-4, atol=1e-6)
+    self.assertAllClose(gradient[1], errors.sum(0), rtol=1e-4, atol=1e-6)
+    self.assertAllClose(
+      output.loss,
+      -np.log(probabilities[np.arange(5), _LABELS]).mean(),
+      rtol=1e-5,
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,90 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of labeling a client's images once, and of selection by labels."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl import pseudo_labels
+from tff_semifl import random_seeds
+from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import round_context
+
+
+class LabelImagesTest(tf.test.TestCase):
+  def test_labels_are_of_one_weak_view_and_follow_from_round_and_client(self):
+    classifier = linear_reference.create_classifier()
+    # More than a batch of inference, and no multiple of it.
+    images = linear_reference.create_images(
+      pseudo_labelling.INFERENCE_BATCH_SIZE + 7
+    )
+    labels = pseudo_labelling.label_images(
+      classifier,
+      classifier.initial_weights,
+      tf.constant(images),
+      context=round_context.RoundContext(7, 4, 0.1),
+      client_id=tf.constant(3),
+      weak_augmentation=linear_reference.shifted,
+    )
+    seed = random_seeds.stateless_seed(
+      7, random_seeds.Purpose.PSEUDO_LABEL_VIEW, 4, 3
+    )
+    views = linear_reference.shifted(images, seed).numpy()
+    expected = linear_reference.softmax(
+      linear_reference.logits(classifier.initial_weights.trainable, views)
+    )
+    self.assertAllClose(labels.probabilities, expected, rtol=1e-4)
+    self.assertAllEqual(labels.labels, expected.argmax(-1))
+
+
+class SelectTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.labels = pseudo_labels.from_logits(
+      tf.constant([[0.0, 1.0], [3.0, 0.0], [0.0, 2.0], [5.0, 0.0]])
+    )
+    self.examples = (np.arange(4), np.arange(4)[:, np.newaxis] * 10)
+    self.indices = tf.constant([7, 5, 6, 4])
+
+  def test_mask_keeps_examples_with_their_labels(self):
+    (examples, labels, weights), given = pseudo_labelling.select(
+      tf.constant([True, False, True, True]),
+      self.labels,
+      self.examples,
+      self.indices,
+    )
+    self.assertAllEqual(examples[0], [0, 2, 3])
+    self.assertAllEqual(examples[1], [[0], [20], [30]])
+    self.assertAllEqual(labels, [1, 1, 0])
+    self.assertEqual(weights, ())
+    # All labels that were given, of which 3 of 4 were trained on.
+    self.assertAllEqual(given.image, [7, 5, 6, 4])
+    self.assertAllEqual(given.label, [1, 0, 1, 0])
+    self.assertAllClose(given.share, [4 / 3, 0.0, 4 / 3, 4 / 3])
+
+  def test_weights_go_with_their_examples(self):
+    (examples, labels, (weights,)), given = pseudo_labelling.select(
+      tf.constant([0.0, 0.5, 0.0, 2.0]),
+      self.labels,
+      self.examples,
+      self.indices,
+    )
+    self.assertAllEqual(examples[0], [1, 3])
+    self.assertAllEqual(labels, [0, 0])
+    self.assertAllClose(weights, [0.5, 2.0])
+    self.assertAllClose(given.share, [0.0, 2.0, 0.0, 2.0])
+
+  def test_nothing_may_be_selected(self):
+    (examples, labels, _), given = pseudo_labelling.select(
+      tf.fill([4], False), self.labels, self.examples, self.indices
+    )
+    self.assertEqual(examples[1].shape, (0, 1))
+    self.assertEmpty(labels)
+    self.assertAllEqual(given.share, [0, 0, 0, 0])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The cross-entropy of one batch, with its gradient and number correct."""
+
+import tensorflow as tf
+
+from tff_semifl import losses
+from tff_semifl.models import functional
+from tff_semifl.work import training_loop
+
+
+def train_logits(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  views: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the logits of a batch of views, in training mode.
+
+  Args:
+    classifier: The model.
+    weights: The weights in this step.
+    views: uint8 or float32 [batch, height, width, channels], in 0..255.
+
+  Returns:
+    float32 [batch, classes].
+  """
+  return classifier.train_logits(weights, tf.cast(views, tf.float32))
+
+
+def cross_entropy(
+  logits: tf.Tensor,
+  labels: tf.Tensor,
+  weights: tf.Tensor | None = None,
+  *,
+  offset: tf.Tensor | None = None,
+) -> training_loop.BatchOutput:
+  """Returns the mean cross-entropy and the number of correct predictions.
+
+  Args:
+    logits: float32 [batch, classes].
+    labels: int32 [batch].
+    weights: See `losses.cross_entropy`.
+    offset: See `losses.cross_entropy`. Predictions are made without it.
+
+  Returns:
+    A `BatchOutput` in which all examples count.
+  """
+  return training_loop.BatchOutput(
+    losses.cross_entropy(logits, labels, weights, offset=offset),
+    training_loop.count_correct(logits, labels),
+  )
+
+
+def cross_entropy_gradient(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  views: tf.Tensor,
+  labels: tf.Tensor,
+) -> tuple[tuple[tf.Tensor, ...], training_loop.BatchOutput]:
+  """Returns the gradient of the mean cross-entropy of a batch.
+
+  Args:
+    classifier: The model.
+    weights: The weights at which the gradient is taken.
+    views: uint8 or float32 [batch, height, width, channels], in 0..255.
+    labels: int32 [batch].
+
+  Returns:
+    A tensor for each trainable weight, and the output of `cross_entropy`.
+  """
+  with tf.GradientTape() as tape:
+    tape.watch(weights.trainable)
+    output = cross_entropy(train_logits(classifier, weights, views), labels)
+  return tuple(tape.gradient(output.loss, weights.trainable)), output
