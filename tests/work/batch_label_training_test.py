@@ -141,7 +141,7 @@ class ExecutionTest(parameterized.TestCase):
       weak=weak,
       strong=strong,
     )
-    # Batches with and without, and with some left out: or it shows little.
+    # In some batches no image is selected, and in some only one of two.
     self.assertGreater(expected.num_skipped, 0)
     self.assertGreater(expected.num_confident, 3)
     self.assertGreater(2 * (12 - expected.num_skipped), expected.num_confident)
@@ -175,7 +175,7 @@ class ExecutionTest(parameterized.TestCase):
     )
 
   def test_client_that_is_sure_of_nothing_counts_with_no_change(self):
-    """D36."""
+    """D36: a client takes part even if it was never sure."""
     output = _next(
       _build(self.classifier, threshold=1.0), self.weights, self.images
     )
@@ -193,7 +193,7 @@ class ExecutionTest(parameterized.TestCase):
     self.assertEqual(output.result[0].update_weight, 0.0)
 
   def test_labels_are_by_the_statistics_of_the_batch(self):
-    """D34: those that were received with the model are of no effect."""
+    """D34: statistics that were received with the model have no effect."""
     classifier = functional.from_keras(
       tf.keras.Sequential(
         [

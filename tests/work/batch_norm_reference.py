@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A model of two normalization layers, and in NumPy what these see."""
+"""A model of two normalization layers, and their inputs in NumPy."""
 
 import numpy as np
 import tensorflow as tf
@@ -46,7 +46,7 @@ def create_classifier(offset: float = 0.0) -> functional.ImageClassifier:
 def see_batches(
   images: np.ndarray, offset: float = 0.0, *, batch_size: int = _BATCH_SIZE
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-  """Returns what both layers see of each batch: float64 [values, channels]."""
+  """Returns the inputs of both layers by batch: float64 [values, channels]."""
   seen = []
   for start in range(0, len(images), batch_size):
     batch = images[start : start + batch_size]
@@ -60,6 +60,6 @@ def see_batches(
 def see_all(
   images: np.ndarray, offset: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns what both layers see of all batches: float64 [values, channels]."""
+  """Returns the inputs of both layers, joined: float64 [values, channels]."""
   first, second = zip(*see_batches(images, offset), strict=True)
   return np.concatenate(first), np.concatenate(second)

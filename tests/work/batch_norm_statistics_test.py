@@ -66,7 +66,7 @@ class ExecutionTest(absltest.TestCase):
     images = linear_reference.create_images(600)
     images[:300] //= 8
     statistics = self._compute_for(images).non_trainable
-    # The deeper layer sees what each batch's own statistics made of it.
+    # The deeper layer's inputs are normalized by each batch's own statistics.
     expected = []
     for values in batch_norm_reference.see_all(images):
       expected += [values.mean(axis=0), values.var(axis=0, ddof=1)]

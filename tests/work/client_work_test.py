@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which clients' updates count, whatever clients do."""
+"""Tests that updates count or are rejected, whatever clients do."""
 
 import collections
 import functools
@@ -29,7 +29,7 @@ _NUM_WEIGHTS = 15
 
 
 class _Turn(NamedTuple):
-  """What a client claims to have done.
+  """The turn that a client claims to have taken.
 
   Attributes:
     length: Of its update, which is the same in all elements.
@@ -51,7 +51,7 @@ def _weights(length):
 
 
 def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
-  """Builds client work in which client k does what `turns[k]` says."""
+  """Builds client work in which client k takes the turn `turns[k]`."""
 
   def train(weights, context, data, optimizer_state, given_labels):
     del context  # Unused.
@@ -81,7 +81,7 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
       num_confident=tf.constant(2.0),
       weight=weight,
       measurements=collections.OrderedDict(
-        # Two of every four, and a number to be added up.
+        # A ratio, two of every four, and a number to be added up.
         doubt=client_report.Ratio(tf.constant(2.0), tf.constant(4.0)),
         num_views=tf.constant(7),
       ),
@@ -110,7 +110,7 @@ def _next(process, num_clients, weights, *memories, first=0):
   )
 
 
-# Name, length of the weights, what the client does, whether it counts.
+# Name, length of the weights, the client's turn, whether it counts.
 _CASES = (
   # Twice the length of the weights, 4.
   ('just_short_enough', 4.0, _Turn(length=7.99), True),
@@ -122,14 +122,14 @@ _CASES = (
   ('nothing', 4.0, _Turn(length=0.0), True),
   ('not_a_number', 4.0, _Turn(length=math.nan), False),
   ('infinite', 4.0, _Turn(length=math.inf), False),
-  # Its square is no float32 any more.
+  # Its square overflows float32.
   ('exploded', 4.0, _Turn(length=1e30), False),
   ('loss_not_a_number', 4.0, _Turn(loss=math.nan), False),
   ('loss_infinite', 4.0, _Turn(loss=-math.inf), False),
   ('weight_not_a_number', 4.0, _Turn(weight=math.nan), False),
   ('weight_infinite', 4.0, _Turn(weight=math.inf), False),
   ('weight_negative', 4.0, _Turn(weight=-1.0), False),
-  # Of weights as long as these the square is none either.
+  # The square of weights as long as these overflows too.
   ('infinite_for_endless_weights', 1e25, _Turn(length=math.inf), False),
   ('finite_for_endless_weights', 1e25, _Turn(length=0.0), True),
 )
@@ -188,7 +188,7 @@ class ClientWorkTest(parameterized.TestCase):
       _Turn(length=math.nan),
       _Turn(length=100.0, loss=1000.0),
       _Turn(loss=math.inf),
-      # It has nothing to report, and yet nothing is wrong with it.
+      # It has no update to report, but is not rejected.
       _Turn(length=0.0, loss=0.0, weight=0.0),
     ]
     output = _next(_build(turns), 5, _weights(4.0))
@@ -202,12 +202,12 @@ class ClientWorkTest(parameterized.TestCase):
         'loss': 1.0,
         'accuracy': 0.333333,
         'label_ratio': 0.25,
-        # What these clients measure besides.
+        # Further measurements of these clients.
         'doubt': 0.5,
         'num_views': 14.0,
         'num_participating': 1.0,
         'num_rejected': 3.0,
-        # Of one client.
+        # That of one client.
         'weight_diversity': 1.0,
         'relative_weight_diversity': 1.0,
       },

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of who is in which step of an epoch (D55), by the definition."""
+"""Tests of the cohorts of an epoch's steps (D55), by the definition."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what a SemiFL client does in a round."""
+"""Tests of the training of a SemiFL client."""
 
 import functools
 
@@ -77,7 +77,7 @@ class ComputationTest(absltest.TestCase):
     )
 
   def test_types_if_clients_keep_their_momentum(self):
-    """D5: states are placed at the clients they are of."""
+    """D5: a client's state is placed at the client."""
     process = _build(keep_optimizer_state=True)
     state = '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>'
     self.assertEqual(
@@ -91,7 +91,7 @@ class ComputationTest(absltest.TestCase):
     self.assertEqual(
       types.result.result.compact_representation(),
       '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
-      # Nobody wants to know which labels it gave.
+      # Given labels are not asked for.
       f'memory={state},given_labels=<>,report=<>>}}@CLIENTS',
     )
 
@@ -321,7 +321,7 @@ class ExecutionTest(parameterized.TestCase):
     self.assertEqual(output.measurements['label_ratio'], 1.0)
 
   def test_update_that_is_not_finite_counts_for_nothing(self):
-    # The labels are fine; what is trained on is not.
+    # The labels are sound; the views that are trained on are not.
     def overflow(images, seed):
       del seed  # Unused.
       return tf.cast(images, tf.float32) * np.inf
@@ -335,7 +335,7 @@ class ExecutionTest(parameterized.TestCase):
     measured = dict(output.measurements)
     self.assertEqual(measured.pop('num_participating'), 0)
     self.assertEqual(measured.pop('num_rejected'), 1)
-    # What it saw is in no sum, and nobody else saw anything.
+    # Its measurements are in no sum, and there is no other client.
     for name, value in measured.items():
       self.assertTrue(np.isnan(value), name)
 
@@ -376,10 +376,10 @@ class ExecutionTest(parameterized.TestCase):
 
 
 class OpenPlacesTest(tf.test.TestCase):
-  """Selection and losses that follow from what the server tells clients."""
+  """Tests of selection and losses that follow from guidance."""
 
   def _train(self, guidance, *, learning_rate=_LEARNING_RATE, **options):
-    """Returns how far one step on all images goes, and how many are sure."""
+    """Returns one step of each weight, and the number of images selected."""
     classifier = linear_reference.create_classifier()
     weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
     optimizer = optimizers.build_nesterov_sgd(weight_decay=0.0, clip_norm=1e9)
@@ -447,13 +447,13 @@ class OpenPlacesTest(tf.test.TestCase):
 
   def test_offset_of_logits(self):
     plain, _ = self._train(())
-    # One number for all classes makes no difference to a softmax.
+    # A softmax does not depend on a number that is added to all classes.
     same, _ = self._train(
       tf.constant(0.5),
       logit_offset_fn=lambda guidance, _: guidance * tf.ones(3),
     )
     self.assertAllClose(same, plain, rtol=1e-4, atol=1e-6)
-    # What the offset makes certain in any case is not to be learned any more.
+    # A class that the offset makes certain leaves nothing to learn.
     found, _ = self._train(
       (),
       logit_offset_fn=lambda _, labels: 100.0 * tf.one_hot(labels.labels[0], 3),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the record of which pseudo-labels a client gave."""
+"""Tests of the record of a client's pseudo-labels."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of which images are in the steps of a round (E.2)."""
+"""Tests of the images in the steps of a round (E.2)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -28,14 +28,14 @@ class TrainTest(parameterized.TestCase):
     round_num=3,
     node=2,
   ):
-    """Returns the batches of a round, its outcome, and how far it went."""
+    """Returns the batches of a round, its outcome, and the sum of its steps."""
     steps = local_steps.LocalSteps(
       num_steps=num_steps,
       batch_size=batch_size,
       optimizer=optimizers.build_nesterov_sgd(
         momentum=0.0, weight_decay=0.0, clip_norm=None
       ),
-      # With a gradient of 1 the sum says which steps of the run there were.
+      # With a gradient of 1, the sum of learning rates shows the steps.
       learning_rate_fn=lambda step: tf.cast(step, tf.float32),
     )
     weights = functional.ModelWeights((tf.zeros([]),), ())
@@ -61,7 +61,7 @@ class TrainTest(parameterized.TestCase):
     return batches, result, -result.trainable[0]
 
   @parameterized.parameters(
-    # As many labels as the benchmark's server has: 15 batches a pass.
+    # As many labels as the server of Zhang et al. has: 15 batches a pass.
     (1000, 16, 64),
     (40, 16, 64),
     (64, 3, 64),

@@ -79,7 +79,7 @@ class ExecutionTest(absltest.TestCase):
       np.testing.assert_allclose(found, value, rtol=1e-4)
 
   def test_batches_of_another_size_d11(self):
-    """Of ten images, as in the final test of few labels; the last of seven."""
+    """Batches have ten images, as in the final test of few labels."""
     images = linear_reference.create_images(37)
     images[:20] //= 4
     self.statistics = _build(self.classifier, batch_size=10)
@@ -132,7 +132,7 @@ class ExecutionTest(absltest.TestCase):
     exact_mean, exact_variance, *_ = self._compute_exactly(images)
     np.testing.assert_allclose(mean, exact_mean, rtol=1e-5)
     np.testing.assert_allclose(exact_variance - variance, missing, rtol=1e-4)
-    # Not a matter of digits: nearly nine tenths are missing.
+    # This is no rounding error: nearly nine tenths are missing.
     self.assertLess(variance[0], 0.15 * exact_variance[0])
 
   def test_variance_of_batches_of_one_value_each_is_nought(self):

@@ -43,7 +43,7 @@ def _context(round_num, seed=7):
 
 
 def _order(num_images, round_num, epoch, seed=7):
-  """The order in which an epoch visits the images."""
+  """Returns the order in which an epoch visits the images."""
   stateless_seed = random_seeds.stateless_seed(
     seed, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
   )
@@ -107,7 +107,7 @@ class ExecutionTest(absltest.TestCase):
     self.dataset = linear_reference.labelled_dataset(self.images, self.labels)
 
   def _train_in_numpy(self, sgd, round_num):
-    """Two epochs in batches of 2, 2 and 1; returns mean loss."""
+    """Takes two epochs in batches of 2, 2 and 1; returns the mean loss."""
     losses = []
     for epoch in range(2):
       order = _order(5, round_num, epoch)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of epochs and batches: how many, of which examples."""
+"""Tests of the number of epochs and batches, and of their examples."""
 
 from absl.testing import parameterized
 import numpy as np
@@ -33,7 +33,7 @@ def _train(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
-      # Powers of two, so that the sum says which were seen; 100 an epoch later.
+      # Powers of two, so that a sum shows its examples.
       epoch_data_fn=lambda epoch: tf.cast(
         2 ** tf.range(num_examples), tf.float32
       )
@@ -41,7 +41,7 @@ def _train(
       loss_fn=lambda trainable, batch, epoch, batch_num: (
         training_loop.BatchOutput(
           -trainable[0] * tf.reduce_sum(batch),
-          # Which epoch and batch it was.
+          # The numbers of epoch and batch.
           100.0 * tf.cast(epoch, tf.float32) + tf.cast(batch_num, tf.float32),
           num_counted,
         )
@@ -154,7 +154,9 @@ class TrainTest(parameterized.TestCase):
 
   @parameterized.parameters(-1.0, np.inf, np.nan)
   def test_number_of_epochs_that_is_none(self, num_epochs):
-    with self.assertRaisesRegex(ValueError, '`num_epochs` must be a number'):
+    with self.assertRaisesRegex(
+      ValueError, '`num_epochs` must be a finite number'
+    ):
       _train(num_epochs)
 
 

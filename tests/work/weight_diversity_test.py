@@ -19,7 +19,7 @@ def _measure(kernels):
   """Returns both numbers for updates of a kernel, added up as clients' are."""
   updates = [
     weight_diversity.update_sums(
-      # What is not the kernel has no say.
+      # Weights other than the kernel have no effect.
       (tf.constant([float(number)]), tf.constant(kernel, tf.float32)),
       _KERNEL,
     )
@@ -40,7 +40,7 @@ class MeasureTest(parameterized.TestCase):
     )
 
   def test_orthogonal_updates_of_any_lengths(self):
-    # 9 + 16 + 1 of the squares, and of the sum (3, 4, 1) as much.
+    # Squares 9 + 16 + 1, and the square of the sum (3, 4, 1) is the same.
     kernels = [[[3.0, 0, 0]], [[0, 4.0, 0]], [[0, 0, 1.0]]]
     np.testing.assert_allclose(_measure(kernels), [1, 3], rtol=1e-6)
 

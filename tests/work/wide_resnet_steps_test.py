@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps of a WideResNet, at clients and server, against a second one.
+"""Tests of a WideResNet's steps against another implementation.
 
 Other tests have a linear model. This one has convolutions and normalization,
 and the second one of `wide_resnet_reference` takes the steps in float64.
@@ -41,7 +41,7 @@ _BATCH_SIZE = 4
 
 
 class _RecordingSGD(wide_resnet_reference.WideResNetSGD):
-  """Remembers how sure the model was whenever it was asked."""
+  """Records the confidence of each prediction of the model."""
 
   confidences = []
 

@@ -168,7 +168,7 @@ def build_gradient_server_work(
     indices = draws.select_batch(
       tf.shape(data['label'])[0],
       batch_size,
-      context.round_num,  # The server has a turn in each.
+      context.round_num,  # The server has a turn in each round.
       random_seeds.stateless_seed(
         context.seed, random_seeds.Purpose.SERVER_ORDER
       ),

@@ -27,7 +27,7 @@ import tensorflow_federated as tff
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
 
-# PyTorch's (B.3).
+# That of PyTorch (B.3).
 MOMENTUM = 0.1
 _OPTIMIZER_KEY = 'optimizer'
 _STATISTICS_KEY = 'statistics'

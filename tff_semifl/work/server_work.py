@@ -129,7 +129,7 @@ def build_server_work(
       accuracy=result.sums.num_correct / result.sums.num_examples,
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
-    # A state that is handed on as it came is always the one before any step.
+    # If it is passed on unchanged, it is always the state before any step.
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, metrics
 
