@@ -3,13 +3,10 @@
 
 """Alternate training: the clients' round, then the server's (Algorithm 1)."""
 
-import collections
-
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import round_process
-from tff_semifl.work import round_context
 
 
 def compose_alternating_process(
@@ -35,7 +32,6 @@ def compose_alternating_process(
   Returns:
     A process of the types of `round_process.build_process`.
   """
-  begin_round = round_context.build_beginning(parts.learning_rate_fn)
   choose = parts.build_choice(
     tff.types.to_type(
       (
@@ -47,17 +43,12 @@ def compose_alternating_process(
   )
 
   def run_round(state, server_data, client_data, *memories):
-    context, next_round_num = tff.federated_map(
-      begin_round, (state.seed, state.round_num)
-    )
+    begun = parts.begin_round(state)
     # The server sends its model to the clients of the round.
-    sent = parts.distributor.next(state.distributor, state.global_model_weights)
-    received = tff.federated_zip(
-      (sent.result, tff.federated_broadcast(parts.tell(state, context)))
-    )
+    sent = parts.send(state, begun.context)
     # They train it on their images.
     trained = parts.client_work.next(
-      state.client_work, received, client_data, *memories
+      state.client_work, sent.result, client_data, *memories
     )
     # The mean of their updates, applied with momentum, gives the new model,
     aggregated = parts.aggregate(state.aggregator, trained.result)
@@ -69,7 +60,7 @@ def compose_alternating_process(
       choose,
       (
         state.round_num,
-        parts.num_counting(trained.result),
+        parts.num_counting(trained),
         (aggregated.state, finalized.state, finalized.result),
         (state.aggregator, state.finalizer, state.global_model_weights),
       ),
@@ -77,35 +68,19 @@ def compose_alternating_process(
     # The server fine-tunes it on its labeled images, and computes its batch
     # normalization statistics.
     tuned = parts.server_work.next(
-      state.server_work, weights, context, server_data
+      state.server_work, weights, begun.context, server_data
     )
     weights = parts.with_statistics(tuned.result, server_data)
-    return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        round_process.RoundState(
-          global_model_weights=weights,
-          distributor=sent.state,
-          client_work=trained.state,
-          aggregator=aggregator,
-          finalizer=finalizer,
-          server_work=tuned.state,
-          round_num=next_round_num,
-          seed=state.seed,
-          guidance=parts.update_guidance(
-            state, context, weights, trained.result
-          ),
-        )
-      ),
-      metrics=tff.federated_zip(
-        collections.OrderedDict(
-          client=trained.measurements,
-          server=tuned.measurements,
-          aggregator=aggregated.measurements,
-          learning_rate=context.learning_rate,
-        )
-      ),
-      memories=trained.result.memory,
-      given_labels=trained.result.given_labels,
+    return parts.end_round(
+      state,
+      begun,
+      weights,
+      sent=sent,
+      trained=trained,
+      aggregated=aggregated,
+      aggregator=aggregator,
+      finalizer=finalizer,
+      tuned=tuned,
     )
 
   return round_process.build_process(parts, run_round)

@@ -3,14 +3,12 @@
 
 """Federated SGD of FixMatch: the extra curve of SemiFL's Figure 2 (D.4)."""
 
-import collections
 from typing import Any
 
 import tensorflow_federated as tff
 
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import round_process
-from tff_semifl.work import round_context
 
 
 def compose_gradient_process(
@@ -30,7 +28,6 @@ def compose_gradient_process(
     A process of the types of `round_process.build_process`.
   """
   update_type = parts.weights_type.trainable
-  begin_round = round_context.build_beginning(parts.learning_rate_fn)
   choose = parts.build_choice(
     tff.types.to_type(
       (parts.aggregator.initialize.type_signature.result.member, update_type)
@@ -49,16 +46,11 @@ def compose_gradient_process(
     return tuple(0.0 * array for array in gradient)
 
   def run_round(state, server_data, client_data, *memories):
-    context, next_round_num = tff.federated_map(
-      begin_round, (state.seed, state.round_num)
-    )
+    begun = parts.begin_round(state)
     # Clients compute gradients of the model that they receive.
-    sent = parts.distributor.next(state.distributor, state.global_model_weights)
-    received = tff.federated_zip(
-      (sent.result, tff.federated_broadcast(parts.tell(state, context)))
-    )
+    sent = parts.send(state, begun.context)
     trained = parts.client_work.next(
-      state.client_work, received, client_data, *memories
+      state.client_work, sent.result, client_data, *memories
     )
     # Their mean is replaced by zero if no client counts.
     aggregated = parts.aggregate(state.aggregator, trained.result)
@@ -66,7 +58,7 @@ def compose_gradient_process(
       choose,
       (
         state.round_num,
-        parts.num_counting(trained.result),
+        parts.num_counting(trained),
         (aggregated.state, aggregated.result),
         (
           state.aggregator,
@@ -78,36 +70,20 @@ def compose_gradient_process(
     stepped = parts.server_work.next(
       tff.federated_map(put_gradient, (state.server_work, gradient)),
       state.global_model_weights,
-      context,
+      begun.context,
       server_data,
     )
     weights = parts.with_statistics(stepped.result, server_data)
-    return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        round_process.RoundState(
-          global_model_weights=weights,
-          distributor=sent.state,
-          client_work=trained.state,
-          aggregator=aggregator,
-          finalizer=state.finalizer,
-          server_work=stepped.state,
-          round_num=next_round_num,
-          seed=state.seed,
-          guidance=parts.update_guidance(
-            state, context, weights, trained.result
-          ),
-        )
-      ),
-      metrics=tff.federated_zip(
-        collections.OrderedDict(
-          client=trained.measurements,
-          server=stepped.measurements,
-          aggregator=aggregated.measurements,
-          learning_rate=context.learning_rate,
-        )
-      ),
-      memories=trained.result.memory,
-      given_labels=trained.result.given_labels,
+    return parts.end_round(
+      state,
+      begun,
+      weights,
+      sent=sent,
+      trained=trained,
+      aggregated=aggregated,
+      aggregator=aggregator,
+      finalizer=state.finalizer,
+      tuned=stepped,
     )
 
   return round_process.build_process(parts, run_round)

@@ -7,7 +7,6 @@ SemiFL's paper compares its alternate training with this: the server's model is
 one more member of the average, and the average is not fine-tuned.
 """
 
-import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,6 @@ import tensorflow_federated as tff
 
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import round_process
-from tff_semifl.work import round_context
 
 # Number of clients that count -> weight of the server in the average, both
 # float32 scalars. The clients share the rest equally.
@@ -82,7 +80,6 @@ def compose_parallel_process(
     A process of the types of `round_process.build_process`.
   """
   weights_type = parts.weights_type
-  begin_round = round_context.build_beginning(parts.learning_rate_fn)
   choose = parts.build_choice(
     parts.aggregator.initialize.type_signature.result.member
   )
@@ -116,24 +113,19 @@ def compose_parallel_process(
     )
 
   def run_round(state, server_data, client_data, *memories):
-    context, next_round_num = tff.federated_map(
-      begin_round, (state.seed, state.round_num)
-    )
+    begun = parts.begin_round(state)
     received_weights = state.global_model_weights
     # Clients and server train the same model at the same time.
-    sent = parts.distributor.next(state.distributor, received_weights)
-    received = tff.federated_zip(
-      (sent.result, tff.federated_broadcast(parts.tell(state, context)))
-    )
+    sent = parts.send(state, begun.context)
     trained = parts.client_work.next(
-      state.client_work, received, client_data, *memories
+      state.client_work, sent.result, client_data, *memories
     )
     tuned = parts.server_work.next(
-      state.server_work, received_weights, context, server_data
+      state.server_work, received_weights, begun.context, server_data
     )
     # The average of their models, applied with momentum, is the new model.
     aggregated = parts.aggregate(state.aggregator, trained.result)
-    num_counting = parts.num_counting(trained.result)
+    num_counting = parts.num_counting(trained)
     base, update = tff.federated_map(
       average,
       (
@@ -151,32 +143,16 @@ def compose_parallel_process(
       (state.round_num, num_counting, aggregated.state, state.aggregator),
     )
     weights = parts.with_statistics(finalized.result, server_data)
-    return federated_process.RoundOutput(
-      state=tff.federated_zip(
-        round_process.RoundState(
-          global_model_weights=weights,
-          distributor=sent.state,
-          client_work=trained.state,
-          aggregator=aggregator,
-          finalizer=finalized.state,
-          server_work=tuned.state,
-          round_num=next_round_num,
-          seed=state.seed,
-          guidance=parts.update_guidance(
-            state, context, weights, trained.result
-          ),
-        )
-      ),
-      metrics=tff.federated_zip(
-        collections.OrderedDict(
-          client=trained.measurements,
-          server=tuned.measurements,
-          aggregator=aggregated.measurements,
-          learning_rate=context.learning_rate,
-        )
-      ),
-      memories=trained.result.memory,
-      given_labels=trained.result.given_labels,
+    return parts.end_round(
+      state,
+      begun,
+      weights,
+      sent=sent,
+      trained=trained,
+      aggregated=aggregated,
+      aggregator=aggregator,
+      finalizer=finalized.state,
+      tuned=tuned,
     )
 
   return round_process.build_process(parts, run_round)

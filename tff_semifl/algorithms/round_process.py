@@ -11,6 +11,7 @@ data are an argument of a round; `learning_process.bind_server_data` turns such
 a process into a `tff.learning.templates.LearningProcess`.
 """
 
+import collections
 from collections.abc import Callable
 import dataclasses
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from tff_semifl.algorithms import federated_process
 from tff_semifl.models import functional
 from tff_semifl.work import client_work_process
 from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import round_context
 from tff_semifl.work import server_work as server_work_lib
 
 
@@ -108,19 +110,14 @@ class RoundParts:
     without an update has an update of zero.
 
     Args:
-      trained: The results of the client work, at CLIENTS.
+      trained: The output of the client work.
 
     Returns:
       The number of clients, float32 at SERVER.
     """
-    if not self.aggregator.is_weighted:
-      return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
-
-    @tff.tensorflow.computation(np.float32)
-    def count(weight: tf.Tensor):
-      return tf.cast(weight > 0, tf.float32)
-
-    return tff.federated_sum(tff.federated_map(count, trained.update_weight))
+    if self.aggregator.is_weighted:
+      return trained.measurements.num_participating
+    return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
 
   def build_choice(self, value_type: tff.Type) -> tff.Computation:
     """Builds a computation that returns the new value if any client counts.
@@ -156,19 +153,95 @@ class RoundParts:
     weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
     return self.aggregator.next(state, trained.update, *weights)
 
-  def tell(self, state: tff.Value, context: tff.Value) -> tff.Value:
-    """Returns the round's context, with the guidance if there is one.
+  def begin_round(self, state: tff.Value) -> tff.Value:
+    """Returns the `round_context.Beginning` of a round, at SERVER.
 
     Like the methods after it, it is called inside a federated computation.
     """
-    if self.guidance is None:
-      return context
-    return tff.federated_map(
-      self.guidance.build_tell(self.weights_type),
-      (state.guidance, state.global_model_weights, context),
+    begin = round_context.build_beginning(self.learning_rate_fn)
+    return tff.federated_map(begin, (state.seed, state.round_num))
+
+  def send(
+    self, state: tff.Value, context: tff.Value
+  ) -> tff.templates.MeasuredProcessOutput:
+    """Sends model, context and guidance, if there is any, to the clients.
+
+    Args:
+      state: The `RoundState` before the round.
+      context: The context of the round.
+
+    Returns:
+      The distributor's output; its result is what the client work takes.
+    """
+    sent = self.distributor.next(state.distributor, state.global_model_weights)
+    if self.guidance is not None:
+      context = tff.federated_map(
+        self.guidance.build_tell(self.weights_type),
+        (state.guidance, state.global_model_weights, context),
+      )
+    received = tff.federated_zip(
+      (sent.result, tff.federated_broadcast(context))
+    )
+    return tff.templates.MeasuredProcessOutput(
+      sent.state, received, sent.measurements
     )
 
-  def update_guidance(
+  def end_round(
+    self,
+    state: tff.Value,
+    begun: tff.Value,
+    weights: tff.Value,
+    *,
+    sent: tff.templates.MeasuredProcessOutput,
+    trained: tff.Value,
+    aggregated: tff.Value,
+    aggregator: tff.Value,
+    finalizer: tff.Value,
+    tuned: tff.Value,
+  ) -> federated_process.RoundOutput:
+    """Returns the output of a round.
+
+    Args:
+      state: The `RoundState` before the round.
+      begun: The result of `begin_round`.
+      weights: The model weights after the round.
+      sent: The output of `send`.
+      trained: The output of the client work.
+      aggregated: The output of the aggregator.
+      aggregator: The state of the aggregator after the round, which may be the
+        one before it.
+      finalizer: The state of the finalizer after the round, likewise.
+      tuned: The output of the server work.
+    """
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        RoundState(
+          global_model_weights=weights,
+          distributor=sent.state,
+          client_work=trained.state,
+          aggregator=aggregator,
+          finalizer=finalizer,
+          server_work=tuned.state,
+          round_num=begun.next_round_num,
+          seed=state.seed,
+          guidance=self._update_guidance(
+            state, begun.context, weights, trained
+          ),
+        )
+      ),
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=tuned.measurements,
+          aggregator=aggregated.measurements,
+          learning_rate=begun.context.learning_rate,
+        )
+      ),
+      memories=trained.result.memory,
+      given_labels=trained.result.given_labels,
+    )
+
+  def _update_guidance(
     self,
     state: tff.Value,
     context: tff.Value,
@@ -178,7 +251,7 @@ class RoundParts:
     """Returns the state of the guidance after a round."""
     if self.guidance is None:
       return state.guidance
-    reports = tff.federated_sum(trained.report)
+    reports = tff.federated_sum(trained.result.report)
     return tff.federated_map(
       self.guidance.build_update(
         self.weights_type, reports.type_signature.member

@@ -32,6 +32,18 @@ class RoundContext(NamedTuple):
   guidance: Any = ()
 
 
+class Beginning(NamedTuple):
+  """The beginning of a round.
+
+  Attributes:
+    context: The `RoundContext`, without guidance.
+    next_round_num: int32 scalar, the number of the round after it.
+  """
+
+  context: Any
+  next_round_num: Any
+
+
 ROUND_CONTEXT_TYPE = tff.types.to_type(
   RoundContext(seed=np.int32, round_num=np.int32, learning_rate=np.float32)
 )
@@ -78,13 +90,12 @@ def build_beginning(
       rate.
 
   Returns:
-    (<seed=int32, round_num=int32> -> <RoundContext, int32>), of which the last
-    is the number of the next round.
+    (<seed=int32, round_num=int32> -> Beginning).
   """
 
   @tff.tensorflow.computation(np.int32, np.int32)
   def begin_round(seed: tf.Tensor, round_num: tf.Tensor):
     context = RoundContext(seed, round_num, learning_rate_fn(round_num))
-    return context, round_num + 1
+    return Beginning(context, round_num + 1)
 
   return begin_round
