@@ -43,7 +43,7 @@ class Size(NamedTuple):
     return (
       f'WideResNet-{self.model_depth}-{self.model_width}, {self.num_clients}'
       f' clients with {self.images_per_client} images of 32x32x3 each,'
-      f' {self.num_labeled} labelled images, epochs: {self.num_epochs}'
+      f' {self.num_labeled} labeled images, epochs: {self.num_epochs}'
     )
 
 
@@ -116,8 +116,8 @@ class Federation:
 
   def server_data(self) -> tf.data.Dataset:
     """Returns the server's images as the process takes them."""
-    return pipelines.labelled_dataset(
-      sources.LabelledImages(self.server_images, self.server_labels)
+    return pipelines.labeled_dataset(
+      sources.LabeledImages(self.server_images, self.server_labels)
     )
 
   def client_data(self) -> list[tf.data.Dataset]:

@@ -34,7 +34,7 @@ def measure_server(
   data = _create_data(num_images)
   images = mapped_images.MappedImages([data])
   [references] = images.references
-  data_type = pipelines.labelled_type(_SHAPE)
+  data_type = pipelines.labeled_type(_SHAPE)
 
   @tff.federated_computation(tff.FederatedType(data_type, tff.SERVER))
   def count(dataset):
@@ -42,14 +42,14 @@ def measure_server(
 
   count_by_reference = mapped_images.take_indices(count, images)
   # As training programs do: made once, handed over in each round.
-  dataset = pipelines.labelled_dataset(data)
-  dataset_of_references = pipelines.labelled_dataset(references)
+  dataset = pipelines.labeled_dataset(data)
+  dataset_of_references = pipelines.labeled_dataset(references)
   seconds = _time_in_turns(
     {
       'a dataset that is kept': ('in_process', lambda: count(dataset)),
       'a dataset made for the call': (
         'in_process',
-        lambda: count(pipelines.labelled_dataset(data)),
+        lambda: count(pipelines.labeled_dataset(data)),
       ),
       'native, by reference': (
         'native',
@@ -91,9 +91,9 @@ def measure_clients(
   count_by_reference = mapped_images.take_indices(count, images)
 
   # As training programs do: made anew in each round.
-  def create_datasets(part: sources.LabelledImages) -> list[tf.data.Dataset]:
+  def create_datasets(part: sources.LabeledImages) -> list[tf.data.Dataset]:
     return pipelines.ClientPopulation(
-      part,
+      sources.ImagePool(*part),
       np.split(np.arange(len(part.labels)), num_clients),
       clients_per_round=num_clients,
       seed=0,
@@ -122,8 +122,8 @@ def measure_clients(
   )
 
 
-def _create_data(num_images: int) -> sources.LabelledImages:
-  return sources.LabelledImages(
+def _create_data(num_images: int) -> sources.LabeledImages:
+  return sources.LabeledImages(
     np.zeros([num_images, *_SHAPE], np.uint8), np.zeros([num_images], np.int32)
   )
 

@@ -77,7 +77,7 @@ def measure_population(
     tracemalloc.start()
     shares = partition.partition_iid(number, number, seed=0)
     population = pipelines.ClientPopulation(
-      sources.LabelledImages(
+      sources.ImagePool(
         np.broadcast_to(np.zeros([], np.uint8), (number, 32, 32, 3)),
         np.broadcast_to(np.zeros([], np.int32), (number,)),
       ),

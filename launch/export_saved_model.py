@@ -195,21 +195,21 @@ def _load_calibration_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> np.ndarray:
   """Returns some of the server's labeled images of each class."""
-  labelled = image_task.load(data.task, task).train
+  labeled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
   # Otherwise all labeled images are at the server, or in one place.
-  if num_labeled is not None and num_labeled < len(labelled.labels):
+  if num_labeled is not None and num_labeled < len(labeled.labels):
     split = partition.split_labels(
-      labelled.labels, num_labeled, task.num_classes, data.seed.seed
+      labeled.labels, num_labeled, task.num_classes, data.seed.seed
     )
-    labelled = labelled.select(split.labelled)
-  by_class = labelled.images[np.argsort(labelled.labels, kind='stable')]
+    labeled = labeled.select(split.labeled)
+  by_class = labeled.images[np.argsort(labeled.labels, kind='stable')]
   return by_class[:: math.ceil(len(by_class) / _MAX_CALIBRATION_IMAGES)]
 
 
 def _load_test_images(
   task: image_task.ImageTask,
-) -> tuple[sources.LabelledImages | None, str | None]:
+) -> tuple[sources.LabeledImages | None, str | None]:
   """Returns the test images, or None and the reason why there are none."""
   if not _EVALUATE.value:
     return None, f'it was not asked for, by --no{_EVALUATE.name}'

@@ -48,10 +48,10 @@ def main(settings: experiment_settings.Data) -> None:
   with program.blame(_PARTITION_FILES, OSError, value=','.join(files)):
     picture_files.save(summary.create_figure(), files)
 
-  num_images = len(data.unlabelled.labels)
+  num_images = len(data.unlabeled.true_labels)
   sizes = summary.counts.sum(axis=1)
   print(f'{summary.title}, seed {settings.seed.seed}')
-  print(f'images with labels: {len(data.labelled.labels)}')
+  print(f'images with labels: {len(data.labeled.labels)}')
   print(
     f'images without: {num_images}, of which {num_images - sizes.sum()} with'
     ' no client'

@@ -65,7 +65,7 @@ def _load() -> image_task.TaskData:
 
   digits = datasets.load_digits()
   images = np.rint(digits.images * (255 / _MAX_LEVEL)).astype(np.uint8)
-  data = sources.LabelledImages(
+  data = sources.LabeledImages(
     images[..., np.newaxis], digits.target.astype(np.int32)
   )
   is_test = np.arange(len(data.labels)) % _TEST_STRIDE == 0

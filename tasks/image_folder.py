@@ -75,7 +75,7 @@ class ImageFolder(image_task.Task):
     ' program; resize keeps their proportions and crops them.',
     settings.one_of(*(each.value for each in image_files.OnOddSize)),
   )
-  grey: bool = settings.setting(
+  gray: bool = settings.setting(
     False,
     'Whether to train on gray images with one channel instead of color images'
     ' with three.',
@@ -140,7 +140,7 @@ def _read(folder: ImageFolder) -> image_task.ImageTask:
   return create_task(
     folder.image_dir,
     image_size=folder.image_size and _parse_size(folder.image_size),
-    num_channels=1 if folder.grey else 3,
+    num_channels=1 if folder.gray else 3,
     on_odd_size=image_files.OnOddSize(folder.on_odd_size),
     flip=folder.flip,
     test_fraction=folder.test_fraction,
@@ -210,11 +210,11 @@ def create_task(
     num_channels=num_channels,
     on_odd_size=on_odd_size,
   )
-  train, test = found.labelled, found.test
+  train, test = found.labeled, found.test
   if test is None:
     train, test = _hold_out(train, test_fraction, found.class_names)
   data = image_task.TaskData(
-    train=train, test=test, unlabelled=found.unlabelled, shares=found.shares
+    train=train, test=test, unlabeled=found.unlabeled, shares=found.shares
   )
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(train.images)
   image_shape = train.images.shape[1:]
@@ -244,10 +244,10 @@ def create_task(
 
 
 def _hold_out(
-  data: sources.LabelledImages,
+  data: sources.LabeledImages,
   fraction: float,
   class_names: tuple[str, ...],
-) -> tuple[sources.LabelledImages, sources.LabelledImages]:
+) -> tuple[sources.LabeledImages, sources.LabeledImages]:
   """Returns images to train and to test on, with some of each class."""
   is_test = np.zeros(len(data.labels), bool)
   for label, name in enumerate(class_names):
@@ -255,7 +255,7 @@ def _hold_out(
     num_test = max(round(fraction * len(indices)), 1)
     if num_test >= len(indices):
       raise TestImagesError(
-        f'class {name} has too few labelled images, {len(indices)}, to test on'
+        f'class {name} has too few labeled images, {len(indices)}, to test on'
         f' {num_test} and train on others'
       )
     positions = (np.arange(num_test) + 0.5) * len(indices) / num_test
@@ -271,7 +271,9 @@ def _describe(
 ) -> str:
   """Returns a line with the numbers of images and a digest of all of them."""
   digest = hashlib.sha256()
-  for part in (data.train, data.unlabelled, data.test):
+  no_labels = np.full(len(data.unlabeled), sources.UNKNOWN_LABEL, np.int32)
+  unlabeled = sources.LabeledImages(data.unlabeled, no_labels)
+  for part in (data.train, unlabeled, data.test):
     digest.update(repr(part.images.shape).encode())
     digest.update(np.ascontiguousarray(part.images))
     digest.update(part.labels)
@@ -279,8 +281,8 @@ def _describe(
   digest.update(repr((sizes, class_names)).encode())
   origin = "the server's" if held_out else 'the test folder'
   return (
-    f'{len(data.train.labels)} labelled images,'
-    f' {len(data.unlabelled.labels)} of {len(sizes)} clients,'
+    f'{len(data.train.labels)} labeled images,'
+    f' {len(data.unlabeled)} of {len(sizes)} clients,'
     f' {len(data.test.labels)} of {origin} for testing,'
     f' SHA-256 {digest.hexdigest()[:16]}'
   )

@@ -36,8 +36,7 @@ class DataSet:
     model_num_groups: Number of groups of the WideResNet, as in `ImageTask`.
     num_labeled: Default number of labeled images at the server.
     splits: Names of the training split, the test split and optionally a split
-      whose images have no labels; TFDS gives these the label -1, which is
-      `UNKNOWN_LABEL` here.
+      whose images have no labels.
   """
 
   name: str
@@ -70,9 +69,7 @@ class DataSet:
       class_names=self.class_names,
       pixel_mean=self.pixel_mean,
       pixel_standard_deviation=self.pixel_standard_deviation,
-      load=lambda: image_task.TaskData(
-        *sources.load_tfds(self.name, list(self.splits), data_dir)
-      ),
+      load=functools.partial(self._load, data_dir),
       load_test=functools.partial(
         sources.load_tfds_split, self.name, self.splits[1], data_dir
       ),
@@ -85,6 +82,13 @@ class DataSet:
       model_num_groups=self.model_num_groups,
       num_labeled=self.num_labeled,
     )
+
+  def _load(self, data_dir: str | None) -> image_task.TaskData:
+    train, test, *others = sources.load_tfds(
+      self.name, list(self.splits), data_dir
+    )
+    unlabeled = others[0].images if others else None
+    return image_task.TaskData(train, test, unlabeled)
 
   def as_in_zhang2020(self) -> 'DataSet':
     """Returns the data set with the constants of Zhang et al. (C.6).
@@ -133,7 +137,7 @@ class TFDSTask(image_task.Task):
 class TFDSTaskOfBothPapers(TFDSTask):
   """Base of the tasks that occur in both papers."""
 
-  benchmark_views: bool = settings.setting(
+  zhang2020_views: bool = settings.setting(
     False,
     'Whether to use the views and the normalization of pixels of Zhang et al.'
     ' (D23, D28).',
@@ -142,6 +146,6 @@ class TFDSTaskOfBothPapers(TFDSTask):
   def create(self) -> image_task.ImageTask:
     """Creates the task."""
     data_set = self.data_set
-    if self.benchmark_views:
+    if self.zhang2020_views:
       data_set = data_set.as_in_zhang2020()
     return data_set.create_task(self.data_dir)

@@ -25,7 +25,7 @@ class ClientRound(NamedTuple):
     loss_sum: Sum of losses over all examples that were trained on.
     num_correct: Strong views of them that got their pseudo-label.
     num_confident: How many they are.
-    num_labelled: Images that were labelled, once an epoch each.
+    num_labeled: Images that were labeled, once an epoch each.
     num_skipped: Batches without a confident image.
     labeled: All batches.
   """
@@ -34,7 +34,7 @@ class ClientRound(NamedTuple):
   loss_sum: float
   num_correct: int
   num_confident: int
-  num_labelled: int
+  num_labeled: int
   num_skipped: int
   labeled: list[given_labels_reference.LabeledBatch]
 
@@ -59,7 +59,7 @@ def train_client(
   sgd = create_sgd(weights, learning_rate)
   loss_sum = 0.0
   labeled = []
-  num_correct = num_confident = num_labelled = num_skipped = 0
+  num_correct = num_confident = num_labeled = num_skipped = 0
   for epoch in range(num_epochs):
 
     def stateless_seed(which, epoch=epoch):
@@ -76,7 +76,7 @@ def train_client(
     for start in range(0, len(images), batch_size):
       batch = slice(start, start + batch_size)
       probabilities = linear_reference.softmax(sgd.logits(weak_views[batch]))
-      num_labelled += len(probabilities)
+      num_labeled += len(probabilities)
       keep = probabilities.max(axis=1) >= threshold
       labeled.append(
         given_labels_reference.LabeledBatch(
@@ -97,7 +97,7 @@ def train_client(
     loss_sum,
     num_correct,
     num_confident,
-    num_labelled,
+    num_labeled,
     num_skipped,
     labeled,
   )

@@ -79,8 +79,8 @@ def client_dataset(client_id: int, images: np.ndarray) -> tf.data.Dataset:
   )
 
 
-def labelled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
-  """Returns one chunk of `pipelines.labelled_type`."""
+def labeled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
+  """Returns one chunk of `pipelines.labeled_type`."""
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=images, label=labels.astype(np.int32))
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rounds of the benchmark's nodes for the linear classifier, in NumPy (E.2).
+"""Rounds of Zhang et al. for the linear classifier, in NumPy (E.2).
 
 Only the random numbers are TensorFlow's.
 """

@@ -93,7 +93,7 @@ class CosineDecayTest(parameterized.TestCase, tf.test.TestCase):
       schedules.cosine_decay(0, initial_value=1.0, total_rounds=0)
 
 
-# The benchmark's step is one of 1024 of an epoch (E.1).
+# Zhang et al.'s step is one of 1024 of an epoch (E.1).
 _EPOCH = 1024
 
 

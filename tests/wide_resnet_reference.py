@@ -26,7 +26,7 @@ _STRIDES = (1, 2)
 
 
 def create_classifier(seed: int = 0) -> functional.ImageClassifier:
-  """Creates a WideResNet of depth 7 with static batch normalisation."""
+  """Creates a WideResNet of depth 7 with static batch normalization."""
   model = wide_resnet.create_wide_resnet(
     IMAGE_SHAPE,
     NUM_CLASSES,
@@ -130,7 +130,7 @@ class WideResNetSGD:
   def _forward(
     self, weights: Sequence[tf.Tensor], images: np.ndarray
   ) -> tf.Tensor:
-    """The network of B.1: stem, blocks, normalisation, mean, classifier."""
+    """The network of B.1: stem, blocks, normalization, mean, classifier."""
     by_name = dict(zip(self._names, weights, strict=True))
     kernels = self._in_order_of_creation(
       lambda name: name.startswith('conv2d') and name.endswith('/kernel:0')

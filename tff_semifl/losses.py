@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses of SemiFL (NeurIPS 2022, section 3.4) and of the benchmark (E.2).
+"""Losses of SemiFL (NeurIPS 2022, section 3.4) and of Zhang et al. (E.2).
 
 All of them are means over the examples of one batch, of whatever size it is.
 """
@@ -52,7 +52,7 @@ def masked_cross_entropy(
 ) -> tf.Tensor:
   """Cross-entropy of some examples, divided by the number of all.
 
-  As FixMatch and the benchmark have it (equations 3 and 4): the fewer count,
+  As FixMatch and Zhang et al. have it (equations 3 and 4): the fewer count,
   the less they all weigh.
 
   Args:

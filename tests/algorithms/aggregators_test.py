@@ -19,7 +19,7 @@ from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.programs import checkpoints
 
-# One of more than 256 elements, which is quantised, and one of as many.
+# One of more than 256 elements, which is quantized, and one of as many.
 _SHAPES = ((30, 40), (256,))
 _KEY = privacy_key.PrivacyKey.insecure_fixed(3)
 _TYPE = tff.to_type([tff.TensorType(np.float32, shape) for shape in _SHAPES])

@@ -44,7 +44,7 @@ class ExecutionTest(absltest.TestCase):
     )
     evaluate = evaluation.build_evaluation(self.classifier)
     for chunk in (3, 7):
-      dataset = linear_reference.labelled_dataset(images, labels)
+      dataset = linear_reference.labeled_dataset(images, labels)
       metrics = evaluate(self.weights, dataset.unbatch().batch(chunk))
       self.assertAlmostEqual(
         metrics['accuracy'],
@@ -59,7 +59,7 @@ class ExecutionTest(absltest.TestCase):
 
   def test_no_images_give_zero(self):
     images = linear_reference.create_images(1)
-    dataset = linear_reference.labelled_dataset(images, np.zeros(1))
+    dataset = linear_reference.labeled_dataset(images, np.zeros(1))
     evaluate = evaluation.build_evaluation(self.classifier)
     metrics = evaluate(self.weights, dataset.take(0))
     self.assertEqual(dict(metrics), {'accuracy': 0.0, 'loss': 0.0})

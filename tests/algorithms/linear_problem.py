@@ -61,7 +61,7 @@ def learning_rate(round_num: int) -> float:
 
 
 class LinearProblem:
-  """Five labelled images and three clients with four to six each.
+  """Five labeled images and three clients with four to six each.
 
   Attributes:
     images: The server's.
@@ -73,7 +73,7 @@ class LinearProblem:
   def __init__(self):
     self.images = linear_reference.create_images(5, seed=1)
     self.labels = np.array([0, 1, 2, 1, 0])
-    self.server_data = linear_reference.labelled_dataset(
+    self.server_data = linear_reference.labeled_dataset(
       self.images, self.labels
     )
     self.clients = [

@@ -13,7 +13,7 @@ from tff_semifl.data import sources
 
 def _create(probability, *, clients_per_round=3, seed=0):
   """Creates ten clients with an image each."""
-  data = sources.LabelledImages(
+  data = sources.ImagePool(
     np.zeros([10, 2, 2, 1], np.uint8), np.zeros(10, np.int32)
   )
   return pipelines.ClientPopulation(

@@ -13,9 +13,6 @@ import PIL.Image
 
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
-from tff_semifl.data import sources
-
-_UNKNOWN = sources.UNKNOWN_LABEL
 
 
 class ReadImageFoldersTest(parameterized.TestCase):
@@ -42,24 +39,27 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def _read(self, **kwargs):
     return image_folders.read_image_folders(str(self._root), **kwargs)
 
-  def _assert_data(self, data, levels, labels):
+  def _assert_images(self, images, levels):
     np.testing.assert_array_equal(
-      data.images,
+      images,
       np.tile(
         np.array(levels, np.uint8)[:, np.newaxis, np.newaxis, np.newaxis],
         [1, 4, 5, 3],
       ),
     )
-    self.assertEqual(data.images.dtype, np.uint8)
+    self.assertEqual(images.dtype, np.uint8)
+
+  def _assert_data(self, data, levels, labels):
+    self._assert_images(data.images, levels)
     np.testing.assert_array_equal(data.labels, labels)
     self.assertEqual(data.labels.dtype, np.int32)
 
   def test_reads_all_in_the_order_of_names(self):
     found = self._read()
     self.assertEqual(found.class_names, ('cat', 'dog'))
-    self._assert_data(found.labelled, [20, 21, 10], [0, 0, 1])
+    self._assert_data(found.labeled, [20, 21, 10], [0, 0, 1])
     self.assertEqual(found.client_names, ('east', 'north'))
-    self._assert_data(found.unlabelled, [40, 30, 31], [_UNKNOWN] * 3)
+    self._assert_images(found.unlabeled, [40, 30, 31])
     self.assertEqual([each.tolist() for each in found.shares], [[0], [1, 2]])
     # By the server's numbers, though the folder has but one of the classes.
     self._assert_data(found.test, [50], [1])
@@ -68,7 +68,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     shutil.move(self._root / 'clients/east', self._root / 'clients/cat')
     found = self._read()
     self.assertEqual(found.client_names, ('cat', 'north'))
-    self._assert_data(found.unlabelled, [40, 30, 31], [_UNKNOWN] * 3)
+    self._assert_images(found.unlabeled, [40, 30, 31])
 
   def test_without_test_images(self):
     shutil.rmtree(self._root / 'test')
@@ -83,8 +83,8 @@ class ReadImageFoldersTest(parameterized.TestCase):
     ):
       (self._root / path).write_bytes(b'no image')
     found = self._read()
-    self.assertLen(found.labelled.labels, 3)
-    self.assertLen(found.unlabelled.labels, 3)
+    self.assertLen(found.labeled.labels, 3)
+    self.assertLen(found.unlabeled, 3)
 
   def test_size_is_that_of_the_servers_first_image(self):
     self._write('clients/north/x.png', 30, size=(8, 10))
@@ -98,8 +98,8 @@ class ReadImageFoldersTest(parameterized.TestCase):
       self._read()
     self.assertIsInstance(raised.exception, image_folders.OddSizeError)
     found = self._read(on_odd_size=image_files.OnOddSize.RESIZE)
-    self._assert_data(found.labelled, [20, 21, 10], [0, 0, 1])
-    self._assert_data(found.unlabelled, [40, 30, 31], [_UNKNOWN] * 3)
+    self._assert_data(found.labeled, [20, 21, 10], [0, 0, 1])
+    self._assert_images(found.unlabeled, [40, 30, 31])
 
   def test_size_and_channels_as_asked_for(self):
     found = self._read(
@@ -107,8 +107,8 @@ class ReadImageFoldersTest(parameterized.TestCase):
       num_channels=1,
       on_odd_size=image_files.OnOddSize.RESIZE,
     )
-    self.assertEqual(found.labelled.images.shape, (3, 8, 8, 1))
-    self.assertEqual(found.unlabelled.images.shape, (3, 8, 8, 1))
+    self.assertEqual(found.labeled.images.shape, (3, 8, 8, 1))
+    self.assertEqual(found.unlabeled.shape, (3, 8, 8, 1))
     self.assertEqual(found.test.images.shape, (1, 8, 8, 1))
     with self.assertRaisesRegex(
       image_folders.OddSizeError, '4x5, not 8x8; and 2 more; resize would'

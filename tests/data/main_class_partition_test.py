@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the benchmark's partition: equation 8, and the level R it gives."""
+"""Tests of the partition of Zhang et al.: equation 8 and its level R."""
 
 import itertools
 
@@ -243,7 +243,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
     (
       0.5,
       41,
-      '^8 unlabelled images leave client .* of 41 without any; its main',
+      '^8 unlabeled images leave client .* of 41 without any; its main',
     ),
   )
   def test_what_cannot_be(self, skew, num_clients, message):

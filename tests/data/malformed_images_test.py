@@ -125,8 +125,8 @@ class ImageFoldersTest(parameterized.TestCase):
         return
       # Nothing was dropped but what systems leave behind.
       for part, images in (
-        ('server', found.labelled.images),
-        ('clients', found.unlabelled.images),
+        ('server', found.labeled.images),
+        ('clients', found.unlabeled),
         ('test', found.test.images),
       ):
         names = [
@@ -155,7 +155,7 @@ class ImageFoldersTest(parameterized.TestCase):
       self._root / 'clients/east/b.png',
       os.fsencode(self._root) + b'/clients/east/\xe9.png',
     )
-    self.assertLen(self._read().unlabelled.images, 3)
+    self.assertLen(self._read().unlabeled, 3)
 
   @parameterized.parameters('x' * 300, 'x/' * 3000, '\0', '/proc/1/mem')
   def test_root_that_cannot_be(self, root):
@@ -189,7 +189,7 @@ class ImageFoldersTest(parameterized.TestCase):
     found = self._read(
       image_size=(height, width), on_odd_size=image_files.OnOddSize.RESIZE
     )
-    self.assertEqual(found.labelled.images.shape, (4, height, width, 3))
+    self.assertEqual(found.labeled.images.shape, (4, height, width, 3))
 
 
 if __name__ == '__main__':

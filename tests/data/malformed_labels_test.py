@@ -113,7 +113,7 @@ class MalformedLabelsTest(parameterized.TestCase):
     ('fewer_labels', [[0], [1]], 3, '^4 images have 3 labels$'),
   )
   def test_population_of_other_images(self, shares, num_labels, message):
-    data = sources.LabelledImages(
+    data = sources.ImagePool(
       np.zeros([4, 2, 2, 1], np.uint8), np.zeros(num_labels, np.int32)
     )
     with self.assertRaisesRegex(ValueError, message):
@@ -122,7 +122,7 @@ class MalformedLabelsTest(parameterized.TestCase):
       )
 
   def test_population_of_clients_without_images(self):
-    data = sources.LabelledImages(
+    data = sources.ImagePool(
       np.zeros([0, 2, 2, 1], np.uint8), np.zeros(0, np.int32)
     )
     for shares in ([], [np.zeros(0, np.int64)] * 2):

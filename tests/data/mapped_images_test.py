@@ -24,7 +24,7 @@ def _create_data(num_images, shape=_SHAPE):
   images = np.random.default_rng(num_images).integers(
     256, size=(num_images, *shape), dtype=np.uint8
   )
-  return sources.LabelledImages(
+  return sources.LabeledImages(
     images, np.arange(num_images, dtype=np.int32) % 5
   )
 
@@ -58,7 +58,7 @@ class MappedImagesTest(parameterized.TestCase, tf.test.TestCase):
       self.assertAllEqual(reference.labels, part.labels)
 
   @parameterized.named_parameters(
-    ('labelled', pipelines.labelled_dataset),
+    ('labeled', pipelines.labeled_dataset),
     ('batched', lambda data: pipelines.batched_dataset(data, 3)),
     (
       'bare',
@@ -79,9 +79,9 @@ class MappedImagesTest(parameterized.TestCase, tf.test.TestCase):
     images = mapped_images.MappedImages([data])
     sizes = [
       tff.framework.serialize_value(
-        pipelines.labelled_dataset(part),
+        pipelines.labeled_dataset(part),
         tff.types.tensorflow_to_type(
-          tf.data.DatasetSpec(pipelines.labelled_dataset(part).element_spec)
+          tf.data.DatasetSpec(pipelines.labeled_dataset(part).element_spec)
         ),
       )[0].ByteSize()
       for part in (data, images.references[0])
@@ -139,9 +139,7 @@ class TakeIndicesTest(tf.test.TestCase):
     data = _create_data(7)
     images = mapped_images.MappedImages([data])
     computation = mapped_images.take_indices(
-      _build_sums(
-        pipelines.labelled_type(_SHAPE), lambda chunk: chunk['image']
-      ),
+      _build_sums(pipelines.labeled_type(_SHAPE), lambda chunk: chunk['image']),
       images,
     )
     chunk = '<image=int64[?],label=int32[?]>*'
@@ -158,7 +156,7 @@ class TakeIndicesTest(tf.test.TestCase):
         at_server, at_clients = computation(
           pipelines.batched_dataset(reference, 3),
           2,
-          [pipelines.labelled_dataset(reference.select(s)) for s in shares],
+          [pipelines.labeled_dataset(reference.select(s)) for s in shares],
         )
       self.assertEqual(at_server, 2 * data.images.sum())
       self.assertEqual(
@@ -191,20 +189,20 @@ class TakeIndicesTest(tf.test.TestCase):
     shape = (256, 256, 1)
     # One more than TFF's limit of 100 MiB.
     num_images = 100 * 2**20 // (256 * 256) + 1
-    data = sources.LabelledImages(
+    data = sources.LabeledImages(
       np.zeros([num_images, *shape], np.uint8), np.zeros([num_images], np.int32)
     )
     data.images[-1, 0, 0] = 7
     by_value = _build_sums(
-      pipelines.labelled_type(shape), lambda chunk: chunk['image'][-1]
+      pipelines.labeled_type(shape), lambda chunk: chunk['image'][-1]
     )
     images = mapped_images.MappedImages([data])
     by_reference = mapped_images.take_indices(by_value, images)
     with runtime.simulation_context('native'):
       with self.assertRaisesRegex(ValueError, 'exceeds maximum allowed'):
-        by_value(pipelines.labelled_dataset(data), 1, [])
+        by_value(pipelines.labeled_dataset(data), 1, [])
       self.assertEqual(
-        by_reference(pipelines.labelled_dataset(images.references[0]), 1, []),
+        by_reference(pipelines.labeled_dataset(images.references[0]), 1, []),
         (7, []),
       )
 

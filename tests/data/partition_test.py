@@ -49,9 +49,9 @@ class SplitLabelsTest(parameterized.TestCase):
     labels, num_labeled, num_classes = problem
     split = partition.split_labels(labels, num_labeled, num_classes, seed)
     # The sizes and the sorted whole say: disjoint, complete, none twice.
-    self.assertLen(split.labelled, num_labeled)
+    self.assertLen(split.labeled, num_labeled)
     self.assertEqual(
-      sorted([*split.labelled, *split.unlabelled]), list(range(len(labels)))
+      sorted([*split.labeled, *split.unlabeled]), list(range(len(labels)))
     )
 
   @hypothesis.given(_label_problems(), _SEEDS)
@@ -60,7 +60,7 @@ class SplitLabelsTest(parameterized.TestCase):
     labels, num_labeled, num_classes = problem
     split = partition.split_labels(labels, num_labeled, num_classes, seed)
     np.testing.assert_array_equal(
-      np.bincount(labels[split.labelled], minlength=num_classes),
+      np.bincount(labels[split.labeled], minlength=num_classes),
       np.full(num_classes, num_labeled // num_classes),
     )
 
@@ -69,26 +69,26 @@ class SplitLabelsTest(parameterized.TestCase):
   def test_unlabeled_images_keep_the_order_of_the_data(self, problem, seed):
     """They are what is left when the labeled ones are taken out (D25)."""
     split = partition.split_labels(*problem, seed)
-    self.assertEqual(split.unlabelled.tolist(), sorted(split.unlabelled))
-    self.assertEqual(split.labelled.dtype, np.int64)
-    self.assertEqual(split.unlabelled.dtype, np.int64)
+    self.assertEqual(split.unlabeled.tolist(), sorted(split.unlabeled))
+    self.assertEqual(split.labeled.dtype, np.int64)
+    self.assertEqual(split.unlabeled.dtype, np.int64)
 
   def test_is_a_function_of_the_seed(self):
     labels = np.arange(1000) % 10
     first, again, other = (
       partition.split_labels(labels, 100, 10, seed) for seed in (1, 1, 2)
     )
-    np.testing.assert_array_equal(first.labelled, again.labelled)
-    np.testing.assert_array_equal(first.unlabelled, again.unlabelled)
+    np.testing.assert_array_equal(first.labeled, again.labeled)
+    np.testing.assert_array_equal(first.unlabeled, again.unlabeled)
     # 100 of 1000: 10 in common are expected, not 50.
-    self.assertLess(len(np.intersect1d(first.labelled, other.labelled)), 50)
+    self.assertLess(len(np.intersect1d(first.labeled, other.labeled)), 50)
 
   def test_labeled_images_are_not_in_the_order_of_their_classes(self):
     labels = np.repeat(np.arange(10), 100)
     split = partition.split_labels(labels, 500, 10, seed=0)
     # In random order a batch of 100 lacks a class once in 3,000 cases:
     # 10 * (9 / 10)^100.
-    for batch in np.split(split.labelled, 5):
+    for batch in np.split(split.labeled, 5):
       self.assertLen(set(labels[batch]), 10)
 
   def test_every_image_is_as_likely_to_be_labeled(self):
@@ -96,7 +96,7 @@ class SplitLabelsTest(parameterized.TestCase):
     labels = np.array([0] * 4 + [1] * 8)
     times_labeled = np.zeros(12)
     for seed in range(num_seeds):
-      times_labeled[partition.split_labels(labels, 4, 2, seed).labelled] += 1
+      times_labeled[partition.split_labels(labels, 4, 2, seed).labeled] += 1
     # Two of four, and two of eight; 5 standard deviations of sqrt(400 / 4).
     np.testing.assert_allclose(
       times_labeled, [200] * 4 + [100] * 8, rtol=0, atol=50
@@ -108,7 +108,7 @@ class SplitLabelsTest(parameterized.TestCase):
   def test_number_that_does_not_divide(self, num_labeled, possible):
     with self.assertRaisesRegex(
       ValueError,
-      f'^{num_labeled} labelled images cannot be the same number for each of 3'
+      f'^{num_labeled} labeled images cannot be the same number for each of 3'
       f' classes; {possible}',
     ):
       partition.split_labels(np.arange(30) % 3, num_labeled, 3, seed=0)
@@ -117,12 +117,12 @@ class SplitLabelsTest(parameterized.TestCase):
     labels = np.array([0] * 5 + [1] * 2 + [2] * 4)
     with self.assertRaisesRegex(
       ValueError,
-      '^9 labelled images take 3 of each class, but class 1 has 2; at most 6'
+      '^9 labeled images take 3 of each class, but class 1 has 2; at most 6'
       ' are possible',
     ):
       partition.split_labels(labels, 9, 3, seed=0)
     # What the message says is so.
-    self.assertLen(partition.split_labels(labels, 6, 3, seed=0).labelled, 6)
+    self.assertLen(partition.split_labels(labels, 6, 3, seed=0).labeled, 6)
 
   def test_class_without_images(self):
     with self.assertRaisesRegex(ValueError, 'class 1 has 0; at most 0'):
@@ -178,14 +178,14 @@ class PartitionIidTest(parameterized.TestCase):
     np.testing.assert_allclose(times_given, 400, rtol=0, atol=45)
 
   def test_no_images(self):
-    with self.assertRaisesRegex(ValueError, 'no unlabelled image is left'):
+    with self.assertRaisesRegex(ValueError, 'no unlabeled image is left'):
       partition.partition_iid(0, 1, seed=0)
 
   @parameterized.parameters((10, 0), (10, 11), (10, -1))
   def test_number_of_clients_out_of_range(self, num_images, num_clients):
     with self.assertRaisesRegex(
       ValueError,
-      f'^{num_images} unlabelled images cannot be shared among {num_clients}'
+      f'^{num_images} unlabeled images cannot be shared among {num_clients}'
       f' clients; 1 to {num_images}',
     ):
       partition.partition_iid(num_images, num_clients, seed=0)
@@ -200,10 +200,10 @@ class CheckAllAreSharedTest(parameterized.TestCase):
     partition.check_all_are_shared(np.array([[4], [0]]), 5, num_left=3)
 
   @parameterized.parameters(
-    ([[0, 1], [3]], 0, '^1 of 4 unlabelled images have no client; .* 0 have'),
-    ([[0, 1], [3]], 2, '^1 of 4 unlabelled images have no client; .* 2 have'),
-    ([[0, 1], [1, 2, 3]], 0, '^1 of 4 unlabelled images have more than one'),
-    ([[0, 0, 1, 2, 3]], 0, '^1 of 4 unlabelled images have more than one'),
+    ([[0, 1], [3]], 0, '^1 of 4 unlabeled images have no client; .* 0 have'),
+    ([[0, 1], [3]], 2, '^1 of 4 unlabeled images have no client; .* 2 have'),
+    ([[0, 1], [1, 2, 3]], 0, '^1 of 4 unlabeled images have more than one'),
+    ([[0, 0, 1, 2, 3]], 0, '^1 of 4 unlabeled images have more than one'),
   )
   def test_others_are_an_error(self, shares, num_left, message):
     with self.assertRaisesRegex(ValueError, message):

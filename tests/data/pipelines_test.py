@@ -23,7 +23,7 @@ def _create_data(num_images):
   """Returns images that each differ from all others, with labels 0 to 4."""
   size = int(np.prod(_IMAGE_SHAPE))
   images = np.arange(num_images * size, dtype=np.uint8)
-  return sources.LabelledImages(
+  return sources.LabeledImages(
     images.reshape(num_images, *_IMAGE_SHAPE),
     np.arange(num_images, dtype=np.int32) % 5,
   )
@@ -33,7 +33,7 @@ def _create_population(
   num_images=20, num_clients=10, clients_per_round=3, seed=0, **kwargs
 ):
   return pipelines.ClientPopulation(
-    _create_data(num_images),
+    sources.ImagePool(*_create_data(num_images)),
     partition.partition_iid(num_images, num_clients, seed=0),
     clients_per_round=clients_per_round,
     seed=seed,
@@ -46,9 +46,9 @@ def _get_element(dataset):
 
 
 class TypesTest(parameterized.TestCase):
-  def test_labelled_type(self):
+  def test_labeled_type(self):
     self.assertEqual(
-      str(pipelines.labelled_type((32, 32, 3))),
+      str(pipelines.labeled_type((32, 32, 3))),
       '<image=uint8[?,32,32,3],label=int32[?]>*',
     )
 
@@ -76,10 +76,10 @@ class TypesTest(parameterized.TestCase):
     data = _create_data(7)
     population = _create_population()
     self._assert_is_of_type(
-      pipelines.labelled_dataset(data), pipelines.labelled_type(_IMAGE_SHAPE)
+      pipelines.labeled_dataset(data), pipelines.labeled_type(_IMAGE_SHAPE)
     )
     self._assert_is_of_type(
-      pipelines.batched_dataset(data, 3), pipelines.labelled_type(_IMAGE_SHAPE)
+      pipelines.batched_dataset(data, 3), pipelines.labeled_type(_IMAGE_SHAPE)
     )
     for dataset in population.datasets(1):
       self._assert_is_of_type(dataset, pipelines.client_type(_IMAGE_SHAPE))
@@ -90,9 +90,9 @@ class TypesTest(parameterized.TestCase):
 
 
 class LabeledDatasetsTest(tf.test.TestCase):
-  def test_labelled_dataset_is_one_chunk(self):
+  def test_labeled_dataset_is_one_chunk(self):
     data = _create_data(7)
-    chunk = _get_element(pipelines.labelled_dataset(data))
+    chunk = _get_element(pipelines.labeled_dataset(data))
     self.assertAllEqual(chunk['image'], data.images)
     self.assertAllEqual(chunk['label'], data.labels)
 
@@ -247,7 +247,7 @@ def _cut(structure, scalars, sizes):
   )
 
 
-@tff.tensorflow.computation(pipelines.labelled_type(_IMAGE_SHAPE))
+@tff.tensorflow.computation(pipelines.labeled_type(_IMAGE_SHAPE))
 def _concatenate_labeled(dataset):
   return pipelines.concatenate_chunks(dataset)
 

@@ -312,7 +312,7 @@ class PartitionDirichletTest(PartitionTestCase):
   def test_too_few_images(self, num_images, num_clients):
     with self.assertRaisesRegex(
       ValueError,
-      f'^{num_images} unlabelled images cannot be shared among {num_clients}'
+      f'^{num_images} unlabeled images cannot be shared among {num_clients}'
       f' clients with 10 each; at most {num_images // 10} clients',
     ):
       skewed_partition.partition_dirichlet(
@@ -328,7 +328,7 @@ class PartitionDirichletTest(PartitionTestCase):
   def test_concentration_that_leaves_a_client_next_to_nothing(self):
     with self.assertRaisesRegex(
       ValueError,
-      'left a client with fewer than 10 of 200 unlabelled images; fewer clients'
+      'left a client with fewer than 10 of 200 unlabeled images; fewer clients'
       ' than 20, or a concentration above 0.001',
     ):
       skewed_partition.partition_dirichlet(

@@ -19,10 +19,10 @@ def random_images(
   seed: int,
   *,
   num_channels: int = 3,
-) -> sources.LabelledImages:
+) -> sources.LabeledImages:
   """Returns square images of noise, with random labels."""
   generator = np.random.default_rng(seed)
-  return sources.LabelledImages(
+  return sources.LabeledImages(
     generator.integers(
       256, size=(num_images, size, size, num_channels), dtype=np.uint8
     ),
@@ -30,20 +30,20 @@ def random_images(
   )
 
 
-def random_cifar10(num_images: int, seed: int) -> sources.LabelledImages:
+def random_cifar10(num_images: int, seed: int) -> sources.LabeledImages:
   """Returns images of noise with the shape and the labels of CIFAR-10."""
   return random_images(num_images, 32, 10, seed)
 
 
 def write_cifar10(
-  data_dir: str, splits: dict[str, sources.LabelledImages]
+  data_dir: str, splits: dict[str, sources.LabeledImages]
 ) -> None:
   """Writes splits of CIFAR-10 to a folder of TFDS."""
   write('cifar10', data_dir, splits)
 
 
 def write(
-  name: str, data_dir: str, splits: dict[str, sources.LabelledImages]
+  name: str, data_dir: str, splits: dict[str, sources.LabeledImages]
 ) -> None:
   """Writes splits of an image data set to a folder of TFDS.
 

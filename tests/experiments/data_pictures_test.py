@@ -24,13 +24,13 @@ class DataPicturesTest(absltest.TestCase):
     self._images = digits.Digits().create().load().train.images[:20]
 
   def _draw(self, labels):
-    images = sources.LabelledImages(self._images, np.asarray(labels, np.int32))
+    images = sources.LabeledImages(self._images, np.asarray(labels, np.int32))
     data_pictures.draw(
       self._folder,
       task=digits.Digits().create(),
       data=federated_data.FederatedData(
-        labelled=images,
-        unlabelled=images,
+        labeled=images,
+        unlabeled=sources.ImagePool(*images),
         shares=np.split(np.arange(20), 4),
         test=images,
       ),

@@ -32,7 +32,7 @@ _HPARAMS = saved_experiment.Hparams(
     # How it was run.
     'output_dir': '/home/someone/results',
   },
-  data='40 labelled images, and others',
+  data='40 labeled images, and others',
   versions={'git_commit': 'c0ffee', 'tensorflow': '2.14.1'},
   system='semifl',
 )
@@ -71,15 +71,15 @@ class ModelCardTest(absltest.TestCase):
     card = self._write([[30, 0, 0], [0, 30, 0], [0, 0, 30]])
     self.assertStartsWith(card, '# mine\n')
     for text in (
-      'of 8x12 pixels, in colour (3 channels)',
+      'of 8x12 pixels, in color (3 channels)',
       '3 classes: cat, dog\\|wolf, owl.',
       '| saved_model | . | 1.23 | 100.0% |',
       '| task | image_folder |',
-      '| labelled images | 40 |',
+      '| labeled images | 40 |',
       '| clients | 9 |',
       '| clients in a round | 3 |',
       '| partition among clients | dirichlet (dirichlet_concentration 0.3) |',
-      '| data | 40 labelled images, and others |',
+      '| data | 40 labeled images, and others |',
       '| rounds | 10 of 10 |',
       '| seed | 5 |',
       '50.0% after that round, 62.5% at best',

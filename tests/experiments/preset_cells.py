@@ -102,7 +102,7 @@ def create_experiment(name):
   command = create_command(name)
   sizes = CLASS_SIZES[command.experiment.task_name]
   labels = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-  train = sources.LabelledImages(
+  train = sources.LabeledImages(
     np.zeros([len(labels), 1, 1, 3], np.uint8), labels
   )
   data = image_task.TaskData(train=train, test=train.select(np.arange(10)))

@@ -124,10 +124,10 @@ class PresetStepsTest(parameterized.TestCase):
     described = preset_cells.describe(cell.name)
     labels = cell.settings['num_labeled']
     num_images = sum(preset_cells.CLASS_SIZES[cell.settings['task']])
-    self.assertEqual(described['labelled_images'], labels)
+    self.assertEqual(described['labeled_images'], labels)
     self.assertEqual(described['clients'], cell.settings['num_clients'])
     self.assertEqual(
-      described['unlabelled_images_at_clients'], num_images - labels
+      described['unlabeled_images_at_clients'], num_images - labels
     )
 
   @parameterized.parameters((10, 5), (20, 3), (47, 1))
@@ -144,7 +144,7 @@ class PresetStepsTest(parameterized.TestCase):
   def test_the_real_program_takes_one(self):
     labels = np.arange(400, dtype=np.int32) % 10
     images = tfds_files.random_cifar10(400, seed=0).images
-    data = sources.LabelledImages(images, labels)
+    data = sources.LabeledImages(images, labels)
     data_dir = self.create_tempdir().full_path
     tfds_files.write_cifar10(data_dir, {'train': data, 'test': data})
     completed = forked_programs.run(
@@ -158,7 +158,7 @@ class PresetStepsTest(parameterized.TestCase):
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     described = json.loads(completed.stdout)
-    self.assertEqual(described['labelled_images'], 250)
+    self.assertEqual(described['labeled_images'], 250)
     self.assertEqual(described['server_steps_per_round'], 125)
     # 150 images for 100 clients.
     self.assertEqual(described['images_per_client'], {'least': 1, 'most': 1})

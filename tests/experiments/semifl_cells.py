@@ -218,7 +218,7 @@ def _create_cell(system, task, num_labeled, sharing, change, accuracy, places):
     'model_width': 8 if task == 'cifar100' else 2,
   }
   if task != 'cifar100':
-    settings['benchmark_views'] = False
+    settings['zhang2020_views'] = False
   optional = {
     'num_labeled': num_labeled,
     'server_batch_size': _choose_server_batch_size(system, num_labeled),

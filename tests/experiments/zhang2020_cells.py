@@ -195,7 +195,7 @@ _TASKS = {
     'schedule_steps': 200 * 1024,
     'schedule_half_turns': 7 / 16,
     'model': 'post_activation_resnet',
-    'benchmark_views': True,
+    'zhang2020_views': True,
     'num_labeled': 1000,
   },
   'svhn': {
@@ -204,7 +204,7 @@ _TASKS = {
     'schedule_steps': 40 * 1024,
     'schedule_half_turns': 2.3,
     'model': 'post_activation_resnet',
-    'benchmark_views': True,
+    'zhang2020_views': True,
     'num_labeled': 1000,
   },
   'emnist': {

@@ -49,7 +49,7 @@ class BadInputTest(parameterized.TestCase):
     (
       'more_clients_than_images',
       {'num_clients': 5000},
-      '^num_clients=5000: .*1387 unlabelled images .*1 to 1387 clients',
+      '^num_clients=5000: .*1387 unlabeled images .*1 to 1387 clients',
     ),
     (
       'more_clients_per_round_than_clients',
@@ -82,7 +82,7 @@ class BadInputTest(parameterized.TestCase):
       mock.patch.object(module, function, side_effect=lose_one),
       self.assertRaisesRegex(
         settings.SettingError,
-        f'^partition={name}: 1 of 1387 unlabelled images have no client',
+        f'^partition={name}: 1 of 1387 unlabeled images have no client',
       ),
     ):
       _create(partition=name, num_clients=10)

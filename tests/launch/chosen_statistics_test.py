@@ -3,7 +3,7 @@
 
 """Tests of the statistics that are chosen: of which images, in what batches.
 
-Numbers are those of NumPy, for the first normalisation layer of a WideResNet:
+Numbers are those of NumPy, for the first normalization layer of a WideResNet:
 what it sees is a convolution of the pixels.
 """
 
@@ -39,7 +39,7 @@ _SMALL = {
 
 
 def _see(experiment, images):
-  """Returns what the first normalisation layer sees, in float64."""
+  """Returns what the first normalization layer sees, in float64."""
   kernel = experiment.model.trainable_weights[0].numpy()
   assert kernel.shape[:3] == (3, 3, 1)
   pixels = images / 255 - digits.Digits().create().pixel_mean[0]
@@ -82,14 +82,14 @@ class ChosenStatisticsTest(parameterized.TestCase):
       np.testing.assert_allclose(value, exact, rtol=1e-4, atol=1e-5)
 
   def _class_by_class(self, experiment):
-    labelled = experiment.data.labelled
+    labeled = experiment.data.labeled
     return np.concatenate(
-      [labelled.images[labelled.labels == label] for label in range(10)]
+      [labeled.images[labeled.labels == label] for label in range(10)]
     )
 
   @parameterized.parameters((20,), (300,))
   def test_partially_supervised_d8(self, server_batch_size):
-    """D.1: the labelled images class by class, in the batches of training."""
+    """D.1: the labeled images class by class, in the batches of training."""
     experiment = self._create(
       'labels_alone',
       num_labeled=500,
@@ -105,7 +105,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     for other in (
       _average_batches(experiment, images, 500),
       _average_batches(
-        experiment, experiment.data.labelled.images, server_batch_size
+        experiment, experiment.data.labeled.images, server_batch_size
       ),
     ):
       self.assertGreater(np.abs(other[1] / expected[1] - 1).max(), 1e-3)

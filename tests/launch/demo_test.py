@@ -24,7 +24,7 @@ class DemoTest(absltest.TestCase):
       timeout=400,
     )
 
-  def test_unlabelled_images_help_and_a_second_run_says_the_same(self):
+  def test_unlabeled_images_help_and_a_second_run_says_the_same(self):
     first = self._run()
     self.assertEqual(first.returncode, 0, first.stderr)
     alone, semifl, difference = re.search(

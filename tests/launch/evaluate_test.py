@@ -185,7 +185,7 @@ class EvaluateTest(parameterized.TestCase):
       '^task=image_folder: its images have 1 channels, those of the model 3',
     ):
       self._evaluate(
-        task={'task': 'image_folder', 'image_dir': str(tree), 'grey': True}
+        task={'task': 'image_folder', 'image_dir': str(tree), 'gray': True}
       )
 
   def test_one_line_for_what_the_real_program_cannot_do(self):

@@ -293,13 +293,13 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._assert_exported(model, export)
     self.assertEqual(exported_model.load(export).class_names, ('cat', 'dog'))
     card = (export / 'README.md').read_text()
-    self.assertIn('| data | 4 labelled images, 3 of 3 clients, 3 of', card)
+    self.assertIn('| data | 4 labeled images, 3 of 3 clients, 3 of', card)
     changed = self._folder / 'changed'
     moved.rename(changed)
     image_tree.write_image(changed / 'server/cat/new.png', 9)
     self._assert_refused(
-      r'--experiment=.*/mine: was trained on other data \(4 labelled .* than'
-      r' there are now \(5 labelled',
+      r'--experiment=.*/mine: was trained on other data \(4 labeled .* than'
+      r' there are now \(5 labeled',
       image_dir=changed,
     )
 
@@ -360,10 +360,10 @@ class ExportSavedModelTest(parameterized.TestCase):
       self._export(format='tflite')
     self.assertEqual(sorted(export.rglob('*')), before)
 
-  def test_integers_are_not_for_group_normalisation(self):
+  def test_integers_are_not_for_group_normalization(self):
     trained_experiment.save(self._experiment, normalization='group')
     self._assert_refused(
-      '--format=tflite: group normalisation needs more', format='tflite'
+      '--format=tflite: group normalization needs more', format='tflite'
     )
 
   def test_format_that_there_is_not(self):

@@ -66,7 +66,7 @@ class ImageFolderInputTest(parameterized.TestCase):
     ('image_dir', '/photos'),
     ('image_size', '16'),
     ('on_odd_size', 'refuse'),
-    ('grey', 'False'),
+    ('gray', 'False'),
     ('flip', 'True'),
     ('test_fraction', '0.2'),
   )
@@ -128,7 +128,7 @@ class ImageFolderInputTest(parameterized.TestCase):
       f'^flag --on_odd_size=refuse: in {self._images}: clients/north/b.png is'
       ' 20x30, not 16x16; resize would scale and crop them$'
     )
-    images = self._create_task(on_odd_size='resize').load().unlabelled.images
+    images = self._create_task(on_odd_size='resize').load().unlabeled
     self.assertEqual(images.shape, (4, 16, 16, 3))
     np.testing.assert_array_equal(images[3], np.full([16, 16, 3], 7))
 

@@ -92,7 +92,7 @@ class ImageFolderTest(absltest.TestCase):
     ]
     np.testing.assert_array_equal(outputs['class_name'], expected)
     hparams = json.loads((experiment / 'hparams.json').read_text())
-    self.assertStartsWith(hparams['data'], '4 labelled images, 3 of 3 clients')
+    self.assertStartsWith(hparams['data'], '4 labeled images, 3 of 3 clients')
     flags = hparams['flags']
     self.assertEqual(flags['num_labeled'], 4)
     self.assertEqual(flags['num_clients'], 3)
@@ -134,7 +134,7 @@ class ImageFolderTest(absltest.TestCase):
     image_tree.write_image(changed / 'server/dog/new.png', 1)
     self._assert_not_resumed(
       r'^flag --output_dir=.*/mine holds an experiment on other data'
-      r' \(4 labelled images, 3 of .*\) than these \(5 labelled images, 4 of',
+      r' \(4 labeled images, 3 of .*\) than these \(5 labeled images, 4 of',
       image_dir=str(changed),
     )
 
@@ -142,7 +142,7 @@ class ImageFolderTest(absltest.TestCase):
     self._open()
     for name, values in (
       ('flip', {'flip': False}),
-      ('grey', {'grey': True}),
+      ('gray', {'gray': True}),
       ('image_size', {'image_size': '12', 'on_odd_size': 'resize'}),
       ('on_odd_size', {'on_odd_size': 'resize'}),
       ('strong_augmentation', {'strong_augmentation': 'semifl'}),
@@ -180,12 +180,12 @@ class ImageFolderTest(absltest.TestCase):
     )
     described = plan.describe(command.create_experiment())
     self.assertIn("2 of the server's for testing", described['data'])
-    self.assertEqual(described['labelled_images'], 2)
+    self.assertEqual(described['labeled_images'], 2)
     self.assertEqual(
-      described['labelled_images_per_class'], {'least': 1, 'most': 1}
+      described['labeled_images_per_class'], {'least': 1, 'most': 1}
     )
     self.assertEqual(described['test_images'], 2)
-    self.assertEqual(described['unlabelled_images_at_clients'], 3)
+    self.assertEqual(described['unlabeled_images_at_clients'], 3)
     self.assertEqual(described['images_per_client'], {'least': 0, 'most': 2})
     self.assertEqual(described['image_shape'], (16, 16, 3))
     self.assertEqual(described['flags']['test_fraction'], 0.5)
@@ -201,7 +201,7 @@ class ImageFolderTest(absltest.TestCase):
     for seed in (0, 0, 1):
       data = self._command(seed=seed).experiment.data
       found.append(experiment_lib.load_data(data, data.task.create()))
-    levels = [data.labelled.images[:, 0, 0, 0].tolist() for data in found]
+    levels = [data.labeled.images[:, 0, 0, 0].tolist() for data in found]
     for each in levels:
       self.assertEqual(
         sorted(each), sorted([*range(0, 40, 2), 51, 51, 153, 153])
@@ -211,7 +211,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertNotEqual(levels[0], levels[2])
     # Labels went with their images.
     np.testing.assert_array_equal(
-      found[0].labelled.labels, np.array(levels[0]) == 153
+      found[0].labeled.labels, np.array(levels[0]) == 153
     )
 
   def test_pictures(self):
@@ -239,7 +239,7 @@ class ImageFolderTest(absltest.TestCase):
         'R, from 0 for one mix of classes to 1 for none in common: unknown, as'
         ' the class of 3 images is',
         f'picture: {partition_file}',
-        # All of this folder's images are of one colour.
+        # All of this folder's images are of one color.
         'images that are blank themselves and not counted: 4',
         'strong views: not measured, as there is no other image',
         f'picture: {augmentations_file}',

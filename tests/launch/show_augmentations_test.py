@@ -98,7 +98,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
       task.load().train.images, task.strong_augmentation, seed=0
     )
     self.assertEqual(lines, found.describe())
-    # Of 8x8 pixels, two shifts and a grey box of SemiFL's 15 operations leave
+    # Of 8x8 pixels, two shifts and a gray box of SemiFL's 15 operations leave
     # nothing; two are drawn, and each is applied half of the time.
     share = 1 - (1 - 3 / 15 * 1 / 2) ** 2 if name else 0
     deviation = np.sqrt(share * (1 - share) / 512)

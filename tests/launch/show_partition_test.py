@@ -71,16 +71,16 @@ class ShowPartitionTest(parameterized.TestCase):
   def test_images_of_unknown_class(self):
     data_dir = self.create_tempdir().full_path
     train = tfds_files.random_images(40, 96, 10, seed=1)
-    train = sources.LabelledImages(
+    train = sources.LabeledImages(
       train.images, np.arange(40, dtype=np.int32) % 10
     )
-    unlabelled = tfds_files.random_images(15, 96, 10, seed=2)._replace(
+    unlabeled = tfds_files.random_images(15, 96, 10, seed=2)._replace(
       labels=np.full(15, sources.UNKNOWN_LABEL)
     )
     tfds_files.write(
       'stl10',
       data_dir,
-      {'train': train, 'test': train, 'unlabelled': unlabelled},
+      {'train': train, 'test': train, 'unlabelled': unlabeled},
     )
     flags = (
       '--task=stl10',
@@ -100,7 +100,7 @@ class ShowPartitionTest(parameterized.TestCase):
     self.assertEqual(completed.returncode, 1)
     self.assertEqual(
       completed.stderr.splitlines()[-1],
-      'flag --partition=classes: 15 of 35 unlabelled images have no known class'
+      'flag --partition=classes: 15 of 35 unlabeled images have no known class'
       ' to share them out by',
     )
 

@@ -183,10 +183,10 @@ class TrainSemiFLTest(absltest.TestCase):
     # 1,797 images: every fifth is for testing, 50 have labels, and ten clients
     # share the others evenly.
     self.assertEqual(plan['test_images'], 360)
-    self.assertEqual(plan['labelled_images'], 50)
-    self.assertEqual(plan['unlabelled_images'], 1797 - 360 - 50)
+    self.assertEqual(plan['labeled_images'], 50)
+    self.assertEqual(plan['unlabeled_images'], 1797 - 360 - 50)
     self.assertEqual(plan['images_per_client'], {'least': 138, 'most': 138})
-    self.assertEqual(plan['unlabelled_images_at_clients'], 1380)
+    self.assertEqual(plan['unlabeled_images_at_clients'], 1380)
     # One epoch of 50 and of 138 images in batches of 10.
     self.assertEqual(plan['server_steps_per_round'], 5)
     self.assertEqual(plan['steps_of_a_client_per_round_at_most'], 14)

@@ -200,7 +200,7 @@ class VariantsTest(parameterized.TestCase):
     self.assertContainsSubset(without, with_mixing)
     self.assertNotIn('mix_loss_weight', without)
 
-  def test_pooled_statistics_are_of_the_labelled_class_by_class(self):
+  def test_pooled_statistics_are_of_the_labeled_class_by_class(self):
     """D10: then all other images, whether a client has them or not."""
     experiment = commands.create(
       'semifl',
@@ -208,14 +208,14 @@ class VariantsTest(parameterized.TestCase):
     ).create_experiment()
     data = experiment.data
     chunks = experiment.training_program.statistics.data
-    labelled, others = chunks.as_numpy_iterator()
-    np.testing.assert_array_equal(others, data.unlabelled.images)
+    labeled, others = chunks.as_numpy_iterator()
+    np.testing.assert_array_equal(others, data.unlabeled.images)
     # 1,387 unlabeled images do not go into seven.
     self.assertGreater(len(others), sum(map(len, data.shares)))
     for label in range(10):
       np.testing.assert_array_equal(
-        labelled[5 * label : 5 * label + 5],
-        data.labelled.images[data.labelled.labels == label],
+        labeled[5 * label : 5 * label + 5],
+        data.labeled.images[data.labeled.labels == label],
       )
 
 

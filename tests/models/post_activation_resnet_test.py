@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for the benchmark's ResNet-18: count of B.3, and a second network."""
+"""Tests for the ResNet-18 of Zhang et al.: count of B.3, another network."""
 
 import collections
 import functools

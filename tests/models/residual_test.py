@@ -29,7 +29,7 @@ def _create_wide_resnet(**kwargs):
 
 class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    # As the benchmark has it in every layer (D21).
+    # As Zhang et al. have it in every layer (D21).
     (512, 32),
     (64, 32),
     (32, 32),

@@ -25,7 +25,7 @@ _LAST_ROUND = 13
 
 def _create_population():
   """Four clients of seven images, two of them in a round."""
-  data = sources.LabelledImages(
+  data = sources.ImagePool(
     linear_reference.create_images(28, seed=2), np.zeros([28], np.int32)
   )
   return pipelines.ClientPopulation(
@@ -39,7 +39,7 @@ def _create_population():
 
 def _create_program(total_rounds):
   classifier = linear_reference.create_classifier()
-  labelled = sources.LabelledImages(
+  labeled = sources.LabeledImages(
     linear_reference.create_images(6), (np.arange(6) % 3).astype(np.int32)
   )
   return training.TrainingProgram(
@@ -55,9 +55,9 @@ def _create_program(total_rounds):
       strong_augmentation=linear_reference.shifted,
     ),
     evaluation=evaluation.build_evaluation(classifier),
-    server_dataset=pipelines.labelled_dataset(labelled),
+    server_dataset=pipelines.labeled_dataset(labeled),
     clients=_create_population(),
-    test_dataset=pipelines.batched_dataset(labelled, 10),
+    test_dataset=pipelines.batched_dataset(labeled, 10),
     total_rounds=total_rounds,
   )
 

@@ -15,7 +15,7 @@ _NAMES = ('cat', 'dog', 'owl')
 
 class ConfusionPictureTest(parameterized.TestCase):
   def test_rows_are_classes_and_columns_what_they_are_taken_for(self):
-    axes, colours = confusion_picture.create_figure(
+    axes, colors = confusion_picture.create_figure(
       _CONFUSION, _NAMES, 'Three'
     ).axes
     (image,) = axes.images
@@ -35,7 +35,7 @@ class ConfusionPictureTest(parameterized.TestCase):
     self.assertEqual(axes.get_title(), 'Three')
     self.assertEqual(axes.get_xlabel(), 'taken for')
     self.assertEqual(axes.get_ylabel(), 'class')
-    self.assertEqual(colours.get_ylabel(), "share of the class's images")
+    self.assertEqual(colors.get_ylabel(), "share of the class's images")
 
   @parameterized.parameters(2, 10, 30, 31, 100)
   def test_words_do_not_overlap(self, num_classes):

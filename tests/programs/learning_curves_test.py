@@ -177,7 +177,7 @@ class LearningCurvesTest(parameterized.TestCase):
     picture = learning_curves.create_figure({'old': [old]}, _CURVES, '')
     self.assertLen(picture.axes, 1)
 
-  def test_curves_differ_in_colour_and_in_line(self):
+  def test_curves_differ_in_color_and_in_line(self):
     picture = learning_curves.create_figure(
       {str(n): [_ALONE] for n in range(4)}, _CURVES, ''
     )
@@ -189,13 +189,13 @@ class LearningCurvesTest(parameterized.TestCase):
     picture = learning_curves.create_figure(
       {'alone': [_ALONE], 'SemiFL': [_SEMIFL]}, _CURVES, ''
     )
-    colours = {
+    colors = {
       line.get_color()
       for axes in picture.axes
       for line in axes.lines
       if line.get_label() == 'SemiFL'
     }
-    self.assertLen(colours, 1)
+    self.assertLen(colors, 1)
 
   def test_labels_alone_have_one_panel(self):
     picture = learning_curves.create_figure({'alone': [_ALONE]}, _CURVES, '')

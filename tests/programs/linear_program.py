@@ -43,7 +43,7 @@ def create_program(
 
   Args:
     total_rounds: The last round.
-    has_federated_statistics: Whether the model normalises what it sees, by
+    has_federated_statistics: Whether the model normalizes what it sees, by
       statistics of all clients; it is tested once more with those of all
       images, as means over batches of four.
     is_by_reference: Whether images are passed by reference.
@@ -51,12 +51,12 @@ def create_program(
     **changes: Settings of the system, other than usual here.
   """
   labels = (np.arange(30) % 3).astype(np.int32)
-  data = sources.LabelledImages(linear_reference.create_images(30), labels)
+  data = sources.LabeledImages(linear_reference.create_images(30), labels)
   images = mapped_images.MappedImages([data])
   if is_by_reference:
     [data] = images.references
   clients = pipelines.ClientPopulation(
-    data.select(np.arange(6, 30)),
+    sources.ImagePool(*data.select(np.arange(6, 30))),
     np.split(np.arange(24), 4),
     clients_per_round=2,
     seed=0,
@@ -75,7 +75,7 @@ def create_program(
   program = training.TrainingProgram(
     process=computations.process,
     evaluation=computations.evaluation,
-    server_dataset=pipelines.labelled_dataset(data.select(np.arange(6))),
+    server_dataset=pipelines.labeled_dataset(data.select(np.arange(6))),
     clients=clients,
     test_dataset=pipelines.batched_dataset(data, 10),
     total_rounds=total_rounds,

@@ -25,16 +25,16 @@ class PartitionPictureTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(axes.get_yticks(), [0, 1])
 
-  def test_axes_and_colours_say_what_they_are(self):
-    axes, colours = partition_picture.create_figure(
+  def test_axes_and_colors_say_what_they_are(self):
+    axes, colors = partition_picture.create_figure(
       _COUNTS, _NAMES, 'Two classes'
     ).axes
     self.assertEqual(axes.get_title(), 'Two classes')
     self.assertEqual(axes.get_xlabel(), 'client')
     self.assertEqual(axes.get_ylabel(), 'class')
-    self.assertEqual(colours.get_ylabel(), 'images')
+    self.assertEqual(colors.get_ylabel(), 'images')
 
-  def test_more_is_darker_whatever_colours_one_sees(self):
+  def test_more_is_darker_whatever_colors_one_sees(self):
     axes, _ = partition_picture.create_figure(_COUNTS, _NAMES, '').axes
     (image,) = axes.images
     red, green, blue, _ = image.to_rgba(np.arange(8)).T

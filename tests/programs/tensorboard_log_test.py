@@ -151,7 +151,7 @@ class TensorBoardLogTest(absltest.TestCase):
         'task': 'digits',
         'seed': 3,
         'momentum': 0.9,
-        'grey': True,
+        'gray': True,
         'data_dir': None,
         'sizes': [1, 2],
       }
@@ -166,12 +166,12 @@ class TensorBoardLogTest(absltest.TestCase):
       summary.plugin_data.content
     ).hparams
     self.assertSameElements(
-      hparams, ['task', 'seed', 'momentum', 'grey', 'sizes']
+      hparams, ['task', 'seed', 'momentum', 'gray', 'sizes']
     )
     self.assertEqual(hparams['task'].string_value, 'digits')
     self.assertEqual(hparams['seed'].number_value, 3)
     self.assertEqual(hparams['momentum'].number_value, 0.9)
-    self.assertTrue(hparams['grey'].bool_value)
+    self.assertTrue(hparams['gray'].bool_value)
     self.assertEqual(hparams['sizes'].string_value, '[1, 2]')
 
   def test_pictures_are_images_after_each_start(self):

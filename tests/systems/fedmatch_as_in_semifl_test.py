@@ -108,7 +108,7 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
         np.testing.assert_allclose(
           output.metrics['client']['label_ratio'],
           sum(r.num_confident for r in rounds)
-          / sum(r.num_labelled for r in rounds),
+          / sum(r.num_labeled for r in rounds),
           rtol=1e-6,
         )
     # Nothing of what clients do not train has momentum (D40).
@@ -136,7 +136,7 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
     )
 
   @parameterized.named_parameters(('with_bugs', True), ('fixed', False))
-  def test_who_trains_normalisation_and_classifier_d41(self, reproduce_bugs):
+  def test_who_trains_normalization_and_classifier_d41(self, reproduce_bugs):
     """A network of convolutions: server alone, then clients alone."""
     classifier = functional.from_keras(
       wide_resnet.create_wide_resnet(
@@ -156,7 +156,7 @@ class FedMatchAsInSemiFLTest(parameterized.TestCase):
     process = _build(classifier, reproduce_bugs=reproduce_bugs)
     initial = process.initialize()
     tuned = process.next(initial, problem.server_data, []).state
-    no_labels = linear_reference.labelled_dataset(
+    no_labels = linear_reference.labeled_dataset(
       problem.images[:0], problem.labels[:0]
     )
     trained = process.next(tuned, no_labels, problem.client_data([0, 1])).state

@@ -56,11 +56,11 @@ def _build(**ingredients):
 
 
 class _Problem:
-  """Labelled images and three clients, all of patches."""
+  """Labeled images and three clients, all of patches."""
 
   def __init__(self):
     self.images = wide_resnet_reference.create_images(len(_LABELS), seed=9)
-    self.server_data = linear_reference.labelled_dataset(self.images, _LABELS)
+    self.server_data = linear_reference.labeled_dataset(self.images, _LABELS)
     self.clients = [
       wide_resnet_reference.create_images(size, seed=number)
       for number, size in enumerate(_CLIENT_SIZES)
@@ -94,7 +94,7 @@ class _Epoch(NamedTuple):
   Attributes:
     confidences: For each step those of the union.
     client_loss: Mean loss of all strong views that were trained on.
-    server_loss: Likewise of the labelled images.
+    server_loss: Likewise of the labeled images.
     labeled: For each client the batches of its images.
   """
 

@@ -21,7 +21,7 @@ from tests.algorithms import linear_problem
 from tests.systems import zhang2020_reference
 from tff_semifl import random_seeds
 from tff_semifl import runtime
-from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
 
 _THRESHOLD = 0.36
@@ -191,7 +191,7 @@ class ExecutionTest(parameterized.TestCase):
       [self.problem.clients[client_id] for client_id in _COHORT],
       strict=True,
     ):
-      labels = pseudo_labelling.label_images(
+      labels = pseudo_labeling.label_images(
         linear_reference.create_classifier(),
         weights,
         tf.constant(images),

@@ -161,7 +161,7 @@ class RoundTest(parameterized.TestCase):
       np.testing.assert_array_equal(array, np.ones_like(array))
 
   def test_statistics_are_those_of_the_weights_that_are_returned(self):
-    """Static batch normalisation goes with the tuned weights (A.1)."""
+    """Static batch normalization goes with the tuned weights (A.1)."""
     classifier = functional.from_keras(
       tf.keras.Sequential(
         [
@@ -226,7 +226,7 @@ class RoundTest(parameterized.TestCase):
 
     @tff.tensorflow.computation
     def server_data():
-      return linear_reference.labelled_dataset(problem.images, problem.labels)
+      return linear_reference.labeled_dataset(problem.images, problem.labels)
 
     bound_process = learning_process.bind_server_data(process, server_data)
     self.assertIsInstance(bound_process, tff.learning.templates.LearningProcess)

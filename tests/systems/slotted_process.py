@@ -22,7 +22,7 @@ class SlottedProcess:
   def __init__(
     self, process: federated_process.FederatedProcess, num_slots: int
   ):
-    """Initialises the process.
+    """Initializes the process.
 
     Args:
       process: From `compose_group_averaging_process`.

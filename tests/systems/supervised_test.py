@@ -15,7 +15,7 @@ from tests.algorithms import linear_problem
 from tff_semifl import random_seeds
 from tff_semifl import runtime
 
-_NO_IMAGES = linear_reference.labelled_dataset(
+_NO_IMAGES = linear_reference.labeled_dataset(
   linear_reference.create_images(0), np.array([], np.int32)
 )
 
@@ -119,11 +119,11 @@ class SupervisedFedAvgTest(absltest.TestCase):
 
   def test_labels_are_in_the_type_of_these_clients_alone(self):
     supervised = _build().next.type_signature.parameter[2].member
-    unlabelled = (
+    unlabeled = (
       linear_problem.build('semifl').next.type_signature.parameter[2].member
     )
     self.assertIn('label', dir(supervised.element))
-    self.assertNotIn('label', dir(unlabelled.element))
+    self.assertNotIn('label', dir(unlabeled.element))
 
 
 class CentralizedTest(absltest.TestCase):

@@ -150,7 +150,7 @@ class UnsoundClientsTest(parameterized.TestCase):
     images = np.concatenate([images for _, images in self.problem.clients])
     ends = np.cumsum([len(images) for _, images in self.problem.clients])
     population = pipelines.ClientPopulation(
-      sources.LabelledImages(images, np.zeros(len(images), np.int32)),
+      sources.ImagePool(images, np.zeros(len(images), np.int32)),
       np.split(np.arange(ends[-1]), ends[:-1]),
       clients_per_round=3,
       seed=0,
@@ -199,9 +199,9 @@ class UnsoundClientsTest(parameterized.TestCase):
     process = _build()
     images = self.problem.images
     for server_data in (
-      linear_reference.labelled_dataset(images, np.zeros(len(images))),
-      linear_reference.labelled_dataset(images[:1], np.array([2])),
-      linear_reference.labelled_dataset(images[:0], np.array([])),
+      linear_reference.labeled_dataset(images, np.zeros(len(images))),
+      linear_reference.labeled_dataset(images[:1], np.array([2])),
+      linear_reference.labeled_dataset(images[:0], np.array([])),
     ):
       output = process.next(
         process.initialize()._replace(round_num=1),

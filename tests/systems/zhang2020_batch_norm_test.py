@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of batch normalisation in the benchmark's systems."""
+"""Tests of batch normalization in the systems of Zhang et al."""
 
 import collections
 

@@ -29,7 +29,7 @@ class LearningTest(absltest.TestCase):
       return images.reshape(-1, *linear_reference.IMAGE_SHAPE)
 
     labels = np.arange(12) % 3
-    server_data = linear_reference.labelled_dataset(
+    server_data = linear_reference.labeled_dataset(
       create_images(labels), labels
     )
     true_labels = np.arange(240) % 3
@@ -53,7 +53,7 @@ class LearningTest(absltest.TestCase):
       4,
     )
     evaluate = evaluation.build_evaluation(classifier)
-    test_data = linear_reference.labelled_dataset(images, true_labels)
+    test_data = linear_reference.labeled_dataset(images, true_labels)
     state = process.initialize()
     results = [evaluate(state.global_model_weights, test_data)]
     server_losses = []

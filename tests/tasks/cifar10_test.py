@@ -59,7 +59,7 @@ class Cifar10Test(tf.test.TestCase):
     np.testing.assert_array_equal(found.train.images, train.images)
     np.testing.assert_array_equal(found.train.labels, train.labels)
     np.testing.assert_array_equal(found.test.images, test.images)
-    self.assertIsInstance(found.test, sources.LabelledImages)
+    self.assertIsInstance(found.test, sources.LabeledImages)
     np.testing.assert_array_equal(task.load_test_images().images, test.images)
 
 

@@ -56,7 +56,7 @@ class DigitsTest(tf.test.TestCase):
     self.assertAllInRange(test, 36 - 3 * 6, 36 + 3 * 6)
     self.assertEqual(self._task.class_names, tuple('0123456789'))
 
-  def test_grey_levels_fill_the_range(self):
+  def test_gray_levels_fill_the_range(self):
     levels = np.unique(self._train.images)
     self.assertAllClose(levels, np.arange(17) * 255 / 16, atol=0.5)
 

@@ -17,15 +17,14 @@ from tests.data import image_tree
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
-from tff_semifl.data import sources
 from tff_semifl.experiments import models
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
 
 
-def _levels(data):
-  """Returns the grey level of each image, all of one level."""
-  return data.images[:, 0, 0, 0].tolist()
+def _levels(images):
+  """Returns the gray level of each image, all of one level."""
+  return images[:, 0, 0, 0].tolist()
 
 
 class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
@@ -43,12 +42,11 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(task.class_names, ('cat', 'dog'))
     self.assertEqual(task.image_shape, (16, 16, 3))
     self.assertEqual(task.num_labeled, 4)
-    self.assertEqual(_levels(data.train), [51, 51, 153, 153])
+    self.assertEqual(_levels(data.train.images), [51, 51, 153, 153])
     self.assertAllEqual(data.train.labels, [0, 0, 1, 1])
-    self.assertEqual(_levels(data.unlabelled), [20, 30, 40])
-    self.assertAllEqual(data.unlabelled.labels, [sources.UNKNOWN_LABEL] * 3)
+    self.assertEqual(_levels(data.unlabeled), [20, 30, 40])
     self.assertEqual([list(each) for each in data.shares], [[0, 1], [2], []])
-    self.assertEqual(_levels(data.test), [60, 140, 150])
+    self.assertEqual(_levels(data.test.images), [60, 140, 150])
     self.assertAllEqual(data.test.labels, [0, 1, 1])
 
   def test_pixel_statistics_are_those_of_the_server(self):
@@ -56,7 +54,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(task.pixel_mean, [0.4] * 3)
     self.assertAllClose(task.pixel_standard_deviation, [0.2] * 3)
 
-  def test_shades_of_grey(self):
+  def test_shades_of_gray(self):
     task = self._create(num_channels=1)
     self.assertEqual(task.image_shape, (16, 16, 1))
     self.assertAllClose(task.pixel_mean, [0.4])
@@ -128,9 +126,11 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     data = task.load()
     # Three of the ten, the middles of three equal parts: (k + 1/2) * 10 / 3 is
     # 1.7, 5 and 8.3. One of the three, 0.9 rounded, the middle one.
-    self.assertEqual(_levels(data.test), [10, 50, 80, 110])
+    self.assertEqual(_levels(data.test.images), [10, 50, 80, 110])
     self.assertAllEqual(data.test.labels, [0, 0, 0, 1])
-    self.assertEqual(_levels(data.train), [0, 20, 30, 40, 60, 70, 90, 100, 120])
+    self.assertEqual(
+      _levels(data.train.images), [0, 20, 30, 40, 60, 70, 90, 100, 120]
+    )
     self.assertAllEqual(data.train.labels, [0] * 7 + [1] * 2)
     self.assertEqual(task.num_labeled, 9)
     # What is tested on is not in the statistics either.
@@ -158,7 +158,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     (self._root / 'server/dog/b.png').unlink()
     with self.assertRaisesRegex(
       image_folder.TestImagesError,
-      'class dog has too few labelled images, 1, to test on 1 and train on',
+      'class dog has too few labeled images, 1, to test on 1 and train on',
     ):
       self._create(test_fraction=0.5)
 
@@ -185,7 +185,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     first = self._create().data_description
     self.assertRegex(
       first,
-      '^4 labelled images, 3 of 3 clients, 3 of the test folder for testing,'
+      '^4 labeled images, 3 of 3 clients, 3 of the test folder for testing,'
       ' SHA-256 [0-9a-f]{16}$',
     )
     copy = self._root.with_name('copy')

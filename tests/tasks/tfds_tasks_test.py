@@ -18,7 +18,6 @@ from tasks import stl10
 from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl.augment import weak
-from tff_semifl.data import sources
 from tff_semifl.experiments import models
 
 _SEED = tf.constant([1, 2])
@@ -97,7 +96,7 @@ class Cifar100Test(TaskTestCase):
     self.assertGreater(train.labels.max(), 20)
     self.assert_same_images(found.train, train)
     self.assert_same_images(found.test, test)
-    self.assertIsNone(found.unlabelled)
+    self.assertIsNone(found.unlabeled)
 
 
 class SvhnTest(TaskTestCase):
@@ -116,7 +115,7 @@ class SvhnTest(TaskTestCase):
     self.assertEqual(task.class_names, tuple('0123456789'))
 
   def test_weak_views_are_never_mirrored(self):
-    """As in SemiFL's code, not as in the benchmark's (D28)."""
+    """As in SemiFL's code, not as in Zhang et al.'s (D28)."""
     self.assert_weak_views(self._task, flip=False, padding=4)
 
   def test_strong_views_are_of_weak_ones_that_are_never_mirrored(self):
@@ -140,7 +139,7 @@ class SvhnTest(TaskTestCase):
     )
     self.assert_same_images(found.train, train)
     self.assert_same_images(found.test, test)
-    self.assertIsNone(found.unlabelled)
+    self.assertIsNone(found.unlabeled)
 
 
 class Stl10Test(TaskTestCase):
@@ -169,20 +168,17 @@ class Stl10Test(TaskTestCase):
   def test_loads_images_of_unknown_class_apart(self):
     train = tfds_files.random_images(20, 96, 10, seed=1)
     test = tfds_files.random_images(10, 96, 10, seed=2)
-    unlabelled = tfds_files.random_images(30, 96, 10, seed=3)._replace(
+    unlabeled = tfds_files.random_images(30, 96, 10, seed=3)._replace(
       labels=np.full(30, -1, np.int32)
     )
     found = self.load(
       stl10.STL10(),
       'stl10',
-      {'train': train, 'test': test, 'unlabelled': unlabelled},
+      {'train': train, 'test': test, 'unlabelled': unlabeled},
     )
     self.assert_same_images(found.train, train)
     self.assert_same_images(found.test, test)
-    self.assert_same_images(found.unlabelled, unlabelled)
-    self.assertAllEqual(
-      found.unlabelled.labels, np.full(30, sources.UNKNOWN_LABEL)
-    )
+    self.assertAllEqual(found.unlabeled, unlabeled.images)
 
 
 if __name__ == '__main__':

@@ -161,7 +161,7 @@ class ExecutionTest(parameterized.TestCase):
       result.update, self.weights.trainable, expected.weights
     )
     metrics = output.measurements
-    self.assertEqual(expected.num_labelled, 24)
+    self.assertEqual(expected.num_labeled, 24)
     self.assertAlmostEqual(
       metrics['label_ratio'], expected.num_confident / 24, places=6
     )

@@ -58,7 +58,7 @@ class ExecutionTest(absltest.TestCase):
 
   def _compute_for(self, images):
     labels = np.zeros([len(images)], np.int32)
-    return self._compute(linear_reference.labelled_dataset(images, labels))
+    return self._compute(linear_reference.labeled_dataset(images, labels))
 
   def test_each_layer_has_mean_and_unbiased_variance_of_all_images(self):
     # Batches of 250, 250 and 100 that differ: half of the images are dark. The
@@ -85,7 +85,7 @@ class ExecutionTest(absltest.TestCase):
     labels = np.zeros([600], np.int32)
     # An empty chunk, small ones, and batches across their boundaries.
     chunks = [
-      linear_reference.labelled_dataset(images[start:stop], labels[start:stop])
+      linear_reference.labeled_dataset(images[start:stop], labels[start:stop])
       for start, stop in ((0, 0), (0, 7), (7, 400), (400, 600))
     ]
     dataset = chunks[0]
@@ -101,7 +101,7 @@ class ExecutionTest(absltest.TestCase):
   def test_without_images_nothing_changes(self):
     one_empty_chunk = self._compute_for(linear_reference.create_images(0))
     no_chunk = self._compute(
-      linear_reference.labelled_dataset(
+      linear_reference.labeled_dataset(
         linear_reference.create_images(1), np.zeros([1])
       ).take(0)
     )

@@ -77,7 +77,7 @@ def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
           ),
         ),
       ),
-      num_labelled=tf.constant(8.0),
+      num_labeled=tf.constant(8.0),
       num_confident=tf.constant(2.0),
       weight=weight,
       measurements=collections.OrderedDict(

@@ -19,7 +19,7 @@ _NUM_ROUNDS = 40
 
 def _create_population(num_images):
   """Returns five clients: two are in a round, and one in five drops out."""
-  data = sources.LabelledImages(
+  data = sources.ImagePool(
     np.zeros([5 * num_images, 1, 1, 1], np.uint8),
     np.zeros([5 * num_images], np.int32),
   )

@@ -132,7 +132,7 @@ class ExecutionTest(absltest.TestCase):
       images = linear_reference.create_images(num_images)
       expected = server(
         classifier.initial_weights,
-        linear_reference.labelled_dataset(images, np.zeros([num_images])),
+        linear_reference.labeled_dataset(images, np.zeros([num_images])),
       )
       found = self.statistics(
         classifier.initial_weights,

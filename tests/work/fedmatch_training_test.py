@@ -187,7 +187,7 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
     found, expected = self._train_client(images, helpers, 0.5)
     self._assert_equal(found, expected)
     self.assertBetween(expected.num_confident, 1, 8)
-    self.assertAllEqual(found.num_labelled, 9)
+    self.assertAllEqual(found.num_labeled, 9)
     if num_helpers == 2:
       self.assertGreater(expected.num_outvoted, 0)
     self.assertEqual(expected.consistency > 0, num_helpers > 0)

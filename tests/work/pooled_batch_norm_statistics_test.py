@@ -60,7 +60,7 @@ class ExecutionTest(absltest.TestCase):
     )
     return server(
       self.classifier.initial_weights,
-      linear_reference.labelled_dataset(images, np.zeros([len(images)])),
+      linear_reference.labeled_dataset(images, np.zeros([len(images)])),
     ).non_trainable
 
   def test_statistics_are_plain_means_over_batches(self):

@@ -104,7 +104,7 @@ class ExecutionTest(absltest.TestCase):
     self.weights = self.classifier.initial_weights
     self.images = linear_reference.create_images(5)
     self.labels = np.array([0, 1, 2, 1, 0])
-    self.dataset = linear_reference.labelled_dataset(self.images, self.labels)
+    self.dataset = linear_reference.labeled_dataset(self.images, self.labels)
 
   def _train_in_numpy(self, sgd, round_num):
     """Takes two epochs in batches of 2, 2 and 1; returns the mean loss."""
@@ -144,7 +144,7 @@ class ExecutionTest(absltest.TestCase):
       np.testing.assert_array_equal(a, b)
 
   def test_no_epochs_or_no_images_change_nothing(self):
-    no_images = linear_reference.labelled_dataset(
+    no_images = linear_reference.labeled_dataset(
       self.images[:0], self.labels[:0]
     )
     for process, dataset in (

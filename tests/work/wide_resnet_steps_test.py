@@ -140,7 +140,7 @@ class ServerStepsTest(parameterized.TestCase):
     classifier = wide_resnet_reference.create_classifier()
     images = wide_resnet_reference.create_images(_NUM_IMAGES)
     labels = np.arange(_NUM_IMAGES) % wide_resnet_reference.NUM_CLASSES
-    dataset = linear_reference.labelled_dataset(images, labels)
+    dataset = linear_reference.labeled_dataset(images, labels)
     optimizer = optimizers.build_nesterov_sgd()
     process = server_work.build_server_work(
       classifier,

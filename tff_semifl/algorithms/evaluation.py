@@ -26,13 +26,13 @@ def build_evaluation(
 
   Returns:
     A computation with W for model weights and L for chunks of
-    `pipelines.labelled_type`, evaluated chunk by chunk:
+    `pipelines.labeled_type`, evaluated chunk by chunk:
 
         (<W@SERVER, L*@SERVER> -> <accuracy=float32, loss=float32>@SERVER)
 
     Both are means over all images, and 0 if there are none.
   """
-  data_type = pipelines.labelled_type(classifier.image_shape)
+  data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):

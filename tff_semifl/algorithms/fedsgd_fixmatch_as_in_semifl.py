@@ -84,7 +84,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
       f'`clients_per_step` must be positive, found {clients_per_step}.'
     )
   weights_type = classifier.weights_type
-  server_data_type = pipelines.labelled_type(classifier.image_shape)
+  server_data_type = pipelines.labeled_type(classifier.image_shape)
   gather = gathered_images.build_gathering(classifier.image_shape)
   statistics = None
   if classifier.batch_moments is not None and computes_statistics:
@@ -134,7 +134,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
   ):
     learning_rate = learning_rate_fn(state.round_num)
     weights = state.global_model_weights
-    labelled = pipelines.concatenate_chunks(server_data)
+    labeled = pipelines.concatenate_chunks(server_data)
     result = union_training.train_epoch(
       classifier,
       weights,
@@ -142,7 +142,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
         state.server_work, {optimizers.LEARNING_RATE_KEY: learning_rate}
       ),
       round_context.RoundContext(state.seed, state.round_num, learning_rate),
-      union_training.LabelledImages(labelled['image'], labelled['label']),
+      union_training.LabeledImages(labeled['image'], labeled['label']),
       gathered,
       weak_augmentation=weak_augmentation,
       strong_augmentation=strong_augmentation,
@@ -175,7 +175,7 @@ def build_fedsgd_fixmatch_as_in_semifl(
             clients.num_correct, clients.num_examples
           ),
           label_ratio=client_report.Ratio(
-            result.num_confident, result.num_labelled
+            result.num_confident, result.num_labeled
           ),
           num_participating=tf.math.count_nonzero(
             gathered.num_images, dtype=tf.float32

@@ -47,7 +47,7 @@ def _cut_out_beside(
 ) -> tf.Tensor:
   """Covers the rows and columns beside a point."""
   points = geometric_operations.draw_points(tf.shape(images)[0], seed)
-  # For EMNIST the benchmark's code has half of the image's brightest level:
+  # For EMNIST the code of Zhang et al. has half of the image's brightest level:
   # that is the same wherever there is a white pixel.
   return geometric_operations.cut_out_beside(
     images, points, num_pixels=num_pixels, fill=fixmatch_pool.MID_GRAY

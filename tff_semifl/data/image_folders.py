@@ -46,18 +46,18 @@ class ImageFolders(NamedTuple):
   Attributes:
     class_names: Names of the server's folders.
     client_names: Names of the clients' folders.
-    labelled: The server's images.
-    unlabelled: All clients' images; labels are `sources.UNKNOWN_LABEL`.
-    shares: For each client the int64 indices of its images in `unlabelled`.
+    labeled: The server's images.
+    unlabeled: All clients' images, uint8 [number, height, width, channels].
+    shares: For each client the int64 indices of its images in `unlabeled`.
     test: To evaluate on, or None.
   """
 
   class_names: tuple[str, ...]
   client_names: tuple[str, ...]
-  labelled: sources.LabelledImages
-  unlabelled: sources.LabelledImages
+  labeled: sources.LabeledImages
+  unlabeled: np.ndarray
   shares: list[np.ndarray]
-  test: sources.LabelledImages | None
+  test: sources.LabeledImages | None
 
 
 class _Problem(NamedTuple):
@@ -137,7 +137,7 @@ def read_image_folders(
 
   shape = (*image_size, num_channels)
   class_numbers = {name: number for number, name in enumerate(server)}
-  labelled, unlabelled, test_data = (
+  labeled, unlabeled, test_data = (
     _read_images(folders, numbers, shape, on_odd_size, problems)
     for folders, numbers in (
       (server, class_numbers),
@@ -150,8 +150,8 @@ def read_image_folders(
   return ImageFolders(
     class_names=tuple(server),
     client_names=tuple(clients),
-    labelled=labelled,
-    unlabelled=unlabelled,
+    labeled=labeled,
+    unlabeled=unlabeled.images,
     shares=np.split(np.arange(ends[-1]), ends[:-1]),
     test=test_data if has_test else None,
   )
@@ -198,7 +198,7 @@ def _read_images(
   shape: tuple[int, int, int],
   on_odd_size: image_files.OnOddSize,
   problems: list[_Problem],
-) -> sources.LabelledImages:
+) -> sources.LabeledImages:
   """Reads all images; those of a folder that is no class have no known one."""
   num_images = sum(len(files) for files in folders.values())
   # Read into place, so that there are never two copies of all images.
@@ -219,7 +219,7 @@ def _read_images(
         is_odd_size = isinstance(error, image_files.OddSizeError)
         problems.append(_Problem(file, str(error), is_odd_size))
       position += 1
-  return sources.LabelledImages(images, labels)
+  return sources.LabeledImages(images, labels)
 
 
 def _list_folders(

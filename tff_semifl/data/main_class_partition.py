@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clients with main classes: the benchmark's partition of a level R.
+"""Clients with main classes: the partition of a level R of Zhang et al.
 
 NumPy only; everything is a function of the seed and returns indices.
 
@@ -82,7 +82,7 @@ def partition_main_classes(
       _deal_main_classes(num_classes, num_clients)[client]
     )
     raise ValueError(
-      f'{len(labels)} unlabelled images leave client {client} of {num_clients}'
+      f'{len(labels)} unlabeled images leave client {client} of {num_clients}'
       f' without any; its main classes are {list(map(int, main_classes))}'
     )
   generator = random_seeds.numpy_generator(

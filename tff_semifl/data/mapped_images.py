@@ -34,7 +34,7 @@ class MappedImages:
       indices in the place of images: int64 [num_images].
   """
 
-  def __init__(self, data: Sequence[sources.LabelledImages]):
+  def __init__(self, data: Sequence[sources.LabeledImages | sources.ImagePool]):
     """Copies images into memory.
 
     Args:
@@ -61,7 +61,7 @@ class MappedImages:
     for part in data:
       part.images.tofile(file)
       indices = np.arange(start, start + len(part.images))
-      self.references.append(sources.LabelledImages(indices, part.labels))
+      self.references.append(part._replace(images=indices))
       start += len(part.images)
     file.flush()
 

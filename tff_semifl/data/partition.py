@@ -18,13 +18,13 @@ class LabelSplit(NamedTuple):
   """The split of training images into labeled and unlabeled ones.
 
   Attributes:
-    labelled: int64 indices, in random order: class by class, a batch of them
+    labeled: int64 indices, in random order: class by class, a batch of them
       would hold few classes.
-    unlabelled: int64 indices of all others, in the data's order (D25).
+    unlabeled: int64 indices of all others, in the data's order (D25).
   """
 
-  labelled: np.ndarray
-  unlabelled: np.ndarray
+  labeled: np.ndarray
+  unlabeled: np.ndarray
 
 
 def split_labels(
@@ -51,7 +51,7 @@ def split_labels(
   if rest or per_class < 1:
     lower = max(num_labeled - rest, num_classes)
     raise ValueError(
-      f'{num_labeled} labelled images cannot be the same number for each of'
+      f'{num_labeled} labeled images cannot be the same number for each of'
       f' {num_classes} classes; {lower} or {lower + num_classes} can'
     )
   generator = random_seeds.numpy_generator(
@@ -62,15 +62,15 @@ def split_labels(
     candidates = np.flatnonzero(labels == class_index)
     if len(candidates) < per_class:
       raise ValueError(
-        f'{num_labeled} labelled images take {per_class} of each class, but'
+        f'{num_labeled} labeled images take {per_class} of each class, but'
         f' class {class_index} has {len(candidates)}; at most'
         f' {_smallest_class(labels, num_classes) * num_classes} are possible'
       )
     chosen.append(generator.choice(candidates, per_class, replace=False))
-  labelled = generator.permutation(np.concatenate(chosen))
+  labeled = generator.permutation(np.concatenate(chosen))
   return LabelSplit(
-    labelled=labelled,
-    unlabelled=np.setdiff1d(np.arange(len(labels)), labelled),
+    labeled=labeled,
+    unlabeled=np.setdiff1d(np.arange(len(labels)), labeled),
   )
 
 
@@ -79,21 +79,21 @@ def _smallest_class(labels: np.ndarray, num_classes: int) -> int:
   return np.bincount(labels[is_known], minlength=num_classes).min()
 
 
-def shuffle(num_labelled: int, seed: int) -> np.ndarray:
+def shuffle(num_labeled: int, seed: int) -> np.ndarray:
   """Shuffles labeled images that come sorted by class.
 
   A batch of them then holds all classes, as with those of `split_labels`.
 
   Args:
-    num_labelled: Number of images.
+    num_labeled: Number of images.
     seed: The run's seed.
 
   Returns:
-    int64 [num_labelled], the images' indices in random order.
+    int64 [num_labeled], the images' indices in random order.
   """
   return random_seeds.numpy_generator(
     seed, random_seeds.Purpose.LABEL_SPLIT
-  ).permutation(num_labelled)
+  ).permutation(num_labeled)
 
 
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
@@ -115,10 +115,10 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
     ValueError: If there are no images, or fewer than clients.
   """
   if not num_images:
-    raise ValueError('no unlabelled image is left for the clients')
+    raise ValueError('no unlabeled image is left for the clients')
   if not 1 <= num_clients <= num_images:
     raise ValueError(
-      f'{num_images} unlabelled images cannot be shared among'
+      f'{num_images} unlabeled images cannot be shared among'
       f' {num_clients} clients; 1 to {num_images} clients can have some'
     )
   generator = random_seeds.numpy_generator(
@@ -147,12 +147,12 @@ def check_all_are_shared(
   num_clients = np.bincount(given, minlength=num_images)
   if num_clients.max(initial=0) > 1:
     raise ValueError(
-      f'{np.count_nonzero(num_clients > 1)} of {num_images} unlabelled images'
+      f'{np.count_nonzero(num_clients > 1)} of {num_images} unlabeled images'
       ' have more than one client'
     )
   num_without = np.count_nonzero(num_clients == 0)
   if num_without != num_left:
     raise ValueError(
-      f'{num_without} of {num_images} unlabelled images have no client; by the'
+      f'{num_without} of {num_images} unlabeled images have no client; by the'
       f' definition of the partition {num_left} have none'
     )

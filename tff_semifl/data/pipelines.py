@@ -23,7 +23,7 @@ from tff_semifl.data import turns
 ImageShape = tuple[int, int, int]
 
 
-def labelled_type(image_shape: ImageShape) -> tff.SequenceType:
+def labeled_type(image_shape: ImageShape) -> tff.SequenceType:
   """Returns the type of the server's data: chunks of images with labels.
 
   Args:
@@ -71,7 +71,7 @@ def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
   )
 
 
-def labelled_client_type(image_shape: ImageShape) -> tff.SequenceType:
+def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   """Returns the type of the data of a client with labels.
 
   Args:
@@ -86,15 +86,15 @@ def labelled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   )
 
 
-def labelled_dataset(data: sources.LabelledImages) -> tf.data.Dataset:
-  """Returns all of `data` as one chunk of `labelled_type`."""
+def labeled_dataset(data: sources.LabeledImages) -> tf.data.Dataset:
+  """Returns all of `data` as one chunk of `labeled_type`."""
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=data.images, label=data.labels)
   )
 
 
 def batched_dataset(
-  data: sources.LabelledImages, batch_size: int
+  data: sources.LabeledImages, batch_size: int
 ) -> tf.data.Dataset:
   """Returns `data` in chunks of at most `batch_size`, for evaluation."""
   return tf.data.Dataset.from_tensor_slices(
@@ -107,7 +107,7 @@ class ClientPopulation:
 
   def __init__(
     self,
-    data: sources.LabelledImages,
+    data: sources.ImagePool,
     partition: Sequence[np.ndarray],
     *,
     clients_per_round: int,
@@ -215,7 +215,7 @@ class ClientPopulation:
   def datasets(self, round_num: int) -> list[tf.data.Dataset]:
     """Returns the cohort's datasets, of `client_type`.
 
-    If clients have labels they are of `labelled_client_type`, if they know
+    If clients have labels they are of `labeled_client_type`, if they know
     their turns of `client_with_turn_type`.
     """
     cohort = self.cohort(round_num)
@@ -232,10 +232,10 @@ class ClientPopulation:
       ]
     if self._have_labels:
       chunks = [
-        collections.OrderedDict(
-          chunk, label=self._data.labels[self._partition[chunk['client_id']]]
+        collections.OrderedDict(chunk, label=labels)
+        for chunk, labels in zip(
+          chunks, self.true_labels(round_num), strict=True
         )
-        for chunk in chunks
       ]
     return [tf.data.Dataset.from_tensors(chunk) for chunk in chunks]
 
@@ -252,7 +252,7 @@ class ClientPopulation:
     For each client int32 [images of the client], in the order of its images.
     """
     return [
-      self._data.labels[self._partition[client]]
+      self._data.true_labels[self._partition[client]]
       for client in self.cohort(round_num)
     ]
 
@@ -264,12 +264,12 @@ class ClientPopulation:
 
 
 def _check_indices(
-  partition: Sequence[np.ndarray], data: sources.LabelledImages
+  partition: Sequence[np.ndarray], data: sources.ImagePool
 ) -> None:
   """Checks that each index has an image, before the first round."""
   num_images = len(data.images)
-  if len(data.labels) != num_images:
-    raise ValueError(f'{num_images} images have {len(data.labels)} labels')
+  if len(data.true_labels) != num_images:
+    raise ValueError(f'{num_images} images have {len(data.true_labels)} labels')
   if len(partition):
     indices = np.concatenate(partition)
     if indices.size and not 0 <= indices.min() <= indices.max() < num_images:

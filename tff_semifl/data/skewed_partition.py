@@ -76,7 +76,7 @@ def partition_classes(
     raise ValueError(
       f'{num_clients} clients with {classes_per_client} classes each take'
       f' {shards_per_class} images of each class, but class'
-      f' {counts.argmin()} has {counts.min()} unlabelled ones'
+      f' {counts.argmin()} has {counts.min()} unlabeled ones'
     )
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.CLIENT_PARTITION
@@ -133,7 +133,7 @@ def partition_dirichlet(
   most_clients = len(labels) // _LEAST_IMAGES
   if not 1 <= num_clients <= most_clients:
     raise ValueError(
-      f'{len(labels)} unlabelled images cannot be shared among {num_clients}'
+      f'{len(labels)} unlabeled images cannot be shared among {num_clients}'
       f' clients with {_LEAST_IMAGES} each; at most {most_clients} clients can'
       ' have them'
     )
@@ -157,7 +157,7 @@ def partition_dirichlet(
     return [np.concatenate(each) for each in zip(*pieces, strict=True)]
   raise ValueError(
     f'each of {_MAX_DRAWS} draws left a client with fewer than {_LEAST_IMAGES}'
-    f' of {len(labels)} unlabelled images; fewer clients than {num_clients}, or'
+    f' of {len(labels)} unlabeled images; fewer clients than {num_clients}, or'
     f' a concentration above {concentration}, would leave it more'
   )
 
@@ -179,7 +179,7 @@ def check_classes_are_known(
   num_unknown = np.count_nonzero(is_unknown)
   if num_unknown:
     raise ValueError(
-      f'{num_unknown} of {len(labels)} unlabelled images have no known class'
+      f'{num_unknown} of {len(labels)} unlabeled images have no known class'
       ' to share them out by'
     )
 

@@ -27,7 +27,7 @@ class DataNotFoundError(Exception):
   """Raised if a data set is not in the data folder and cannot be downloaded."""
 
 
-class LabelledImages(NamedTuple):
+class LabeledImages(NamedTuple):
   """Images and their classes.
 
   Attributes:
@@ -39,15 +39,28 @@ class LabelledImages(NamedTuple):
   images: np.ndarray
   labels: np.ndarray
 
-  def select(self, indices: np.ndarray) -> 'LabelledImages':
+  def select(self, indices: np.ndarray) -> 'LabeledImages':
     """Returns the images at `indices`, in that order."""
-    return LabelledImages(self.images[indices], self.labels[indices])
+    return LabeledImages(self.images[indices], self.labels[indices])
 
-  def batches(self, batch_size: int) -> Iterator['LabelledImages']:
+  def batches(self, batch_size: int) -> Iterator['LabeledImages']:
     """Yields all images in order, at most `batch_size` at a time."""
     for start in range(0, len(self.labels), batch_size):
       chosen = slice(start, start + batch_size)
-      yield LabelledImages(self.images[chosen], self.labels[chosen])
+      yield LabeledImages(self.images[chosen], self.labels[chosen])
+
+
+class ImagePool(NamedTuple):
+  """The images that are shared out among clients.
+
+  Attributes:
+    images: As in `LabeledImages`.
+    true_labels: int32 [num_images], as in `LabeledImages`. They measure
+      pseudo-labels; no client gets to see them, unless clients are labeled.
+  """
+
+  images: np.ndarray
+  true_labels: np.ndarray
 
 
 def measure_pixels(
@@ -80,7 +93,7 @@ def measure_pixels(
 
 def load_tfds(
   name: str, splits: Sequence[str], data_dir: str | None
-) -> list[LabelledImages]:
+) -> list[LabeledImages]:
   """Loads splits of an image data set of TensorFlow Datasets.
 
   The set is downloaded on first use, unless `data_dir` already has it.
@@ -103,7 +116,7 @@ def load_tfds(
 
 def load_tfds_split(
   name: str, split: str, data_dir: str | None, *, may_download: bool
-) -> LabelledImages:
+) -> LabeledImages:
   """Loads one split, as `load_tfds` does.
 
   Args:
@@ -150,9 +163,7 @@ def _prepare(
   return builder
 
 
-def _read_split(
-  builder: tfds.core.DatasetBuilder, split: str
-) -> LabelledImages:
+def _read_split(builder: tfds.core.DatasetBuilder, split: str) -> LabeledImages:
   try:
     # One batch of everything: TFDS decodes in parallel and keeps the order.
     dataset = builder.as_dataset(split=split, batch_size=-1, as_supervised=True)
@@ -164,7 +175,7 @@ def _read_split(
       f' ({_first_line(error)}); with {builder.data_dir} removed, it would be'
       ' downloaded again'
     ) from error
-  return LabelledImages(images, labels.astype(np.int32))
+  return LabeledImages(images, labels.astype(np.int32))
 
 
 def _first_line(error: Exception) -> str:

@@ -38,7 +38,7 @@ def draw(
   Args:
     folder: Where to; it is made if need be.
     task: What is learned.
-    data: Who has what; it is not drawn if no class of unlabelled images is
+    data: Who has what; it is not drawn if no class of unlabeled images is
       known.
     title: Says which task it is and how its images are shared out.
     images: The server's, uint8 [number, height, width, channels].
@@ -65,7 +65,7 @@ def draw(
     )
 
   _draw_once(folder / 'augmentations.png', write_augmentations)
-  if np.any(data.unlabelled.labels != sources.UNKNOWN_LABEL):
+  if np.any(data.unlabeled.true_labels != sources.UNKNOWN_LABEL):
     _draw_once(folder / 'partition.png', write_partition)
 
 

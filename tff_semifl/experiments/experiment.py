@@ -69,7 +69,7 @@ class Experiment:
     given = {}
     if self.settings.data.task.gives_shares:
       given = {
-        'num_labeled': len(self.data.labelled.labels),
+        'num_labeled': len(self.data.labeled.labels),
         'num_clients': len(self.data.shares),
       }
     return {**given, **record(self.settings, self.run)}
@@ -123,7 +123,7 @@ def create_experiment(
   system = settings.system
   # Some of what is wrong with the numbers shows here.
   system.count_steps(
-    len(data.labelled.labels), [len(share) for share in data.shares]
+    len(data.labeled.labels), [len(share) for share in data.shares]
   )
   privacy_key = client_privacy.obtain_key(settings.private_mean, run.path)
   images = None
@@ -132,7 +132,7 @@ def create_experiment(
   values = settings_lib.as_dict(system)
   with settings_lib.blame('clients_per_round', system.clients_per_round):
     clients = pipelines.ClientPopulation(
-      data.unlabelled,
+      data.unlabeled,
       data.shares,
       clients_per_round=len(data.shares)
       if system.all_clients_take_part
@@ -328,12 +328,10 @@ def _map_images(
   data: federated_data.FederatedData,
 ) -> tuple[federated_data.FederatedData, mapped_images.MappedImages]:
   """Returns the data with indices for images, and what these are of."""
-  images = mapped_images.MappedImages(
-    [data.labelled, data.unlabelled, data.test]
-  )
-  labelled, unlabelled, test = images.references
+  images = mapped_images.MappedImages([data.labeled, data.unlabeled, data.test])
+  labeled, unlabeled, test = images.references
   return (
-    data._replace(labelled=labelled, unlabelled=unlabelled, test=test),
+    data._replace(labeled=labeled, unlabeled=unlabeled, test=test),
     images,
   )
 
@@ -405,9 +403,7 @@ def _draw_data(
 
   data = experiment.data
   # There are systems whose server has no image.
-  images = (
-    data.labelled if len(data.labelled.labels) else data.unlabelled
-  ).images
+  images = (data.labeled if len(data.labeled.labels) else data.unlabeled).images
   mapped = experiment.training_program.mapped_images
   if mapped is not None:
     images = mapped.read(images).numpy()

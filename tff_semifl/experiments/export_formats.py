@@ -74,7 +74,7 @@ def export(
   class_names: Sequence[str],
   *,
   calibration_images: np.ndarray | None,
-  test: sources.LabelledImages | None,
+  test: sources.LabeledImages | None,
   privacy: privacy_statement.PrivacyStatement | None,
 ) -> model_card.ExportedFile:
   """Exports a model in one format, and tests what was written.

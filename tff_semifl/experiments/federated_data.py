@@ -22,20 +22,19 @@ class FederatedData(NamedTuple):
   """The images of the server and of each client.
 
   Attributes:
-    labelled: The server's.
-    unlabelled: What is shared out among clients. Labels are the true ones, or
-      `sources.UNKNOWN_LABEL`; no client gets to see them.
-    shares: For each client the int64 indices of its images in `unlabelled`.
+    labeled: The server's.
+    unlabeled: What is shared out among clients.
+    shares: For each client the int64 indices of its images in `unlabeled`.
     test: To evaluate on.
     training_order: int64 indices into the labeled images and after them the
       unlabeled ones, which put all of them into the order of the data set.
       None if they are in it.
   """
 
-  labelled: sources.LabelledImages
-  unlabelled: sources.LabelledImages
+  labeled: sources.LabeledImages
+  unlabeled: sources.ImagePool
   shares: Sequence[np.ndarray]
-  test: sources.LabelledImages
+  test: sources.LabeledImages
   training_order: np.ndarray | None = None
 
 
@@ -133,20 +132,22 @@ class ServerAndClients(Sharing):
   ) -> FederatedData:
     """Shares out a task's images."""
     split = self.server.split(task, data, seed)
-    unlabelled = data.train.select(split.unlabelled)
-    if data.unlabelled is not None:
-      unlabelled = sources.LabelledImages(
-        np.concatenate([unlabelled.images, data.unlabelled.images]),
-        np.concatenate([unlabelled.labels, data.unlabelled.labels]),
+    unlabeled = sources.ImagePool(*data.train.select(split.unlabeled))
+    if data.unlabeled is not None:
+      more = _pool_of_unknown_classes(data.unlabeled)
+      unlabeled = sources.ImagePool(
+        *map(np.concatenate, zip(unlabeled, more, strict=True))
       )
     return FederatedData(
-      labelled=data.train.select(split.labelled),
-      unlabelled=unlabelled,
-      shares=self.clients.share_out(unlabelled.labels, task.num_classes, seed),
+      labeled=data.train.select(split.labeled),
+      unlabeled=unlabeled,
+      shares=self.clients.share_out(
+        unlabeled.true_labels, task.num_classes, seed
+      ),
       test=data.test,
       training_order=_invert(
-        np.concatenate([split.labelled, split.unlabelled]),
-        len(unlabelled.labels) - len(split.unlabelled),
+        np.concatenate([split.labeled, split.unlabeled]),
+        len(unlabeled.images) - len(split.unlabeled),
       ),
     )
 
@@ -170,11 +171,11 @@ class GivenShares(Sharing):
     """Shares out a task's images."""
     order = partition_lib.shuffle(len(data.train.labels), seed)
     return FederatedData(
-      labelled=data.train.select(order),
-      unlabelled=data.unlabelled,
+      labeled=data.train.select(order),
+      unlabeled=_pool_of_unknown_classes(data.unlabeled),
       shares=data.shares,
       test=data.test,
-      training_order=_invert(order, len(data.unlabelled.labels)),
+      training_order=_invert(order, len(data.unlabeled)),
     )
 
 
@@ -188,8 +189,8 @@ class ServerAlone(Sharing):
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    labelled = data.train.select(self.server.split(task, data, seed).labelled)
-    return FederatedData(labelled, data.train.select([]), [], data.test)
+    labeled = data.train.select(self.server.split(task, data, seed).labeled)
+    return FederatedData(labeled, _no_clients(data), [], data.test)
 
   def __str__(self) -> str:
     """Returns its piece of the default name of an experiment."""
@@ -205,7 +206,7 @@ class AllAtServer(Sharing):
   ) -> FederatedData:
     """Shares out a task's images."""
     del task, seed  # It is all of them.
-    return FederatedData(data.train, data.train.select([]), [], data.test)
+    return FederatedData(data.train, _no_clients(data), [], data.test)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -219,8 +220,8 @@ class LabeledClients(Sharing):
   ) -> FederatedData:
     """Shares out a task's images."""
     return FederatedData(
-      labelled=data.train.select([]),
-      unlabelled=data.train,
+      labeled=data.train.select([]),
+      unlabeled=sources.ImagePool(*data.train),
       shares=self.clients.share_out(data.train.labels, task.num_classes, seed),
       test=data.test,
     )
@@ -272,3 +273,12 @@ def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
   """Returns what undoes an order of images, others after them unchanged."""
   others = np.arange(len(order), len(order) + num_others)
   return np.concatenate([np.argsort(order), others])
+
+
+def _pool_of_unknown_classes(images: np.ndarray) -> sources.ImagePool:
+  labels = np.full(len(images), sources.UNKNOWN_LABEL, np.int32)
+  return sources.ImagePool(images, labels)
+
+
+def _no_clients(data: image_task.TaskData) -> sources.ImagePool:
+  return sources.ImagePool(*data.train.select([]))

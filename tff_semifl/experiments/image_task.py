@@ -25,15 +25,15 @@ class TaskData(NamedTuple):
     train: To be shared out among server and clients; all of it the server's if
       there are `shares`.
     test: To evaluate on.
-    unlabelled: More images for the clients, whose labels are all
-      `sources.UNKNOWN_LABEL`; None for most tasks.
-    shares: For each client the int64 indices of its images in `unlabelled`,
+    unlabeled: More images for the clients, whose classes nobody knows, uint8
+      [number, height, width, channels]; None for most tasks.
+    shares: For each client the int64 indices of its images in `unlabeled`,
       where it is given who has what; None for most tasks.
   """
 
-  train: sources.LabelledImages
-  test: sources.LabelledImages
-  unlabelled: sources.LabelledImages | None = None
+  train: sources.LabeledImages
+  test: sources.LabeledImages
+  unlabeled: np.ndarray | None = None
   shares: list[np.ndarray] | None = None
 
 
@@ -72,7 +72,7 @@ class ImageTask:
   model_width: int
   model_num_groups: int | None = None
   num_labeled: int
-  load_test: Callable[..., sources.LabelledImages] | None = None
+  load_test: Callable[..., sources.LabeledImages] | None = None
   data_description: str | None = None
 
   @property
@@ -82,7 +82,7 @@ class ImageTask:
 
   def load_test_images(
     self, *, may_download: bool = True
-  ) -> sources.LabelledImages:
+  ) -> sources.LabeledImages:
     """Loads the images to evaluate on, without the others where possible.
 
     Args:
@@ -160,7 +160,7 @@ def load(part: Task, task: ImageTask) -> TaskData:
     return task.load()
 
 
-def load_test(part: Task, task: ImageTask) -> sources.LabelledImages:
+def load_test(part: Task, task: ImageTask) -> sources.LabeledImages:
   """Loads a task's test images, as `load`."""
   with _blame_data_dir(part):
     return task.load_test_images()

@@ -114,13 +114,13 @@ def _summary(
 ) -> Iterator[str]:
   _, height, width, num_channels = model.input_shape
   num_parameters = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
-  colours = 'grey' if num_channels == 1 else 'in colour'
+  colors = 'gray' if num_channels == 1 else 'in color'
   yield f'# {name}'
   yield ''
   yield (
     f'An image classifier, `{model.name}` with {num_parameters:,} trained'
     ' parameters, from a simulation of federated learning (tff_semifl). It'
-    f' takes uint8 images of {height}x{width} pixels, {colours}'
+    f' takes uint8 images of {height}x{width} pixels, {colors}'
     f' ({num_channels} channel{"s" if num_channels > 1 else ""}), and gives the'
     f' probabilities of {len(class_names)} classes:'
     f' {", ".join(map(_escape, class_names))}.'
@@ -148,7 +148,7 @@ def _training(
   facts = {
     'system': hparams.system,
     'task': values.get('task'),
-    'labelled images': values.get('num_labeled'),
+    'labeled images': values.get('num_labeled'),
     'clients': values.get('num_clients'),
     'clients in a round': values.get('clients_per_round'),
     'partition among clients': partition,

@@ -49,7 +49,7 @@ def summarize(
     data: Its images, shared out.
     title: Says which task it is and how its images are shared out.
   """
-  labels = data.unlabelled.labels
+  labels = data.unlabeled.true_labels
   class_names = tuple(task.class_names)
   num_unknown = int(np.count_nonzero(labels < 0))
   if num_unknown == len(labels):

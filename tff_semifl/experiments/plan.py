@@ -11,22 +11,22 @@ from tff_semifl.experiments import experiment as experiment_lib
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   """Returns what would be run, for JSON."""
   sizes = experiment.clients.num_images
-  num_labeled = len(experiment.data.labelled.labels)
+  num_labeled = len(experiment.data.labeled.labels)
   steps = experiment.settings.system.count_steps(num_labeled, sizes)
   per_class = np.bincount(
-    experiment.data.labelled.labels, minlength=experiment.task.num_classes
+    experiment.data.labeled.labels, minlength=experiment.task.num_classes
   )
   return {
     'data': experiment.task.data_description,
     'classes': experiment.task.num_classes,
     'image_shape': experiment.task.image_shape,
-    'labelled_images': num_labeled,
-    'labelled_images_per_class': {
+    'labeled_images': num_labeled,
+    'labeled_images_per_class': {
       'least': int(per_class.min()),
       'most': int(per_class.max()),
     },
-    'unlabelled_images': len(experiment.data.unlabelled.labels),
-    'unlabelled_images_at_clients': sum(sizes),
+    'unlabeled_images': len(experiment.data.unlabeled.true_labels),
+    'unlabeled_images_at_clients': sum(sizes),
     'test_images': len(experiment.data.test.labels),
     'clients': len(sizes),
     'clients_per_round': experiment.clients.clients_per_round,

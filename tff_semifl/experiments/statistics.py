@@ -122,7 +122,7 @@ class Statistics(settings.Settings):
         ),
         # Images that no client was given are among them too.
         _class_by_class(data).concatenate(
-          tf.data.Dataset.from_tensors(data.unlabelled.images)
+          tf.data.Dataset.from_tensors(data.unlabeled.images)
         ),
       ),
       'server_batches': lambda: (
@@ -133,13 +133,13 @@ class Statistics(settings.Settings):
           else server_batch_size,
         ),
         # It is the choice of some that leaves them class by class (D.1).
-        tf.data.Dataset.from_tensors(data.labelled.images)
+        tf.data.Dataset.from_tensors(data.labeled.images)
         if system.labels is system_lib.Labels.ALL_AT_SERVER
         else _class_by_class(data),
       ),
       'server': lambda: (
         server_statistics.build_server_batch_norm_statistics(classifier),
-        pipelines.labelled_dataset(data.labelled),
+        pipelines.labeled_dataset(data.labeled),
       ),
     }
     computation, images = create[kind]()
@@ -182,7 +182,7 @@ class FinalTest(settings.Settings):
     """Creates the statistics of the test, if it is asked for."""
     if not self.reproduce_final_test:
       return None
-    images = np.concatenate([data.labelled.images, data.unlabelled.images])
+    images = np.concatenate([data.labeled.images, data.unlabeled.images])
     if data.training_order is not None:
       images = images[data.training_order]
     return training.StatisticsPass(
@@ -195,5 +195,5 @@ class FinalTest(settings.Settings):
 
 def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:
   """Returns the labeled images as the authors' label split has them (A.5)."""
-  order = np.argsort(data.labelled.labels, kind='stable')
-  return tf.data.Dataset.from_tensors(data.labelled.images[order])
+  order = np.argsort(data.labeled.labels, kind='stable')
+  return tf.data.Dataset.from_tensors(data.labeled.images[order])

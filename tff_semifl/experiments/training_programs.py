@@ -50,7 +50,7 @@ def create_training_program(
     jit_compile=experiment.model.jit_compile,
   )
   measures_pseudo_labels = system.measures_pseudo_labels and bool(
-    np.all(data.unlabelled.labels != sources.UNKNOWN_LABEL)
+    np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
   )
   return training.TrainingProgram(
     process=system.build(
@@ -66,7 +66,7 @@ def create_training_program(
       )
     ),
     evaluation=evaluation.build_evaluation(classifier),
-    server_dataset=pipelines.labelled_dataset(data.labelled),
+    server_dataset=pipelines.labeled_dataset(data.labeled),
     clients=clients,
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
     total_rounds=system.total_rounds,

@@ -52,7 +52,7 @@ def check_is_for_integers(model: tf.keras.Model) -> None:
     for layer in model.layers
   ):
     raise ValueError(
-      'group normalisation needs more than the 8 bits of int8; float16 will do'
+      'group normalization needs more than the 8 bits of int8; float16 will do'
     )
 
 

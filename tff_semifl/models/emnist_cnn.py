@@ -37,7 +37,7 @@ def create_emnist_cnn(
   pixel_standard_deviation: tuple[float, ...],
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the network of the benchmark's code (D22).
+  """Creates the network of the code of Zhang et al. (D22).
 
   Whole channels are dropped, of what the second convolution gives, before it
   is activated.
@@ -78,7 +78,7 @@ def create_reddi_emnist_cnn(
   pixel_standard_deviation: tuple[float, ...],
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the network that the benchmark's paper names (D22).
+  """Creates the network that the paper of Zhang et al. names (D22).
 
   It activates before it pools, drops single values, and drops more of them
   before the classifier.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""ResNet-18 as the benchmark has it for CIFAR-10 and SVHN (B.3).
+"""ResNet-18 as Zhang et al. have it for CIFAR-10 and SVHN (B.3).
 
 Blocks are the original ones: they normalize after each convolution, and
 activate after they have added their input.

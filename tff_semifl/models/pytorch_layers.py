@@ -5,7 +5,7 @@
 
 Kernels and biases alike start uniform between -1 / sqrt(n) and 1 / sqrt(n),
 with n the number of inputs of an output: "Kaiming uniform" with a = sqrt(5).
-The models of the benchmark start so (B.3, B.4); SemiFL's do not (B.1).
+The models of Zhang et al. start so (B.3, B.4); SemiFL's do not (B.1).
 """
 
 import math

@@ -24,7 +24,7 @@ Convolution = Callable[[int, int, int, int], tf.keras.layers.Layer]
 
 # PyTorch's, as for static batch normalization; Keras has 1e-3.
 GROUP_NORM_EPSILON = 1e-5
-# As the benchmark's code has it in every layer (D21).
+# As the code of Zhang et al. has it in every layer (D21).
 _MAX_GROUPS = 32
 
 
@@ -50,7 +50,7 @@ def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
   There are 32 groups (D21) wherever the channels allow it. Where they do not,
   there is the largest smaller number that divides them: 16 groups of 16
   channels, 24 of 48. With no more than 32 channels each channel is a group of
-  its own, as 32 of 32 are for the benchmark already; fewer, larger groups
+  its own, as 32 of 32 are for Zhang et al. already; fewer, larger groups
   would make small networks another method than wide ones.
 
   References:

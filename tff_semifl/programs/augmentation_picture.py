@@ -93,8 +93,8 @@ def _draw(
     left = _GAP + column * column_width
     drawing.text((left, _GAP // 2), name, fill='black')
     for row, image in enumerate(images):
-      colour = np.broadcast_to(image, (height, width, 3))
-      enlarged = colour.repeat(scale, axis=0).repeat(scale, axis=1)
+      color = np.broadcast_to(image, (height, width, 3))
+      enlarged = color.repeat(scale, axis=0).repeat(scale, axis=1)
       picture.paste(
         Image.fromarray(enlarged),
         (left, _GAP + _LINE_HEIGHT + row * row_height),

@@ -178,7 +178,7 @@ def _draw_curve(
   rounds = sorted(set.intersection(*map(set, runs)))
   values = np.array([[run[round_num] for round_num in rounds] for run in runs])
   mean = values.mean(axis=0)
-  colour = _COLOURS[number % len(_COLOURS)]
+  color = _COLOURS[number % len(_COLOURS)]
   if len(runs) > 1:
     name = f'{name} ({len(runs)} runs)'
     deviation = values.std(axis=0, ddof=1)
@@ -186,7 +186,7 @@ def _draw_curve(
       rounds,
       mean - deviation,
       mean + deviation,
-      color=colour,
+      color=color,
       alpha=0.2,
       linewidth=0,
     )
@@ -199,7 +199,7 @@ def _draw_curve(
     marker='.' if np.any(is_alone) else None,
     markevery=np.flatnonzero(is_alone).tolist(),
     label=name,
-    color=colour,
+    color=color,
     linestyle=_STYLES[number % len(_STYLES)],
     linewidth=1.2,
   )

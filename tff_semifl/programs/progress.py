@@ -94,7 +94,7 @@ class Progress:
       f' {metrics.test.accuracy:.1%}'
     )
     if not math.isnan(metrics.client.label_ratio):
-      text += f', labelled {metrics.client.label_ratio:.1%}'
+      text += f', labeled {metrics.client.label_ratio:.1%}'
     text += f', {left} left'
     if self._bar is None:
       self._print(text)

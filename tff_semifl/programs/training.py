@@ -69,7 +69,7 @@ class TrainingProgram:
   Attributes:
     process: A process of `tff_semifl.algorithms`.
     evaluation: A computation from `build_evaluation`.
-    server_dataset: The server's labeled images, of `pipelines.labelled_type`.
+    server_dataset: The server's labeled images, of `pipelines.labeled_type`.
     clients: The clients, and the cohort of each round.
     test_dataset: Labeled images to evaluate on.
     total_rounds: The last round to run; the first is round 0.

@@ -31,7 +31,7 @@ class Display:
   def __init__(
     self, experiments: Sequence[experiments_lib.Experiment], *, quiet: bool
   ):
-    """Initialises the display.
+    """Initializes the display.
 
     Args:
       experiments: All that the sweep consists of.

@@ -108,7 +108,7 @@ def _do_nothing(
       optimizer_state,
       training_loop.TrainingSums(zero, zero, zero, zero),
     ),
-    num_labelled=zero,
+    num_labeled=zero,
     num_confident=zero,
     weight=zero,
   )

@@ -20,7 +20,7 @@ from tff_semifl.work import batch_label_training
 from tff_semifl.work import client_work
 from tff_semifl.work import fix_mix_training
 from tff_semifl.work import guidance
-from tff_semifl.work import labelled_client_training
+from tff_semifl.work import labeled_client_training
 
 
 class ClientTraining(settings.Settings, abc.ABC):
@@ -223,7 +223,7 @@ class TrainOnLabels(ClientTraining):
     turn: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
     """Builds what a client does, plain TensorFlow."""
-    return labelled_client_training.build_labelled_client_training(
+    return labeled_client_training.build_labeled_client_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       optimizer=optimizer,
@@ -241,4 +241,4 @@ class TrainOnLabels(ClientTraining):
     self, classifier: functional.ImageClassifier
   ) -> tff.SequenceType | None:
     """Returns the type of a client's data: images with labels."""
-    return pipelines.labelled_client_type(classifier.image_shape)
+    return pipelines.labeled_client_type(classifier.image_shape)

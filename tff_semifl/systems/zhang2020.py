@@ -29,7 +29,7 @@ from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import client_work
 from tff_semifl.work import consistency_training
-from tff_semifl.work import labelled_steps
+from tff_semifl.work import labeled_steps
 from tff_semifl.work import local_steps
 from tff_semifl.work import replicated_server_work
 from tff_semifl.work import running_statistics
@@ -142,7 +142,7 @@ class _GroupAveraging(system.System):
           client_work=client_work.build_client_work(
             classifier,
             self.build_local_training(ingredients, steps),
-            data_type=pipelines.labelled_client_type(classifier.image_shape)
+            data_type=pipelines.labeled_client_type(classifier.image_shape)
             if self.clients_have_labels
             else None,
             optimizer=steps.optimizer,
@@ -153,7 +153,7 @@ class _GroupAveraging(system.System):
           server_work=replicated_server_work.build_replicated_server_work(
             classifier,
             functools.partial(
-              labelled_steps.train_on_labels,
+              labeled_steps.train_on_labels,
               classifier,
               weak_augmentation=ingredients.weak_augmentation,
               steps=steps,
@@ -273,7 +273,7 @@ class SupervisedAveraging(_GroupAveraging):
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
     """Builds the turn of a client."""
-    return labelled_steps.build_labelled_client_steps(
+    return labeled_steps.build_labeled_client_steps(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       steps=steps,

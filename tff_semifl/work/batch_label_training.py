@@ -23,7 +23,7 @@ from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
-from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -100,7 +100,7 @@ def build_batch_label_training(
     def select(trainable: tuple[tf.Tensor, ...], batch: Any):
       indices, weak, strong = batch
       labels = pseudo_labels.from_logits(train_logits(trainable, weak))
-      return pseudo_labelling.select(
+      return pseudo_labeling.select(
         selection_fn(context.guidance, labels), labels, strong, indices
       )
 

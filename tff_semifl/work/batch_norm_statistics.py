@@ -43,7 +43,7 @@ def build_server_batch_norm_statistics(
 
   Returns:
     A computation with W for model weights and L for chunks of
-    `pipelines.labelled_type`:
+    `pipelines.labeled_type`:
 
         (<W@SERVER, L*@SERVER> -> W@SERVER)
 
@@ -53,7 +53,7 @@ def build_server_batch_norm_statistics(
     ValueError: If the model has no static batch normalization.
   """
   check_has_statistics(classifier)
-  data_type = pipelines.labelled_type(classifier.image_shape)
+  data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):

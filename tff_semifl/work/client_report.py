@@ -31,7 +31,7 @@ class LocalTraining(NamedTuple):
 
   Attributes:
     training: The outcome of its training.
-    num_labelled: Images that it gave a pseudo-label, each time they got one;
+    num_labeled: Images that it gave a pseudo-label, each time they got one;
       0 for a client that has labels.
     num_confident: Those of them whose pseudo-label was trained on.
     weight: float32 scalar, at least 0, of its update in the mean. 0 if it has
@@ -43,7 +43,7 @@ class LocalTraining(NamedTuple):
   """
 
   training: training_loop.TrainingResult
-  num_labelled: tf.Tensor
+  num_labeled: tf.Tensor
   num_confident: tf.Tensor
   weight: tf.Tensor
   measurements: Mapping[str, Ratio | tf.Tensor] = collections.OrderedDict()
@@ -80,7 +80,7 @@ def labeled_in_steps(
   """
   return LocalTraining(
     training,
-    num_labelled=training.sums.num_visited,
+    num_labeled=training.sums.num_visited,
     num_confident=training.sums.num_examples,
     weight=tf.cast(num_images > 0, tf.float32),
   )
@@ -100,7 +100,7 @@ def trained_on_true_labels(
   """
   return LocalTraining(
     training,
-    num_labelled=tf.constant(0),
+    num_labeled=tf.constant(0),
     num_confident=tf.constant(0),
     weight=tf.cast(num_images > 0, tf.float32),
   )
@@ -153,7 +153,7 @@ def report(
   measurements = collections.OrderedDict(
     loss=Ratio(training.sums.loss, training.sums.num_examples),
     accuracy=Ratio(training.sums.num_correct, training.sums.num_examples),
-    label_ratio=Ratio(local.num_confident, local.num_labelled),
+    label_ratio=Ratio(local.num_confident, local.num_labeled),
     **local.measurements,
     num_participating=tf.cast(counts, tf.float32),
   )

@@ -26,7 +26,7 @@ from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
-from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
@@ -118,7 +118,7 @@ def build_fix_mix_training(
     images, client_id = data['image'], data['client_id']
     node = round_context.Node(context, client_id)
     num_images = tf.shape(images)[0]
-    labels = pseudo_labelling.label_images(
+    labels = pseudo_labeling.label_images(
       classifier,
       weights,
       images,
@@ -130,7 +130,7 @@ def build_fix_mix_training(
     offset = None
     if logit_offset_fn is not None:
       offset = logit_offset_fn(context.guidance, labels)
-    fix_data, given = pseudo_labelling.select(
+    fix_data, given = pseudo_labeling.select(
       selection_fn(context.guidance, labels),
       labels,
       (images, targets),
@@ -215,7 +215,7 @@ def build_fix_mix_training(
     )
     return client_report.LocalTraining(
       training,
-      num_labelled=num_images,
+      num_labeled=num_images,
       num_confident=num_confident,
       weight=tf.cast(num_confident > 0, tf.float32),
       report=() if report_fn is None else report_fn(labels),

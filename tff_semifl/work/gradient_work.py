@@ -25,7 +25,7 @@ from tff_semifl.work import client_report
 from tff_semifl.work import client_work
 from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
-from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
@@ -78,7 +78,7 @@ def build_gradient_training(
     labels = pseudo_labels.from_logits(
       batch_losses.train_logits(classifier, weights, weak)
     )
-    (strong, kept_labels, _), given = pseudo_labelling.select(
+    (strong, kept_labels, _), given = pseudo_labeling.select(
       pseudo_labels.is_confident(labels, confidence_threshold),
       labels,
       strong_augmentation(images, node.seed(purpose.STRONG_VIEW)),
@@ -141,7 +141,7 @@ def build_gradient_server_work(
     gradient of the clients; the composer of the round puts the latter there.
   """
   weights_type = classifier.weights_type
-  data_type = pipelines.labelled_type(classifier.image_shape)
+  data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation
   def initialize():

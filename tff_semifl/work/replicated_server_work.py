@@ -46,7 +46,7 @@ def build_replicated_server_work(
   With S for the states of the replicas' optimizers and T for the trainable
   weights of the replicas, each of these stacked in the first dimension of its
   tensors, W for model weights, N for those of them that are not trained, R for
-  `RoundContext` and L for chunks of `pipelines.labelled_type`:
+  `RoundContext` and L for chunks of `pipelines.labeled_type`:
 
       initialize: ( -> S@SERVER)
       next: (<S@SERVER, W@SERVER, R@SERVER, L*@SERVER>
@@ -70,7 +70,7 @@ def build_replicated_server_work(
     A process with the types above.
   """
   weights_type = classifier.weights_type
-  data_type = pipelines.labelled_type(classifier.image_shape)
+  data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation
   def initialize():

@@ -92,12 +92,12 @@ def build_server_work(
       last round, or starts afresh in each (D5).
 
   Returns:
-    A `ServerWorkProcess` on data of `pipelines.labelled_type`, with metrics
+    A `ServerWorkProcess` on data of `pipelines.labeled_type`, with metrics
     `loss` and `accuracy` over all steps of the round; without any both are not
     a number.
   """
   weights_type = classifier.weights_type
-  data_type = pipelines.labelled_type(classifier.image_shape)
+  data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation
   def initialize():

@@ -28,7 +28,7 @@ from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
 
 
-class LabelledImages(NamedTuple):
+class LabeledImages(NamedTuple):
   """The server's images.
 
   Attributes:
@@ -62,7 +62,7 @@ class EpochResult(NamedTuple):
     optimizer_state: The optimizer's state after the last step.
     server: Sums over the server's images.
     clients: Sums over the clients' images.
-    num_labelled: Clients' images that got a pseudo-label, a float32 scalar.
+    num_labeled: Clients' images that got a pseudo-label, a float32 scalar.
     num_confident: Those of them that the model was sure of, likewise.
     given_labels: These labels, made at the same time in a step, if they are
       kept; images are counted through those of all clients. Those that the
@@ -73,7 +73,7 @@ class EpochResult(NamedTuple):
   optimizer_state: Any
   server: Sums
   clients: Sums
-  num_labelled: tf.Tensor
+  num_labeled: tf.Tensor
   num_confident: tf.Tensor
   given_labels: given_labels_lib.KeptLabels
 
@@ -83,8 +83,8 @@ def train_epoch(
   weights: functional.ModelWeights,
   optimizer_state: Any,
   context: round_context.RoundContext,
-  labelled: LabelledImages,
-  unlabelled: gathered_images.ClientImages,
+  labeled: LabeledImages,
+  unlabeled: gathered_images.ClientImages,
   *,
   weak_augmentation: augmentation.Augmentation,
   strong_augmentation: augmentation.Augmentation,
@@ -114,8 +114,8 @@ def train_epoch(
     optimizer_state: State of the optimizer to start from, with its learning
       rate, which all steps have.
     context: The round, from which random numbers follow.
-    labelled: The server's images.
-    unlabelled: The clients'. With none there is no step, and all is returned
+    labeled: The server's images.
+    unlabeled: The clients'. With none there is no step, and all is returned
       as it came.
     weak_augmentation: For the server's images and for pseudo-labels.
     strong_augmentation: For the clients' loss.
@@ -133,32 +133,32 @@ def train_epoch(
 
   node = round_context.Node(context)
   cohorts = epoch_cohorts.draw(
-    -(-unlabelled.num_images // client_batch_size),
+    -(-unlabeled.num_images // client_batch_size),
     clients_per_step,
     node.seed(purpose.COHORT),
   )
 
   def server_gradient(model: functional.ModelWeights, step: tf.Tensor):
     indices = draws.select_from_stream(
-      tf.shape(labelled.label)[0],
+      tf.shape(labeled.label)[0],
       server_batch_size,
       step,
       node.seed(purpose.SERVER_ORDER),
     )
     views = weak_augmentation(
-      tf.gather(labelled.image, indices),
+      tf.gather(labeled.image, indices),
       node.seed(purpose.SERVER_AUGMENTATION, step),
     )
     gradient, output = batch_losses.cross_entropy_gradient(
-      classifier, model, views, tf.gather(labelled.label, indices)
+      classifier, model, views, tf.gather(labeled.label, indices)
     )
     return gradient, _sums(output, server_batch_size)
 
   def union_gradient(model: functional.ModelWeights, step: tf.Tensor):
     indices = epoch_cohorts.find_images(
-      cohorts, step, unlabelled.num_images, client_batch_size
+      cohorts, step, unlabeled.num_images, client_batch_size
     )
-    images = tf.gather(unlabelled.image, indices)
+    images = tf.gather(unlabeled.image, indices)
     weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW, step))
     labels = pseudo_labels.from_logits(
       batch_losses.train_logits(classifier, model, weak)
@@ -200,7 +200,7 @@ def train_epoch(
       optimizer_state,
       tf.nest.map_structure(tf.add, result.server, server_sums),
       tf.nest.map_structure(tf.add, result.clients, client_sums),
-      result.num_labelled + tf.reduce_sum(tf.ones_like(confident)),
+      result.num_labeled + tf.reduce_sum(tf.ones_like(confident)),
       result.num_confident + tf.reduce_sum(confident),
       given_labels_lib.extend(result.given_labels, given),
     )

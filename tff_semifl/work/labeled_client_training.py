@@ -18,7 +18,7 @@ from tff_semifl.work import round_context
 from tff_semifl.work import supervised_training
 
 
-def build_labelled_client_training(
+def build_labeled_client_training(
   classifier: functional.ImageClassifier,
   *,
   weak_augmentation: augmentation.Augmentation,
@@ -29,7 +29,7 @@ def build_labelled_client_training(
 ) -> client_work.LocalTrainingFn:
   """Builds the training of a client whose data have labels.
 
-  No label is a pseudo-label: `num_labelled` is 0. A client without images has
+  No label is a pseudo-label: `num_labeled` is 0. A client without images has
   no update to report.
 
   Args:

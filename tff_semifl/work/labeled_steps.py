@@ -76,7 +76,7 @@ def train_on_labels(
   )
 
 
-def build_labelled_client_steps(
+def build_labeled_client_steps(
   classifier: functional.ImageClassifier,
   *,
   weak_augmentation: augmentation.Augmentation,
@@ -84,7 +84,7 @@ def build_labelled_client_steps(
 ) -> client_work.LocalTrainingFn:
   """Builds the training of a user that has labels (Table 3, Table G.1).
 
-  No label is a pseudo-label: `num_labelled` is 0.
+  No label is a pseudo-label: `num_labeled` is 0.
 
   Args:
     classifier: The model.

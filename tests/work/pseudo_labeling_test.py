@@ -10,7 +10,7 @@ import tensorflow as tf
 from tests import linear_reference
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
-from tff_semifl.work import pseudo_labelling
+from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
 
 
@@ -19,9 +19,9 @@ class LabelImagesTest(tf.test.TestCase):
     classifier = linear_reference.create_classifier()
     # More than a batch of inference, and no multiple of it.
     images = linear_reference.create_images(
-      pseudo_labelling.INFERENCE_BATCH_SIZE + 7
+      pseudo_labeling.INFERENCE_BATCH_SIZE + 7
     )
-    labels = pseudo_labelling.label_images(
+    labels = pseudo_labeling.label_images(
       classifier,
       classifier.initial_weights,
       tf.constant(images),
@@ -50,7 +50,7 @@ class SelectTest(tf.test.TestCase):
     self.indices = tf.constant([7, 5, 6, 4])
 
   def test_mask_keeps_examples_with_their_labels(self):
-    (examples, labels, weights), given = pseudo_labelling.select(
+    (examples, labels, weights), given = pseudo_labeling.select(
       tf.constant([True, False, True, True]),
       self.labels,
       self.examples,
@@ -66,7 +66,7 @@ class SelectTest(tf.test.TestCase):
     self.assertAllClose(given.share, [4 / 3, 0.0, 4 / 3, 4 / 3])
 
   def test_weights_go_with_their_examples(self):
-    (examples, labels, (weights,)), given = pseudo_labelling.select(
+    (examples, labels, (weights,)), given = pseudo_labeling.select(
       tf.constant([0.0, 0.5, 0.0, 2.0]),
       self.labels,
       self.examples,
@@ -78,7 +78,7 @@ class SelectTest(tf.test.TestCase):
     self.assertAllClose(given.share, [0.0, 2.0, 0.0, 2.0])
 
   def test_nothing_may_be_selected(self):
-    (examples, labels, _), given = pseudo_labelling.select(
+    (examples, labels, _), given = pseudo_labeling.select(
       tf.fill([4], False), self.labels, self.examples, self.indices
     )
     self.assertEqual(examples[1].shape, (0, 1))
