@@ -16,8 +16,10 @@ from launch import program
 from launch import setting_flags
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import running
 from tff_semifl.experiments import runtimes
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
@@ -106,7 +108,7 @@ class Command(settings.Settings):
       settings.SettingError: If it cannot be used.
     """
     with blame_output(experiment.run):
-      return experiment_lib.open_folder(
+      return experiment_folder.open_folder(
         experiment, settings.as_dict(self.runtime), UNIMPORTANT
       )
 
@@ -120,11 +122,11 @@ class Command(settings.Settings):
     experiment = experiment_settings.fill_in(self.experiment, task)
     run = self.run.fill_in(experiment)
     with blame_output(run):
-      experiment_lib.take_folder(
+      experiment_folder.take_folder(
         experiment,
         run,
         task,
-        experiment_lib.record(experiment, run),
+        experiment_folder.record(experiment, run),
         UNIMPORTANT,
       )
 
@@ -232,7 +234,7 @@ def run(
       'learning_rate', values['learning_rate'], training.TrainingDivergedError
     ),
   ):
-    return experiment_lib.run(experiment, folder, quiet=program.is_quiet())
+    return running.run(experiment, folder, quiet=program.is_quiet())
 
 
 def blame_output(

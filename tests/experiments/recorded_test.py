@@ -10,7 +10,7 @@ from absl.testing import parameterized
 
 from tasks import registry as tasks
 from tff_semifl import settings
-from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import recorded
@@ -59,7 +59,7 @@ class RecordedTest(parameterized.TestCase):
       created, tasks.TASKS['digits'].create()
     )
     run = run_settings.RunSettings().fill_in(filled)
-    values = experiment_lib.record(filled, run)
+    values = experiment_folder.record(filled, run)
     self.assertEqual(_restore(values, system_name), filled)
 
   def test_how_it_was_computed_does_not_matter(self):

@@ -15,7 +15,7 @@ from launch import commands
 from tests import forked_programs
 from tests.programs import saved_run
 from tff_semifl import settings
-from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import running
 from tff_semifl.systems import registry
 
 # Little to do, and settings of all systems: each has its own.
@@ -59,7 +59,7 @@ def _num_participating(system):
 
 def _without_export():
   """Within, nothing is exported, which takes as long as all else."""
-  return mock.patch.object(experiment_lib.saved_model, 'export_saved_model')
+  return mock.patch.object(running.saved_model, 'export_saved_model')
 
 
 def _with_process_of(experiment):
@@ -82,7 +82,7 @@ class AllSystemsTest(parameterized.TestCase):
     """Trains what is not trained yet; returns the folder."""
     folder = command.open_folder(experiment)
     with command.context():
-      experiment_lib.run(experiment, folder, quiet=True)
+      running.run(experiment, folder, quiet=True)
     return folder.path
 
   def _rows(self, folder):

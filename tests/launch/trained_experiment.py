@@ -14,6 +14,7 @@ import tensorflow as tf
 from launch import commands
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.models import functional
 from tff_semifl.programs import training
@@ -59,12 +60,12 @@ def save(
   task = experiment_lib.create_task(command.experiment.data)
   settings = experiment_settings.fill_in(command.experiment, task)
   run = command.run.fill_in(settings)
-  opened = experiment_lib.take_folder(
+  opened = experiment_folder.take_folder(
     settings,
     run,
     task,
     {
-      **experiment_lib.record(settings, run),
+      **experiment_folder.record(settings, run),
       **settings_lib.as_dict(command.runtime),
     },
     commands.UNIMPORTANT,

@@ -18,7 +18,7 @@ import numpy as np
 from launch import commands
 from launch import train
 from tff_semifl import settings
-from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import running
 from tff_semifl.systems import system as system_lib
 
 _SMALL = {
@@ -50,7 +50,7 @@ class VariantsTest(parameterized.TestCase):
       flagsaver.flagsaver(dry_run=dry_run),
       contextlib.redirect_stdout(io.StringIO()) as printed,
       # Nobody here looks at an exported model, which takes seconds to write.
-      mock.patch.object(experiment_lib.saved_model, 'export_saved_model'),
+      mock.patch.object(running.saved_model, 'export_saved_model'),
     ):
       train.main(command)
     return printed.getvalue()

@@ -1,14 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An experiment: built from its settings, run, and its results in a folder."""
+"""An experiment: its settings, and what is built from them."""
 
-import asyncio
-from collections.abc import Collection, Iterator, Mapping
-import contextlib
 import dataclasses
-import types
-from typing import Any
 
 import tensorflow as tf
 
@@ -22,17 +17,8 @@ from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import training_programs
-from tff_semifl.export import saved_model
-from tff_semifl.models import functional
 from tff_semifl.programs import by_reference
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import outputs
-from tff_semifl.programs import progress
-from tff_semifl.programs import round_metrics
-from tff_semifl.programs import tensorboard_log
 from tff_semifl.programs import training
-
-_NOTHING = types.MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,40 +45,6 @@ class Experiment:
   clients: pipelines.ClientPopulation
   training_program: training.TrainingProgram
   privacy_key: privacy_key_lib.PrivacyKey | None
-
-  @property
-  def recorded_settings(self) -> dict[str, Any]:
-    """The settings by name, as they are written down.
-
-    Numbers of labels and clients are there too where the task decides on them.
-    """
-    given = {}
-    if self.settings.data.task.gives_shares:
-      given = {
-        'num_labeled': len(self.data.labeled.labels),
-        'num_clients': len(self.data.shares),
-      }
-    return {**given, **record(self.settings, self.run)}
-
-
-def record(
-  settings: experiment_settings.ExperimentSettings,
-  run: run_settings.RunSettings,
-) -> dict[str, Any]:
-  """Returns settings by name, as they are written down.
-
-  `task` and `total_rounds` are there for all.
-
-  Args:
-    settings: The settings, with all defaults filled in.
-    run: How it is run, likewise.
-  """
-  return {
-    'task': settings.task_name,
-    'total_rounds': settings.system.total_rounds,
-    **settings_lib.as_dict(settings),
-    **settings_lib.as_dict(run),
-  }
 
 
 def create_experiment(
@@ -218,112 +170,6 @@ def without_clients(experiment: Experiment) -> Experiment:
   )
 
 
-def open_folder(
-  experiment: Experiment,
-  computed: Mapping[str, Any] = _NOTHING,
-  unimportant: Collection[str] = (),
-) -> outputs.ExperimentFolder:
-  """Makes or finds the experiment's folder.
-
-  Args:
-    experiment: The experiment.
-    computed: Values of settings by name that say how it is computed, to be
-      written down with its own.
-    unimportant: Names of settings that may change when it is resumed, beside
-      those of the run and of `computed`.
-
-  Raises:
-    durable_files.OutputError: If it cannot be written to, holds another
-      experiment, or lacks the key of a private one.
-  """
-  folder = take_folder(
-    experiment.settings,
-    experiment.run,
-    experiment.task,
-    {**experiment.recorded_settings, **computed},
-    {*computed, *unimportant},
-  )
-  if experiment.privacy_key is not None:
-    folder.keep_privacy_key(
-      experiment.privacy_key, experiment.training_program.total_rounds
-    )
-  return folder
-
-
-def take_folder(
-  settings: experiment_settings.ExperimentSettings,
-  run: run_settings.RunSettings,
-  task: image_task.ImageTask,
-  recorded: Mapping[str, Any],
-  unimportant: Collection[str],
-) -> outputs.ExperimentFolder:
-  """Makes or finds the folder of an experiment that is not built.
-
-  Args:
-    settings: The settings, with all defaults filled in.
-    run: How it is run, likewise.
-    task: What is learned.
-    recorded: What is written down of all that.
-    unimportant: As in `open_folder`.
-
-  Raises:
-    durable_files.OutputError: If it cannot be written to, or holds another
-      experiment.
-  """
-  part = settings.data.task
-  given = ('num_labeled', 'num_clients') if part.gives_shares else ()
-  return outputs.ExperimentFolder(
-    run.path,
-    recorded,
-    {
-      *settings_lib.as_dict(run),
-      *unimportant,
-      *part.told_by_data,
-      *given,
-    },
-    task.data_description,
-    settings.system_name,
-  )
-
-
-def run(
-  experiment: Experiment,
-  folder: outputs.ExperimentFolder,
-  *,
-  quiet: bool = False,
-) -> training.ProgramState:
-  """Trains, resuming what the folder has, and exports the model.
-
-  Args:
-    experiment: What to train.
-    folder: Where results go, and where an earlier run may have left some.
-    quiet: Whether not to show how it goes on standard error.
-
-  Returns:
-    The state after the last round.
-
-  Raises:
-    training.TrainingDivergedError: If training diverges.
-    durable_files.OutputError: If the folder cannot be written to any more or
-      holds what is damaged.
-  """
-  final = _train(experiment, folder, quiet)
-  functional.assign_weights(experiment.model, final.state.global_model_weights)
-  with (
-    durable_files.naming(folder.export_path),
-    durable_files.replacing_folder(folder.export_path) as path,
-  ):
-    saved_model.export_saved_model(
-      experiment.model,
-      experiment.task.class_names,
-      path,
-      client_privacy.read(folder.path, final.round_num),
-    )
-  # Whoever has the model and the key has the model without noise.
-  folder.remove_privacy_key()
-  return final
-
-
 def _map_images(
   data: federated_data.FederatedData,
 ) -> tuple[federated_data.FederatedData, mapped_images.MappedImages]:
@@ -333,85 +179,4 @@ def _map_images(
   return (
     data._replace(labeled=labeled, unlabeled=unlabeled, test=test),
     images,
-  )
-
-
-def _train(
-  experiment: Experiment, folder: outputs.ExperimentFolder, quiet: bool
-) -> training.ProgramState:
-  """Trains, and lets those who watch know how it goes."""
-  program = experiment.training_program
-  with (
-    _watchers(experiment, folder, quiet) as watchers,
-    # Not `asyncio.run`, which would put off an interrupt to the round's end.
-    contextlib.closing(asyncio.new_event_loop()) as loop,
-  ):
-
-    def on_start(first_round: int) -> None:
-      for watcher in watchers:
-        watcher.start(first_round)
-
-    def on_round(round_num: int, metrics: round_metrics.RoundMetrics) -> None:
-      for watcher in watchers:
-        watcher.show_round(round_num, metrics)
-
-    return loop.run_until_complete(
-      training.train(
-        program,
-        state_manager=folder.state_manager(),
-        metrics_manager=folder.metrics_manager(),
-        memories=experiment.settings.system.create_memories(
-          program.process,
-          folder,
-          num_clients=experiment.clients.num_clients,
-          num_kept=outputs.NUM_CHECKPOINTS * program.rounds_per_evaluation,
-        ),
-        on_start=on_start,
-        on_round=on_round,
-      )
-    )
-
-
-@contextlib.contextmanager
-def _watchers(
-  experiment: Experiment, folder: outputs.ExperimentFolder, quiet: bool
-) -> Iterator[list[progress.Progress | tensorboard_log.TensorBoardLog]]:
-  """Yields what the settings ask for to show how training goes."""
-  if experiment.run.draw_data:
-    _draw_data(experiment, folder)
-  with contextlib.ExitStack() as stack:
-    watchers = []
-    if not quiet:
-      watchers.append(
-        stack.enter_context(
-          progress.Progress(
-            experiment.run.experiment_name,
-            experiment.training_program.total_rounds,
-          )
-        )
-      )
-    if experiment.run.tensorboard:
-      watchers.append(folder.tensorboard_log())
-    yield watchers
-
-
-def _draw_data(
-  experiment: Experiment, folder: outputs.ExperimentFolder
-) -> None:
-  # Matplotlib takes as long to import as a round of digits.
-  from tff_semifl.experiments import data_pictures
-
-  data = experiment.data
-  # There are systems whose server has no image.
-  images = (data.labeled if len(data.labeled.labels) else data.unlabeled).images
-  mapped = experiment.training_program.mapped_images
-  if mapped is not None:
-    images = mapped.read(images).numpy()
-  data_pictures.draw(
-    folder.pictures_path,
-    task=experiment.task,
-    data=data,
-    title=experiment.settings.data.title,
-    images=images,
-    seed=experiment.settings.seed,
   )

@@ -6,6 +6,7 @@
 import numpy as np
 
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
@@ -40,5 +41,5 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
       int(np.prod(weight.shape))
       for weight in experiment.model.trainable_weights
     ),
-    'flags': experiment.recorded_settings,
+    'flags': experiment_folder.recorded_settings(experiment),
   }

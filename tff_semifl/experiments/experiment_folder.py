@@ -1,0 +1,119 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The folder of an experiment: its results, and the settings they are of."""
+
+from collections.abc import Collection, Mapping
+import types
+from typing import Any
+
+from tff_semifl import settings as settings_lib
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import run_settings
+from tff_semifl.programs import outputs
+
+_NOTHING = types.MappingProxyType({})
+
+
+def open_folder(
+  experiment: experiment_lib.Experiment,
+  computed: Mapping[str, Any] = _NOTHING,
+  unimportant: Collection[str] = (),
+) -> outputs.ExperimentFolder:
+  """Makes or finds the experiment's folder.
+
+  Args:
+    experiment: The experiment.
+    computed: Values of settings by name that say how it is computed, to be
+      written down with its own.
+    unimportant: Names of settings that may change when it is resumed, beside
+      those of the run and of `computed`.
+
+  Raises:
+    durable_files.OutputError: If it cannot be written to, holds another
+      experiment, or lacks the key of a private one.
+  """
+  folder = take_folder(
+    experiment.settings,
+    experiment.run,
+    experiment.task,
+    {**recorded_settings(experiment), **computed},
+    {*computed, *unimportant},
+  )
+  if experiment.privacy_key is not None:
+    folder.keep_privacy_key(
+      experiment.privacy_key, experiment.training_program.total_rounds
+    )
+  return folder
+
+
+def take_folder(
+  settings: experiment_settings.ExperimentSettings,
+  run: run_settings.RunSettings,
+  task: image_task.ImageTask,
+  recorded: Mapping[str, Any],
+  unimportant: Collection[str],
+) -> outputs.ExperimentFolder:
+  """Makes or finds the folder of an experiment that is not built.
+
+  Args:
+    settings: The settings, with all defaults filled in.
+    run: How it is run, likewise.
+    task: What is learned.
+    recorded: What is written down of all that.
+    unimportant: As in `open_folder`.
+
+  Raises:
+    durable_files.OutputError: If it cannot be written to, or holds another
+      experiment.
+  """
+  part = settings.data.task
+  given = ('num_labeled', 'num_clients') if part.gives_shares else ()
+  return outputs.ExperimentFolder(
+    run.path,
+    recorded,
+    {
+      *settings_lib.as_dict(run),
+      *unimportant,
+      *part.told_by_data,
+      *given,
+    },
+    task.data_description,
+    settings.system_name,
+  )
+
+
+def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
+  """Returns the settings of an experiment, as they are written down.
+
+  Numbers of labels and clients are there too where the task decides on them.
+  """
+  given = {}
+  if experiment.settings.data.task.gives_shares:
+    given = {
+      'num_labeled': len(experiment.data.labeled.labels),
+      'num_clients': len(experiment.data.shares),
+    }
+  return {**given, **record(experiment.settings, experiment.run)}
+
+
+def record(
+  settings: experiment_settings.ExperimentSettings,
+  run: run_settings.RunSettings,
+) -> dict[str, Any]:
+  """Returns settings by name, as they are written down.
+
+  `task` and `total_rounds` are there for all.
+
+  Args:
+    settings: The settings, with all defaults filled in.
+    run: How it is run, likewise.
+  """
+  return {
+    'task': settings.task_name,
+    'total_rounds': settings.system.total_rounds,
+    **settings_lib.as_dict(settings),
+    **settings_lib.as_dict(run),
+  }

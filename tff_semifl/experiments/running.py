@@ -1,0 +1,142 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs an experiment: trains, shows how it goes, and exports the model."""
+
+import asyncio
+from collections.abc import Iterator
+import contextlib
+
+from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.export import saved_model
+from tff_semifl.models import functional
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import outputs
+from tff_semifl.programs import progress
+from tff_semifl.programs import round_metrics
+from tff_semifl.programs import tensorboard_log
+from tff_semifl.programs import training
+
+
+def run(
+  experiment: experiment_lib.Experiment,
+  folder: outputs.ExperimentFolder,
+  *,
+  quiet: bool = False,
+) -> training.ProgramState:
+  """Trains, resuming what the folder has, and exports the model.
+
+  Args:
+    experiment: What to train.
+    folder: Where results go, and where an earlier run may have left some.
+    quiet: Whether not to show how it goes on standard error.
+
+  Returns:
+    The state after the last round.
+
+  Raises:
+    training.TrainingDivergedError: If training diverges.
+    durable_files.OutputError: If the folder cannot be written to any more or
+      holds what is damaged.
+  """
+  final = _train(experiment, folder, quiet)
+  functional.assign_weights(experiment.model, final.state.global_model_weights)
+  with (
+    durable_files.naming(folder.export_path),
+    durable_files.replacing_folder(folder.export_path) as path,
+  ):
+    saved_model.export_saved_model(
+      experiment.model,
+      experiment.task.class_names,
+      path,
+      client_privacy.read(folder.path, final.round_num),
+    )
+  # Whoever has the model and the key has the model without noise.
+  folder.remove_privacy_key()
+  return final
+
+
+def _train(
+  experiment: experiment_lib.Experiment,
+  folder: outputs.ExperimentFolder,
+  quiet: bool,
+) -> training.ProgramState:
+  """Trains, and lets those who watch know how it goes."""
+  program = experiment.training_program
+  with (
+    _watchers(experiment, folder, quiet) as watchers,
+    # Not `asyncio.run`, which would put off an interrupt to the round's end.
+    contextlib.closing(asyncio.new_event_loop()) as loop,
+  ):
+
+    def on_start(first_round: int) -> None:
+      for watcher in watchers:
+        watcher.start(first_round)
+
+    def on_round(round_num: int, metrics: round_metrics.RoundMetrics) -> None:
+      for watcher in watchers:
+        watcher.show_round(round_num, metrics)
+
+    return loop.run_until_complete(
+      training.train(
+        program,
+        state_manager=folder.state_manager(),
+        metrics_manager=folder.metrics_manager(),
+        memories=experiment.settings.system.create_memories(
+          program.process,
+          folder,
+          num_clients=experiment.clients.num_clients,
+          num_kept=outputs.NUM_CHECKPOINTS * program.rounds_per_evaluation,
+        ),
+        on_start=on_start,
+        on_round=on_round,
+      )
+    )
+
+
+@contextlib.contextmanager
+def _watchers(
+  experiment: experiment_lib.Experiment,
+  folder: outputs.ExperimentFolder,
+  quiet: bool,
+) -> Iterator[list[progress.Progress | tensorboard_log.TensorBoardLog]]:
+  """Yields what the settings ask for to show how training goes."""
+  if experiment.run.draw_data:
+    _draw_data(experiment, folder)
+  with contextlib.ExitStack() as stack:
+    watchers = []
+    if not quiet:
+      watchers.append(
+        stack.enter_context(
+          progress.Progress(
+            experiment.run.experiment_name,
+            experiment.training_program.total_rounds,
+          )
+        )
+      )
+    if experiment.run.tensorboard:
+      watchers.append(folder.tensorboard_log())
+    yield watchers
+
+
+def _draw_data(
+  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
+) -> None:
+  # Matplotlib takes as long to import as a round of digits.
+  from tff_semifl.experiments import data_pictures
+
+  data = experiment.data
+  # There are systems whose server has no image.
+  images = (data.labeled if len(data.labeled.labels) else data.unlabeled).images
+  mapped = experiment.training_program.mapped_images
+  if mapped is not None:
+    images = mapped.read(images).numpy()
+  data_pictures.draw(
+    folder.pictures_path,
+    task=experiment.task,
+    data=data,
+    title=experiment.settings.data.title,
+    images=images,
+    seed=experiment.settings.seed,
+  )
