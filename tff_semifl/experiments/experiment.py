@@ -73,10 +73,7 @@ def create_experiment(
   run = run.fill_in(settings)
   data = load_data(settings.data, task)
   system = settings.system
-  # Some of what is wrong with the numbers shows here.
-  system.count_steps(
-    len(data.labeled.labels), [len(share) for share in data.shares]
-  )
+  system.check_num_clients(len(data.shares))
   privacy_key = client_privacy.obtain_key(settings.private_mean, run.path)
   images = None
   if by_index:

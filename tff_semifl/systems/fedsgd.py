@@ -133,6 +133,15 @@ class FedSGDAsInSemiFL(_FedSGD):
       returns_given_labels=ingredients.returns_given_labels,
     )
 
+  def check_num_clients(self, num_clients: int) -> None:
+    """Checks that there are as many clients as a step is to have."""
+    if self.clients_per_step > num_clients:
+      raise settings.SettingError(
+        'clients_per_step',
+        self.clients_per_step,
+        f'there are {num_clients} clients; a step can have at most as many',
+      )
+
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
@@ -141,11 +150,5 @@ class FedSGDAsInSemiFL(_FedSGD):
     batches = [
       math.ceil(size / self.client.client_batch_size) for size in client_sizes
     ]
-    if self.clients_per_step > len(batches):
-      raise settings.SettingError(
-        'clients_per_step',
-        self.clients_per_step,
-        f'there are {len(batches)} clients; a step can have at most as many',
-      )
     steps = max([math.ceil(sum(batches) / self.clients_per_step), *batches])
     return system.Steps(steps, max(batches))

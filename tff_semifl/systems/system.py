@@ -128,6 +128,17 @@ class System(settings.Settings, abc.ABC):
       client_sizes: Images of each client.
     """
 
+  def check_num_clients(self, num_clients: int) -> None:
+    """Checks that the system can train with so many clients; by default it can.
+
+    Args:
+      num_clients: All clients that there are.
+
+    Raises:
+      settings.SettingError: If a setting needs more of them.
+    """
+    del num_clients  # See the subclasses whose settings depend on it.
+
   def create_memories(
     self,
     process: federated_process.FederatedProcess,
