@@ -248,7 +248,7 @@ def fill_in(
       {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH},
     )
   model = experiment.model.model.fill_in(task)
-  are_there = model.has_static_batch_norm
+  are_there = model.has_static_batch_norm(task)
   statistics, final_test = experiment.statistics, experiment.final_test
   if statistics is not None:
     statistics = statistics.fill_in(experiment.system, are_there=are_there)

@@ -6,7 +6,7 @@
 import abc
 from collections.abc import Callable
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -19,6 +19,7 @@ from tff_semifl.models import fedmatch_resnet
 from tff_semifl.models import post_activation_resnet
 from tff_semifl.models import residual
 from tff_semifl.models import resnet
+from tff_semifl.models import static_batch_norm
 from tff_semifl.models import wide_resnet
 
 _NORMALIZATIONS = {
@@ -53,9 +54,17 @@ class Model(settings.Settings, abc.ABC):
     del task  # Others have some.
     return self
 
-  @property
-  def has_static_batch_norm(self) -> bool:
-    """True if the model has statistics of static batch normalization."""
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization.
+
+    Args:
+      task: The task.
+
+    Raises:
+      settings.SettingError: If only the model itself shows it, and there is no
+        such model.
+    """
+    del task  # None of ours depends on it.
     return False
 
 
@@ -70,9 +79,9 @@ class _Normalized(Model):
     settings.one_of(*sorted(_NORMALIZATIONS)),
   )
 
-  @property
-  def has_static_batch_norm(self) -> bool:
-    """True if the model has statistics of static batch normalization."""
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization."""
+    del task  # It is chosen.
     return self.normalization == 'static_batch'
 
   @property
@@ -112,17 +121,15 @@ class WideResNet(_Normalized):
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
     with settings.blame('model_depth', self.model_depth):
-      return wide_resnet.create_wide_resnet(
-        task.image_shape,
-        task.num_classes,
+      return _create(
+        wide_resnet.create_wide_resnet,
+        task,
+        seed,
         depth=self.model_depth or task.model_depth,
         width=self.model_width or task.model_width,
         num_groups=task.model_num_groups,
-        pixel_mean=task.pixel_mean,
-        pixel_standard_deviation=task.pixel_standard_deviation,
         create_normalization=self.create_normalization,
         create_convolution=self.create_convolution,
-        seed=seed,
       )
 
 
@@ -146,14 +153,12 @@ class ResNet(_Normalized):
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
     with settings.blame('model_depth', self.model_depth):
-      return resnet.create_resnet(
-        task.image_shape,
-        task.num_classes,
+      return _create(
+        resnet.create_resnet,
+        task,
+        seed,
         depth=self.model_depth,
-        pixel_mean=task.pixel_mean,
-        pixel_standard_deviation=task.pixel_standard_deviation,
         create_normalization=self.create_normalization,
-        seed=seed,
       )
 
 
@@ -163,13 +168,11 @@ class PostActivationResNet(_Normalized):
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
-    return post_activation_resnet.create_post_activation_resnet(
-      task.image_shape,
-      task.num_classes,
-      pixel_mean=task.pixel_mean,
-      pixel_standard_deviation=task.pixel_standard_deviation,
+    return _create(
+      post_activation_resnet.create_post_activation_resnet,
+      task,
+      seed,
       create_normalization=self.create_normalization,
-      seed=seed,
     )
 
 
@@ -195,13 +198,7 @@ class EMNISTCNN(Model):
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
-    return self.build(
-      task.image_shape,
-      task.num_classes,
-      pixel_mean=task.pixel_mean,
-      pixel_standard_deviation=task.pixel_standard_deviation,
-      seed=seed,
-    )
+    return _create(self.build, task, seed)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -234,11 +231,9 @@ class OutsideModel(Model):
         raise ValueError(f'returned {type(model).__name__}, no Keras model')
       return model
 
-  @property
-  def has_static_batch_norm(self) -> bool:
-    """True if the model has statistics of static batch normalization."""
-    # Nobody knows before it is made.
-    return True
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization."""
+    return static_batch_norm.is_in(self.create(task, seed=0))
 
 
 MODELS = {
@@ -256,3 +251,20 @@ def load_outside_model(reference: str) -> Model:
   """Returns the model of a function outside of this package."""
   references.load(reference)
   return OutsideModel(reference=reference)
+
+
+def _create(
+  create: Callable[..., tf.keras.Model],
+  task: image_task.ImageTask,
+  seed: int,
+  **of_model: Any,
+) -> tf.keras.Model:
+  """Creates a model for the images and classes of a task."""
+  return create(
+    task.image_shape,
+    task.num_classes,
+    pixel_mean=task.pixel_mean,
+    pixel_standard_deviation=task.pixel_standard_deviation,
+    seed=seed,
+    **of_model,
+  )

@@ -106,10 +106,7 @@ def from_keras(
     _check_is_pure(layer)
   creation_order = _creation_order(model)
   batch_moments = None
-  if any(
-    isinstance(layer, static_batch_norm.StaticBatchNormalization)
-    for layer in model.layers
-  ):
+  if static_batch_norm.is_in(model):
     with_moments = static_batch_norm.create_moments_model(model)
     # Its layers are those of the model in their order, and some without weights
     # that nothing depends on.

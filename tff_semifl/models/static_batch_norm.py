@@ -76,6 +76,13 @@ class BatchMoments(tf.keras.layers.Layer):
     return tf.stack([count, mean, variance * count])
 
 
+def is_in(model: tf.keras.Model) -> bool:
+  """Returns whether a model has layers of static batch normalization."""
+  return any(
+    isinstance(layer, StaticBatchNormalization) for layer in model.layers
+  )
+
+
 def create_moments_model(model: tf.keras.Model) -> tf.keras.Model:
   """Creates a model that also returns its normalization layers' moments.
 
