@@ -6,7 +6,6 @@
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
-import functools
 from typing import Any
 
 from absl import flags
@@ -143,7 +142,6 @@ UNIMPORTANT = frozenset(
 )
 
 
-@functools.cache
 def names_of_all_settings() -> frozenset[str]:
   """Returns the names of all settings of all systems of the registry."""
   return frozenset().union(
@@ -201,7 +199,7 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
         command,
         create_with,
         f'python -m launch.train {system_name}',
-        names_of_all_settings(),
+        names_of_all_settings,
       )
     ) from error
   except flags.Error as error:

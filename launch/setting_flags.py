@@ -124,7 +124,7 @@ def explain_unknown(
   part: settings.Settings,
   create: Callable[[Mapping[str, Any]], settings.Settings],
   how: str,
-  elsewhere: Collection[str],
+  elsewhere: Callable[[], Collection[str]],
 ) -> str:
   """Returns a line that explains why a program does not have a flag.
 
@@ -133,7 +133,7 @@ def explain_unknown(
     part: The program's settings, which do not include the flag.
     create: Creates the settings from changes by name.
     how: The command, such as 'python -m launch.train semifl'.
-    elsewhere: Names of settings that other commands have.
+    elsewhere: Returns the names of settings that other commands have.
   """
   chosen = {
     each.name: each.value for each in settings.describe(part) if each.is_choice
@@ -151,7 +151,7 @@ def explain_unknown(
           return (
             f'flag --{name}: --{choice}={value} has no use for it; leave it out'
           )
-    if name in elsewhere:
+    if name in elsewhere():
       return f'flag --{name}: {how} has no use for it; leave it out'
   return str(error)
 

@@ -38,7 +38,7 @@ def run(
   groups: Callable[[_Part], Mapping[str, Sequence[settings.Settings]]]
   | None = None,
   common: Mapping[str, str] = COMMON,
-  elsewhere: Collection[str] = (),
+  elsewhere: Callable[[], Collection[str]] = frozenset,
 ) -> None:
   """Parses flags, runs `main` with the settings and ends the process.
 
@@ -51,7 +51,8 @@ def run(
       process, with the content of flagfiles in front.
     groups: Returns the settings under each heading of the help text.
     common: Help on flags that are not defined by the program.
-    elsewhere: Names of settings that other commands have.
+    elsewhere: Returns the names of settings that other commands have, to
+      explain an unknown flag.
   """
   own = _own_flags()
   try:

@@ -74,5 +74,5 @@ if __name__ == '__main__':
     __doc__,
     lambda changes: known.create('semifl', changes).data,
     main,
-    elsewhere=commands.names_of_all_settings(),
+    elsewhere=commands.names_of_all_settings,
   )

@@ -62,7 +62,7 @@ def run(
     arguments=arguments,
     groups=commands.Command.groups,
     common={'preset': presets.HELP, **setting_program.COMMON},
-    elsewhere=commands.names_of_all_settings(),
+    elsewhere=commands.names_of_all_settings,
   )
 
 
