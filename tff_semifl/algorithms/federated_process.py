@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import tensorflow_federated as tff
 
+from tff_semifl.work import client_work_process
+
 
 class RoundOutput(NamedTuple):
   """The result of a round.
@@ -71,21 +73,7 @@ class FederatedProcess(tff.templates.IterativeProcess):
       TypeError: If the types do not match those of the class's docstring.
     """
     super().__init__(initialize_fn, next_fn)
-    parameter = next_fn.type_signature.parameter
-    num_arguments = 3 if initialize_memory is None else 4
-    if len(parameter) != num_arguments:
-      raise TypeError(
-        f'`next_fn` must take {num_arguments} arguments, as clients have'
-        f' {"no" if initialize_memory is None else "a"} memory; found'
-        f' {parameter}.'
-      )
-    if initialize_memory is not None:
-      found = initialize_memory.type_signature.result
-      if not parameter[3].member.is_assignable_from(found):
-        raise TypeError(
-          f'Clients bring memories {parameter[3].member} to a round, but'
-          f' {found} to their first.'
-        )
+    client_work_process.check_memories(next_fn, initialize_memory)
     self._initialize_memory = initialize_memory
 
   @property

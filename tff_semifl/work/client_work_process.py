@@ -76,29 +76,49 @@ class ClientWorkProcess(tff.templates.MeasuredProcess):
       TypeError: If the types differ from those of the class.
     """
     super().__init__(initialize_fn, next_fn)
+    check_memories(next_fn, initialize_memory)
     parameter = next_fn.type_signature.parameter
-    num_arguments = 3 if initialize_memory is None else 4
-    if len(parameter) != num_arguments or any(
-      part.placement is not tff.CLIENTS for part in list(parameter)[1:]
-    ):
+    if any(part.placement is not tff.CLIENTS for part in list(parameter)[1:]):
       raise TypeError(
         '`next_fn` must take a state at the server and, at the clients,'
         ' received values, data and, if `initialize_memory` is given, memories;'
         f' found {parameter}.'
       )
-    if initialize_memory is not None:
-      found = initialize_memory.type_signature.result
-      if not parameter[3].member.is_assignable_from(found):
-        raise TypeError(
-          '`initialize_memory` must return the memory that `next_fn` takes,'
-          f' {parameter[3].member}; found {found}.'
-        )
     self._initialize_memory = initialize_memory
 
   @property
   def initialize_memory(self) -> tff.Computation | None:
     """The computation ( -> C), or None if clients have no memory."""
     return self._initialize_memory
+
+
+def check_memories(
+  next_fn: tff.Computation, initialize_memory: tff.Computation | None
+) -> None:
+  """Checks that a computation takes memories if and only if clients have any.
+
+  Args:
+    next_fn: A computation of three arguments, with memories as the fourth.
+    initialize_memory: ( -> C), or None if clients have no memory.
+
+  Raises:
+    TypeError: If it takes more arguments or fewer, or other memories than C.
+  """
+  parameter = next_fn.type_signature.parameter
+  num_arguments = 3 if initialize_memory is None else 4
+  if len(parameter) != num_arguments:
+    raise TypeError(
+      f'`next_fn` must take {num_arguments} arguments, as clients have'
+      f' {"no" if initialize_memory is None else "a"} memory; found'
+      f' {parameter}.'
+    )
+  if initialize_memory is not None:
+    found = initialize_memory.type_signature.result
+    if not parameter[3].member.is_assignable_from(found):
+      raise TypeError(
+        '`initialize_memory` must return the memory that `next_fn` takes,'
+        f' {parameter[3].member}; found {found}.'
+      )
 
 
 def build_client_work_process(
