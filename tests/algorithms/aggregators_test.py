@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests import simulation_test_case
 from tests.algorithms import sip_hash
 from tff_semifl import privacy_key
-from tff_semifl import runtime
 from tff_semifl.algorithms import aggregators
 from tff_semifl.programs import checkpoints
 
@@ -73,12 +73,7 @@ def _assert_close(found, expected, **tolerances):
     )
 
 
-class MeanTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class MeanTest(simulation_test_case.SimulationTestCase):
   def test_is_that_of_those_that_count(self):
     process = _create(aggregators.build_mean())
     updates = _draw_updates(3, seed=0)
@@ -102,12 +97,7 @@ class MeanTest(parameterized.TestCase):
         np.testing.assert_array_equal(array, np.zeros_like(array))
 
 
-class RobustMeanTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class RobustMeanTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(0.5, 0.8)
   def test_rounds_equal_numpy(self, quantile):
     """Zeroes far longer updates and clips those beyond the quantile."""
@@ -161,12 +151,7 @@ class RobustMeanTest(parameterized.TestCase):
     self.assertGreater(min(num_clipped), 0)
 
 
-class PrivateMeanTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class PrivateMeanTest(simulation_test_case.SimulationTestCase):
   def _noise(self, process, state):
     """Returns the noise of a round, and the state after it."""
     output = process.next(state, [])
@@ -310,12 +295,7 @@ class PrivateMeanTest(parameterized.TestCase):
         np.testing.assert_array_equal(a, b)
 
 
-class QuantizedMeanTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(1, 3, 8, 16)
   def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
     process = _create(aggregators.build_quantized_mean(bits=bits))

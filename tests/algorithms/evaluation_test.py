@@ -7,7 +7,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tests import linear_reference
-from tff_semifl import runtime
+from tests import simulation_test_case
 from tff_semifl.algorithms import evaluation
 
 
@@ -25,12 +25,7 @@ class ComputationTest(absltest.TestCase):
     )
 
 
-class ExecutionTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.classifier = linear_reference.create_classifier()

@@ -4,15 +4,14 @@
 """Tests of what an algorithm keeps at the server and tells clients."""
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
 from tests import fix_mix_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests.algorithms import linear_problem
-from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import parallel
@@ -82,7 +81,7 @@ def _build(compose=alternating.compose_alternating_process):
   )
 
 
-class GuidanceTest(parameterized.TestCase):
+class GuidanceTest(simulation_test_case.SimulationTestCase):
   def test_types_say_what_clients_are_told(self):
     process = _build()
     self.assertEqual(
@@ -91,7 +90,6 @@ class GuidanceTest(parameterized.TestCase):
     )
 
   def test_rounds_equal_numpy(self):
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build()
     state = process.initialize()
@@ -138,7 +136,6 @@ class GuidanceTest(parameterized.TestCase):
     )
 
   def test_other_composers_keep_it_too(self):
-    self.enter_context(runtime.simulation_context())
     problem = linear_problem.LinearProblem()
     process = _build(
       lambda parts: parallel.compose_parallel_process(

@@ -14,9 +14,9 @@ import tensorflow_federated as tff
 from tests import batch_label_reference
 from tests import fix_mix_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests.algorithms import linear_problem
-from tff_semifl import runtime
 from tff_semifl.algorithms import parallel
 
 # Below what the untrained model is sure of, so that clients train at once.
@@ -74,12 +74,7 @@ def _average_of_all(server, clients):
   ]
 
 
-class RoundsTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class RoundsTest(simulation_test_case.SimulationTestCase):
   @parameterized.named_parameters(
     (
       'fedavg_fixmatch_d35',
@@ -230,12 +225,7 @@ class ServerShareTest(parameterized.TestCase):
     self.assertEqual(parallel.half(tf.constant(10.0)).numpy(), 0.5)
 
 
-class UnweightedTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class UnweightedTest(simulation_test_case.SimulationTestCase):
   def test_takes_an_unweighted_aggregator(self):
     """All clients count, one without an update with zero."""
     problem = linear_problem.LinearProblem()

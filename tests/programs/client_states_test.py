@@ -12,8 +12,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests import simulation_test_case
 from tests.programs import full_disk
-from tff_semifl import runtime
 from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
 
@@ -29,12 +29,7 @@ def _state(value):
   )
 
 
-class ClientStatesTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ClientStatesTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)

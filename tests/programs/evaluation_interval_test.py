@@ -11,19 +11,14 @@ import pathlib
 from absl.testing import absltest
 import numpy as np
 
+from tests import simulation_test_case
 from tests.programs import linear_program
-from tff_semifl import runtime
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import metrics_file
 from tff_semifl.programs import training
 
 
-class EvaluationIntervalTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class EvaluationIntervalTest(simulation_test_case.SimulationTestCase):
   def _train(self, folder, interval, on_round=lambda *_: None):
     final = asyncio.run(
       training.train(

@@ -14,9 +14,9 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import simulation_test_case
 from tests.programs import linear_program
 from tests.programs import saved_run
-from tff_semifl import runtime
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training
 
@@ -80,12 +80,7 @@ def _train(program, path):
   )
 
 
-class FaultsTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class FaultsTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     folder = pathlib.Path(self.create_tempdir().full_path)

@@ -21,9 +21,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests import simulation_test_case
 from tests.programs import linear_program
 from tests.programs import saved_run
-from tff_semifl import runtime
 from tff_semifl.programs import array_files
 from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
@@ -90,7 +90,7 @@ def _train(path, total_rounds=_TOTAL_ROUNDS, *, on_round=lambda number: None):
   )
 
 
-class ForeignFilesTest(parameterized.TestCase):
+class ForeignFilesTest(simulation_test_case.SimulationTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -98,7 +98,6 @@ class ForeignFilesTest(parameterized.TestCase):
     cls.addClassCleanup(shutil.rmtree, folder)
     cls._undisturbed = folder / 'undisturbed'
     cls._begun = folder / 'begun'
-    cls.enterClassContext(runtime.simulation_context())
     _train(cls._undisturbed)
     _train(cls._begun, 2)
 

@@ -15,9 +15,9 @@ import tensorflow as tf
 
 from tests import decomposed_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests.programs import linear_program
-from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
 from tff_semifl.programs import array_files
 from tff_semifl.programs import by_reference
@@ -103,12 +103,7 @@ class ChooseHelpersTest(parameterized.TestCase):
     self.assertEqual([sorted(each) for each in found], [[1, 3], []])
 
 
-class HelpersTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class HelpersTest(simulation_test_case.SimulationTestCase):
   def _create(self, folder, total_rounds, **kwargs):
     """Rounds 3 and 6 have helpers; two of four clients are in a round."""
     classifier, process = _build_process(**kwargs)

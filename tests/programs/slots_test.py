@@ -14,9 +14,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests.programs import linear_program
-from tff_semifl import runtime
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import slots
@@ -59,12 +59,7 @@ def _create_program(total_rounds, *, is_by_reference=False):
   )
 
 
-class SlotsTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class SlotsTest(simulation_test_case.SimulationTestCase):
   def _train(self, folder, program):
     """Returns the metrics of the rounds that were run, and the last state."""
     rows = {}

@@ -15,8 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.programs import linear_program
-from tff_semifl import runtime
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import metrics_file
 from tff_semifl.programs import training
@@ -44,12 +44,7 @@ _COLUMNS = [
 ]
 
 
-class TrainingTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class TrainingTest(simulation_test_case.SimulationTestCase):
   def _train(
     self, folder, total_rounds, on_round=lambda *_: None, program=None
   ):

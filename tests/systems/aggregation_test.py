@@ -10,6 +10,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tff_semifl import privacy_key
 from tff_semifl import runtime
@@ -51,12 +52,7 @@ def _subtract(first, second):
   return [a - b for a, b in zip(first, second, strict=True)]
 
 
-class AggregationTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class AggregationTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.problem = linear_problem.LinearProblem()

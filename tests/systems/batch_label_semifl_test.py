@@ -9,8 +9,8 @@ from absl.testing import absltest
 
 from tests import batch_label_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
-from tff_semifl import runtime
 
 # Below what the untrained model is sure of, so that clients train at once.
 _THRESHOLD = 0.36
@@ -21,12 +21,7 @@ def _build(system_name='batch_label_semifl'):
   return linear_problem.build(system_name, {'confidence_threshold': _THRESHOLD})
 
 
-class BatchLabelSemiFLTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class BatchLabelSemiFLTest(simulation_test_case.SimulationTestCase):
   def test_types_are_those_of_semifl(self):
     found, expected = _build(), _build('semifl')
     self.assertEqual(

@@ -12,8 +12,8 @@ import numpy as np
 from tests import batch_label_reference
 from tests import decomposed_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
-from tff_semifl import runtime
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.models import wide_resnet
@@ -31,12 +31,7 @@ def _build(classifier=None, *, system_name='fedmatch_as_in_semifl', **changes):
   )
 
 
-class FedMatchAsInSemiFLTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
   def test_types_are_those_of_alternate_training_d40(self):
     """But that an optimizer keeps nothing of what it does not train."""
     found, expected = (

@@ -14,10 +14,10 @@ import tensorflow_federated as tff
 from tests import decomposed_reference
 from tests import fedmatch_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests.algorithms import linear_problem
 from tff_semifl import privacy_key
-from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.algorithms import aggregators
 from tff_semifl.work import fedmatch_client_work
@@ -124,12 +124,7 @@ class ComputationTest(absltest.TestCase):
       small_systems.build('fedmatch')
 
 
-class ExecutionTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy_d40(self):
     """Server alone, then two cohorts, the second with helpers for one."""
     problem = linear_problem.LinearProblem()

@@ -16,10 +16,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests import wide_resnet_reference
 from tff_semifl import random_seeds
-from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.algorithms import fedsgd_fixmatch_as_in_semifl
 from tff_semifl.work import batch_norm_statistics
@@ -248,12 +248,7 @@ class ComputationTest(absltest.TestCase):
       )
 
 
-class ExecutionTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_the_reference(self):
     """Two epochs, and a round 0 without clients."""
     classifier = wide_resnet_reference.create_classifier()

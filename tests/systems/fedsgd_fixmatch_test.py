@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tff_semifl import random_seeds
-from tff_semifl import runtime
 
 # Between what the model is sure of in some images and in others.
 _THRESHOLD = 0.36
@@ -48,12 +48,7 @@ def _select(images, size, turn, purpose, *keys):
   return order[batch * size : (batch + 1) * size]
 
 
-class FedSGDFixMatchTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class FedSGDFixMatchTest(simulation_test_case.SimulationTestCase):
   def test_clients_know_their_turn_and_all_else_is_as_in_other_systems(self):
     found = _build().next.type_signature
     expected = _build('batch_label_semifl').next.type_signature

@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tff_semifl import pseudo_labels
-from tff_semifl import runtime
 from tff_semifl.systems import flexmatch
 
 _TAU = 0.4
@@ -53,11 +53,10 @@ class ThresholdsTest(parameterized.TestCase):
     self.assertEqual(counts.of_none, 1)
 
 
-class ProcessTest(absltest.TestCase):
+class ProcessTest(simulation_test_case.SimulationTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
     cls.process = linear_problem.build(
       'flexmatch_semifl', {'confidence_threshold': _TAU}
     )

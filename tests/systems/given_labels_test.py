@@ -16,11 +16,11 @@ from tests import decomposed_reference
 from tests import given_labels_reference
 from tests import linear_reference
 from tests import local_steps_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests.algorithms import linear_problem
 from tests.systems import zhang2020_reference
 from tff_semifl import random_seeds
-from tff_semifl import runtime
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
 
@@ -153,12 +153,7 @@ class ComputationTest(parameterized.TestCase):
     )
 
 
-class ExecutionTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.problem = linear_problem.LinearProblem()

@@ -13,6 +13,7 @@ import tensorflow_federated as tff
 
 from tests import fix_mix_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tff_semifl import runtime
 from tff_semifl.algorithms import learning_process
@@ -70,12 +71,7 @@ class ComputationTest(absltest.TestCase):
     )
 
 
-class RoundTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class RoundTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.problem = linear_problem.LinearProblem()

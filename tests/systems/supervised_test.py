@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tff_semifl import random_seeds
-from tff_semifl import runtime
 
 _NO_IMAGES = linear_reference.labeled_dataset(
   linear_reference.create_images(0), np.array([], np.int32)
@@ -65,12 +65,7 @@ def _build(**changes):
   return linear_problem.build('supervised_fedavg', changes)
 
 
-class SupervisedFedAvgTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy(self):
     """The plain mean of clients, with momentum; no server update (D.7)."""
     problem = linear_problem.LinearProblem()
@@ -126,12 +121,7 @@ class SupervisedFedAvgTest(absltest.TestCase):
     self.assertNotIn('label', dir(unlabeled.element))
 
 
-class CentralizedTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class CentralizedTest(simulation_test_case.SimulationTestCase):
   def test_epochs_equal_numpy(self):
     """Epoch e of T is (e - 1) / T of the way down half a cosine (D33)."""
     problem = linear_problem.LinearProblem()

@@ -12,9 +12,9 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests import small_systems
 from tests.algorithms import linear_problem
-from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -71,12 +71,7 @@ def _build_with_liars():
   )
 
 
-class UnsoundClientsTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.problem = linear_problem.LinearProblem()

@@ -12,9 +12,9 @@ import tensorflow as tf
 
 from tests import batch_label_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tff_semifl import privacy_key
-from tff_semifl import runtime
 from tff_semifl.models import functional
 
 _THRESHOLD = 0.36
@@ -33,12 +33,7 @@ def _build(
   )
 
 
-class WeightDiversityTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class WeightDiversityTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.problem = linear_problem.LinearProblem()

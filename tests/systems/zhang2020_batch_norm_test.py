@@ -11,10 +11,10 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import local_steps_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tests.systems import slotted_process
 from tests.systems import zhang2020_reference
-from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 
@@ -40,13 +40,8 @@ def _move(average, pixels):
   )
 
 
-class BatchNormTest(absltest.TestCase):
+class BatchNormTest(simulation_test_case.SimulationTestCase):
   """Running averages stay where they are (D48)."""
-
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
 
   def setUp(self):
     super().setUp()

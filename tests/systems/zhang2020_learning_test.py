@@ -7,18 +7,13 @@ from absl.testing import absltest
 import numpy as np
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.systems import slotted_process
 from tests.systems import zhang2020_reference
-from tff_semifl import runtime
 from tff_semifl.algorithms import evaluation
 
 
-class LearningTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class LearningTest(simulation_test_case.SimulationTestCase):
   def test_learns_what_is_bright(self):
     """Images of three classes, by the pixel that is bright in them."""
     generator = np.random.default_rng(0)

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import local_steps_reference
+from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tests.systems import slotted_process
 from tests.systems import zhang2020_reference
@@ -80,12 +81,7 @@ class SettingsTest(absltest.TestCase):
       _build(num_groups=4)
 
 
-class RoundTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class RoundTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.problem = linear_problem.LinearProblem()

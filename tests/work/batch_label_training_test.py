@@ -11,9 +11,9 @@ import tensorflow as tf
 from tests import batch_label_reference
 from tests import given_labels_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tff_semifl import optimizers
 from tff_semifl import pseudo_labels
-from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.work import batch_label_training
@@ -95,12 +95,7 @@ class ComputationTest(absltest.TestCase):
     )
 
 
-class ExecutionTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.classifier = linear_reference.create_classifier()

@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.work import batch_norm_reference
-from tff_semifl import runtime
 from tff_semifl.work import batch_norm_statistics
 
 
@@ -43,11 +43,10 @@ class ComputationTest(absltest.TestCase):
       )
 
 
-class ExecutionTest(absltest.TestCase):
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
     cls.classifier = batch_norm_reference.create_classifier()
     cls.statistics = batch_norm_statistics.build_server_batch_norm_statistics(
       cls.classifier

@@ -14,8 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tff_semifl import optimizers
-from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.work import client_report
 from tff_semifl.work import client_work
@@ -140,12 +140,7 @@ def _build_cases():
   return _build([turn for _, _, turn, _ in _CASES])
 
 
-class ClientWorkTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ClientWorkTest(simulation_test_case.SimulationTestCase):
   @parameterized.named_parameters(
     (case[0], number, *case[1:]) for number, case in enumerate(_CASES)
   )

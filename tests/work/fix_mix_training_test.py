@@ -12,9 +12,9 @@ import tensorflow as tf
 
 from tests import fix_mix_reference
 from tests import linear_reference
+from tests import simulation_test_case
 from tff_semifl import optimizers
 from tff_semifl import pseudo_labels
-from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.work import client_work
 from tff_semifl.work import fix_mix_training
@@ -96,12 +96,7 @@ class ComputationTest(absltest.TestCase):
     )
 
 
-class ExecutionTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.weights = linear_reference.create_classifier().initial_weights

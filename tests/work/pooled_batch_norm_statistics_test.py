@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tests.work import batch_norm_reference
-from tff_semifl import runtime
 from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import pooled_batch_norm_statistics
 
@@ -37,11 +37,10 @@ class ComputationTest(absltest.TestCase):
       _build(linear_reference.create_classifier())
 
 
-class ExecutionTest(absltest.TestCase):
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
     cls.classifier = batch_norm_reference.create_classifier()
     cls.statistics = _build(cls.classifier)
 

@@ -11,9 +11,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
+from tests import simulation_test_case
 from tff_semifl import optimizers
 from tff_semifl import random_seeds
-from tff_semifl import runtime
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
 from tff_semifl.work import supervised_training
@@ -92,12 +92,7 @@ class ComputationTest(absltest.TestCase):
       server_work.ServerWorkProcess(initialize_fn, next_fn)
 
 
-class ExecutionTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(runtime.simulation_context())
-
+class ExecutionTest(simulation_test_case.SimulationTestCase):
   def setUp(self):
     super().setUp()
     self.classifier = linear_reference.create_classifier()
