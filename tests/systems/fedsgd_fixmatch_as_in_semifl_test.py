@@ -21,9 +21,9 @@ from tests import small_systems
 from tests import wide_resnet_reference
 from tff_semifl import random_seeds
 from tff_semifl import settings
-from tff_semifl.algorithms import fedsgd_fixmatch_as_in_semifl
 from tff_semifl.work import batch_norm_statistics
 from tff_semifl.work import epoch_cohorts
+from tff_semifl.work import union_training
 
 _SEED = 5
 _TOTAL_ROUNDS = 8
@@ -234,17 +234,15 @@ class ComputationTest(absltest.TestCase):
       )
     # Without settings, too.
     with self.assertRaisesRegex(ValueError, '`clients_per_step` .* found 0'):
-      fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
-        linear_reference.create_classifier(),
+      union_training.UnionSteps(
+        classifier=linear_reference.create_classifier(),
         weak_augmentation=linear_reference.unchanged,
         strong_augmentation=linear_reference.unchanged,
         optimizer=tff.learning.optimizers.build_sgdm(),
-        learning_rate_fn=lambda _: tf.constant(0.1),
         clients_per_step=0,
         client_batch_size=1,
         server_batch_size=1,
         confidence_threshold=0.5,
-        seed=0,
       )
 
 

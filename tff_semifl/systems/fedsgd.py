@@ -17,6 +17,8 @@ from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import gradient_work
+from tff_semifl.work import union_training
+from tff_semifl.work import union_work
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -118,19 +120,24 @@ class FedSGDAsInSemiFL(_FedSGD):
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the process."""
-    return fedsgd_fixmatch_as_in_semifl.build_fedsgd_fixmatch_as_in_semifl(
-      ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      strong_augmentation=ingredients.strong_augmentation,
-      optimizer=self.optimizer.build(),
-      learning_rate_fn=self.rounds.create_learning_rate_fn(),
-      clients_per_step=self.clients_per_step,
-      client_batch_size=self.client.client_batch_size,
-      server_batch_size=self.server.server_batch_size,
-      confidence_threshold=self.confidence.confidence_threshold,
+    return fedsgd_fixmatch_as_in_semifl.compose_union_process(
+      union_work.build_union_work(
+        union_training.UnionSteps(
+          classifier=ingredients.classifier,
+          weak_augmentation=ingredients.weak_augmentation,
+          strong_augmentation=ingredients.strong_augmentation,
+          optimizer=self.optimizer.build(),
+          clients_per_step=self.clients_per_step,
+          client_batch_size=self.client.client_batch_size,
+          server_batch_size=self.server.server_batch_size,
+          confidence_threshold=self.confidence.confidence_threshold,
+        ),
+        returns_given_labels=ingredients.returns_given_labels,
+      ),
+      round_parts.build_batch_norm_statistics(ingredients),
+      initial_weights=ingredients.classifier.initial_weights,
       seed=ingredients.seed,
-      computes_statistics=ingredients.computes_statistics,
-      returns_given_labels=ingredients.returns_given_labels,
+      learning_rate_fn=self.rounds.create_learning_rate_fn(),
     )
 
   def check_num_clients(self, num_clients: int) -> None:

@@ -65,11 +65,6 @@ def build_round_parts(
   aggregation = aggregators.create(
     aggregator or aggregators.build_mean(), weights_type.trainable
   )
-  statistics = None
-  if classifier.batch_moments is not None and ingredients.computes_statistics:
-    statistics = batch_norm_statistics.build_server_batch_norm_statistics(
-      classifier
-    )
   context_type = round_context.ROUND_CONTEXT_TYPE
   if guidance is not None:
     context_type = guidance.build_tell(weights_type).type_signature.result
@@ -100,9 +95,27 @@ def build_round_parts(
       weights_type,
     ),
     server_work=server_work,
-    batch_norm_statistics=statistics,
+    batch_norm_statistics=build_batch_norm_statistics(ingredients),
     guidance=guidance,
   )
+
+
+def build_batch_norm_statistics(
+  ingredients: system.Ingredients,
+) -> tff.Computation | None:
+  """Builds the batch normalization statistics that rounds end with.
+
+  Args:
+    ingredients: The model, and whether rounds end with statistics.
+
+  Returns:
+    (<W@SERVER, L*@SERVER> -> W@SERVER), those of the server's images; None if
+    rounds leave them as they are.
+  """
+  classifier = ingredients.classifier
+  if classifier.batch_moments is None or not ingredients.computes_statistics:
+    return None
+  return batch_norm_statistics.build_server_batch_norm_statistics(classifier)
 
 
 def build_server_work(

@@ -10,6 +10,7 @@ in a real federation clients would have to hand over those of each step, or the
 moments of each layer's input, forward and backward.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -78,21 +79,45 @@ class EpochResult(NamedTuple):
   given_labels: given_labels_lib.KeptLabels
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UnionSteps:
+  """The model, the sizes and the optimizer of steps on a union (D55).
+
+  Attributes:
+    classifier: The model.
+    weak_augmentation: For the server's images and for pseudo-labels.
+    strong_augmentation: For the clients' loss.
+    optimizer: Takes the steps.
+    clients_per_step: Clients in a step, as long as so many have images left, at
+      least 1.
+    client_batch_size: Images of a client in a step; its last may be fewer.
+    server_batch_size: Images of the server in a step.
+    confidence_threshold: tau, in (0, 1]; inclusive.
+  """
+
+  classifier: functional.ImageClassifier
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
+  optimizer: tff.learning.optimizers.Optimizer
+  clients_per_step: int
+  client_batch_size: int
+  server_batch_size: int
+  confidence_threshold: float
+
+  def __post_init__(self) -> None:
+    if self.clients_per_step < 1:
+      raise ValueError(
+        f'`clients_per_step` must be positive, found {self.clients_per_step}.'
+      )
+
+
 def train_epoch(
-  classifier: functional.ImageClassifier,
+  steps: UnionSteps,
   weights: functional.ModelWeights,
   optimizer_state: Any,
   context: round_context.RoundContext,
   labeled: LabeledImages,
   unlabeled: gathered_images.ClientImages,
-  *,
-  weak_augmentation: augmentation.Augmentation,
-  strong_augmentation: augmentation.Augmentation,
-  optimizer: tff.learning.optimizers.Optimizer,
-  clients_per_step: int,
-  client_batch_size: int,
-  server_batch_size: int,
-  confidence_threshold: float,
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> EpochResult:
   """Takes steps until each image of each client was in one of them.
@@ -109,7 +134,7 @@ def train_epoch(
   all batches are whole.
 
   Args:
-    classifier: The model.
+    steps: How the steps are taken.
     weights: Weights to start from.
     optimizer_state: State of the optimizer to start from, with its learning
       rate, which all steps have.
@@ -117,13 +142,6 @@ def train_epoch(
     labeled: The server's images.
     unlabeled: The clients'. With none there is no step, and all is returned
       as it came.
-    weak_augmentation: For the server's images and for pseudo-labels.
-    strong_augmentation: For the clients' loss.
-    optimizer: Takes the steps.
-    clients_per_step: Clients in a step, as long as so many have images left.
-    client_batch_size: Images of a client in a step; its last may be fewer.
-    server_batch_size: Images of the server in a step.
-    confidence_threshold: In (0, 1]; inclusive.
     given_labels: Earlier pseudo-labels, to which those of this epoch are added.
 
   Returns:
@@ -133,43 +151,43 @@ def train_epoch(
 
   node = round_context.Node(context)
   cohorts = epoch_cohorts.draw(
-    -(-unlabeled.num_images // client_batch_size),
-    clients_per_step,
+    -(-unlabeled.num_images // steps.client_batch_size),
+    steps.clients_per_step,
     node.seed(purpose.COHORT),
   )
 
   def server_gradient(model: functional.ModelWeights, step: tf.Tensor):
     indices = draws.select_from_stream(
       tf.shape(labeled.label)[0],
-      server_batch_size,
+      steps.server_batch_size,
       step,
       node.seed(purpose.SERVER_ORDER),
     )
-    views = weak_augmentation(
+    views = steps.weak_augmentation(
       tf.gather(labeled.image, indices),
       node.seed(purpose.SERVER_AUGMENTATION, step),
     )
     gradient, output = batch_losses.cross_entropy_gradient(
-      classifier, model, views, tf.gather(labeled.label, indices)
+      steps.classifier, model, views, tf.gather(labeled.label, indices)
     )
-    return gradient, _sums(output, server_batch_size)
+    return gradient, _sums(output, steps.server_batch_size)
 
   def union_gradient(model: functional.ModelWeights, step: tf.Tensor):
     indices = epoch_cohorts.find_images(
-      cohorts, step, unlabeled.num_images, client_batch_size
+      cohorts, step, unlabeled.num_images, steps.client_batch_size
     )
     images = tf.gather(unlabeled.image, indices)
-    weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW, step))
+    weak = steps.weak_augmentation(images, node.seed(purpose.WEAK_VIEW, step))
     labels = pseudo_labels.from_logits(
-      batch_losses.train_logits(classifier, model, weak)
+      batch_losses.train_logits(steps.classifier, model, weak)
     )
-    confident = pseudo_labels.is_confident(labels, confidence_threshold)
+    confident = pseudo_labels.is_confident(labels, steps.confidence_threshold)
 
     def train_on_all():
       gradient, output = batch_losses.cross_entropy_gradient(
-        classifier,
+        steps.classifier,
         model,
-        strong_augmentation(images, node.seed(purpose.STRONG_VIEW, step)),
+        steps.strong_augmentation(images, node.seed(purpose.STRONG_VIEW, step)),
         labels.labels,
       )
       return gradient, _sums(output, tf.shape(indices)[0])
@@ -189,7 +207,7 @@ def train_epoch(
     model = weights._replace(trainable=result.trainable)
     of_server, server_sums = server_gradient(model, step)
     of_clients, client_sums, confident, given = union_gradient(model, step)
-    optimizer_state, trainable = optimizer.next(
+    optimizer_state, trainable = steps.optimizer.next(
       result.optimizer_state,
       result.trainable,
       [a + b for a, b in zip(of_server, of_clients, strict=True)],
