@@ -48,6 +48,7 @@ class ModelsTest(parameterized.TestCase):
     outside.linear = _create_linear
     outside.normalized = _create_normalized
     outside.number = 7
+    outside.takes_task = lambda task: None
     outside.returns_name = lambda task, seed: 'wide_resnet'
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
 
@@ -66,6 +67,10 @@ class ModelsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('number', 'is no function'),
+    (
+      'takes_task',
+      'must take a task and a seed: too many positional arguments',
+    ),
     ('returns_name', 'returned str, no Keras model'),
   )
   def test_what_is_no_model_is_an_error(self, name, message):

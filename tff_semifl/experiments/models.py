@@ -6,6 +6,7 @@
 import abc
 from collections.abc import Callable
 import dataclasses
+import inspect
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -226,6 +227,10 @@ class OutsideModel(Model):
       function = references.load(self.reference)
       if not callable(function):
         raise ValueError('is no function')
+      try:
+        inspect.signature(function).bind(task, seed)
+      except TypeError as error:
+        raise ValueError(f'must take a task and a seed: {error}') from error
       model = function(task, seed)
       if not isinstance(model, tf.keras.Model):
         raise ValueError(f'returned {type(model).__name__}, no Keras model')
