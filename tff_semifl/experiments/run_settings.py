@@ -25,6 +25,7 @@ class RunSettings(settings.Settings):
     'Name of the folder. By default made of system, task, labels, partition and'
     ' seed. A folder with the same experiment is resumed, one with another is'
     ' refused.',
+    settings.FOLDER_NAME,
   )
   rounds_per_evaluation: int = settings.setting(
     1,

@@ -40,6 +40,7 @@ from tff_semifl.settings.values import ANY
 from tff_semifl.settings.values import AT_LEAST_0
 from tff_semifl.settings.values import AT_LEAST_1
 from tff_semifl.settings.values import BELOW_1
+from tff_semifl.settings.values import FOLDER_NAME
 from tff_semifl.settings.values import FRACTION
 from tff_semifl.settings.values import INSIDE_0_TO_1
 from tff_semifl.settings.values import SHARE
@@ -55,6 +56,7 @@ __all__ = (
   'AT_LEAST_1',
   'BELOW_1',
   'Description',
+  'FOLDER_NAME',
   'FRACTION',
   'INSIDE_0_TO_1',
   'SHARE',

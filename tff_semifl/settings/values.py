@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 import math
+import pathlib
 from typing import Any, NamedTuple
 
 
@@ -44,6 +45,11 @@ def one_of(*names: str) -> Values:
   return Values(f'one of {", ".join(names)}', names.__contains__, names)
 
 
+def _is_folder_name(value: str) -> bool:
+  return value not in ('', '..') and pathlib.PurePath(value).name == value
+
+
+FOLDER_NAME = Values('the name of a folder, without /', _is_folder_name)
 # What is no number, and infinity, is in none of them.
 ANY = Values('anything', lambda value: True)
 ABOVE_0 = Values('above 0', lambda value: 0 < value < math.inf)
