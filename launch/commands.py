@@ -10,6 +10,7 @@ from typing import Any
 
 from absl import flags
 
+from launch import command_line
 from launch import known
 from launch import program
 from launch import setting_flags
@@ -203,7 +204,7 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
       )
     ) from error
   except flags.Error as error:
-    raise ValueError(str(error)) from error
+    raise ValueError(command_line.explain(error)) from error
   if rest:
     raise ValueError(f'unexpected argument {rest[0]!r}; flags are --name=value')
   return create_with(setting_flags.read(command, values))

@@ -114,7 +114,7 @@ def main() -> None:
     functional.assign_weights(model, trained.weights)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
-    with program.blame(_FORMAT, ValueError, value=','.join(_FORMAT.value)):
+    with program.blame(_FORMAT, ValueError):
       tflite.check_is_for_integers(model)
     calibration_images = _load_calibration_images(experiment.data, task)
   test, why_not_tested = _load_test_images(task)

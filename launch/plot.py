@@ -105,7 +105,7 @@ def main() -> None:
       continue
     with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
       picture = learning_curves.create_figure(experiments, panels, _TITLE.value)
-    with program.blame(flag, OSError, value=','.join(files)):
+    with program.blame(flag, OSError):
       picture_files.save(picture, files)
     for file in files:
       print(f'picture: {file}')
@@ -124,7 +124,7 @@ def _choose_panels(
     for column in run
     if column != 'round'
   }
-  with program.blame(_METRICS, ValueError, value=','.join(_METRICS.value)):
+  with program.blame(_METRICS, ValueError):
     if not _METRICS.value:
       raise ValueError('name at least one column')
     if len(set(_METRICS.value)) < len(_METRICS.value):

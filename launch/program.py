@@ -16,11 +16,12 @@ from absl import flags
 from absl import logging
 import tensorflow as tf
 
+from launch import command_line
 from tff_semifl import settings
 
-_INTERRUPTED = (
-  '\ninterrupted; the same command goes on from the last complete round'
-)
+# The last line of a program that was interrupted.
+INTERRUPTED = 'interrupted'
+RESUMES = 'interrupted; the same command goes on from the last complete round'
 
 
 class FlagError(Exception):
@@ -44,8 +45,11 @@ def blame(
   try:
     yield
   except errors as error:
-    shown = flag.value if value is None else value
-    raise FlagError(f'flag --{flag.name}={shown}: {error}') from error
+    shown = settings.show(flag.value if value is None else value)
+    problem = str(error)
+    if isinstance(error, OSError) and error.filename:
+      problem = f'{error.filename}: {error.strerror}'
+    raise FlagError(f'flag --{flag.name}={shown}: {problem}') from error
 
 
 def is_quiet() -> bool:
@@ -58,7 +62,8 @@ def run(
   main: Callable[[], None],
   *,
   arguments: Sequence[str] | None = None,
-  parse: Callable[[Sequence[str]], Sequence[str]] | None = None,
+  parse: Callable[[Sequence[str]], Sequence[str]] = flags.FLAGS,
+  interrupted: str = INTERRUPTED,
 ) -> None:
   """Parses flags, runs `main` and ends the process.
 
@@ -68,9 +73,11 @@ def run(
 
   Args:
     main: The program, called after its flags were parsed.
-    arguments: The command line; by default that of the process.
+    arguments: The command line. By default that of the process, with the
+      content of flagfiles in front.
     parse: Parses the command line like `flags.FLAGS`, and returns the arguments
-      that are not flags. By default it is `flags.FLAGS`.
+      that are not flags.
+    interrupted: The last line if the program is interrupted.
   """
 
   def guarded_main(argv: Sequence[str]) -> None:
@@ -89,27 +96,37 @@ def run(
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
-    interrupts = _note_interrupts()
+    interrupts = _note_interrupts(interrupted)
     try:
       main()
     except (KeyboardInterrupt, Exception) as error:
       # TensorFlow's C++ code sometimes turns an interrupt into another error.
       if interrupts:
-        print(_INTERRUPTED, file=sys.stderr)
+        print(f'\n{interrupted}', file=sys.stderr)
         sys.exit(128 + interrupts[0])
       end_with_error(error)
 
+  def guarded_parse(argv: Sequence[str]) -> Sequence[str]:
+    try:
+      return parse(argv)
+    except flags.Error as error:
+      end_with_error(error)
+
   if arguments is None:
-    app.run(guarded_main)
-  else:
-    app.run(guarded_main, list(arguments), parse)
+    try:
+      arguments = [sys.argv[0], *command_line.files_first(sys.argv[1:])]
+    except flags.Error as error:
+      end_with_error(error)
+  app.run(guarded_main, list(arguments), guarded_parse)
 
 
 def describe(error: BaseException) -> str | None:
   """Returns a line about an error of a flag, or None for any other error."""
   if isinstance(error, settings.SettingError):
     return f'flag --{error}'
-  if isinstance(error, FlagError | flags.Error):
+  if isinstance(error, flags.Error):
+    return command_line.explain(error)
+  if isinstance(error, FlagError):
     return str(error)
   return None
 
@@ -127,8 +144,11 @@ def end_with_error(error: BaseException) -> NoReturn:
   sys.exit(1)
 
 
-def _note_interrupts() -> Sequence[int]:
+def _note_interrupts(message: str) -> Sequence[int]:
   """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and records them.
+
+  Args:
+    message: The last line if a second one ends the process.
 
   Returns:
     The numbers of the signals so far, a list that grows with each signal.
@@ -138,7 +158,7 @@ def _note_interrupts() -> Sequence[int]:
   def handle(number, frame):
     seen.append(number)
     if len(seen) > 1:
-      _end_at_once(number)
+      _end_at_once(number, message)
     raise KeyboardInterrupt
 
   for number in (signal.SIGINT, signal.SIGTERM):
@@ -151,20 +171,22 @@ def _note_interrupts() -> Sequence[int]:
   reader, writer = os.pipe()
   os.set_blocking(writer, False)
   signal.set_wakeup_fd(writer)
-  threading.Thread(target=_wait_for_second, args=[reader], daemon=True).start()
+  threading.Thread(
+    target=_wait_for_second, args=[reader, message], daemon=True
+  ).start()
   return seen
 
 
-def _wait_for_second(reader: int) -> None:
+def _wait_for_second(reader: int, message: str) -> None:
   """Ends the process at the second SIGINT or SIGTERM."""
   count = 0
   while count < 2:
     number = os.read(reader, 1)[0]
     count += number in (signal.SIGINT, signal.SIGTERM)
-  _end_at_once(number)
+  _end_at_once(number, message)
 
 
-def _end_at_once(number: int) -> NoReturn:
+def _end_at_once(number: int, message: str) -> NoReturn:
   with contextlib.suppress(OSError):
-    os.write(sys.stderr.fileno(), f'{_INTERRUPTED}\n'.encode())
+    os.write(sys.stderr.fileno(), f'\n{message}\n'.encode())
   os._exit(128 + number)

@@ -29,7 +29,7 @@ def parse(
   """
   if flag.value is None:
     return [default]
-  with program.blame(flag, ValueError, value=','.join(flag.value)):
+  with program.blame(flag, ValueError):
     if 'seed' in flags.FLAGS and flags.FLAGS['seed'].present:
       raise ValueError('--seeds says it all; leave --seed out')
     return _parse(flag.value)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from absl import flags
 
+from launch import command_line
 from tff_semifl import settings
 
 _Part = TypeVar('_Part', bound=settings.Settings)
@@ -20,33 +21,6 @@ _DEFINE = {
   str: flags.DEFINE_string,
   tuple: flags.DEFINE_list,
 }
-
-
-def files_first(arguments: Sequence[str]) -> list[str]:
-  """Returns arguments with the content of flagfiles in front of all others.
-
-  The last value of a flag counts, so that flags on the command line take
-  precedence over those of flagfiles, in any order.
-
-  Args:
-    arguments: The command line without the program.
-
-  Raises:
-    flags.Error: If a flagfile cannot be read.
-  """
-  files, others = [], []
-  rest = iter(arguments)
-  for argument in rest:
-    if argument in ('--flagfile', '-flagfile'):
-      files.append(f'--flagfile={next(rest, "")}')
-    elif argument.startswith(('--flagfile=', '-flagfile=')):
-      files.append(argument)
-    elif argument == '--':
-      others.extend([argument, *rest])
-    else:
-      others.append(argument)
-  read = flags.FlagValues().read_flags_from_files
-  return [*read(files, force_gnu=False), *others]
 
 
 def choose(
@@ -139,6 +113,8 @@ def explain_unknown(
     each.name: each.value for each in settings.describe(part) if each.is_choice
   }
   for name in (error.flagname, error.flagname.removeprefix('no')):
+    if name in settings.as_dict(part):
+      return f'flag --{error.flagname}: write --{name}=VALUE'
     owners = settings.find_owners(part, name)
     if owners:
       only = f'it is only for --{" or --".join(owners)}'
@@ -153,7 +129,7 @@ def explain_unknown(
           )
     if name in elsewhere():
       return f'flag --{name}: {how} has no use for it; leave it out'
-  return str(error)
+  return command_line.explain(error)
 
 
 def describe(setting: settings.Description) -> str:

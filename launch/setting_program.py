@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from absl import flags
 
+from launch import command_line
 from launch import program
 from launch import setting_flags
 from tff_semifl import settings
@@ -39,6 +40,7 @@ def run(
   | None = None,
   common: Mapping[str, str] = COMMON,
   elsewhere: Callable[[], Collection[str]] = frozenset,
+  interrupted: str = program.INTERRUPTED,
 ) -> None:
   """Parses flags, runs `main` with the settings and ends the process.
 
@@ -53,11 +55,12 @@ def run(
     common: Help on flags that are not defined by the program.
     elsewhere: Returns the names of settings that other commands have, to
       explain an unknown flag.
+    interrupted: As in `program.run`.
   """
   own = _own_flags()
   try:
     if arguments is None:
-      arguments = setting_flags.files_first(sys.argv[1:])
+      arguments = command_line.files_first(sys.argv[1:])
     part = setting_flags.choose(create, arguments)
   except Exception as error:
     program.end_with_error(error)
@@ -73,18 +76,15 @@ def run(
     try:
       return flags.FLAGS(argv)
     except flags.UnrecognizedFlagError as error:
-      print(
-        setting_flags.explain_unknown(error, part, create, how, elsewhere),
-        file=sys.stderr,
-      )
-    except flags.Error as error:
-      print(error, file=sys.stderr)
-    sys.exit(1)
+      raise flags.Error(
+        setting_flags.explain_unknown(error, part, create, how, elsewhere)
+      ) from error
 
   program.run(
     lambda: main(create(setting_flags.read(part))),
     arguments=[how, *arguments],
     parse=parse,
+    interrupted=interrupted,
   )
 
 

@@ -45,7 +45,7 @@ def main(settings: experiment_settings.Data) -> None:
   data = experiment.load_data(settings.fill_in(task), task)
   summary = partition_summary.summarize(task, data, settings.title)
   files = _PARTITION_FILES.value
-  with program.blame(_PARTITION_FILES, OSError, value=','.join(files)):
+  with program.blame(_PARTITION_FILES, OSError):
     picture_files.save(summary.create_figure(), files)
 
   num_images = len(data.unlabeled.true_labels)

@@ -30,7 +30,6 @@ from absl import flags
 
 from launch import program
 from launch import seeds as seeds_lib
-from launch import setting_flags
 from launch import sweep_experiments
 from tff_semifl.programs import durable_files
 from tff_semifl.sweeps import display as display_lib
@@ -146,9 +145,9 @@ class _Watcher(display_lib.Display):
 def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
   seeds = seeds_lib.parse(_SEEDS, 0)
   sweep_experiments.check_passed_on(passed_on)
-  with program.blame(_FLAGFILES, ValueError, value=','.join(_FLAGFILES.value)):
+  with program.blame(_FLAGFILES, ValueError):
     entries = sweep_experiments.read_flagfiles(_FLAGFILES.value)
-  with program.blame(_PRESETS, ValueError, value=','.join(_PRESETS.value)):
+  with program.blame(_PRESETS, ValueError):
     entries.extend(sweep_experiments.find_presets(_PRESETS.value))
   with program.blame(_FLAGFILES, ValueError, value=''):
     if not entries:
@@ -209,10 +208,6 @@ def parse(argv: Sequence[str]) -> list[str]:
 
 
 if __name__ == '__main__':
-  try:
-    _ARGUMENTS = setting_flags.files_first(sys.argv[1:])
-  except flags.Error as _error:
-    program.end_with_error(_error)
   _PASSED_ON = []
 
   def _parse(argv: Sequence[str]) -> Sequence[str]:
@@ -221,6 +216,6 @@ if __name__ == '__main__':
 
   program.run(
     lambda: main(_PASSED_ON),
-    arguments=['python -m launch.sweep', *_ARGUMENTS],
     parse=_parse,
+    interrupted=program.RESUMES,
   )

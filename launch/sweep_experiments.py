@@ -16,11 +16,11 @@ import sys
 
 from absl import flags
 
+from launch import command_line
 from launch import commands
 from launch import known
 from launch import presets as preset_flags
 from launch import program
-from launch import setting_flags
 from tff_semifl import settings
 from tff_semifl.experiments import presets
 from tff_semifl.sweeps import entries
@@ -187,7 +187,7 @@ def _is_of_setting(error: Exception) -> bool:
 
 
 def _expand(system_name: str, arguments: Sequence[str]) -> list[str]:
-  return preset_flags.expand(system_name, setting_flags.files_first(arguments))
+  return preset_flags.expand(system_name, command_line.files_first(arguments))
 
 
 def _check_source(entry: entries.Entry, source: str) -> None:

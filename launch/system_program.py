@@ -9,12 +9,13 @@ from typing import NoReturn
 
 from absl import flags
 
+from launch import command_line
 from launch import commands
 from launch import known
 from launch import presets
 from launch import program
-from launch import setting_flags
 from launch import setting_program
+from tff_semifl import settings
 from tff_semifl.systems import registry
 
 
@@ -49,9 +50,11 @@ def run(
     how = f'{how} {system_name}'
   try:
     known.load_system(system_name)
-    arguments = presets.expand(
-      system_name, setting_flags.files_first(arguments)
-    )
+  except settings.SettingError as error:
+    # The system is no flag.
+    program.end_with_error(program.FlagError(str(error)))
+  try:
+    arguments = presets.expand(system_name, command_line.files_first(arguments))
   except Exception as error:
     program.end_with_error(error)
   setting_program.run(
@@ -63,6 +66,7 @@ def run(
     groups=commands.Command.groups,
     common={'preset': presets.HELP, **setting_program.COMMON},
     elsewhere=commands.names_of_all_settings,
+    interrupted=program.RESUMES,
   )
 
 

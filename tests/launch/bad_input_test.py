@@ -134,6 +134,9 @@ class BadInputTest(parameterized.TestCase):
     ('momentum', 1.0, r'must be in \[0, 1\)'),
     ('seed', -1, 'must be from 0 to 2147483647'),
     ('total_rounds', 0, 'must be at least 1'),
+    ('experiment_name', 'a/b', 'must be the name of a folder, without /'),
+    ('experiment_name', '..', 'must be the name of a folder'),
+    ('experiment_name', '', 'must be the name of a folder'),
   )
   def test_value_out_of_range(self, name, value, message):
     with self.assertRaisesRegex(
@@ -222,7 +225,7 @@ class BadInputTest(parameterized.TestCase):
     (
       'no_number',
       ['--num_clients=many'],
-      "flag --num_clients=many: invalid literal for int() with base 10: 'many'",
+      'flag --num_clients=many: must be a whole number',
     ),
     (
       'of_another_partition',
@@ -234,6 +237,17 @@ class BadInputTest(parameterized.TestCase):
       ['--clients_per_step=5'],
       'flag --clients_per_step: python -m launch.train semifl has no use for'
       ' it; leave it out',
+    ),
+    (
+      'no_switch',
+      ['--nolearning_rate'],
+      'flag --nolearning_rate: write --learning_rate=VALUE',
+    ),
+    (
+      'flagfile_that_is_not_there',
+      ['--flagfile=/nowhere'],
+      'flag --flagfile=/nowhere: cannot read /nowhere: No such file or'
+      ' directory',
     ),
     (
       'no_flag',
@@ -254,7 +268,7 @@ class BadInputTest(parameterized.TestCase):
         'what to train comes before flags: python -m launch.train SYSTEM'
         ' --total_rounds=3 ..., where SYSTEM is one of semifl, ',
       ),
-      (['semi'], 'flag --system=semi: must be one of semifl, '),
+      (['semi'], 'system=semi: must be one of semifl, '),
     ):
       completed = forked_programs.run('launch.train', *arguments)
       self.assertEqual(completed.returncode, 1)
@@ -274,6 +288,66 @@ class BadInputTest(parameterized.TestCase):
     )
     self.assertEqual(completed.returncode, 1)
     self.assertIn("Unknown command line flag 'seed'", completed.stderr)
+
+  @parameterized.parameters(
+    *('evaluate', 'export_saved_model', 'plot', 'predict', 'show_augmentations')
+    + ('show_partition', 'show_settings', 'sweep', 'worker')
+  )
+  def test_other_programs_say_one_line_too(self, name):
+    for argument, line in (
+      (
+        '--flagfile=/nowhere',
+        'flag --flagfile=/nowhere: cannot read /nowhere: No such file or'
+        ' directory',
+      ),
+      (
+        '--verbosity=loud',
+        'flag --verbosity=loud: must be a whole number',
+      ),
+    ):
+      completed = forked_programs.run(f'launch.{name}', argument)
+      self.assertEqual(completed.returncode, 1)
+      self.assertEqual(completed.stderr, f'{line}\n')
+
+  @parameterized.named_parameters(
+    (
+      'no_flag',
+      'plot',
+      '--experiment=a',
+      "Unknown command line flag 'experiment'. Did you mean: experiments ?",
+    ),
+    (
+      'no_format',
+      'export_saved_model',
+      '--format=onnx',
+      "flag --format=['onnx']: must be some of saved_model, tflite_float32,"
+      ' tflite_float16, tflite_int8, tflite',
+    ),
+    (
+      'out_of_range',
+      'sweep',
+      '--parallel=0',
+      'flag --parallel=0: 0 is not a positive integer',
+    ),
+    (
+      'no_experiment',
+      'plot',
+      '--experiments=/a,/b',
+      'flag --experiments=/a,/b: cannot read /a/metrics.csv: No such file or'
+      ' directory',
+    ),
+    (
+      'folder_that_cannot_be_made',
+      'show_partition',
+      '--partition_files=/proc/no/a.png',
+      'flag --partition_files=/proc/no/a.png: /proc/no: No such file or'
+      ' directory',
+    ),
+  )
+  def test_one_line_of_another_program(self, name, argument, line):
+    completed = forked_programs.run(f'launch.{name}', argument)
+    self.assertEqual(completed.returncode, 1)
+    self.assertEqual(completed.stderr, f'{line}\n')
 
   def test_stray_argument_is_refused(self):
     completed = _run('digits')

@@ -7,9 +7,9 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from launch import command_line
 from launch import commands
 from launch import presets
-from launch import setting_flags
 from tff_semifl import settings
 from tff_semifl.experiments import presets as table
 
@@ -20,7 +20,7 @@ def _parse(system_name, *arguments):
   return settings.as_dict(
     commands.parse(
       system_name,
-      presets.expand(system_name, setting_flags.files_first(arguments)),
+      presets.expand(system_name, command_line.files_first(arguments)),
     )
   )
 

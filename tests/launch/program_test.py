@@ -19,12 +19,10 @@ from launch import program
 def main():
   {body}
 
-program.run(main)
+program.run(main, interrupted='interrupted; and so on')
 """
 _INTERRUPT = 'os.kill(os.getpid(), signal.SIGINT)'
-_LAST_LINE = (
-  'interrupted; the same command goes on from the last complete round'
-)
+_LAST_LINE = 'interrupted; and so on'
 # Minutes in C code, from which Python's handlers wait to be called.
 _LONG_CALL = "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"
 

@@ -8,8 +8,8 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from launch import command_line
 from launch import commands
-from launch import setting_flags
 from tff_semifl import settings
 from tff_semifl.systems import registry
 
@@ -48,7 +48,7 @@ class RecordedFlagfilesTest(parameterized.TestCase):
     lines = path.read_text().splitlines()
     self.assertStartsWith(lines[0], '# ')
     command = commands.parse(
-      system, setting_flags.files_first([f'--flagfile={path}'])
+      system, command_line.files_first([f'--flagfile={path}'])
     )
     values = settings.as_dict(command)
     for line in lines:

@@ -3,8 +3,6 @@
 
 """Tests of flags that are derived from settings."""
 
-import pathlib
-
 from absl import flags
 from absl.testing import absltest
 
@@ -76,36 +74,6 @@ class SettingFlagsTest(absltest.TestCase):
     self.assertIn('  --kind: mozzarella (mozzarella, feta)', text)
     self.assertLess(text.index('--kind'), text.index('heat:'))
     self.assertLess(text.index('heat:'), text.index('--degrees'))
-
-
-class FilesFirstTest(absltest.TestCase):
-  """What is given counts for more than flagfiles, wherever they stand."""
-
-  def setUp(self):
-    super().setUp()
-    self.path = pathlib.Path(self.create_tempdir().full_path) / 'my.flags'
-    inner = self.path.with_name('inner.flags')
-    inner.write_text('--a=1\n# Not a flag.\n')
-    self.path.write_text(f'--flagfile={inner}\n--b=2\n')
-
-  def test_flags_of_files_come_first(self):
-    for given in (
-      ['--b=3', f'--flagfile={self.path}'],
-      ['--b=3', '--flagfile', str(self.path)],
-      ['--b=3', f'-flagfile={self.path}'],
-      [f'--flagfile={self.path}', '--b=3'],
-    ):
-      self.assertEqual(
-        setting_flags.files_first(given), ['--a=1', '--b=2', '--b=3']
-      )
-
-  def test_nothing_is_read_behind_two_dashes(self):
-    given = ['--b=3', '--', '--flagfile=nothing']
-    self.assertEqual(setting_flags.files_first(given), given)
-
-  def test_file_that_is_not_there(self):
-    with self.assertRaisesRegex(flags.Error, 'nowhere'):
-      setting_flags.files_first(['--flagfile=nowhere'])
 
 
 if __name__ == '__main__':
