@@ -19,6 +19,7 @@ import tensorflow as tf
 from launch import command_line
 from tff_semifl import settings
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # The last line of a program that was interrupted.
 INTERRUPTED = 'interrupted'
 RESUMES = 'interrupted; the same command goes on from the last complete round'
@@ -105,6 +106,11 @@ def run(
         print(f'\n{interrupted}', file=sys.stderr)
         sys.exit(128 + interrupts[0])
       end_with_error(error)
+    finally:
+      # All is done or said, and nobody catches an error of Python's own end.
+      for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+          signal.signal(number, signal.SIG_DFL)
 
   def guarded_parse(argv: Sequence[str]) -> Sequence[str]:
     try:
@@ -161,7 +167,7 @@ def _note_interrupts(message: str) -> Sequence[int]:
       _end_at_once(number, message)
     raise KeyboardInterrupt
 
-  for number in (signal.SIGINT, signal.SIGTERM):
+  for number in _SIGNALS:
     # A background job of a shell ignores Ctrl-C, and continues to do so.
     if signal.getsignal(number) != signal.SIG_IGN:
       signal.signal(number, handle)
@@ -182,7 +188,7 @@ def _wait_for_second(reader: int, message: str) -> None:
   count = 0
   while count < 2:
     number = os.read(reader, 1)[0]
-    count += number in (signal.SIGINT, signal.SIGTERM)
+    count += number in _SIGNALS
   _end_at_once(number, message)
 
 

@@ -13,7 +13,7 @@ from absl.testing import parameterized
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _PROGRAM = """
-import hashlib, os, signal
+import atexit, hashlib, os, signal
 from launch import program
 
 def main():
@@ -98,10 +98,16 @@ class ProgramTest(parameterized.TestCase):
     self.assertEqual(errors.strip(), _LAST_LINE)
 
   def test_other_errors_are_shown(self):
-    completed = self._run("raise TypeError('a mistake')")
+    completed = self._run(
+      """
+  atexit.register(lambda: print(signal.getsignal(signal.SIGINT).name))
+  raise TypeError('a mistake')"""
+    )
     self.assertEqual(completed.returncode, 1)
     self.assertIn('TypeError: a mistake', completed.stderr)
     self.assertNotIn('interrupted', completed.stderr)
+    # Ctrl-C while Python ends is no further error.
+    self.assertEqual(completed.stdout, 'SIG_DFL\n')
 
 
 if __name__ == '__main__':

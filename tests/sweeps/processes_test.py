@@ -55,7 +55,7 @@ def main():
     jobs, num_parallel=2, stop_on_failure=True, watcher=Watcher()
   )
 
-program.run(main)
+program.run(main, interrupted=program.RESUMES)
 """
 
 
