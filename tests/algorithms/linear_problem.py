@@ -132,6 +132,25 @@ class LinearProblem:
     )
 
 
+def train(
+  process: federated_process.FederatedProcess, cohorts: list[list[int]]
+) -> list[np.ndarray]:
+  """Returns state and metrics after a round with each cohort, as arrays.
+
+  Args:
+    process: A process whose clients have no memory.
+    cohorts: The clients of each round, by number.
+  """
+  problem = LinearProblem()
+  state = process.initialize()
+  for cohort in cohorts:
+    output = process.next(
+      state, problem.server_data, problem.client_data(cohort)
+    )
+    state = output.state
+  return [np.asarray(leaf) for leaf in tf.nest.flatten(output)]
+
+
 class Federation:
   """The global model and its momentum over the rounds, in NumPy.
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the non-IID partitions: owners, sizes, and the authors' rules."""
+"""Tests of the partition by classes: owners, sizes, and the authors' rules."""
 
 import collections
 
@@ -11,17 +11,12 @@ import hypothesis
 from hypothesis import strategies
 import numpy as np
 
+from tests.data import partition_test_case
 from tff_semifl.data import label_skew
 from tff_semifl.data import skewed_partition
 
-_SEEDS = strategies.integers(0, 2**31 - 1)
 # The published numbers of training images of SVHN, by digit (C.1).
 _SVHN_COUNTS = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)
-
-
-def _shuffled(counts, seed=0):
-  labels = np.repeat(np.arange(len(counts)), counts)
-  return np.random.default_rng(seed).permutation(labels)
 
 
 @strategies.composite
@@ -39,33 +34,12 @@ def _class_problems(draw):
       max_size=num_classes,
     )
   )
-  labels = _shuffled(counts, draw(_SEEDS))
+  labels = partition_test_case.shuffled(counts, draw(partition_test_case.SEEDS))
   return labels, num_classes, classes_per_client, num_clients
 
 
-@strategies.composite
-def _dirichlet_problems(draw):
-  """Draws labels, a concentration and clients that it allows."""
-  num_clients = draw(strategies.integers(1, 8))
-  counts = draw(
-    strategies.lists(strategies.integers(0, 60), min_size=1, max_size=6)
-  )
-  # On average thrice the least: with 8 clients, one class and concentration 1
-  # one draw of 17 succeeds, (1 - 8 / 24)^7.
-  counts[0] += max(30 * num_clients - sum(counts), 0)
-  concentration = draw(strategies.floats(1, 100))
-  return _shuffled(counts, draw(_SEEDS)), concentration, num_clients
-
-
-class PartitionTestCase(parameterized.TestCase):
-  def assert_each_image_has_one_owner(self, shares, num_images):
-    given = np.concatenate(shares)
-    self.assertEqual(given.dtype, np.int64)
-    np.testing.assert_array_equal(np.sort(given), np.arange(num_images))
-
-
-class PartitionClassesTest(PartitionTestCase):
-  @hypothesis.given(_class_problems(), _SEEDS)
+class PartitionClassesTest(partition_test_case.PartitionTestCase):
+  @hypothesis.given(_class_problems(), partition_test_case.SEEDS)
   @hypothesis.settings(deadline=None)
   def test_each_image_has_one_owner(self, problem, seed):
     labels, num_classes, classes_per_client, num_clients = problem
@@ -75,7 +49,7 @@ class PartitionClassesTest(PartitionTestCase):
     counts = label_skew.count_classes(labels, shares, num_classes)
     self.assertBetween((counts > 0).sum(axis=1).max(), 1, classes_per_client)
 
-  @hypothesis.given(_class_problems(), _SEEDS)
+  @hypothesis.given(_class_problems(), partition_test_case.SEEDS)
   @hypothesis.settings(deadline=None)
   def test_is_made_of_whole_shards_in_the_order_of_the_data(
     self, problem, seed
@@ -106,7 +80,7 @@ class PartitionClassesTest(PartitionTestCase):
       self.assertEmpty(rest)
     self.assertCountEqual(found, expected)
 
-  @hypothesis.given(_class_problems(), _SEEDS)
+  @hypothesis.given(_class_problems(), partition_test_case.SEEDS)
   @hypothesis.settings(deadline=None, max_examples=20)
   def test_same_seed_same_clients(self, problem, seed):
     for first, again in zip(
@@ -127,13 +101,15 @@ class PartitionClassesTest(PartitionTestCase):
 
   def test_sizes_on_cifar10(self):
     # 4,600 of each class in 2 * 100 / 10 = 20 shards of 230.
-    labels = _shuffled([4600] * 10)
+    labels = partition_test_case.shuffled([4600] * 10)
     shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed=0)
     self.assertEqual({len(indices) for indices in shares}, {460})
 
   def test_sizes_on_svhn_follow_those_of_the_classes(self):
     """231 to 692 images a shard, 25 of each class taken for labels (D26)."""
-    labels = _shuffled([count - 25 for count in _SVHN_COUNTS])
+    labels = partition_test_case.shuffled(
+      [count - 25 for count in _SVHN_COUNTS]
+    )
     shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed=0)
     sizes = [len(indices) for indices in shares]
     # Two shards of digit 9, 4634 / 20, to two of digit 1, 13836 / 20.
@@ -142,7 +118,7 @@ class PartitionClassesTest(PartitionTestCase):
 
   def test_a_client_can_be_dealt_a_class_twice(self):
     """9.4% of clients with two of ten classes, which we keep (D26)."""
-    labels = _shuffled([200] * 10)
+    labels = partition_test_case.shuffled([200] * 10)
     num_single = 0
     for seed in range(20):
       shares = skewed_partition.partition_classes(labels, 10, 2, 100, seed)
@@ -178,7 +154,7 @@ class PartitionClassesTest(PartitionTestCase):
   ):
     with self.assertRaisesRegex(ValueError, message):
       skewed_partition.partition_classes(
-        _shuffled([60] * num_classes),
+        partition_test_case.shuffled([60] * num_classes),
         num_classes,
         classes_per_client,
         num_clients,
@@ -186,7 +162,7 @@ class PartitionClassesTest(PartitionTestCase):
       )
 
   def test_numbers_that_the_messages_name_go_together(self):
-    labels = _shuffled([60] * 10)
+    labels = partition_test_case.shuffled([60] * 10)
     for classes_per_client, num_clients in ((2, 5), (2, 10), (3, 20), (3, 30)):
       shares = skewed_partition.partition_classes(
         labels, 10, classes_per_client, num_clients, seed=0
@@ -198,7 +174,7 @@ class PartitionClassesTest(PartitionTestCase):
       ValueError, 'take 4 images of each class, but class 1 has 3'
     ):
       skewed_partition.partition_classes(
-        _shuffled([9, 3]), 2, 2, num_clients=4, seed=0
+        partition_test_case.shuffled([9, 3]), 2, 2, num_clients=4, seed=0
       )
 
   def test_unknown_classes(self):
@@ -206,145 +182,6 @@ class PartitionClassesTest(PartitionTestCase):
       skewed_partition.partition_classes(
         np.array([0, -1, -1, 1]), 2, 1, num_clients=2, seed=0
       )
-
-
-class PartitionDirichletTest(PartitionTestCase):
-  @hypothesis.given(_dirichlet_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
-  def test_each_image_has_one_owner(self, problem, seed):
-    labels, _, num_clients = problem
-    shares = skewed_partition.partition_dirichlet(*problem, seed)
-    self.assertLen(shares, num_clients)
-    self.assert_each_image_has_one_owner(shares, len(labels))
-    self.assertGreaterEqual(min(len(indices) for indices in shares), 10)
-
-  @hypothesis.given(_dirichlet_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
-  def test_pieces_are_runs_in_the_order_of_the_data(self, problem, seed):
-    """Nothing is shuffled, class by class, client by client (D27)."""
-    labels, _, _ = problem
-    shares = skewed_partition.partition_dirichlet(*problem, seed)
-    for class_index in np.unique(labels):
-      np.testing.assert_array_equal(
-        np.concatenate([i[labels[i] == class_index] for i in shares]),
-        np.flatnonzero(labels == class_index),
-      )
-    for indices in shares:
-      self.assertTrue(np.all(np.diff(labels[indices]) >= 0))
-
-  @hypothesis.given(_dirichlet_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None)
-  def test_who_has_the_average_gets_no_more(self, problem, seed):
-    """The capacity rule, which the paper does not have (D27)."""
-    labels, _, num_clients = problem
-    shares = skewed_partition.partition_dirichlet(*problem, seed)
-    num_classes = int(labels.max()) + 1
-    counts = label_skew.count_classes(labels, shares, num_classes)
-    before = np.cumsum(counts, axis=1) - counts
-    is_full = before >= len(labels) / num_clients
-    # Cuts are rounded: at most one image can slip in.
-    self.assertLessEqual(np.max(counts * is_full), 1)
-
-  @hypothesis.given(_dirichlet_problems(), _SEEDS)
-  @hypothesis.settings(deadline=None, max_examples=20)
-  def test_same_seed_same_clients(self, problem, seed):
-    for first, again in zip(
-      skewed_partition.partition_dirichlet(*problem, seed),
-      skewed_partition.partition_dirichlet(*problem, seed),
-      strict=True,
-    ):
-      np.testing.assert_array_equal(first, again)
-
-  def test_other_seed_other_clients(self):
-    labels = _shuffled([500] * 10)
-    sizes = [
-      [
-        len(indices)
-        for indices in skewed_partition.partition_dirichlet(
-          labels, 0.3, 10, seed
-        )
-      ]
-      for seed in (1, 2)
-    ]
-    self.assertNotEqual(sizes[0], sizes[1])
-
-  def test_skew_is_that_of_the_authors(self):
-    """R of .85 and .74 with 100 clients (C.5), and less and less after that."""
-    labels = _shuffled([5000] * 10)
-
-    def mean_skew(concentration):
-      return np.mean(
-        [
-          label_skew.measure_label_skew(
-            label_skew.count_classes(
-              labels,
-              skewed_partition.partition_dirichlet(
-                labels, concentration, 100, seed
-              ),
-              10,
-            )
-          )
-          for seed in range(5)
-        ]
-      )
-
-    self.assertAlmostEqual(mean_skew(0.1), 0.85, delta=0.02)
-    self.assertAlmostEqual(mean_skew(0.3), 0.74, delta=0.02)
-    # A share's standard deviation is then a thousandth of itself.
-    self.assertLess(mean_skew(1e6), 0.01)
-
-  def test_shares_of_the_first_class_are_dirichlet(self):
-    # One class, two clients: a share of each that is uniform when both
-    # parameters are 1, with mean 1/2 and variance 1/12.
-    labels = np.zeros(10_000, np.int32)
-    shares = [
-      len(skewed_partition.partition_dirichlet(labels, 1.0, 2, seed)[0])
-      / 10_000
-      for seed in range(400)
-    ]
-    self.assertAlmostEqual(np.mean(shares), 1 / 2, delta=5 * 0.289 / 20)
-    # Squares of x - 1/2 have variance 1/80 - 1/144 = 0.0056.
-    self.assertAlmostEqual(
-      np.var(shares), 1 / 12, delta=5 * np.sqrt(0.0056 / 400)
-    )
-
-  @parameterized.parameters((99, 10), (9, 1), (100, 0), (0, 1))
-  def test_too_few_images(self, num_images, num_clients):
-    with self.assertRaisesRegex(
-      ValueError,
-      f'^{num_images} unlabeled images cannot be shared among {num_clients}'
-      f' clients with 10 each; at most {num_images // 10} clients',
-    ):
-      skewed_partition.partition_dirichlet(
-        np.zeros(num_images, np.int32), 1.0, num_clients, seed=0
-      )
-
-  def test_as_few_images_as_can_be(self):
-    shares = skewed_partition.partition_dirichlet(
-      np.zeros(10, np.int32), 1.0, 1, seed=0
-    )
-    self.assert_each_image_has_one_owner(shares, 10)
-
-  def test_concentration_that_leaves_a_client_next_to_nothing(self):
-    with self.assertRaisesRegex(
-      ValueError,
-      'left a client with fewer than 10 of 200 unlabeled images; fewer clients'
-      ' than 20, or a concentration above 0.001',
-    ):
-      skewed_partition.partition_dirichlet(
-        np.zeros(200, np.int32), 0.001, 20, seed=0
-      )
-
-  @parameterized.parameters(0.0, -1.0, np.nan)
-  def test_concentration_out_of_range(self, concentration):
-    with self.assertRaisesRegex(ValueError, 'is from 0.001 to 1e.06, not'):
-      skewed_partition.partition_dirichlet(
-        np.zeros(100, np.int32), concentration, 2, seed=0
-      )
-
-  def test_unknown_classes(self):
-    with self.assertRaisesRegex(ValueError, '^100 of 100 .* no known class'):
-      skewed_partition.partition_dirichlet(np.full(100, -1), 1.0, 2, seed=0)
 
 
 if __name__ == '__main__':

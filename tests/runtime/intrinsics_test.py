@@ -3,7 +3,6 @@
 
 """Tests for the intrinsics of TFF, in this process."""
 
-import asyncio
 import collections
 
 from absl.testing import parameterized
@@ -11,7 +10,6 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import compiler
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import intrinsics
 
@@ -320,72 +318,6 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
   def test_unknown_intrinsic_is_refused(self):
     with self.assertRaisesRegex(NotImplementedError, 'not_an_intrinsic'):
       intrinsics.get_intrinsic('not_an_intrinsic')
-
-
-class DataTest(tf.test.TestCase):
-  def test_external_data_is_refused_with_advice(self):
-    proto = tff.tensorflow.computation(lambda: 1).to_building_block().proto
-    content = type(proto.tensorflow.graph_def)()
-    data = tff.framework.Data(content, np.int32)
-    computation = tff.framework.ConcreteComputation.from_building_block(
-      tff.framework.Lambda(None, None, data)
-    )
-    with self.assertRaisesRegex(NotImplementedError, 'external data'):
-      _invoke(computation)
-
-  def test_descriptor_brings_its_clients_along(self):
-    @tff.federated_computation(_INT_AT_CLIENTS)
-    def increment_all(x):
-      return tff.federated_map(_increment, x)
-
-    add = tff.federated_computation(tff.federated_sum, _INT_AT_CLIENTS)
-    data = tff.framework.DataDescriptor(
-      increment_all, [1, 2], _INT_AT_CLIENTS, 2
-    )
-
-    async def invoke_in_event_loop():
-      return _invoke(add, data)
-
-    self.assertEqual(_invoke(add, data), 5)  # (1 + 1) + (2 + 1)
-    self.assertEqual(asyncio.run(invoke_in_event_loop()), 5)
-
-  def test_descriptor_that_miscounts_its_clients_is_refused(self):
-    add = tff.federated_computation(tff.federated_sum, _INT_AT_CLIENTS)
-    data = tff.framework.DataDescriptor(None, [1, 2, 3], _INT_AT_CLIENTS, 2)
-    with self.assertRaisesRegex(ValueError, r'\{2\} clients.*found \{3\}'):
-      _invoke(add, data)
-
-  def test_descriptor_of_another_type_is_refused(self):
-    add = tff.federated_computation(tff.federated_sum, _INT_AT_CLIENTS)
-    data = tff.framework.DataDescriptor(None, [1.5], _FLOAT_AT_CLIENTS, 1)
-    with self.assertRaisesRegex(TypeError, 'float32.*int32'):
-      _invoke(add, data)
-
-
-class CompilerTest(tf.test.TestCase):
-  def test_leaves_only_intrinsics_that_can_be_run(self):
-    @tff.federated_computation(_FLOAT_AT_CLIENTS, _FLOAT_AT_CLIENTS)
-    def run(x, w):
-      return (
-        tff.federated_sum(x),
-        tff.federated_mean(x, w),
-        tff.federated_min(x),
-        tff.federated_max(x),
-      )
-
-    found = set()
-
-    def visit(block):
-      if isinstance(block, tff.framework.Intrinsic):
-        found.add(block.uri)
-      return block, False
-
-    compiled = compiler.compile_computation(run)
-    tff.framework.transform_postorder(compiled.to_building_block(), visit)
-
-    self.assertIn('federated_aggregate', found)
-    for uri in found:
-      intrinsics.get_intrinsic(uri)
 
 
 if __name__ == '__main__':

@@ -1,0 +1,276 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of arguments and results of computations in this process."""
+
+import collections
+from typing import NamedTuple
+
+from absl.testing import parameterized
+import attrs
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.runtime import in_process
+
+
+class _Pair(NamedTuple):
+  left: object
+  right: object
+
+
+@attrs.define
+class _Attributes:
+  left: object
+  right: object
+
+
+def _at_clients(member_type, **kwargs):
+  return tff.FederatedType(member_type, tff.CLIENTS, **kwargs)
+
+
+@tff.tensorflow.computation(np.int32)
+def _increment(x):
+  return x + 1
+
+
+class ValuesTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._context = in_process.InProcessContext()
+
+  @parameterized.parameters(
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
+    tf.bfloat16.as_numpy_dtype,
+  )
+  def test_scalars_and_arrays_keep_their_dtype(self, dtype):
+    scalar_type = tff.TensorType(dtype)
+    array_type = tff.TensorType(dtype, [None])
+    same = tff.tensorflow.computation(
+      lambda x, y: (x, y), (scalar_type, array_type)
+    )
+    array = np.array([0, 1, 1]).astype(dtype)
+
+    scalar, found = self._context.invoke(same, (array[1], array))
+
+    self.assertIsInstance(scalar, np.generic)
+    self.assertEqual(scalar.dtype, dtype)
+    self.assertEqual(scalar, array[1])
+    self.assertEqual(found.dtype, dtype)
+    self.assertAllEqual(found, array)
+
+  @parameterized.parameters('ab', b'ab', np.str_('ab'))
+  def test_strings_return_as_bytes(self, value):
+    twice = tff.tensorflow.computation(
+      lambda x: tf.strings.join([x, x]), np.str_
+    )
+    self.assertEqual(self._context.invoke(twice, value), b'abab')
+
+  @parameterized.named_parameters(
+    ('list', ['a', 'bc']),
+    ('numpy', np.array(['a', 'bc'])),
+    ('bytes', np.array([b'a', b'bc'], object)),
+    ('eager', tf.constant(['a', 'bc'])),
+  )
+  def test_arrays_of_strings(self, value):
+    twice = tff.tensorflow.computation(
+      lambda x: tf.strings.join([x, x]), tff.TensorType(np.str_, [2])
+    )
+    found = self._context.invoke(twice, value)
+    self.assertEqual(found.tolist(), [b'aa', b'bcbc'])
+
+  @parameterized.named_parameters(
+    ('python', 2),
+    ('numpy', np.int32(2)),
+    ('narrower', np.int8(2)),
+    ('eager', tf.constant(2)),
+    ('eager_narrower', tf.constant(2, tf.int8)),
+    ('variable', tf.Variable(2)),
+  )
+  def test_numbers_of_many_kinds_are_accepted(self, value):
+    self.assertEqual(self._context.invoke(_increment, value), 3)
+
+  @parameterized.named_parameters(
+    ('float', 2.0),
+    ('wider', np.int64(2)),
+    ('eager_wider', tf.constant(2, tf.int64)),
+    ('shape', np.zeros([1], np.int32)),
+    ('eager_shape', tf.zeros([1], tf.int32)),
+    ('string', 'a'),
+    ('list', [1, 2.0]),
+  )
+  def test_tensor_of_another_type_is_refused(self, value):
+    with self.assertRaisesRegex(TypeError, 'Expected int32'):
+      self._context.invoke(_increment, value)
+
+  def test_nested_lists_are_tensors_where_the_type_says_so(self):
+    total = tff.tensorflow.computation(
+      lambda x: tf.reduce_sum(x), tff.TensorType(np.int32, [2, 2])
+    )
+    self.assertEqual(self._context.invoke(total, [[1, 2], [3, 4]]), 10)
+
+  @parameterized.named_parameters(
+    ('dict', dict(left=1, right=[2, 3])),
+    ('ordered_dict', collections.OrderedDict(left=1, right=(2, 3))),
+    ('named_tuple', _Pair(1, [2, 3])),
+    ('attrs', _Attributes(1, collections.OrderedDict(z=2, a=3))),
+    ('list', [1, (2, 3)]),
+    ('empty', _Pair((), [])),
+  )
+  def test_python_containers_return(self, value):
+    value_type = tff.types.to_type(_type_spec(value))
+    same = tff.tensorflow.computation(lambda x: x, value_type)
+    in_federation = tff.federated_computation(
+      lambda x: tff.federated_map(same, x),
+      tff.FederatedType(value_type, tff.SERVER),
+    )
+    for computation in (same, in_federation):
+      found = self._context.invoke(computation, value)
+      self.assertIs(type(found), type(value))
+      self.assertEqual(found, value)
+
+  def test_struct_of_another_length_or_name_is_refused(self):
+    same = tff.tensorflow.computation(
+      lambda x: x, collections.OrderedDict(a=np.int32, b=np.int32)
+    )
+    with self.assertRaisesRegex(TypeError, 'Expected 2 elements .* found 1'):
+      self._context.invoke(same, collections.OrderedDict(a=1))
+    with self.assertRaisesRegex(TypeError, "Expected .* 'b' .* found 'c'"):
+      self._context.invoke(same, collections.OrderedDict(a=1, c=1))
+
+  @parameterized.named_parameters(
+    ('list', [1, 2, 3]),
+    ('empty_list', []),
+    ('dataset', tf.data.Dataset.from_tensor_slices(np.array([1, 2], 'i'))),
+  )
+  def test_sequences(self, value):
+    @tff.tensorflow.computation(tff.SequenceType(np.int32))
+    def negate_and_count(dataset):
+      return dataset.map(lambda x: -x), dataset.reduce(0, lambda n, _: n + 1)
+
+    dataset, count = self._context.invoke(negate_and_count, value)
+
+    self.assertEqual(list(dataset), [-x for x in value])
+    self.assertEqual(count, len(value))
+
+  def test_elements_of_sequences_keep_names_and_order(self):
+    element_type = collections.OrderedDict(z=np.int32, a=np.int32)
+
+    @tff.tensorflow.computation(tff.SequenceType(element_type))
+    def increment_z(dataset):
+      return dataset.map(
+        lambda e: collections.OrderedDict(z=e['z'] + 1, a=e['a'])
+      )
+
+    dataset = tf.data.Dataset.from_tensors(collections.OrderedDict(z=1, a=5))
+    (element,) = self._context.invoke(increment_z, dataset)
+
+    self.assertEqual(list(element), ['z', 'a'])
+    self.assertEqual(element, dict(z=2, a=5))
+
+  @parameterized.named_parameters(
+    ('dict', dict),
+    ('ordered_dict', collections.OrderedDict),
+    ('named_tuple', collections.namedtuple('_Element', ['z', 'a'])),
+  )
+  def test_elements_keep_their_names_in_any_container(self, container):
+    @tff.tensorflow.computation(
+      tff.SequenceType(collections.OrderedDict(z=np.int32, a=np.int32))
+    )
+    def sum_z(dataset):
+      return dataset.reduce(0, lambda total, element: total + element['z'])
+
+    dataset = tf.data.Dataset.from_tensor_slices(
+      container(z=np.array([1, 2], np.int32), a=np.array([10, 20], np.int32))
+    )
+
+    self.assertEqual(self._context.invoke(sum_z, dataset), 3)
+
+  def test_sequence_of_another_type_is_refused(self):
+    count = tff.tensorflow.computation(
+      lambda d: d.reduce(0, lambda n, _: n + 1), tff.SequenceType(np.int32)
+    )
+    with self.assertRaisesRegex(TypeError, r'int32\*, found float32\*'):
+      self._context.invoke(count, tf.data.Dataset.from_tensors(1.0))
+    with self.assertRaisesRegex(TypeError, 'a dataset or a list'):
+      self._context.invoke(count, 3)
+
+  def test_a_function_may_be_an_argument(self):
+    @tff.federated_computation(
+      tff.FunctionType(np.int32, np.int32), _at_clients(np.int32)
+    )
+    def apply(fn, values):
+      return tff.federated_map(fn, values)
+
+    found = self._context.invoke(
+      apply, tff.structure.Struct.unnamed(_increment, [1, 2])
+    )
+
+    self.assertEqual(found, [2, 3])
+
+  def test_value_that_clients_share(self):
+    same = tff.federated_computation(
+      lambda x: (x, tff.federated_sum(x)), _at_clients(np.int32, all_equal=True)
+    )
+    context = in_process.InProcessContext(default_num_clients=3)
+    self.assertEqual(context.invoke(same, 5), (5, 15))
+
+  def test_results_are_not_tied_to_arguments(self):
+    array = np.arange(3)
+    same = tff.tensorflow.computation(
+      lambda x: x, tff.TensorType(np.int64, [3])
+    )
+    found = self._context.invoke(same, array)
+    array[:] = 7
+    self.assertAllEqual(found, [0, 1, 2])
+
+  def test_calls_are_eager_while_the_caller_traces_a_function(self):
+    found = []
+
+    @tf.function(autograph=False)
+    def trace():
+      found.append(self._context.invoke(_increment, 1))
+
+    trace()
+
+    self.assertEqual(found, [2])
+
+  def test_a_call_in_a_graph_is_refused(self):
+    with tf.Graph().as_default():
+      with self.assertRaisesRegex(RuntimeError, 'outside of `tf.Graph'):
+        self._context.invoke(_increment, 1)
+
+
+def _type_spec(value):
+  """Returns the containers of `value` around `np.int32`."""
+  if isinstance(value, int):
+    return np.int32
+  if attrs.has(type(value)):
+    return type(value)(
+      **{
+        k: _type_spec(v) for k, v in attrs.asdict(value, recurse=False).items()
+      }
+    )
+  if isinstance(value, dict):
+    return type(value)((k, _type_spec(v)) for k, v in value.items())
+  if hasattr(value, '_fields'):
+    return type(value)(*map(_type_spec, value))
+  return type(value)(map(_type_spec, value))
+
+
+if __name__ == '__main__':
+  tf.test.main()
