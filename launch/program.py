@@ -17,6 +17,7 @@ from absl import logging
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.launch import invocation
 
 _INTERRUPTED = (
   '\ninterrupted; the same command goes on from the last complete round'
@@ -99,6 +100,10 @@ def run(
         sys.exit(128 + interrupts[0])
       end_with_error(error)
 
+  invocation.answer_version(sys.argv[1:])
+  main_module = sys.modules['__main__']
+  # absl prints it as help.
+  main_module.__doc__ = invocation.spell_commands(main_module.__doc__ or '')
   if arguments is None:
     app.run(guarded_main)
   else:

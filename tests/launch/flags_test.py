@@ -11,10 +11,10 @@ from typing import NamedTuple
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import commands
-from launch import seeds
 from tests import forked_programs
 from tff_semifl import settings
+from tff_semifl.launch import commands
+from tff_semifl.launch import seeds
 from tff_semifl.systems import registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -120,7 +120,7 @@ class FlagsTest(parameterized.TestCase):
         set(re.findall(r'^  --(\w+):', completed.stdout, re.M)),
         settings.as_dict(commands.create(system_name, {})).keys()
         | others
-        | {'flagfile', 'verbosity'},
+        | {'flagfile', 'verbosity', 'version'},
       )
 
   def test_help_has_the_flags_of_what_is_chosen(self):

@@ -17,6 +17,7 @@ from tests.repository import source_tree
 
 _MACRO = 'python_folder'
 _TEST_SUFFIX = '_test.py'
+_BESIDE = tuple(f'{each}/' for each in source_tree.PACKAGES_BESIDE)
 
 
 class Folder(NamedTuple):
@@ -78,6 +79,9 @@ def derive_folder(root: pathlib.Path, name: str, names: list[str]) -> Folder:
       imported = source_tree.find_module_file(root, module)
       if source_tree.is_own(module) and imported:
         deps.add(_find_folder(imported, names))
+        if imported.startswith(_BESIDE) and not path.startswith('tests/'):
+          # It is found by the file of the package that it lies beside.
+          deps.add('tff_semifl')
   return Folder(
     deps=[f'//{each}' for each in sorted(deps - {name, None})],
     programs=programs,
