@@ -47,6 +47,8 @@ _ALLOWED = {
   'tasks': _SEEDS | {'data', 'augment', 'models', 'settings', 'experiments'},
   'launch': _PROGRAMS,
   'benchmarks': _PROGRAMS | {'launch'},
+  # As users, they have the public names alone.
+  'examples': set(),
 }
 
 # What is plain TensorFlow, to be read and tested without knowing TFF.

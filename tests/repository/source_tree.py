@@ -11,7 +11,17 @@ from typing import NamedTuple
 PROJECT_ROOT = pathlib.Path(__file__).parents[2]
 
 # The folders in which the project's own Python lies.
-SOURCE_FOLDERS = ('tff_semifl', 'tasks', 'launch', 'benchmarks', 'tests')
+SOURCE_FOLDERS = (
+  'tff_semifl',
+  'tasks',
+  'launch',
+  'benchmarks',
+  'examples',
+  'tests',
+)
+
+# The file with the public names, and the modules that have them.
+PUBLIC_NAMES = 'tff_semifl/__init__.pyi'
 
 # The folders that lie beside `tff_semifl` and are packages of it.
 PACKAGES_BESIDE = ('tasks', 'launch')

@@ -24,6 +24,26 @@ import tff_semifl
 
 _ROOT = source_tree.PROJECT_ROOT
 _PACKAGES = ('tff_semifl', *source_tree.PACKAGES_BESIDE)
+_TRAINING = """
+import numpy as np
+import tff_semifl as sfl
+from tff_semifl.tasks import digits
+
+generator = np.random.default_rng(0)
+images = generator.integers(0, 256, (40, 8, 8), np.uint8)
+labels = np.arange(40) % 2
+task = sfl.own_data(
+  (images[:10], labels[:10]), (images[10:20], labels[10:20]),
+  clients=[images[20:25], images[25:]],
+)
+experiment = sfl.create_experiment(
+  'semifl', task, clients_per_round=1, total_rounds=1, model_depth=4,
+  model_width=1,
+)
+with sfl.simulation_context():
+  final = sfl.run(experiment, sfl.open_folder(experiment), quiet=True)
+print(final.round_num, sfl.__file__, digits.__file__)
+"""
 _FLAGS = (
   'semifl',
   '--task=digits',
@@ -54,7 +74,7 @@ def _package_files() -> dict[str, pathlib.Path]:
   for folder in _PACKAGES:
     prefix = '' if folder == 'tff_semifl' else 'tff_semifl/'
     for path in (_ROOT / folder).rglob('*'):
-      if path.suffix in ('.py', '.csv', '.typed'):
+      if path.suffix in ('.py', '.pyi', '.csv', '.typed'):
         files[f'{prefix}{path.relative_to(_ROOT).as_posix()}'] = path
   return files
 
@@ -125,6 +145,15 @@ class WheelTest(absltest.TestCase):
     shown = f'tff-semifl {tff_semifl.__version__}\n'
     self.assertEqual(self.run_there('tff-semifl', '--version'), shown)
     self.assertEqual(self.run_there('tff-semifl', 'train', '--version'), shown)
+
+  def test_trains_in_python(self):
+    rounds, *files = self.run_there('python', '-c', _TRAINING).split()
+    self.assertEqual(rounds, '1')
+    # They are those of the wheel.
+    package = self.site_packages / 'tff_semifl'
+    self.assertEqual(
+      files, [f'{package}/__init__.py', f'{package}/tasks/digits.py']
+    )
 
   def test_trains_by_command(self):
     output = self.run_there('tff-semifl', 'train', *_FLAGS)

@@ -57,11 +57,12 @@ def create_task(
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
   )
-  image_shape = data.train.images.shape[1:]
+  height, width, num_channels = data.train.images.shape[1:]
+  image_shape = (height, width, num_channels)
   weak_augmentation = functools.partial(
     weak.flip_and_crop,
     flip=flip,
-    padding=min(image_shape[:2]) // _PADDING_SHARE,
+    padding=min(height, width) // _PADDING_SHARE,
   )
   num_groups = wide_resnet.default_num_groups(image_shape)
   return image_task.ImageTask(
@@ -101,8 +102,8 @@ def _describe(
   ):
     digest.update(repr(images.shape).encode())
     for chosen in indices:
-      digest.update(np.ascontiguousarray(images[chosen]))
-    digest.update(labels)
+      digest.update(np.ascontiguousarray(images[chosen]).data)
+    digest.update(labels.data)
   sizes = [len(share) for share in data.shares or ()]
   digest.update(repr((sizes, class_names)).encode())
   return (

@@ -229,16 +229,51 @@ class OutsideModel(Model):
       function = references.load(self.reference)
       if not callable(function):
         raise ValueError('is no function')
-      model = function(task, seed)
-      if not isinstance(model, tf.keras.Model):
-        raise ValueError(f'returned {type(model).__name__}, no Keras model')
-      return model
+      return _call(function, task, seed)
 
   @property
   def has_static_batch_norm(self) -> bool:
     """True if the model has statistics of static batch normalization."""
     # Nobody knows before it is made.
     return True
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnModel(Model):
+  """A Keras model that a function of a Python program creates.
+
+  Attributes:
+    function: As in `OutsideModel`.
+  """
+
+  function: Callable[[image_task.ImageTask, int], tf.keras.Model]
+
+  @property
+  def reference(self) -> str:
+    """Its name in records."""
+    return f'{self.function.__module__}:{self.function.__qualname__}'
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    with settings.blame('model', self.reference):
+      return _call(self.function, task, seed)
+
+  @property
+  def has_static_batch_norm(self) -> bool:
+    """True if the model has statistics of static batch normalization."""
+    # Nobody knows before it is made.
+    return True
+
+
+def _call(
+  function: Callable[[image_task.ImageTask, int], tf.keras.Model],
+  task: image_task.ImageTask,
+  seed: int,
+) -> tf.keras.Model:
+  model = function(task, seed)
+  if not isinstance(model, tf.keras.Model):
+    raise ValueError(f'returned {type(model).__name__}, no Keras model')
+  return model
 
 
 MODELS = {

@@ -166,11 +166,9 @@ class OwnTask(image_task.Task):
 
   Attributes:
     prepared: The task.
-    gives_shares: Whether it says who has which images.
   """
 
   prepared: image_task.ImageTask | None = None
-  gives_shares: bool = False
 
   @property
   def reference(self) -> str:
@@ -189,3 +187,10 @@ class OwnTask(image_task.Task):
         'task', self.reference, 'its images are only in the program that has it'
       )
     return self.prepared
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnTaskWithShares(OwnTask):
+  """The same of a task that says who has which images."""
+
+  gives_shares = True
