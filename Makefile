@@ -57,8 +57,10 @@ INSTALL += --no-deps --no-build-isolation --require-hashes
 .venv/requirements.txt: requirements.txt
 	@echo 'making .venv: 2.5 GB, a minute or two' >&2
 	@rm -rf .venv
-	@$(CREATE) || { echo 'Needs uv (https://docs.astral.sh/uv), or Python 3.11' \
-	  'with its module venv: PYTHON=/path/to/python3.11 make ...' >&2; exit 1; }
+	@$(CREATE) && .venv/bin/python -c \
+	  'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo 'Needs uv (https://docs.astral.sh/uv), or Python 3.11 on Linux with' \
+	    'its module venv: PYTHON=/path/to/python3.11 make ...' >&2; exit 1; }
 	@sed -n '/^setuptools==/,/[^\]$$/p' $< >.venv/build_requirements.txt
 	@$(INSTALL) -r .venv/build_requirements.txt
 	@$(INSTALL) -r $<

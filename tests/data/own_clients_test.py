@@ -19,6 +19,10 @@ _PARTS = [_IMAGES[:3], _IMAGES[3:4], _IMAGES[4:]]
 _SHARES = [[0, 1, 2], [3], [4, 5]]
 
 
+def _nothing():
+  return tf.data.Dataset.from_tensor_slices(_IMAGES).take(0)
+
+
 class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     ('list', _PARTS),
@@ -53,12 +57,20 @@ class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
     self.assertSequenceEqual([share.tolist() for share in shares], _SHARES)
 
   @parameterized.named_parameters(
-    ('none', [], r'clients: found no clients; give one at least'),
-    (
-      'an_empty_client',
-      {'ann': _IMAGES, 'bob': _IMAGES[:0]},
-      r"clients\['bob'\]: found no images; leave this client out",
-    ),
+    ('array', _IMAGES[:0]), ('list', []), ('dataset', _nothing())
+  )
+  def test_a_client_may_have_no_images(self, nothing):
+    images, shares = own_clients.concatenate(
+      'clients', [nothing, _IMAGES[:4], nothing, _IMAGES[4:]]
+    )
+    self.assertAllEqual(images, _IMAGES)
+    self.assertSequenceEqual(
+      [share.tolist() for share in shares], [[], [0, 1, 2, 3], [], [4, 5]]
+    )
+
+  @parameterized.named_parameters(
+    ('none', [], r'clients: found no images; give one at least'),
+    ('no_images', [_IMAGES[:0]], r'clients: found no images; give one'),
     (
       'different_sizes',
       [_IMAGES, np.zeros((2, 9, 8, 1))],
@@ -120,17 +132,13 @@ class ReadSharesTest(parameterized.TestCase):
       [share.tolist() for share in found], [[0, 1, 2], [3, 4, 5]]
     )
 
-  def test_nobody_need_have_an_image(self):
-    (share,) = own_clients.read_shares('shares', [[4, 0]], 6)
-    self.assertSequenceEqual(share.tolist(), [4, 0])
+  def test_images_and_clients_may_be_without_another(self):
+    found = own_clients.read_shares('shares', {'ann': [4, 0], 'bob': []}, 6)
+    self.assertSequenceEqual([share.tolist() for share in found], [[4, 0], []])
 
   @parameterized.named_parameters(
-    ('none', [], 'shares: found no clients; give one at least'),
-    (
-      'an_empty_client',
-      {'ann': [0], 'bob': []},
-      r"shares\['bob'\]: found no images; leave this client out",
-    ),
+    ('none', [], 'shares: found no images; give one at least'),
+    ('no_images', [[], []], 'shares: found no images; give one at least'),
     (
       'two_owners',
       [[0, 1], [1]],

@@ -170,9 +170,9 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
       'test: found the label 3; with 3 classes',
     ),
     (
-      'a_client_without_images',
-      {'clients': {'ann': _POOL, 'bob': _POOL[:0]}},
-      r"clients\['bob'\]: found no images; leave this client out",
+      'clients_without_images',
+      {'clients': {'ann': _POOL[:0], 'bob': _POOL[:0]}},
+      'clients: found no images; give one at least',
     ),
     (
       'a_path',

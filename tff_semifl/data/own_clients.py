@@ -29,25 +29,27 @@ def concatenate(
     field: The name of what is converted.
     clients: The images of each client, as for `own_images.convert` or as a
       `tf.data.Dataset`: a sequence, a mapping by the client's name, or a
-      `tff.simulation.datasets.ClientData`. Labels in datasets are left out.
+      `tff.simulation.datasets.ClientData`. A client may have none. Labels in
+      datasets are left out.
 
   Returns:
     uint8 [images, height, width, channels], and for each client the int64
     indices of its images.
 
   Raises:
-    ValueError: If they are something else, a client has no image, or images
+    ValueError: If they are something else, no client has an image, or images
       have different sizes.
   """
-  arrays = []
+  arrays, sizes = [], []
   for name, images in _list_clients(field, clients):
     own = f'{field}[{name!r}]'
     own_images.check_form(own, images)
     if isinstance(images, tf.data.Dataset):
       images, _ = own_images.read_dataset(own, images, labeled=False)
     array = own_images.stack(own, images)
+    sizes.append(len(array))
     if not len(array):
-      raise ValueError(f'{own}: found no images; leave this client out')
+      continue
     if arrays and array.shape[1:] != arrays[0].shape[1:]:
       raise ValueError(
         f'{own}: found images of shape {array.shape[1:]}; those of others are'
@@ -55,11 +57,10 @@ def concatenate(
       )
     arrays.append(array)
   if not arrays:
-    raise ValueError(f'{field}: found no clients; give one at least')
+    raise ValueError(f'{field}: found no images; give one at least')
   # Together, for the brightest of all tells what white is.
   images = own_images.convert(field, np.concatenate(arrays))
-  ends = np.cumsum([len(array) for array in arrays])
-  return images, np.split(np.arange(len(images)), ends[:-1])
+  return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
 
 
 def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
@@ -95,7 +96,7 @@ def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
     For each client its int64 indices, in the order in which they are given.
 
   Raises:
-    ValueError: If they are something else, a client has no image, or an image
+    ValueError: If they are something else, no client has an image, or an image
       has two clients.
     OSError: If the file cannot be read.
   """
@@ -110,12 +111,12 @@ def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
       f'{field}: found a {type(shares).__name__}; give the indices of each'
       ' client, as a list or by name, or the path of a JSON or CSV file'
     )
-  if not named:
-    raise ValueError(f'{field}: found no clients; give one at least')
   checked = [
     _check(f'{field}[{name!r}]', np.asarray(share), num_images)
     for name, share in named
   ]
+  if not any(map(len, checked)):
+    raise ValueError(f'{field}: found no images; give one at least')
   given, counts = np.unique(np.concatenate(checked), return_counts=True)
   if (counts > 1).any():
     raise ValueError(
@@ -126,8 +127,8 @@ def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
 
 
 def _check(field: str, share: np.ndarray, num_images: int) -> np.ndarray:
-  if not share.size:
-    raise ValueError(f'{field}: found no images; leave this client out')
+  if share.shape == (0,):
+    return np.empty(0, np.int64)
   if share.ndim != 1 or share.dtype.kind not in 'ui':
     raise ValueError(
       f'{field}: found {share.dtype} of shape {share.shape}; give a list of'
