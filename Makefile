@@ -25,9 +25,10 @@ test: venv ## Run the tests.
 	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile $(TESTS)
 
 .PHONY: lint
-lint: venv ## Check format and style.
+lint: venv ## Check format, style and types.
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m ruff check .
+	.venv/bin/python -m pyrefly check
 
 .PHONY: format
 format: venv ## Format the code, and mend what can be mended.
@@ -36,27 +37,61 @@ format: venv ## Format the code, and mend what can be mended.
 
 .PHONY: venv
 venv: ## Make .venv as requirements.txt says, GPU=1 with CUDA; others do it, too.
-	@./install.sh
+venv: .venv/requirements.txt $(if $(GPU),.venv/requirements-gpu.txt)
 
-# Uses uv, from an environment of its own where there is none on PATH.
+# uv, where it is on PATH; else Python's own venv and pip. A different Python is
+# chosen with PYTHON=/path/to/python3.11.
+ifneq ($(shell command -v uv),)
+CREATE := uv venv --quiet --python $(or $(PYTHON),3.11) .venv
+INSTALL := uv pip install --quiet --python .venv/bin/python
+else
+CREATE := $(or $(PYTHON),python3.11) -m venv .venv
+INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-check
+endif
+# Exactly what is locked: pip could not resolve it, and nothing else is built by.
+INSTALL += --no-deps --no-build-isolation --require-hashes
+
+# The copy of the lock is written last, so that an interrupted install is made
+# anew. First comes what builds packages that come as sources only: an entry of
+# the lock, which goes on while its lines end in a backslash.
+.venv/requirements.txt: requirements.txt
+	@echo 'making .venv: 2.5 GB, a minute or two' >&2
+	@rm -rf .venv
+	@$(CREATE) && .venv/bin/python -c \
+	  'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo 'Needs uv (https://docs.astral.sh/uv), or Python 3.11 on Linux with' \
+	    'its module venv: PYTHON=/path/to/python3.11 make ...' >&2; exit 1; }
+	@sed -n '/^setuptools==/,/[^\]$$/p' $< >.venv/build_requirements.txt
+	@$(INSTALL) -r .venv/build_requirements.txt
+	@$(INSTALL) -r $<
+	@cp $< $@
+
+.venv/requirements-gpu.txt: requirements-gpu.txt .venv/requirements.txt
+	@$(INSTALL) -r $<
+	@cp $< $@
+
+# Uses uv, from an environment of its own where there is none on PATH. A lock
+# names what it was made from: pyproject.toml, without the settings of tools.
 .PHONY: lock
-lock: ## Make requirements.txt and requirements-gpu.txt anew.
+lock: ## Make requirements.txt and requirements-gpu.txt of pyproject.toml.
 	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	uv=$$(command -v uv) || { \
 	  uv="$$scratch/uv/bin/uv"; \
-	  "$${PYTHON:-python3}" -m venv "$$scratch/uv"; \
+	  "$${PYTHON:-python3.11}" -m venv "$$scratch/uv"; \
 	  "$$scratch/uv/bin/python" -m pip install --quiet \
 	    --disable-pip-version-check uv; \
 	}; \
-	for lock in requirements requirements-gpu; do \
-	  "$$uv" pip compile --quiet --no-header --config-file resolver.toml \
-	    $$lock.in -o "$$scratch/$$lock.txt"; \
-	  { \
-	    echo '# Made by `make lock`; do not edit. Install it with --no-deps.'; \
-	    echo "# Inputs: $$(cat $$lock.in resolver.toml | sha256sum)"; \
-	    cat "$$scratch/$$lock.txt"; \
-	  } >$$lock.txt; \
-	done
+	inputs=$$(sed '/^\[tool.ruff\]/,$$d' pyproject.toml | sha256sum); \
+	write() { \
+	  echo '# Made by `make lock`; do not edit. Install it with --no-deps.'; \
+	  echo "# Inputs: $$inputs"; \
+	  "$$uv" pip compile --quiet --no-header "$$@"; \
+	}; \
+	write pyproject.toml --group dev >"$$scratch/all"; \
+	sed -n "/^gpu = /,/^]/s/^ *'\(.*\)',/\1/p" pyproject.toml | \
+	  write - >"$$scratch/gpu"; \
+	cp "$$scratch/all" requirements.txt; \
+	cp "$$scratch/gpu" requirements-gpu.txt
 
 .PHONY: audit
 audit: ## Look for known vulnerabilities in what is locked.
@@ -64,5 +99,5 @@ audit: ## Look for known vulnerabilities in what is locked.
 
 .PHONY: clean
 clean: ## Remove .venv and what tools leave behind.
-	rm -rf .venv .venv.lock .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

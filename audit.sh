@@ -14,7 +14,7 @@ accepted=(
   GHSA-hqp4-2352-xf5r
   # TensorFlow Federated 0.87.0 needs SciPy 1.9. It is a leak of memory.
   CVE-2023-25399
-  # resolver.toml says why setuptools is not the newest. This one lets files into
+  # pyproject.toml says why setuptools is not the newest. This one lets files into
   # source distributions that are made on macOS.
   CVE-2026-59890
 )

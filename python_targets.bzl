@@ -5,6 +5,7 @@ load("@rules_python//python:defs.bzl", "py_binary", "py_library", "py_test")
 # The folders that have a BUILD file of their own.
 FOLDERS = [
     "benchmarks",
+    "examples",
     "launch",
     "tasks",
     "tests",
@@ -12,6 +13,7 @@ FOLDERS = [
     "tests/augment",
     "tests/benchmarks",
     "tests/data",
+    "tests/examples",
     "tests/experiments",
     "tests/export",
     "tests/launch",

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tasks import cifar10
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -18,6 +17,7 @@ from tff_semifl.experiments import models
 from tff_semifl.models import functional
 from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
+from tff_semifl.tasks import cifar10
 
 
 class Size(NamedTuple):

@@ -24,7 +24,7 @@ from benchmarks import memory
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
-from launch import program
+from tff_semifl.launch import program
 
 # Each takes the number of repetitions and returns a `Measurement`.
 _BENCHMARKS = {

@@ -9,10 +9,10 @@ setting, too, and do not need TFF for it.
 
 import dataclasses
 
-from tasks import registry
 from tff_semifl import settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import references
+from tff_semifl.tasks import registry
 
 
 def _load_task(reference: str) -> image_task.Task:

@@ -10,10 +10,6 @@ from typing import Any
 
 from absl import flags
 
-from launch import command_line
-from launch import known
-from launch import program
-from launch import setting_flags
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
@@ -21,6 +17,11 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.experiments import runtimes
+from tff_semifl.launch import command_line
+from tff_semifl.launch import invocation
+from tff_semifl.launch import known
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_flags
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training
@@ -199,7 +200,7 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
         error,
         command,
         create_with,
-        f'python -m launch.train {system_name}',
+        invocation.spell_commands(f'python -m launch.train {system_name}'),
         names_of_all_settings,
       )
     ) from error

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 from absl import flags
 
-from launch import commands
-from launch import seeds as seeds_lib
-from launch import system_program
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import markdown
+from tff_semifl.launch import commands
+from tff_semifl.launch import seeds as seeds_lib
+from tff_semifl.launch import system_program
 from tff_semifl.programs import outputs
 from tff_semifl.programs import results
 

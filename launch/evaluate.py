@@ -20,10 +20,6 @@ import pathlib
 from absl import flags
 import numpy as np
 
-from launch import chosen_task
-from launch import exported_model_flags
-from launch import program
-from launch import setting_program
 from tff_semifl import settings
 from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
@@ -31,6 +27,10 @@ from tff_semifl.data import image_folders
 from tff_semifl.experiments import image_task
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.launch import chosen_task
+from tff_semifl.launch import exported_model_flags
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_program
 from tff_semifl.programs import durable_files
 
 _BATCH_SIZE = 250

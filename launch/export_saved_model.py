@@ -20,10 +20,6 @@ from typing import Any
 from absl import flags
 import numpy as np
 
-from launch import chosen_task
-from launch import commands
-from launch import known
-from launch import program
 from tff_semifl import settings
 from tff_semifl.data import partition
 from tff_semifl.data import sources
@@ -35,6 +31,10 @@ from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
+from tff_semifl.launch import chosen_task
+from tff_semifl.launch import commands
+from tff_semifl.launch import known
+from tff_semifl.launch import program
 from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import saved_experiment

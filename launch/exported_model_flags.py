@@ -7,8 +7,8 @@ import pathlib
 
 from absl import flags
 
-from launch import program
 from tff_semifl.export import exported_model
+from tff_semifl.launch import program
 
 EXPORTED_MODEL = flags.DEFINE_string(
   'exported_model',

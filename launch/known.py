@@ -6,10 +6,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from launch import chosen_task
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import references
+from tff_semifl.launch import chosen_task
 from tff_semifl.systems import registry as systems
 from tff_semifl.systems import system as system_lib
 

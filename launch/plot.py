@@ -35,8 +35,8 @@ import pathlib
 
 from absl import flags
 
-from launch import picture_flags
-from launch import program
+from tff_semifl.launch import picture_flags
+from tff_semifl.launch import program
 from tff_semifl.programs import learning_curves
 from tff_semifl.programs import metrics_table
 from tff_semifl.programs import picture_files

@@ -21,12 +21,12 @@ from absl import flags
 from absl import logging
 import tqdm
 
-from launch import exported_model_flags
-from launch import program
 from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.export import exported_model
+from tff_semifl.launch import exported_model_flags
+from tff_semifl.launch import program
 from tff_semifl.programs import durable_files
 
 _PREDICTIONS_FILE = flags.DEFINE_string(

@@ -16,8 +16,9 @@ from absl import flags
 from absl import logging
 import tensorflow as tf
 
-from launch import command_line
 from tff_semifl import settings
+from tff_semifl.launch import command_line
+from tff_semifl.launch import invocation
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # The last line of a program that was interrupted.
@@ -118,6 +119,10 @@ def run(
     except flags.Error as error:
       end_with_error(error)
 
+  invocation.answer_version(sys.argv[1:])
+  main_module = sys.modules['__main__']
+  # absl prints it as help.
+  main_module.__doc__ = invocation.spell_commands(main_module.__doc__ or '')
   if arguments is None:
     try:
       arguments = [sys.argv[0], *command_line.files_first(sys.argv[1:])]

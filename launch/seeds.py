@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from absl import flags
 
-from launch import program
+from tff_semifl.launch import program
 
 _MAX_SEED = 2**31 - 1
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from absl import flags
 
-from launch import command_line
 from tff_semifl import settings
+from tff_semifl.launch import command_line
 
 _Part = TypeVar('_Part', bound=settings.Settings)
 

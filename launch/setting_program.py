@@ -9,23 +9,20 @@ from typing import Any, TypeVar
 
 from absl import flags
 
-from launch import command_line
-from launch import program
-from launch import setting_flags
 from tff_semifl import settings
+from tff_semifl.launch import command_line
+from tff_semifl.launch import invocation
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_flags
 
 _Part = TypeVar('_Part', bound=settings.Settings)
 
-# Arguments that ask for help.
-HELP = frozenset(
-  ('-h', '-help', '--help', '-helpshort', '--helpshort', '-helpfull')
-  + ('--helpfull', '-?')
-)
 # Help on flags of all programs, which absl defines.
 COMMON = {
   'flagfile': 'File to read flags from, one on each line. Flags on the command'
   ' line take precedence, in any order.',
   'verbosity': '-1 shows only warnings and errors, -2 only errors.',
+  'version': 'Print the version and exit.',
 }
 
 
@@ -57,8 +54,10 @@ def run(
       explain an unknown flag.
     interrupted: As in `program.run`.
   """
+  how = invocation.spell_commands(how)
   own = _own_flags()
   try:
+    invocation.answer_version(sys.argv[1:])
     if arguments is None:
       arguments = command_line.files_first(sys.argv[1:])
     part = setting_flags.choose(create, arguments)
@@ -67,8 +66,9 @@ def run(
   setting_flags.define(part)
 
   def parse(argv: Sequence[str]) -> Sequence[str]:
-    if HELP.intersection(argv):
-      print(f'{description}\nusage: {how} [--flag=value ...]')
+    if invocation.HELP.intersection(argv):
+      print(invocation.spell_commands(description))
+      print(f'usage: {how} [--flag=value ...]')
       of_parts = {'settings': [part]} if groups is None else groups(part)
       print(setting_flags.format_help(of_parts))
       print(_format_own(own, common))
@@ -94,7 +94,7 @@ def _own_flags() -> list[flags.Flag]:
     flag
     for module, defined in flags.FLAGS.flags_by_module_dict().items()
     for flag in defined
-    if module.startswith('launch.') or module == sys.argv[0]
+    if module.startswith('tff_semifl.launch.') or module == sys.argv[0]
   ]
 
 

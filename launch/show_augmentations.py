@@ -14,14 +14,14 @@ import pathlib
 
 from absl import flags
 
-from launch import commands
-from launch import known
-from launch import program
-from launch import setting_program
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
+from tff_semifl.launch import commands
+from tff_semifl.launch import known
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_program
 from tff_semifl.programs import augmentation_picture
 
 _NUM_IMAGES = flags.DEFINE_integer(

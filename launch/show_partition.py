@@ -15,14 +15,14 @@ With the same flags, `launch.train semifl` shares the images in the same way.
 from absl import flags
 import numpy as np
 
-from launch import commands
-from launch import known
-from launch import picture_flags
-from launch import program
-from launch import setting_program
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import partition_summary
+from tff_semifl.launch import commands
+from tff_semifl.launch import known
+from tff_semifl.launch import picture_flags
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_program
 from tff_semifl.programs import picture_files
 
 _PARTITION_FILES = flags.DEFINE_list(

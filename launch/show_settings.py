@@ -10,11 +10,11 @@ import collections
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from launch import commands
-from launch import program
-from launch import setting_flags
 from tff_semifl import settings
 from tff_semifl.experiments import markdown
+from tff_semifl.launch import commands
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_flags
 from tff_semifl.systems import registry
 
 _HEADING = """\

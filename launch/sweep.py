@@ -28,9 +28,9 @@ import sys
 
 from absl import flags
 
-from launch import program
-from launch import seeds as seeds_lib
-from launch import sweep_experiments
+from tff_semifl.launch import program
+from tff_semifl.launch import seeds as seeds_lib
+from tff_semifl.launch import sweep_experiments
 from tff_semifl.programs import durable_files
 from tff_semifl.sweeps import display as display_lib
 from tff_semifl.sweeps import entries as entries_lib

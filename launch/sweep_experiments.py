@@ -16,13 +16,13 @@ import sys
 
 from absl import flags
 
-from launch import command_line
-from launch import commands
-from launch import known
-from launch import presets as preset_flags
-from launch import program
 from tff_semifl import settings
 from tff_semifl.experiments import presets
+from tff_semifl.launch import command_line
+from tff_semifl.launch import commands
+from tff_semifl.launch import known
+from tff_semifl.launch import presets as preset_flags
+from tff_semifl.launch import program
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import experiments as experiments_lib
 
@@ -166,7 +166,7 @@ def create_experiments(
       experiments_lib.Experiment(
         name=name,
         command=(
-          *(sys.executable, '-m', 'launch.train', entry.system_name),
+          *(sys.executable, '-m', 'tff_semifl.launch.train', entry.system_name),
           *of_one,
         ),
         log_path=output_dir / f'{name}.log',

@@ -9,13 +9,14 @@ from typing import NoReturn
 
 from absl import flags
 
-from launch import command_line
-from launch import commands
-from launch import known
-from launch import presets
-from launch import program
-from launch import setting_program
 from tff_semifl import settings
+from tff_semifl.launch import command_line
+from tff_semifl.launch import commands
+from tff_semifl.launch import invocation
+from tff_semifl.launch import known
+from tff_semifl.launch import presets
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_program
 from tff_semifl.systems import registry
 
 
@@ -34,10 +35,11 @@ def run(
     main: The program.
     system_name: Name of the system; by default it is the first argument.
   """
-  how = f'python -m launch.{name}'
+  how = invocation.spell_commands(f'python -m launch.{name}')
   arguments = sys.argv[1:]
+  invocation.answer_version(arguments)
   if system_name is None:
-    if not arguments or arguments[0] in setting_program.HELP:
+    if not arguments or arguments[0] in invocation.HELP:
       _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
     system_name, *arguments = arguments
     if system_name.startswith('-'):
@@ -72,7 +74,12 @@ def run(
 
 def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
   """Prints the systems, and ends the process."""
-  lines = [description, f'usage: {how} [--flag=value ...]', '', 'systems:']
+  lines = [
+    invocation.spell_commands(description),
+    f'usage: {how} [--flag=value ...]',
+    '',
+    'systems:',
+  ]
   for name, system in registry.SYSTEMS.items():
     lines.append(f'  {name}')
     lines.append(

@@ -24,10 +24,10 @@ import json
 
 from absl import flags
 
-from launch import commands
-from launch import system_program
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import plan
+from tff_semifl.launch import commands
+from tff_semifl.launch import system_program
 from tff_semifl.programs import results
 
 _DRY_RUN = flags.DEFINE_bool(

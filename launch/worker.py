@@ -24,11 +24,11 @@ import threading
 from absl import flags
 import tensorflow as tf
 
-from launch import program
-from launch import setting_program
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.experiments import runtimes
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_program
 
 _PORT = flags.DEFINE_integer(
   'port',

@@ -16,8 +16,8 @@ References:
 import dataclasses
 import string
 
-from tasks import tfds_task
 from tff_semifl.augment import fixmatch_pytorch_policy
+from tff_semifl.tasks import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

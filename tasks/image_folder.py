@@ -10,7 +10,6 @@ the size of the images and the pixel statistics are taken from them.
 
 import dataclasses
 import functools
-import hashlib
 import os
 import pathlib
 import re
@@ -18,25 +17,16 @@ import re
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.augment import keras_cv_policy
-from tff_semifl.augment import weak
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
-from tff_semifl.models import wide_resnet
+from tff_semifl.experiments import loaded_task
 
 # Larger images, such as photos from a camera, are used only if --image_size
 # asks for them: they fill the memory, and their network has millions of weights
 # in each layer.
 _MAX_DEFAULT_SIZE = 128
-# The largest shift of a weak view is this part of the image's size: 4 pixels of
-# 32 and 12 of 96, as in the papers.
-_PADDING_SHARE = 8
-# Blocks in each group of the WideResNet. The paper's 28 layers have four blocks
-# in each of three groups, and 37 layers, for images of 96x96, four blocks in
-# each of four groups.
-_BLOCKS_PER_GROUP = 4
 
 
 def _parse_size(text: str) -> tuple[int, int] | None:
@@ -162,15 +152,6 @@ def create_task(
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images, which reads all images.
 
-  The mean and standard deviation of pixels are those of the server's images:
-  statistics of the clients' images would reveal something about them. Strong
-  views come from the gentle form of KerasCV's RandAugment, whose shifts are
-  shares of an image's size and so suit any size. SemiFL's augmentation shifts
-  by 100 pixels and covers 40x40 pixels at any size: with images of up to 100
-  pixels it leaves one view in seven blank, as it does in the experiments of the
-  paper's tables (C.3). FixMatch's is made for images of 32 pixels and changes
-  large images little.
-
   Args:
     root: Folder with `server`, `clients` and optionally `test`.
     image_size: Height and width; None for those of the server's first image.
@@ -213,33 +194,13 @@ def create_task(
   train, test = found.labeled, found.test
   if test is None:
     train, test = _hold_out(train, test_fraction, found.class_names)
-  data = image_task.TaskData(
-    train=train, test=test, unlabeled=found.unlabeled, shares=found.shares
-  )
-  pixel_mean, pixel_standard_deviation = sources.measure_pixels(train.images)
-  image_shape = train.images.shape[1:]
-  weak_augmentation = functools.partial(
-    weak.flip_and_crop,
-    flip=flip,
-    padding=min(image_shape[:2]) // _PADDING_SHARE,
-  )
-  num_groups = wide_resnet.default_num_groups(image_shape)
-  return image_task.ImageTask(
-    image_shape=image_shape,
-    class_names=found.class_names,
-    pixel_mean=pixel_mean,
-    pixel_standard_deviation=pixel_standard_deviation,
-    load=lambda: data,
-    weak_augmentation=weak_augmentation,
-    strong_augmentation=image_task.weak_then_strong(
-      weak_augmentation, keras_cv_policy.build_gentle_rand_augment()
+  return loaded_task.create_task(
+    image_task.TaskData(
+      train=train, test=test, unlabeled=found.unlabeled, shares=found.shares
     ),
-    # One layer of the stem, and in each group two layers for each block and one
-    # more.
-    model_depth=num_groups * (2 * _BLOCKS_PER_GROUP + 1) + 1,
-    model_width=2,
-    num_labeled=len(train.labels),
-    data_description=_describe(data, found.class_names, held_out=not has_test),
+    found.class_names,
+    flip=flip,
+    origin_of_test='the test folder' if has_test else "the server's",
   )
 
 
@@ -263,26 +224,4 @@ def _hold_out(
   return (
     data.select(np.flatnonzero(~is_test)),
     data.select(np.flatnonzero(is_test)),
-  )
-
-
-def _describe(
-  data: image_task.TaskData, class_names: tuple[str, ...], *, held_out: bool
-) -> str:
-  """Returns a line with the numbers of images and a digest of all of them."""
-  digest = hashlib.sha256()
-  no_labels = np.full(len(data.unlabeled), sources.UNKNOWN_LABEL, np.int32)
-  unlabeled = sources.LabeledImages(data.unlabeled, no_labels)
-  for part in (data.train, unlabeled, data.test):
-    digest.update(repr(part.images.shape).encode())
-    digest.update(np.ascontiguousarray(part.images))
-    digest.update(part.labels)
-  sizes = [len(share) for share in data.shares]
-  digest.update(repr((sizes, class_names)).encode())
-  origin = "the server's" if held_out else 'the test folder'
-  return (
-    f'{len(data.train.labels)} labeled images,'
-    f' {len(data.unlabeled)} of {len(sizes)} clients,'
-    f' {len(data.test.labels)} of {origin} for testing,'
-    f' SHA-256 {digest.hexdigest()[:16]}'
   )

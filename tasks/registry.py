@@ -3,13 +3,13 @@
 
 """The registry of all tasks by name."""
 
-from tasks import cifar10
-from tasks import cifar100
-from tasks import digits
-from tasks import emnist
-from tasks import image_folder
-from tasks import stl10
-from tasks import svhn
+from tff_semifl.tasks import cifar10
+from tff_semifl.tasks import cifar100
+from tff_semifl.tasks import digits
+from tff_semifl.tasks import emnist
+from tff_semifl.tasks import image_folder
+from tff_semifl.tasks import stl10
+from tff_semifl.tasks import svhn
 
 TASKS = {
   'digits': digits.Digits(),

@@ -1,4 +1,47 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Semi-supervised federated learning on TensorFlow Federated."""
+"""Semi-supervised federated learning on TensorFlow Federated.
+
+    import tff_semifl as sfl
+
+has the names of `__init__.pyi`. Each is imported when it is first used, so that
+this import takes no time.
+"""
+
+import importlib
+import pathlib
+import re
+from typing import Any
+
+__version__ = '0.1.0'
+
+_FOLDER = pathlib.Path(__file__).parent
+# Tasks and programs are `tff_semifl.tasks` and `tff_semifl.launch`. When it is
+# installed, they lie in the package's folder; in a clone, they lie beside it.
+if not (_FOLDER / 'launch').is_dir():
+  __path__.append(str(_FOLDER.parent))
+
+_MODULES = {
+  name: module
+  for module, name in re.findall(
+    r'^from (tff_semifl\.\S+) import \(?\s*(\w+) as \2\b',
+    (_FOLDER / '__init__.pyi').read_text(),
+    re.MULTILINE,
+  )
+}
+__all__ = tuple(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+  """Imports a public name (PEP 562)."""
+  if name not in _MODULES:
+    raise AttributeError(f'module {__name__} has no attribute {name!r}')
+  value = getattr(importlib.import_module(_MODULES[name]), name)
+  globals()[name] = value
+  return value
+
+
+def __dir__() -> list[str]:
+  """Returns all names, also those that were not used so far."""
+  return sorted({*globals(), *_MODULES})

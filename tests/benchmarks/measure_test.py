@@ -16,9 +16,9 @@ import tensorflow as tf
 from benchmarks import augmentation
 from benchmarks import measure
 from benchmarks import measurement
-from launch import program
 from tests import forked_programs
 from tff_semifl.experiments import strong_views
+from tff_semifl.launch import program
 
 
 class MeasurementTest(absltest.TestCase):

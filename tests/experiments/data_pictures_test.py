@@ -9,12 +9,12 @@ from absl.testing import absltest
 import numpy as np
 import PIL.Image
 
-from tasks import digits
 from tests.programs import full_disk
 from tff_semifl.data import sources
 from tff_semifl.experiments import data_pictures
 from tff_semifl.experiments import federated_data
 from tff_semifl.programs import durable_files
+from tff_semifl.tasks import digits
 
 
 class DataPicturesTest(absltest.TestCase):

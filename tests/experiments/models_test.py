@@ -11,10 +11,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
-from tasks import digits
 from tff_semifl import settings
 from tff_semifl.experiments import models
 from tff_semifl.models import static_batch_norm
+from tff_semifl.tasks import digits
 
 
 def _create_linear(task, seed):

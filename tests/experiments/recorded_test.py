@@ -8,7 +8,6 @@ import dataclasses
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from tasks import registry as tasks
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
@@ -17,6 +16,7 @@ from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
 from tff_semifl.programs import saved_experiment
 from tff_semifl.systems import registry as systems
+from tff_semifl.tasks import registry as tasks
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,10 @@
 
 """Settings of experiments with digits."""
 
-from tasks import digits
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.systems import registry
+from tff_semifl.tasks import digits
 
 
 def create(

@@ -11,11 +11,11 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from launch import commands
 from tests import forked_programs
 from tests.programs import saved_run
 from tff_semifl import settings
 from tff_semifl.experiments import running
+from tff_semifl.launch import commands
 from tff_semifl.systems import registry
 
 # Little to do, and settings of all systems: each has its own.

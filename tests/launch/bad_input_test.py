@@ -14,13 +14,13 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow_datasets as tfds
 
-from launch import commands
-from launch import known
 from tests import forked_programs
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.data import main_class_partition
 from tff_semifl.data import skewed_partition
+from tff_semifl.launch import commands
+from tff_semifl.launch import known
 
 _ROOT = pathlib.Path(__file__).parents[2]
 

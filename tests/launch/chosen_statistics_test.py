@@ -16,12 +16,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from launch import commands
-from launch import train
-from tasks import digits
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.launch import commands
+from tff_semifl.launch import train
 from tff_semifl.models import functional
+from tff_semifl.tasks import digits
 
 _SMALL = {
   'task': 'digits',

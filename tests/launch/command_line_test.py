@@ -9,7 +9,7 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import command_line
+from tff_semifl.launch import command_line
 
 
 class FilesFirstTest(absltest.TestCase):

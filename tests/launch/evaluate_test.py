@@ -14,13 +14,13 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
-from launch import chosen_task
-from launch import evaluate
-from launch import program
 from tests import forked_programs
 from tests.data import image_tree
 from tests.export import brightness_model
 from tff_semifl import settings
+from tff_semifl.launch import chosen_task
+from tff_semifl.launch import evaluate
+from tff_semifl.launch import program
 
 
 class EvaluateTest(parameterized.TestCase):

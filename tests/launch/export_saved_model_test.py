@@ -22,9 +22,6 @@ import PIL.Image
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from launch import export_saved_model
-from launch import program
-from tasks import digits
 from tests import forked_programs
 from tests.data import image_tree
 from tests.data import tfds_files
@@ -32,6 +29,9 @@ from tests.export import small_model
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.export import exported_model
+from tff_semifl.launch import export_saved_model
+from tff_semifl.launch import program
+from tff_semifl.tasks import digits
 
 _ROOT = pathlib.Path(__file__).parents[2]
 # Runs a program where TFF cannot be imported.

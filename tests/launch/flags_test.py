@@ -11,10 +11,10 @@ from typing import NamedTuple
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import commands
-from launch import seeds
 from tests import forked_programs
 from tff_semifl import settings
+from tff_semifl.launch import commands
+from tff_semifl.launch import seeds
 from tff_semifl.systems import registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -71,7 +71,8 @@ class FlagsTest(parameterized.TestCase):
   def test_flags_that_documents_name_exist(self):
     known = {*_SETTINGS, *(flag.name for flag in _OWN_FLAGS), 'preset'}
     # Flags of absl, pip, TensorBoard and of tests that a document may name.
-    others = {'logdir', 'flagfile', 'help', 'verbosity', 'no-deps', 'system'}
+    others = {'logdir', 'flagfile', 'help', 'verbosity', 'system'}
+    others |= {'no-deps', 'no-build-isolation'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]
     self.assertGreater(len(documents), 1)
     for document in documents:
@@ -120,7 +121,7 @@ class FlagsTest(parameterized.TestCase):
         set(re.findall(r'^  --(\w+):', completed.stdout, re.M)),
         settings.as_dict(commands.create(system_name, {})).keys()
         | others
-        | {'flagfile', 'verbosity'},
+        | {'flagfile', 'verbosity', 'version'},
       )
 
   def test_help_has_the_flags_of_what_is_chosen(self):

@@ -10,10 +10,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
-from launch import commands
-from launch import program
 from tests.data import image_tree
 from tff_semifl import settings
+from tff_semifl.launch import commands
+from tff_semifl.launch import program
 
 
 class ImageFolderInputTest(parameterized.TestCase):

@@ -15,16 +15,16 @@ from absl.testing import flagsaver
 import numpy as np
 import tensorflow as tf
 
-from launch import commands
-from launch import program
-from launch import show_augmentations
-from launch import show_partition
 from tests import forked_programs
 from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import plan
+from tff_semifl.launch import commands
+from tff_semifl.launch import program
+from tff_semifl.launch import show_augmentations
+from tff_semifl.launch import show_partition
 
 
 class ImageFolderTest(absltest.TestCase):

@@ -14,12 +14,12 @@ from absl.testing import flagsaver
 import hypothesis
 from hypothesis import strategies
 
-from launch import known
-from launch import program
-from launch import setting_flags
-from launch import show_partition
 from tests import damage
 from tff_semifl import settings
+from tff_semifl.launch import known
+from tff_semifl.launch import program
+from tff_semifl.launch import setting_flags
+from tff_semifl.launch import show_partition
 
 _NUMBERS = strategies.sampled_from(
   # 1,387 digits have no label; clients of a Dirichlet partition take 10 each.

@@ -14,16 +14,16 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from launch import known
 from tests.repository import source_tree
 from tff_semifl import settings
+from tff_semifl.launch import known
 
 _MODULE = '''
 import dataclasses
 
 import tensorflow as tf
 
-from tasks import digits
+from tff_semifl.tasks import digits
 from tff_semifl import settings
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_trainings

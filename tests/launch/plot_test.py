@@ -13,8 +13,8 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
-from launch import plot
-from launch import program
+from tff_semifl.launch import plot
+from tff_semifl.launch import program
 
 _METRICS = """\
 round,test/accuracy,client/label_ratio,client/pseudo_accuracy,mine

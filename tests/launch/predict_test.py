@@ -13,10 +13,10 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
-from launch import predict
-from launch import program
 from tests.data import image_tree
 from tests.export import brightness_model
+from tff_semifl.launch import predict
+from tff_semifl.launch import program
 
 
 class PredictTest(parameterized.TestCase):

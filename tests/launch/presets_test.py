@@ -7,11 +7,11 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import command_line
-from launch import commands
-from launch import presets
 from tff_semifl import settings
 from tff_semifl.experiments import presets as table
+from tff_semifl.launch import command_line
+from tff_semifl.launch import commands
+from tff_semifl.launch import presets
 
 _NAME = 'semifl/cifar10_250_iid'
 

@@ -10,13 +10,13 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import commands
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import models
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import training_programs
+from tff_semifl.launch import commands
 from tff_semifl.programs import privacy_key_file
 
 _SMALL = {

@@ -14,7 +14,7 @@ from absl.testing import parameterized
 _ROOT = pathlib.Path(__file__).parents[2]
 _PROGRAM = """
 import atexit, hashlib, os, signal
-from launch import program
+from tff_semifl.launch import program
 
 def main():
   {body}

@@ -8,9 +8,9 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import command_line
-from launch import commands
 from tff_semifl import settings
+from tff_semifl.launch import command_line
+from tff_semifl.launch import commands
 from tff_semifl.systems import registry
 
 _ROOT = pathlib.Path(__file__).parents[2]

@@ -7,8 +7,8 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import program
-from launch import seeds
+from tff_semifl.launch import program
+from tff_semifl.launch import seeds
 
 
 class SeedsTest(parameterized.TestCase):

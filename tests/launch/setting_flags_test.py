@@ -6,9 +6,9 @@
 from absl import flags
 from absl.testing import absltest
 
-from launch import setting_flags
 from tests.settings import example_parts
 from tff_semifl import settings
+from tff_semifl.launch import setting_flags
 
 
 def _create(changes):

@@ -13,13 +13,13 @@ from absl.testing import parameterized
 import numpy as np
 from PIL import Image
 
-from launch import known
-from launch import program
-from launch import show_augmentations
-from tasks import digits
 from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.experiments import experiment
+from tff_semifl.launch import known
+from tff_semifl.launch import program
+from tff_semifl.launch import show_augmentations
+from tff_semifl.tasks import digits
 
 
 def _choose(**values):

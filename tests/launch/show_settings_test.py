@@ -5,10 +5,10 @@
 
 from absl.testing import absltest
 
-from launch import commands
-from launch import show_settings
 from tests.repository import source_tree
 from tff_semifl import settings
+from tff_semifl.launch import commands
+from tff_semifl.launch import show_settings
 from tff_semifl.systems import registry
 
 

@@ -10,8 +10,8 @@ from absl import flags
 from absl.testing import absltest
 from absl.testing import flagsaver
 
-from launch import sweep
-from launch import sweep_experiments
+from tff_semifl.launch import sweep
+from tff_semifl.launch import sweep_experiments
 
 
 class ExperimentsTest(absltest.TestCase):
@@ -41,7 +41,7 @@ class ExperimentsTest(absltest.TestCase):
       (
         sys.executable,
         '-m',
-        'launch.train',
+        'tff_semifl.launch.train',
         'semifl',
         f'--flagfile={self.folder}/my.flags',
         '--num_clients=10',
@@ -67,7 +67,7 @@ class ExperimentsTest(absltest.TestCase):
     self.assertEqual(
       one.command[2:],
       (
-        'launch.train',
+        'tff_semifl.launch.train',
         'semifl',
         '--preset=semifl/cifar10_4000_iid',
         '--total_rounds=7',

@@ -8,8 +8,8 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
-from launch import sweep_experiments
 from tff_semifl.experiments import presets
+from tff_semifl.launch import sweep_experiments
 from tff_semifl.systems import registry
 
 

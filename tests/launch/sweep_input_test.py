@@ -11,8 +11,8 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
-from launch import program
-from launch import sweep
+from tff_semifl.launch import program
+from tff_semifl.launch import sweep
 
 _FLAGS = '--task=digits\n--num_clients=10\n--total_rounds=3\n'
 

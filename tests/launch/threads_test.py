@@ -12,10 +12,10 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
-from launch import commands
 from tests import forked_programs
 from tff_semifl import settings
 from tff_semifl.experiments import runtimes
+from tff_semifl.launch import commands
 
 _FLAGS = (
   '--task=digits',

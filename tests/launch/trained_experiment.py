@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from launch import commands
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.launch import commands
 from tff_semifl.models import functional
 from tff_semifl.programs import training
 

@@ -15,10 +15,10 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
-from launch import commands
-from launch import train
 from tff_semifl import settings
 from tff_semifl.experiments import running
+from tff_semifl.launch import commands
+from tff_semifl.launch import train
 from tff_semifl.systems import system as system_lib
 
 _SMALL = {

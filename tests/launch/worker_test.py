@@ -16,11 +16,11 @@ from absl.testing import parameterized
 import numpy as np
 import psutil
 
-from launch import commands
 from tests import forked_programs
 from tests.runtime import worker_processes
 from tff_semifl import settings
 from tff_semifl.experiments import runtimes
+from tff_semifl.launch import commands
 
 _ROOT = pathlib.Path(__file__).parents[2]
 

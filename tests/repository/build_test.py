@@ -17,6 +17,7 @@ from tests.repository import source_tree
 
 _MACRO = 'python_folder'
 _TEST_SUFFIX = '_test.py'
+_BESIDE = tuple(f'{each}/' for each in source_tree.PACKAGES_BESIDE)
 
 
 class Folder(NamedTuple):
@@ -74,10 +75,18 @@ def derive_folder(root: pathlib.Path, name: str, names: list[str]) -> Folder:
       continue
     if not path.endswith(_TEST_SUFFIX) and _is_run((root / path).read_text()):
       programs.append(path.removeprefix(f'{name}/').removesuffix('.py'))
-    for _, module in source_tree.find_imports(root / path):
+    modules = [module for _, module in source_tree.find_imports(root / path)]
+    if 'tff_semifl' in modules:
+      # Its public names are imported from these when they are used.
+      public = source_tree.find_imports(root / source_tree.PUBLIC_NAMES)
+      modules.extend(module for _, module in public)
+    for module in modules:
       imported = source_tree.find_module_file(root, module)
       if source_tree.is_own(module) and imported:
         deps.add(_find_folder(imported, names))
+        if imported.startswith(_BESIDE) and not path.startswith('tests/'):
+          # It is found by the file of the package that it lies beside.
+          deps.add('tff_semifl')
   return Folder(
     deps=[f'//{each}' for each in sorted(deps - {name, None})],
     programs=programs,

@@ -47,6 +47,8 @@ _ALLOWED = {
   'tasks': _SEEDS | {'data', 'augment', 'models', 'settings', 'experiments'},
   'launch': _PROGRAMS,
   'benchmarks': _PROGRAMS | {'launch'},
+  # As users, they have the public names alone.
+  'examples': set(),
 }
 
 # What is plain TensorFlow, to be read and tested without knowing TFF.
@@ -68,10 +70,9 @@ def _get_room(path: str) -> str:
 def _check_own(path: str, imported: str) -> str | None:
   """Returns what is wrong with one file importing another."""
   room, imported_room = _get_room(path), _get_room(imported)
-  if imported == 'tff_semifl/__init__.py':
+  # It names what users import, and imports nothing before they do.
+  if 'tff_semifl/__init__.py' in (path, imported):
     return None
-  if path == 'tff_semifl/__init__.py':
-    return 'whoever imports anything here runs this file; it imports nothing'
   if room not in _ALLOWED:
     return f'room `{room}` is unknown; please give it a line in _ALLOWED'
   if imported_room != room and imported_room not in _ALLOWED[room]:
@@ -97,10 +98,14 @@ def find_wrong_imports(root: pathlib.Path) -> list[str]:
   """Returns one message per import of a tree that points the wrong way."""
   wrong = []
   for path in source_tree.find_python_files(root):
-    if path.startswith('tests/'):
-      continue
     for line, module in source_tree.find_imports(root / path):
-      if source_tree.is_own(module):
+      package = module.split('.')[0]
+      if package in source_tree.PACKAGES_BESIDE:
+        # By another name it would be another module, with its own classes.
+        problem = f'please import tff_semifl.{package}, as users do'
+      elif path.startswith('tests/'):
+        continue
+      elif source_tree.is_own(module):
         imported = source_tree.find_module_file(root, module)
         problem = (
           _check_own(path, imported) if imported else 'there is no such module'
@@ -156,11 +161,18 @@ class ImportsTest(absltest.TestCase):
     root = self._write(
       **{
         'launch/__init__.py': '',
-        'tff_semifl/work/client.py': 'import launch',
+        'tff_semifl/work/client.py': 'import tff_semifl.launch',
       }
     )
     (message,) = find_wrong_imports(root)
     self.assertIn('`work` may not import `launch`', message)
+
+  def test_rejects_a_second_name_of_a_module(self):
+    statement = 'from tasks import digits'
+    root = self._write(**{'tests/a.py': statement, 'launch/b.py': statement})
+    for message in find_wrong_imports(root):
+      self.assertIn('please import tff_semifl.tasks', message)
+    self.assertLen(find_wrong_imports(root), 2)
 
   def test_rejects_tff_where_there_is_to_be_none(self):
     root = self._write(

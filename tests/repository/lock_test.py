@@ -17,15 +17,15 @@ from packaging import utils
 from tests.repository import source_tree
 
 _LOCKS = ('requirements', 'requirements-gpu')
-_STALE = '{}.txt is stale; please run `make lock`.'
+_STALE = 'The lock is stale; please run `make lock`.'
 
 
 def _read(name: str) -> str:
   return (source_tree.PROJECT_ROOT / name).read_text()
 
 
-def _read_resolver() -> dict[str, Any]:
-  return tomllib.loads(_read('resolver.toml'))
+def _read_project() -> dict[str, Any]:
+  return tomllib.loads(_read('pyproject.toml'))
 
 
 def _read_entries(name: str) -> list[str]:
@@ -51,11 +51,11 @@ def _read_lock() -> dict[str, str]:
 class LockTest(parameterized.TestCase):
   @parameterized.parameters(*_LOCKS)
   def test_is_made_from_the_present_inputs(self, lock):
-    inputs = _read(f'{lock}.in') + _read('resolver.toml')
+    inputs, _, _ = _read('pyproject.toml').partition('[tool.ruff]')
     self.assertIn(
       f'# Inputs: {hashlib.sha256(inputs.encode()).hexdigest()}',
       _read(f'{lock}.txt'),
-      _STALE.format(lock),
+      _STALE,
     )
 
   @parameterized.parameters(*_LOCKS)
@@ -70,34 +70,34 @@ class LockTest(parameterized.TestCase):
 
   @parameterized.parameters(*_LOCKS)
   def test_says_nothing_about_where_packages_come_from(self, lock):
-    for name in (f'{lock}.in', f'{lock}.txt', 'resolver.toml'):
+    for name in ('pyproject.toml', f'{lock}.txt'):
       self.assertNotRegex(_read(name), r'://|--(extra-)?index|--find-links')
 
   def test_satisfies_what_we_choose(self):
     lock = _read_lock()
-    resolver = _read_resolver()
-    stale = _STALE.format('requirements')
+    project = _read_project()
     for entries in (
-      _read_entries('requirements.in'),
-      resolver['override-dependencies'],
-      resolver['constraint-dependencies'],
+      project['project']['dependencies'],
+      project['dependency-groups']['dev'],
+      project['build-system']['requires'],
+      project['tool']['uv']['override-dependencies'],
     ):
       for name, requirement in _parse(entries).items():
         if requirement.marker and not requirement.marker.evaluate():
-          self.assertNotIn(name, lock, stale)
+          self.assertNotIn(name, lock, _STALE)
           continue
-        self.assertIn(name, lock, stale)
-        self.assertIn(lock[name], requirement.specifier, f'{name}: {stale}')
+        self.assertIn(name, lock, _STALE)
+        self.assertIn(lock[name], requirement.specifier, f'{name}: {_STALE}')
 
   def test_packages_with_a_day_of_their_own_are_locked(self):
     self.assertContainsSubset(
-      _read_resolver()['exclude-newer-package'], _read_lock()
+      _read_project()['tool']['uv']['exclude-newer-package'], _read_lock()
     )
 
   def test_satisfies_what_its_packages_ask_for(self):
     # Nobody else looks: it is installed with --no-deps.
     lock = _read_lock()
-    overridden = _parse(_read_resolver()['override-dependencies'])
+    overridden = _parse(_read_project()['tool']['uv']['override-dependencies'])
     for name in lock:
       for text in metadata.requires(name) or ():
         needed = requirements.Requirement(text)
@@ -118,11 +118,16 @@ class LockTest(parameterized.TestCase):
       needed = requirements.Requirement(text)
       if needed.marker and 'and-cuda' in str(needed.marker):
         asked_for[utils.canonicalize_name(needed.name)] = needed.specifier
-    del asked_for['tensorrt']  # The file says why.
+    del asked_for['tensorrt']  # pyproject.toml says why.
     self.assertNotEmpty(asked_for)
     locked = _parse(_read_entries('requirements-gpu.txt'))
     self.assertEqual(
       {name: each.specifier for name, each in locked.items()}, asked_for
+    )
+    extras = _read_project()['project']['optional-dependencies']
+    self.assertEqual(
+      {name: each.specifier for name, each in _parse(extras['gpu']).items()},
+      asked_for,
     )
 
   def test_tensorboard_can_start(self):

@@ -11,7 +11,20 @@ from typing import NamedTuple
 PROJECT_ROOT = pathlib.Path(__file__).parents[2]
 
 # The folders in which the project's own Python lies.
-SOURCE_FOLDERS = ('tff_semifl', 'tasks', 'launch', 'benchmarks', 'tests')
+SOURCE_FOLDERS = (
+  'tff_semifl',
+  'tasks',
+  'launch',
+  'benchmarks',
+  'examples',
+  'tests',
+)
+
+# The file with the public names, and the modules that have them.
+PUBLIC_NAMES = 'tff_semifl/__init__.pyi'
+
+# The folders that lie beside `tff_semifl` and are packages of it.
+PACKAGES_BESIDE = ('tasks', 'launch')
 
 
 class Import(NamedTuple):
@@ -82,6 +95,8 @@ def find_module_file(root: pathlib.Path, module: str) -> str | None:
     The file, or None where there is none.
   """
   parts = module.split('.')
+  if parts[0] == 'tff_semifl' and parts[1:2] in ([p] for p in PACKAGES_BESIDE):
+    parts = parts[1:]
   for stem in ('/'.join(parts), '/'.join(parts[:-1])):
     for candidate in (f'{stem}.py', f'{stem}/__init__.py'):
       if stem and (root / candidate).is_file():

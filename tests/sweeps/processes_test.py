@@ -32,7 +32,7 @@ time.sleep(60)
 """
 _PROGRAM = """
 import pathlib, sys
-from launch import program
+from tff_semifl.launch import program
 from tff_semifl.sweeps import processes
 
 class Watcher:

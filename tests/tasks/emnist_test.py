@@ -8,15 +8,15 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tasks import cifar10
-from tasks import emnist
-from tasks import registry
-from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl import random_seeds
 from tff_semifl import settings
 from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import weak
+from tff_semifl.tasks import cifar10
+from tff_semifl.tasks import emnist
+from tff_semifl.tasks import registry
+from tff_semifl.tasks import svhn
 
 _SEED = tf.constant([1, 2])
 

@@ -11,13 +11,13 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tasks import image_folder
 from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.experiments import models
+from tff_semifl.tasks import image_folder
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
 

@@ -8,9 +8,9 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tasks import registry
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
+from tff_semifl.tasks import registry
 
 _SEED = tf.constant([1, 2])
 # The others, whose images are the user's, have none to create one of here.

@@ -227,18 +227,51 @@ class OutsideModel(Model):
       function = references.load(self.reference)
       if not callable(function):
         raise ValueError('is no function')
-      try:
-        inspect.signature(function).bind(task, seed)
-      except TypeError as error:
-        raise ValueError(f'must take a task and a seed: {error}') from error
-      model = function(task, seed)
-      if not isinstance(model, tf.keras.Model):
-        raise ValueError(f'returned {type(model).__name__}, no Keras model')
-      return model
+      return _call(function, task, seed)
 
   def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
     """Returns whether the model has static batch normalization."""
     return static_batch_norm.is_in(self.create(task, seed=0))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnModel(Model):
+  """A Keras model that a function of a Python program creates.
+
+  Attributes:
+    function: As in `OutsideModel`.
+  """
+
+  function: Callable[[image_task.ImageTask, int], tf.keras.Model]
+
+  @property
+  def reference(self) -> str:
+    """Its name in records."""
+    return f'{self.function.__module__}:{self.function.__qualname__}'
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    with settings.blame('model', self.reference):
+      return _call(self.function, task, seed)
+
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization."""
+    return static_batch_norm.is_in(self.create(task, seed=0))
+
+
+def _call(
+  function: Callable[[image_task.ImageTask, int], tf.keras.Model],
+  task: image_task.ImageTask,
+  seed: int,
+) -> tf.keras.Model:
+  try:
+    inspect.signature(function).bind(task, seed)
+  except TypeError as error:
+    raise ValueError(f'must take a task and a seed: {error}') from error
+  model = function(task, seed)
+  if not isinstance(model, tf.keras.Model):
+    raise ValueError(f'returned {type(model).__name__}, no Keras model')
+  return model
 
 
 MODELS = {

@@ -1,0 +1,114 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A method of your own: SemiFL with weights of pseudo-labels.
+
+Instead of a threshold, the weight of an image in the losses falls with how far
+its confidence is below the mean confidence of the last round, as in SoftMatch.
+Losses are adjusted by the classes that clients found, so that rare ones count
+as much. The server keeps both numbers and tells them to clients.
+
+In a clone, the command line trains it, too, with all of its settings as flags:
+
+  python -m launch.train examples.own_method:SOFT_SEMIFL --softness=0.2
+
+References:
+  Chen, Tao, Fan, Wang, Wang, Schiele, Xie, Raj, Savvides. SoftMatch: Addressing
+  the quantity-quality trade-off in semi-supervised learning. ICLR 2023.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+import tff_semifl as sfl
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SoftFixMix(sfl.FixMix):
+  """Weighs each image by the confidence of its pseudo-label."""
+
+  # Clients tell sums of confidences and probabilities beside their updates.
+  reports_beside_updates = True
+
+  softness: float = sfl.setting(
+    0.2, 'Deviation below the mean at which a weight has fallen to 61%.'
+  )
+
+  def select(self, guidance: Any, labels: sfl.PseudoLabels) -> tf.Tensor:
+    """Returns the weight of each image, float32 [images] in 0..1."""
+    below = tf.maximum(guidance['mean_confidence'] - labels.confidences, 0.0)
+    return tf.exp(-((below / self.softness) ** 2) / 2)
+
+  def report(self, labels: sfl.PseudoLabels) -> Any:
+    """Returns sums over a client's images, which are added up over clients."""
+    return {
+      'confidence': tf.reduce_sum(labels.confidences),
+      'classes': tf.reduce_sum(labels.probabilities, axis=0),
+    }
+
+  def build_guidance(self, classifier: sfl.ImageClassifier) -> sfl.Guidance:
+    """Builds what the server keeps and tells clients."""
+    num_classes = classifier.num_classes
+
+    def initialize():
+      return {
+        # All weights are 1 in the first round.
+        'mean_confidence': tf.constant(0.0),
+        'prior': tf.fill([num_classes], 1 / num_classes),
+      }
+
+    def update(state, context, weights, reports):
+      del context, weights  # Clients' reports are all that matters.
+      num_images = tf.reduce_sum(reports['classes'])
+      if_any = {
+        'mean_confidence': reports['confidence'] / num_images,
+        'prior': reports['classes'] / num_images,
+      }
+      return tf.nest.map_structure(
+        lambda new, old: tf.where(num_images > 0, new, old), if_any, state
+      )
+
+    return sfl.Guidance(
+      initialize=initialize, tell=lambda state, weights: state, update=update
+    )
+
+  @property
+  def mixing(self) -> dict[str, Any]:
+    """The arguments of the training on labels and logits in losses."""
+    return {
+      **super().mixing,
+      'logit_offset_fn': lambda guidance, labels: tf.math.log(
+        guidance['prior'] + 1e-6
+      ),
+    }
+
+
+SOFT_SEMIFL = sfl.Alternating(client=SoftFixMix())
+
+
+def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
+  """Trains, and returns the accuracy on test images.
+
+  Args:
+    total_rounds: The number of rounds; the server alone trains before them.
+    output_dir: Folder for the folder of results.
+  """
+  experiment = sfl.create_experiment(
+    SOFT_SEMIFL,
+    sfl.TASKS['digits'],
+    num_clients=10,
+    clients_per_round=5,
+    total_rounds=total_rounds,
+    output_dir=output_dir,
+    experiment_name='own_method',
+  )
+  with sfl.simulation_context():
+    final = sfl.run(experiment, sfl.open_folder(experiment))
+  print(f'accuracy after round {final.round_num}: {final.accuracy:.1%}')
+  return final.accuracy
+
+
+if __name__ == '__main__':
+  main()

@@ -1,0 +1,184 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for clients' images and shares in the forms that people have them."""
+
+import json
+import pathlib
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.data import own_clients
+
+_IMAGES = np.arange(6 * 64, dtype=np.uint8).reshape(6, 8, 8, 1)
+# The clients have 3, 1 and 2 of them.
+_PARTS = [_IMAGES[:3], _IMAGES[3:4], _IMAGES[4:]]
+_SHARES = [[0, 1, 2], [3], [4, 5]]
+
+
+def _nothing():
+  return tf.data.Dataset.from_tensor_slices(_IMAGES).take(0)
+
+
+class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.named_parameters(
+    ('list', _PARTS),
+    ('tuple', tuple(_PARTS)),
+    ('by_name', dict(zip('cab', _PARTS, strict=True))),
+    ('without_channels', [part[..., 0] for part in _PARTS]),
+    # A client's images may all be dark.
+    ('floats_in_0_to_1', [part / 255 for part in _PARTS]),
+    ('lists_of_images', [list(part) for part in _PARTS]),
+    ('datasets', [*map(tf.data.Dataset.from_tensor_slices, _PARTS)]),
+    (
+      'batched_datasets_with_labels',
+      [
+        tf.data.Dataset.from_tensor_slices((part, range(len(part)))).batch(2)
+        for part in _PARTS
+      ],
+    ),
+    (
+      'client_data',
+      tff.simulation.datasets.TestClientData(
+        {
+          name: {'label': list(range(len(part))), 'pixels': part[..., 0] / 255}
+          for name, part in zip('abc', _PARTS, strict=True)
+        }
+      ),
+    ),
+  )
+  def test_accepts(self, clients):
+    images, shares = own_clients.concatenate('clients', clients)
+    self.assertEqual(images.dtype, np.uint8)
+    self.assertAllEqual(images, _IMAGES)
+    self.assertSequenceEqual([share.tolist() for share in shares], _SHARES)
+
+  @parameterized.named_parameters(
+    ('array', _IMAGES[:0]), ('list', []), ('dataset', _nothing())
+  )
+  def test_a_client_may_have_no_images(self, nothing):
+    images, shares = own_clients.concatenate(
+      'clients', [nothing, _IMAGES[:4], nothing, _IMAGES[4:]]
+    )
+    self.assertAllEqual(images, _IMAGES)
+    self.assertSequenceEqual(
+      [share.tolist() for share in shares], [[], [0, 1, 2, 3], [], [4, 5]]
+    )
+
+  @parameterized.named_parameters(
+    ('none', [], r'clients: found no images; give one at least'),
+    ('no_images', [_IMAGES[:0]], r'clients: found no images; give one'),
+    (
+      'different_sizes',
+      [_IMAGES, np.zeros((2, 9, 8, 1))],
+      r'clients\[1\]: found images of shape \(9, 8, 1\); those of others are'
+      r' \(8, 8, 1\); resize them to one size',
+    ),
+    (
+      'all_in_one_array',
+      _IMAGES,
+      'clients: found a ndarray; give the images of each client, as a list',
+    ),
+    ('a_path', ['photos/ann'], r"clients\[0\]: found the path 'photos/ann'"),
+    (
+      'a_generator',
+      (part for part in _PARTS),
+      'clients: found a generator, which can be read only once',
+    ),
+    (
+      'channels_first',
+      [np.zeros((2, 3, 8, 8))],
+      r'clients: found an array of shape \(2, 3, 8, 8\), with channels first',
+    ),
+  )
+  def test_refuses(self, clients, message):
+    with self.assertRaisesRegex(ValueError, f'^{message}'):
+      own_clients.concatenate('clients', clients)
+
+
+class ReadSharesTest(parameterized.TestCase):
+  def _write(self, name, text):
+    path = pathlib.Path(self.create_tempdir()) / name
+    path.write_text(text)
+    return path
+
+  def _assert_shares(self, shares):
+    found = own_clients.read_shares('shares', shares, 6)
+    self.assertSequenceEqual([share.tolist() for share in found], _SHARES)
+    self.assertSetEqual({share.dtype for share in found}, {np.dtype(np.int64)})
+
+  @parameterized.named_parameters(
+    ('lists', _SHARES),
+    ('arrays', [np.array(share, np.int32) for share in _SHARES]),
+    ('by_name', dict(zip('cab', _SHARES, strict=True))),
+  )
+  def test_accepts(self, shares):
+    self._assert_shares(shares)
+
+  def test_reads_files(self):
+    by_name = dict(zip('cab', _SHARES, strict=True))
+    self._assert_shares(self._write('shares.json', json.dumps(by_name)))
+    self._assert_shares(str(self._write('list.json', json.dumps(_SHARES))))
+    rows = [f'{name},{i}' for name, share in by_name.items() for i in share]
+    text = '\n'.join(['client,index', *rows])
+    self._assert_shares(self._write('shares.csv', text))
+
+  def test_an_array_has_a_row_for_each_client(self):
+    found = own_clients.read_shares('shares', np.arange(6).reshape(2, 3), 6)
+    self.assertSequenceEqual(
+      [share.tolist() for share in found], [[0, 1, 2], [3, 4, 5]]
+    )
+
+  def test_images_and_clients_may_be_without_another(self):
+    found = own_clients.read_shares('shares', {'ann': [4, 0], 'bob': []}, 6)
+    self.assertSequenceEqual([share.tolist() for share in found], [[4, 0], []])
+
+  @parameterized.named_parameters(
+    ('none', [], 'shares: found no images; give one at least'),
+    ('no_images', [[], []], 'shares: found no images; give one at least'),
+    (
+      'two_owners',
+      [[0, 1], [1]],
+      'shares: found the index 1 more than once; give each image to one',
+    ),
+    (
+      'an_image_that_is_not_there',
+      [[0], [6]],
+      r'shares\[1\]: found the index 6; with 6 unlabeled images, they are in'
+      r' 0\.\.5',
+    ),
+    ('negative', [[-1]], r'shares\[0\]: found the index -1'),
+    (
+      'one_list',
+      [0, 1, 2],
+      r'shares\[0\]: found int64 of shape \(\); give a list of integers',
+    ),
+    ('a_mask', [[True, False]], r'shares\[0\]: found bool of shape \(2,\)'),
+    ('a_number', 3, 'shares: found a int; give the indices of each client'),
+  )
+  def test_refuses(self, shares, message):
+    with self.assertRaisesRegex(ValueError, f'^{message}'):
+      own_clients.read_shares('shares', shares, 6)
+
+  @parameterized.named_parameters(
+    ('another_suffix', 'shares.txt', '', 'the file .*; give a .json or a .csv'),
+    ('other_columns', 'a.csv', 'who,what\n1,2', 'in .*a.csv what cannot be'),
+    (
+      'no_number',
+      'a.csv',
+      'client,index\nann,x',
+      "in .*invalid literal for.*'x",
+    ),
+    ('broken', 'a.json', '{', 'in .*a.json what cannot be read'),
+    ('no_shares', 'a.json', '3', 'a int; give the indices of each client'),
+  )
+  def test_refuses_files(self, name, text, message):
+    with self.assertRaisesRegex(ValueError, f'^shares: found {message}'):
+      own_clients.read_shares('shares', self._write(name, text), 6)
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,179 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for images in the forms that people have them."""
+
+import pathlib
+
+from absl.testing import parameterized
+import numpy as np
+from PIL import Image
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.data import own_images
+
+# All levels of gray, in 4 images of 8x8 pixels.
+_GRAY = np.arange(256, dtype=np.uint8).reshape(4, 8, 8, 1)
+_COLOR = np.repeat(_GRAY, 3, axis=-1)
+
+
+class ConvertTest(parameterized.TestCase, tf.test.TestCase):
+  def _assert_gray(self, images):
+    converted = own_images.convert('train', images)
+    self.assertEqual(converted.dtype, np.uint8)
+    self.assertAllEqual(converted, _GRAY)
+
+  @parameterized.named_parameters(
+    ('as_it_is', _GRAY),
+    ('without_channels', _GRAY[..., 0]),
+    ('larger_integers', _GRAY.astype(np.int64)),
+    ('floats_in_0_to_255', _GRAY.astype(np.float32)),
+    # Nearest to a multiple of 1/255 are multiples of 1/255.
+    ('floats_in_0_to_1', _GRAY / 255),
+    ('half_precision_in_0_to_1', (_GRAY / 255).astype(np.float16)),
+    ('tensor', tf.constant(_GRAY)),
+    ('list_of_arrays', list(_GRAY)),
+    ('nested_lists', _GRAY.tolist()),
+    ('pillow', [Image.fromarray(each[..., 0]) for each in _GRAY]),
+  )
+  def test_accepts(self, images):
+    self._assert_gray(images)
+
+  def test_accepts_an_array_of_objects(self):
+    images = np.empty(4, object)
+    images[:] = list(_GRAY)
+    self._assert_gray(images)
+
+  def test_color_stays_color(self):
+    self.assertAllEqual(own_images.convert('train', _COLOR / 255), _COLOR)
+
+  @parameterized.named_parameters(
+    (
+      'channels_first',
+      np.moveaxis(_COLOR, -1, 1),
+      r'shape \(4, 3, 8, 8\), with channels first; give np.moveaxis',
+    ),
+    (
+      'transparency',
+      np.repeat(_GRAY, 4, axis=-1),
+      r'with 4 channels; give 1 for gray or 3 for color',
+    ),
+    ('flat', _GRAY.reshape(4, 64), r'shape \(4, 64\); give an array \[images,'),
+    ('scalar', np.float32(3), r'found 3\.0; give an array'),
+    ('none', [], 'found no images; give one at least'),
+    ('without_pixels', np.empty((4, 0, 8, 1)), 'without a pixel'),
+    (
+      'different_sizes',
+      [np.zeros((8, 8, 3)), np.zeros((9, 8, 3))],
+      r'different shapes, \(8, 8, 3\) and \(9, 8, 3\); resize them',
+    ),
+    (
+      'normalized',
+      (_GRAY - 128.0) / 128,
+      r'pixels in -1\.\.0\.992188; give them in 0\.\.255 or 0\.\.1',
+    ),
+    ('too_large', _GRAY * 256.0, r'pixels in 0\.\.65280; give them in 0'),
+    ('not_a_number', np.full((1, 8, 8), np.nan), 'without nan'),
+    (
+      'few_levels',
+      _GRAY // 16,
+      r'in 0\.\.15, all nearly black; give images \*',
+    ),
+    ('strings', np.full((1, 8, 8), 'a'), 'dtype <U1; give uint8'),
+    ('path', 'photos/train', "path 'photos/train'; read the images first"),
+    ('pathlib', pathlib.Path('photos'), "path 'photos'; read the images first"),
+    ('generator', (each for each in _GRAY), 'a generator, which can be read'),
+    ('mapping', {'image': _GRAY}, 'found a mapping; give an array'),
+    ('nothing', None, 'found None; give an array'),
+    (
+      'clients',
+      tff.simulation.datasets.TestClientData({'a': [[1]]}),
+      'found a ClientData; give it as clients',
+    ),
+  )
+  def test_refuses(self, images, message):
+    with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
+      own_images.convert('train', images)
+
+
+class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.product(
+    images=[_COLOR, _GRAY, _GRAY[..., 0]],
+    # One-hot labels have as many axes as batches of labels.
+    labels=[np.array([3, 1, 2, 0]), np.eye(4)],
+    batch_size=[None, 3],
+    as_mapping=[False, True],
+  )
+  def test_reads_labeled_images(self, images, labels, batch_size, as_mapping):
+    parts = (images, labels)
+    if as_mapping:
+      parts = {'image': images, 'label': labels}
+    dataset = tf.data.Dataset.from_tensor_slices(parts)
+    if batch_size is not None:
+      dataset = dataset.batch(batch_size)
+    found = own_images.read_dataset('train', dataset, labeled=True)
+    self.assertAllEqual(found[0], images)
+    self.assertAllEqual(found[1], labels)
+
+  @parameterized.product(
+    images=[_COLOR, _GRAY[..., 0]], batch_size=[None, 3], has_labels=[0, 1]
+  )
+  def test_reads_images_alone(self, images, batch_size, has_labels):
+    dataset = tf.data.Dataset.from_tensor_slices(
+      (images, np.arange(4)) if has_labels else images
+    )
+    if batch_size is not None:
+      dataset = dataset.batch(batch_size)
+    found, labels = own_images.read_dataset('pool', dataset, labeled=False)
+    self.assertAllEqual(found, images)
+    self.assertIsNone(labels)
+
+  def test_reads_what_tff_has(self):
+    dataset = tf.data.Dataset.from_tensor_slices(
+      {'label': [1, 2, 3, 4], 'pixels': _GRAY[..., 0] / 255}
+    )
+    images, labels = own_images.read_dataset('train', dataset, labeled=True)
+    self.assertAllEqual(own_images.convert('train', images), _GRAY)
+    self.assertAllEqual(labels, [1, 2, 3, 4])
+
+  @parameterized.named_parameters(
+    (
+      'endless',
+      lambda: tf.data.Dataset.from_tensor_slices((_GRAY, range(4))).repeat(),
+      'without end; leave out repeat',
+    ),
+    (
+      'without_labels',
+      lambda: tf.data.Dataset.from_tensor_slices(_GRAY),
+      r'elements of 1 parts; map them to \(image, label\)',
+    ),
+    (
+      'with_weights',
+      lambda: tf.data.Dataset.from_tensor_slices((_GRAY, range(4), range(4))),
+      r'elements of 3 parts; map them to \(image, label\)',
+    ),
+    (
+      'of_other_names',
+      lambda: tf.data.Dataset.from_tensor_slices({'x': _GRAY, 'y': range(4)}),
+      r'elements with x, y; map them to \(image, label\)',
+    ),
+    (
+      'of_different_sizes',
+      lambda: tf.data.Dataset.from_generator(
+        lambda: ((np.zeros((8, 8 + i, 1)), i) for i in range(2)),
+        output_signature=(
+          tf.TensorSpec([None, None, 1]),
+          tf.TensorSpec([], tf.int32),
+        ),
+      ),
+      r'different shapes, \(8, 8, 1\) and \(8, 9, 1\); resize them',
+    ),
+  )
+  def test_refuses(self, create, message):
+    with self.assertRaisesRegex(ValueError, f'train: found .*{message}'):
+      own_images.read_dataset('train', create(), labeled=True)
+
+
+if __name__ == '__main__':
+  tf.test.main()

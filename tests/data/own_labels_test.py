@@ -1,0 +1,97 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for labels in the forms that people have them."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+
+from tff_semifl.data import own_labels
+
+
+class FlattenTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('integers', np.array([2, 0, 1], np.uint8)),
+    ('list', [2, 0, 1]),
+    ('column', np.array([[2], [0], [1]])),
+    ('one_hot', np.eye(3)[[2, 0, 1]]),
+    ('one_hot_of_truth_values', np.eye(3, dtype=bool)[[2, 0, 1]]),
+    ('floats', np.array([2.0, 0.0, 1.0])),
+  )
+  def test_numbers(self, labels):
+    flat = own_labels.flatten('train', labels, 3)
+    self.assertEqual(flat.dtype, np.int64)
+    self.assertSequenceEqual(flat.tolist(), [2, 0, 1])
+
+  @parameterized.named_parameters(
+    ('list', ['cat', 'dog', 'cat']),
+    ('column', np.array([['cat'], ['dog'], ['cat']])),
+    ('objects', np.array(['cat', 'dog', 'cat'], object)),
+    # As they come from a tf.data.Dataset.
+    ('bytes', np.array([b'cat', b'dog', b'cat'], object)),
+  )
+  def test_names(self, labels):
+    flat = own_labels.flatten('train', labels, 3)
+    self.assertEqual(flat.dtype.kind, 'U')
+    self.assertSequenceEqual(flat.tolist(), ['cat', 'dog', 'cat'])
+
+  @parameterized.named_parameters(
+    ('too_few', [1, 2], 'found 3 images and 2 labels; give as many of both'),
+    (
+      'probabilities',
+      np.full((3, 2), 0.5),
+      r'shape \(3, 2\) that are not one-hot; give an integer or a name',
+    ),
+    ('several_axes', np.zeros((3, 1, 1)), r'shape \(3, 1, 1\); give an'),
+    ('none', None, r'shape \(\); give an integer'),
+    ('fractions', [0.5, 1, 2], r'dtype float64, 0\.5 say; give an'),
+    ('objects', np.array([None, 'a', 'b'], object), 'dtype object, None say'),
+  )
+  def test_refuses(self, labels, message):
+    with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
+      own_labels.flatten('train', labels, 3)
+
+
+class ClassesTest(parameterized.TestCase):
+  def test_numbers_are_named_by_themselves(self):
+    names = own_labels.name_classes('train', np.array([2, 0, 1, 2]))
+    self.assertEqual(names, ('0', '1', '2'))
+
+  def test_strings_are_sorted(self):
+    labels = np.array(['dog', 'cat', 'dog'])
+    names = own_labels.name_classes('train', labels)
+    self.assertEqual(names, ('cat', 'dog'))
+    indices = own_labels.index('train', labels, names)
+    self.assertEqual(indices.dtype, np.int32)
+    self.assertSequenceEqual(indices.tolist(), [1, 0, 1])
+
+  def test_given_names_have_their_order(self):
+    indices = own_labels.index(
+      'test', np.array(['dog', 'cat']), ['dog', 'cow', 'cat']
+    )
+    self.assertSequenceEqual(indices.tolist(), [0, 2])
+    indices = own_labels.index('test', np.array([2, 0]), ['dog', 'cow', 'cat'])
+    self.assertSequenceEqual(indices.tolist(), [2, 0])
+
+  @parameterized.named_parameters(
+    ('one_class', [0, 0], 'found the only class 0; give images of two'),
+    ('from_1', [1, 2, 3], 'up to 3, but no image of class 0; number the'),
+    ('with_a_gap', [0, 1, 3], 'up to 3, but no image of class 2; number the'),
+    ('unknown', [-1, 0, 1], 'found the label -1; give labels from 0'),
+  )
+  def test_refuses_classes(self, labels, message):
+    with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
+      own_labels.name_classes('train', np.array(labels))
+
+  @parameterized.named_parameters(
+    ('number', [0, 3], r'label 3; with 2 classes, labels are in 0\.\.1'),
+    ('name', ['cat', 'cow'], "label 'cow'; the classes are cat, dog"),
+  )
+  def test_refuses_labels_of_no_class(self, labels, message):
+    with self.assertRaisesRegex(ValueError, f'^test: found the {message}'):
+      own_labels.index('test', np.array(labels), ('cat', 'dog'))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,70 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs each example for a round or two."""
+
+import csv
+import pathlib
+
+from absl.testing import absltest
+
+from examples import own_data
+from examples import own_method
+from examples import own_model
+from examples import tff_program
+from tests.repository import source_tree
+
+
+def _read(path):
+  with path.open() as file:
+    return list(csv.DictReader(file))
+
+
+class ExamplesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _train(self, example):
+    """Returns the rows of the metrics of an example's rounds 0 to 2."""
+    accuracy = example.main(total_rounds=2, output_dir=str(self.folder))
+    (experiment,) = self.folder.iterdir()
+    rows = _read(experiment / 'metrics.csv')
+    self.assertLen(rows, 3)
+    self.assertAlmostEqual(float(rows[-1]['test/accuracy']), accuracy, places=4)
+    self.assertTrue((experiment / 'export' / 'saved_model.pb').exists())
+    return rows
+
+  def test_each_is_run_here(self):
+    files = (source_tree.PROJECT_ROOT / 'examples').glob('*.py')
+    self.assertCountEqual(
+      [f'test_{path.stem}' for path in files],
+      [
+        name
+        for name in dir(self)
+        if name.startswith('test_') and name != 'test_each_is_run_here'
+      ],
+    )
+
+  def test_own_data(self):
+    self._train(own_data)
+
+  def test_own_model(self):
+    rows = self._train(own_model)
+    # By chance it would be a tenth.
+    self.assertGreater(float(rows[-1]['test/accuracy']), 0.5)
+
+  def test_own_method(self):
+    rows = self._train(own_method)
+    # No threshold leaves an image out, unlike SemiFL's, which leaves out all.
+    self.assertEqual(float(rows[-1]['client/label_ratio']), 1)
+
+  def test_tff_program(self):
+    tff_program.main(total_rounds=2, output_dir=str(self.folder))
+    rows = _read(self.folder / 'metrics.csv')
+    self.assertEqual([row['round'] for row in rows], ['1', '2'])
+    self.assertTrue((self.folder / 'model').exists())
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,117 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the public names: which there are, their import and their use."""
+
+import doctest
+import re
+import subprocess
+import sys
+
+from absl.testing import absltest
+
+from tests.repository import source_tree
+import tff_semifl as sfl
+
+# Whoever adds a name or takes one away changes what users can rely on.
+_NAMES = (
+  'Alternating',
+  'AsyncContext',
+  'FixMix',
+  'Guidance',
+  'ImageClassifier',
+  'ImageTask',
+  'InProcessContext',
+  'Ingredients',
+  'LabelEachBatch',
+  'LabeledImages',
+  'Parallel',
+  'PseudoLabels',
+  'SYSTEMS',
+  'StaticBatchNormalization',
+  'TASKS',
+  'Task',
+  'TaskData',
+  'bind_server_data',
+  'build_fixmatch_rand_augment',
+  'build_gentle_rand_augment',
+  'build_semifl_rand_augment',
+  'create_experiment',
+  'create_wide_resnet',
+  'export_saved_model',
+  'flip_and_crop',
+  'from_keras',
+  'open_folder',
+  'own_data',
+  'partition_classes',
+  'partition_dirichlet',
+  'partition_iid',
+  'run',
+  'setting',
+  'simulation_context',
+  'split_labels',
+  'weak_then_strong',
+)
+_PAGE = source_tree.PROJECT_ROOT / 'docs' / 'python.md'
+
+
+class PublicNamesTest(absltest.TestCase):
+  def test_are_these(self):
+    self.assertCountEqual(sfl.__all__, _NAMES)
+    self.assertContainsSubset(_NAMES, dir(sfl))
+
+  def test_each_is_there_and_says_what_it_is(self):
+    for name in _NAMES:
+      with self.subTest(name):
+        value = getattr(sfl, name)
+        if not isinstance(value, dict):
+          self.assertNotEmpty(value.__doc__)
+
+  def test_another_name_is_not(self):
+    with self.assertRaisesRegex(AttributeError, "no attribute 'trian'"):
+      sfl.trian  # noqa: B018
+
+  def test_import_takes_nothing_along(self):
+    code = (
+      'import sys; before = set(sys.modules); import tff_semifl;'
+      ' print(*sorted({m.split(".")[0] for m in sys.modules.keys() - before}))'
+    )
+    loaded = subprocess.run(
+      [sys.executable, '-c', code],
+      cwd=source_tree.PROJECT_ROOT,
+      capture_output=True,
+      text=True,
+      check=True,
+    ).stdout.split()
+    self.assertIn('tff_semifl', loaded)
+    for name in loaded:
+      self.assertIn(name, {*sys.stdlib_module_names, 'tff_semifl'})
+
+  def test_each_is_in_a_program_that_is_run(self):
+    examples = (source_tree.PROJECT_ROOT / 'examples').glob('*.py')
+    programs = [path.read_text() for path in examples]
+    programs.extend(
+      line
+      for line in _PAGE.read_text().splitlines()
+      if line.lstrip().startswith(('>>>', '...'))
+    )
+    used = set(re.findall(r'\bsfl\.(\w+)', '\n'.join(programs)))
+    self.assertCountEqual(used, _NAMES)
+
+  def test_each_is_in_the_table_of_the_page(self):
+    rows = re.findall(r'^\| (`.*?) \|', _PAGE.read_text(), re.MULTILINE)
+    named = re.findall(r'`(\w+)`', ' '.join(rows))
+    self.assertCountEqual(named, _NAMES)
+
+  def test_the_page_is_true(self):
+    failed, tried = doctest.testfile(
+      str(_PAGE),
+      module_relative=False,
+      optionflags=doctest.NORMALIZE_WHITESPACE,
+    )
+    self.assertEqual(failed, 0)
+    self.assertGreater(tried, 40)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,71 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the command `tff-semifl`; the wheel's test runs it as installed."""
+
+import ast
+import contextlib
+import io
+import sys
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests.repository import source_tree
+import tff_semifl
+from tff_semifl.launch import invocation
+from tff_semifl.launch import main
+
+
+def _run(*arguments):
+  """Returns exit code, output and errors of a command that starts nothing."""
+  output, errors = io.StringIO(), io.StringIO()
+  with (
+    mock.patch.object(sys, 'argv', ['tff-semifl', *arguments]),
+    contextlib.redirect_stdout(output),
+    contextlib.redirect_stderr(errors),
+  ):
+    try:
+      main.main()
+    except SystemExit as end:
+      return end.code, output.getvalue(), errors.getvalue()
+  raise AssertionError('It did not end.')
+
+
+class MainTest(parameterized.TestCase):
+  def test_starts_every_program(self):
+    build_file = source_tree.PROJECT_ROOT / 'launch' / 'BUILD'
+    (call,) = (
+      statement.value
+      for statement in ast.parse(build_file.read_text()).body
+      if statement.value.func.id == 'python_folder'
+    )
+    (programs,) = (each for each in call.keywords if each.arg == 'programs')
+    self.assertCountEqual(main.PROGRAMS, ast.literal_eval(programs.value))
+
+  def test_lists_programs(self):
+    code, listed, errors = _run('--help')
+    self.assertEqual((code, errors), (0, ''))
+    self.assertIn('  train: Trains an image classifier', listed)
+    self.assertEqual(_run(), (1, '', listed))
+    code, output, errors = _run('trian', 'semifl')
+    self.assertEqual((code, output), (1, ''))
+    self.assertEqual(errors, f"there is no program 'trian'\n{listed}")
+
+  @parameterized.parameters([('--version',)], [('train', '--version')])
+  def test_says_the_version(self, arguments):
+    expected = f'tff-semifl {tff_semifl.__version__}\n'
+    self.assertEqual(_run(*arguments), (0, expected, ''))
+
+  def test_commands_are_those_that_users_type(self):
+    text = 'Say python -m launch.train semifl.'
+    self.assertEqual(invocation.spell_commands(text), text)
+    with mock.patch.object(tff_semifl, '__path__', ['site/tff_semifl']):
+      self.assertEqual(
+        invocation.spell_commands(text), 'Say tff-semifl train semifl.'
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,164 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The wheel: built, installed into an empty environment, and used there.
+
+TensorFlow and the other dependencies are those of the Python that runs this
+test; `tff_semifl` is installed from the wheel. Nothing needs the network.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import venv
+import zipfile
+
+from absl.testing import absltest
+
+from tests.repository import source_tree
+import tff_semifl
+
+_ROOT = source_tree.PROJECT_ROOT
+_PACKAGES = ('tff_semifl', *source_tree.PACKAGES_BESIDE)
+_TRAINING = """
+import numpy as np
+import tff_semifl as sfl
+from tff_semifl.tasks import digits
+
+generator = np.random.default_rng(0)
+images = generator.integers(0, 256, (40, 8, 8), np.uint8)
+labels = np.arange(40) % 2
+task = sfl.own_data(
+  (images[:10], labels[:10]), (images[10:20], labels[10:20]),
+  clients=[images[20:25], images[25:]],
+)
+experiment = sfl.create_experiment(
+  'semifl', task, clients_per_round=1, total_rounds=1, model_depth=4,
+  model_width=1,
+)
+with sfl.simulation_context():
+  final = sfl.run(experiment, sfl.open_folder(experiment), quiet=True)
+print(final.round_num, sfl.__file__, digits.__file__)
+"""
+_FLAGS = (
+  'semifl',
+  '--task=digits',
+  '--num_clients=4',
+  '--clients_per_round=2',
+  '--client_epochs=1',
+  '--total_rounds=1',
+)
+
+
+def _run(*command, **kwargs) -> str:
+  """Returns what a command prints on standard output."""
+  completed = subprocess.run(
+    [str(each) for each in command],
+    capture_output=True,
+    text=True,
+    timeout=300,
+    **kwargs,
+  )
+  if completed.returncode:
+    raise AssertionError(f'{command} failed:\n{completed.stderr}')
+  return completed.stdout
+
+
+def _package_files() -> dict[str, pathlib.Path]:
+  """Returns what is to be installed: paths in a wheel, and our files."""
+  files = {}
+  for folder in _PACKAGES:
+    prefix = '' if folder == 'tff_semifl' else 'tff_semifl/'
+    for path in (_ROOT / folder).rglob('*'):
+      if path.suffix in ('.py', '.pyi', '.csv', '.typed'):
+        files[f'{prefix}{path.relative_to(_ROOT).as_posix()}'] = path
+  return files
+
+
+class WheelTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.folder = pathlib.Path(tempfile.mkdtemp())
+    cls.addClassCleanup(shutil.rmtree, cls.folder)
+    # setuptools leaves files beside what it builds.
+    source = cls.folder / 'source'
+    for name in _PACKAGES:
+      ignored = shutil.ignore_patterns('__pycache__')
+      shutil.copytree(_ROOT / name, source / name, ignore=ignored)
+    for name in ('pyproject.toml', 'README.md', 'LICENSE'):
+      shutil.copy(_ROOT / name, source)
+    # As `pip wheel --no-build-isolation` does.
+    build = (
+      f'import setuptools.build_meta as b; b.build_wheel({str(cls.folder)!r})'
+    )
+    _run(sys.executable, '-c', build, cwd=source)
+    (cls.wheel,) = cls.folder.glob('*.whl')
+    environment = cls.folder / 'environment'
+    venv.create(environment, with_pip=True)
+    cls.programs = environment / 'bin'
+    (cls.site_packages,) = environment.glob('lib/python*/site-packages')
+    before = set(cls.site_packages.iterdir())
+    cls.run_there('pip', 'install', '--no-deps', '--no-index', cls.wheel)
+    cls.installed = {
+      path.name for path in set(cls.site_packages.iterdir()) - before
+    }
+    # Its own packages come first.
+    (cls.site_packages / 'dependencies.pth').write_text(
+      sysconfig.get_path('purelib')
+    )
+
+  @classmethod
+  def run_there(cls, program, *arguments) -> str:
+    """Returns what a program of the environment prints in an empty folder."""
+    environment = {k: v for k, v in os.environ.items() if k != 'PYTHONPATH'}
+    return _run(
+      cls.programs / program,
+      *arguments,
+      cwd=tempfile.mkdtemp(dir=cls.folder),
+      env={**environment, 'TF_CPP_MIN_LOG_LEVEL': '3'},
+    )
+
+  def test_has_all_files_below_one_name(self):
+    expected = _package_files()
+    with zipfile.ZipFile(self.wheel) as archive:
+      contents = {
+        name: archive.read(name)
+        for name in archive.namelist()
+        if '.dist-info/' not in name
+      }
+    self.assertCountEqual(contents, expected)
+    for name, path in expected.items():
+      self.assertEqual(contents[name], path.read_bytes(), name)
+
+  def test_puts_one_package_into_site_packages(self):
+    self.assertCountEqual(
+      self.installed,
+      ['tff_semifl', f'tff_semifl-{tff_semifl.__version__}.dist-info'],
+    )
+
+  def test_says_its_version(self):
+    shown = f'tff-semifl {tff_semifl.__version__}\n'
+    self.assertEqual(self.run_there('tff-semifl', '--version'), shown)
+    self.assertEqual(self.run_there('tff-semifl', 'train', '--version'), shown)
+
+  def test_trains_in_python(self):
+    rounds, *files = self.run_there('python', '-c', _TRAINING).split()
+    self.assertEqual(rounds, '1')
+    # They are those of the wheel.
+    package = self.site_packages / 'tff_semifl'
+    self.assertEqual(
+      files, [f'{package}/__init__.py', f'{package}/tasks/digits.py']
+    )
+
+  def test_trains_by_command(self):
+    output = self.run_there('tff-semifl', 'train', *_FLAGS)
+    self.assertRegex(output, 'test accuracy after round 1: ')
+
+
+if __name__ == '__main__':
+  absltest.main()

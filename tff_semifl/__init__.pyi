@@ -1,0 +1,69 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The public names of the package, each with the module that has it.
+
+Type checkers and editors read this file, and so does `__init__.py`, which
+imports a module when one of its names is first used.
+"""
+
+from tff_semifl.algorithms.learning_process import (
+  bind_server_data as bind_server_data,
+)
+from tff_semifl.augment.fixmatch_policy import (
+  build_fixmatch_rand_augment as build_fixmatch_rand_augment,
+)
+from tff_semifl.augment.keras_cv_policy import (
+  build_gentle_rand_augment as build_gentle_rand_augment,
+)
+from tff_semifl.augment.semifl_policy import (
+  build_semifl_rand_augment as build_semifl_rand_augment,
+)
+from tff_semifl.augment.weak import flip_and_crop as flip_and_crop
+from tff_semifl.data.partition import partition_iid as partition_iid
+from tff_semifl.data.partition import split_labels as split_labels
+from tff_semifl.data.skewed_partition import (
+  partition_classes as partition_classes,
+)
+from tff_semifl.data.skewed_partition import (
+  partition_dirichlet as partition_dirichlet,
+)
+from tff_semifl.data.sources import LabeledImages as LabeledImages
+from tff_semifl.experiments.experiment_folder import open_folder as open_folder
+from tff_semifl.experiments.image_task import ImageTask as ImageTask
+from tff_semifl.experiments.image_task import Task as Task
+from tff_semifl.experiments.image_task import TaskData as TaskData
+from tff_semifl.experiments.image_task import (
+  weak_then_strong as weak_then_strong,
+)
+from tff_semifl.experiments.own_data import own_data as own_data
+from tff_semifl.experiments.python_experiment import (
+  create_experiment as create_experiment,
+)
+from tff_semifl.experiments.running import run as run
+from tff_semifl.export.saved_model import (
+  export_saved_model as export_saved_model,
+)
+from tff_semifl.models.functional import ImageClassifier as ImageClassifier
+from tff_semifl.models.functional import from_keras as from_keras
+from tff_semifl.models.static_batch_norm import (
+  StaticBatchNormalization as StaticBatchNormalization,
+)
+from tff_semifl.models.wide_resnet import (
+  create_wide_resnet as create_wide_resnet,
+)
+from tff_semifl.pseudo_labels import PseudoLabels as PseudoLabels
+from tff_semifl.runtime import AsyncContext as AsyncContext
+from tff_semifl.runtime import InProcessContext as InProcessContext
+from tff_semifl.runtime import simulation_context as simulation_context
+from tff_semifl.settings import setting as setting
+from tff_semifl.systems.averaging import Alternating as Alternating
+from tff_semifl.systems.averaging import Parallel as Parallel
+from tff_semifl.systems.client_trainings import FixMix as FixMix
+from tff_semifl.systems.client_trainings import LabelEachBatch as LabelEachBatch
+from tff_semifl.systems.registry import SYSTEMS as SYSTEMS
+from tff_semifl.systems.system import Ingredients as Ingredients
+from tff_semifl.tasks.registry import TASKS as TASKS
+from tff_semifl.work.guidance import Guidance as Guidance
+
+__version__: str

@@ -1,0 +1,162 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images and shares of clients in the forms that people have, made into arrays.
+
+As in `own_images`, each function takes the name of a field for its errors.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+import csv
+import json
+import os
+import pathlib
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.data import own_images
+
+
+def concatenate(
+  field: str, clients: Any
+) -> tuple[np.ndarray, list[np.ndarray]]:
+  """Makes one array of the images of all clients.
+
+  Args:
+    field: The name of what is converted.
+    clients: The images of each client, as for `own_images.convert` or as a
+      `tf.data.Dataset`: a sequence, a mapping by the client's name, or a
+      `tff.simulation.datasets.ClientData`. A client may have none. Labels in
+      datasets are left out.
+
+  Returns:
+    uint8 [images, height, width, channels], and for each client the int64
+    indices of its images.
+
+  Raises:
+    ValueError: If they are something else, no client has an image, or images
+      have different sizes.
+  """
+  arrays, sizes = [], []
+  for name, images in _list_clients(field, clients):
+    own = f'{field}[{name!r}]'
+    own_images.check_form(own, images)
+    if isinstance(images, tf.data.Dataset):
+      images, _ = own_images.read_dataset(own, images, labeled=False)
+    array = own_images.stack(own, images)
+    sizes.append(len(array))
+    if not len(array):
+      continue
+    if arrays and array.shape[1:] != arrays[0].shape[1:]:
+      raise ValueError(
+        f'{own}: found images of shape {array.shape[1:]}; those of others are'
+        f' {arrays[0].shape[1:]}; resize them to one size'
+      )
+    arrays.append(array)
+  if not arrays:
+    raise ValueError(f'{field}: found no images; give one at least')
+  # Together, for the brightest of all tells what white is.
+  images = own_images.convert(field, np.concatenate(arrays))
+  return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
+
+
+def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
+  """Yields the name and the images of each client."""
+  if isinstance(clients, tff.simulation.datasets.ClientData):
+    for name in clients.client_ids:
+      yield name, clients.create_tf_dataset_for_client(name)
+    return
+  own_images.check_form(field, clients)
+  if isinstance(clients, Mapping):
+    yield from clients.items()
+  elif isinstance(clients, Sequence):
+    yield from enumerate(clients)
+  else:
+    raise ValueError(
+      f'{field}: found a {type(clients).__name__}; give the images of each'
+      ' client, as a list or by name, or all images as unlabeled, and shares'
+    )
+
+
+def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
+  """Reads which client has which of the unlabeled images.
+
+  Args:
+    field: The name of what is read.
+    shares: The indices of each client's images, as a sequence or a mapping by
+      the client's name; or a path of a file with them. JSON has an object of
+      lists, CSV a row for each image, with columns `client` and `index`.
+    num_images: The number of unlabeled images. Those that nobody has are not
+      used.
+
+  Returns:
+    For each client its int64 indices, in the order in which they are given.
+
+  Raises:
+    ValueError: If they are something else, no client has an image, or an image
+      has two clients.
+    OSError: If the file cannot be read.
+  """
+  if isinstance(shares, str | os.PathLike):
+    shares = _read_file(field, pathlib.Path(shares))
+  if isinstance(shares, Mapping):
+    named = list(shares.items())
+  elif isinstance(shares, Sequence | np.ndarray):
+    named = list(enumerate(shares))
+  else:
+    raise ValueError(
+      f'{field}: found a {type(shares).__name__}; give the indices of each'
+      ' client, as a list or by name, or the path of a JSON or CSV file'
+    )
+  checked = [
+    _check(f'{field}[{name!r}]', np.asarray(share), num_images)
+    for name, share in named
+  ]
+  if not any(map(len, checked)):
+    raise ValueError(f'{field}: found no images; give one at least')
+  given, counts = np.unique(np.concatenate(checked), return_counts=True)
+  if (counts > 1).any():
+    raise ValueError(
+      f'{field}: found the index {given[counts > 1][0]} more than once; give'
+      ' each image to one client'
+    )
+  return checked
+
+
+def _check(field: str, share: np.ndarray, num_images: int) -> np.ndarray:
+  if share.shape == (0,):
+    return np.empty(0, np.int64)
+  if share.ndim != 1 or share.dtype.kind not in 'ui':
+    raise ValueError(
+      f'{field}: found {share.dtype} of shape {share.shape}; give a list of'
+      ' integers'
+    )
+  outside = share[(share < 0) | (share >= num_images)]
+  if len(outside):
+    raise ValueError(
+      f'{field}: found the index {outside[0]}; with {num_images} unlabeled'
+      f' images, they are in 0..{num_images - 1}'
+    )
+  return share.astype(np.int64)
+
+
+def _read_file(field: str, path: pathlib.Path) -> Any:
+  """Returns the content of a file of shares."""
+  if path.suffix not in ('.json', '.csv'):
+    raise ValueError(f'{field}: found the file {path}; give a .json or a .csv')
+  with path.open(newline='') as file:
+    try:
+      if path.suffix == '.json':
+        return json.load(file)
+      shares = {}
+      for row in csv.DictReader(file):
+        shares.setdefault(row['client'], []).append(int(row['index']))
+      return shares
+    except (KeyError, TypeError, ValueError) as error:
+      raise ValueError(
+        f'{field}: found in {path} what cannot be read ({error!r}); give JSON,'
+        ' {"client": [0, 1]}, or CSV with the columns client and index'
+      ) from error

@@ -1,0 +1,220 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images in the forms that people have, made into uint8 arrays.
+
+Each function takes the name of the field that the images were given as, for its
+errors: what was found, what is expected, and what to do.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+import os
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_EXPECTED = (
+  'give an array [images, height, width, channels] or a tf.data.Dataset'
+)
+# The channels of gray and of color images.
+_CHANNELS = (1, 3)
+# The brightest pixel of a whole data set in 0..255 is brighter than this.
+_BRIGHT = 64
+
+
+def check_form(field: str, data: Any) -> None:
+  """Refuses what is no data set in memory.
+
+  Args:
+    field: The name of what is checked.
+    data: What was given.
+
+  Raises:
+    ValueError: If it cannot be read.
+  """
+  if isinstance(data, str | os.PathLike):
+    raise ValueError(
+      f'{field}: found the path {os.fspath(data)!r}; read the images first and'
+      f' {_EXPECTED}, or use the task image_folder'
+    )
+  if isinstance(data, Iterator):
+    raise ValueError(
+      f'{field}: found a {type(data).__name__}, which can be read only once;'
+      f' collect its items and {_EXPECTED}'
+    )
+  if isinstance(data, tff.simulation.datasets.ClientData):
+    raise ValueError(
+      f'{field}: found a ClientData; give it as clients, or take'
+      ' create_tf_dataset_from_all_clients() of it'
+    )
+
+
+def stack(field: str, images: Any) -> np.ndarray:
+  """Makes one array of images.
+
+  Args:
+    field: The name of what is converted.
+    images: An array, or a sequence of images of one size.
+
+  Returns:
+    An array of any dtype, [images, ...].
+
+  Raises:
+    ValueError: If it is neither, or if images have different sizes.
+  """
+  check_form(field, images)
+  if isinstance(images, Mapping):
+    raise ValueError(f'{field}: found a mapping; {_EXPECTED}')
+  is_object = isinstance(images, np.ndarray) and images.dtype.kind == 'O'
+  if is_object or isinstance(images, Sequence):
+    arrays = [np.asarray(image) for image in images]
+    shapes = sorted({array.shape for array in arrays})
+    if len(shapes) > 1:
+      raise ValueError(
+        f'{field}: found images of different shapes, {shapes[0]} and'
+        f' {shapes[1]}; resize them to one size, with tf.image.resize say'
+      )
+    return np.stack(arrays) if arrays else np.empty(0)
+  array = np.asarray(images)
+  if not array.ndim:
+    raise ValueError(f'{field}: found {images!r}; {_EXPECTED}')
+  return array
+
+
+def convert(field: str, images: Any) -> np.ndarray:
+  """Converts images to the form that tasks have.
+
+  Pixels are integers in 0..255, or floats in 0..255 or 0..1. Gray images may
+  lack the axis of channels.
+
+  Args:
+    field: The name of what is converted.
+    images: As for `stack`.
+
+  Returns:
+    uint8 [images, height, width, channels] in 0..255.
+
+  Raises:
+    ValueError: If they are not such images.
+  """
+  return _to_levels(field, _add_channels(field, stack(field, images)))
+
+
+def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
+  """Returns images with an axis of channels."""
+  if not len(images):
+    raise ValueError(f'{field}: found no images; give one at least')
+  shape = images.shape
+  found = f'{field}: found an array of shape {shape}'
+  if len(shape) == 3:
+    images = images[..., np.newaxis]
+  elif len(shape) != 4:
+    raise ValueError(f'{found}; {_EXPECTED}')
+  elif shape[3] not in _CHANNELS:
+    if shape[1] in _CHANNELS:
+      raise ValueError(
+        f'{found}, with channels first; give np.moveaxis(images, 1, -1), of'
+        ' shape [images, height, width, channels]'
+      )
+    raise ValueError(
+      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for color, such'
+      ' as images[..., :3] of images with transparency'
+    )
+  if 0 in images.shape:
+    raise ValueError(f'{found}, without a pixel; {_EXPECTED}')
+  return images
+
+
+def _to_levels(field: str, images: np.ndarray) -> np.ndarray:
+  """Returns pixels as uint8 in 0..255."""
+  if images.dtype.kind not in 'uif':
+    raise ValueError(
+      f'{field}: found pixels of dtype {images.dtype}; give uint8 in 0..255, or'
+      ' floats in 0..1'
+    )
+  least, most = images.min(), images.max()
+  found = f'{field}: found pixels in {least:g}..{most:g}'
+  if not (least >= 0 and most <= 255):
+    raise ValueError(
+      f'{found}; give them in 0..255 or 0..1, without nan and before they are'
+      ' normalized: the model does that'
+    )
+  is_float = images.dtype.kind == 'f'
+  if is_float and most <= 1:
+    return np.rint(images * 255).astype(np.uint8)
+  if most < _BRIGHT:
+    raise ValueError(
+      f'{found}, all nearly black; give images * (255 / m), where m is the'
+      ' value of white'
+    )
+  return (np.rint(images) if is_float else images).astype(np.uint8)
+
+
+def read_dataset(
+  field: str, dataset: tf.data.Dataset, *, labeled: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+  """Reads all elements of a dataset, batched or not.
+
+  Args:
+    field: The name of what is read.
+    dataset: Elements (image, label), or mappings with an 'image' (or 'pixels',
+      as in TFF's data sets) and a 'label'. Without `labeled` an element may be
+      the image alone.
+    labeled: Whether labels are to be read.
+
+  Returns:
+    Images and labels as they are in the dataset; None for labels unless
+    `labeled`.
+
+  Raises:
+    ValueError: If elements are something else, or do not end.
+  """
+  if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
+    raise ValueError(
+      f'{field}: found a dataset without end; leave out repeat()'
+    )
+  dataset = dataset.map(lambda *parts: _pick(field, parts, labeled))
+  if _is_batched(dataset.element_spec):
+    dataset = dataset.unbatch()
+  elements = list(dataset.as_numpy_iterator())
+  images = stack(field, [element[0] for element in elements])
+  if not labeled:
+    return images, None
+  return images, np.asarray([element[1] for element in elements])
+
+
+def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
+  """Returns (image, label) of an element, or (image,)."""
+  found = parts[0] if len(parts) == 1 else parts
+  if isinstance(found, Mapping):
+    names = ['image' if 'image' in found else 'pixels']
+    names += ['label'] if labeled else []
+    if all(name in found for name in names):
+      return tuple(found[name] for name in names)
+    raise ValueError(
+      f'{field}: found elements with {", ".join(found)}; map them to'
+      f' {"(image, label)" if labeled else "images"}'
+    )
+  if not isinstance(found, tuple):
+    found = (found,)
+  if len(found) == 2:
+    return found if labeled else found[:1]
+  if len(found) == 1 and not labeled:
+    return found
+  raise ValueError(
+    f'{field}: found elements of {len(found)} parts; map them to'
+    f' {"(image, label)" if labeled else "images"}'
+  )
+
+
+def _is_batched(spec: tuple[tf.TensorSpec, ...]) -> bool:
+  """Returns whether elements are batches of images."""
+  image = spec[0].shape
+  if image.rank != 3:
+    return image.rank == 4
+  if len(spec) == 2 and spec[1].shape.rank == 0:
+    return False
+  # A batch of gray images without channels, or an image with channels.
+  return image[-1] not in _CHANNELS

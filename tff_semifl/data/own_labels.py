@@ -1,0 +1,140 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labels in the forms that people have, made into indices of classes.
+
+As in `own_images`, each function takes the name of a field for its errors.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+_EXPECTED = 'give an integer or a name of a class for each image'
+
+
+def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
+  """Makes labels an array with one for each image.
+
+  Args:
+    field: The name of what is converted.
+    labels: Integers or strings [images] or [images, 1], or one-hot numbers
+      [images, classes].
+    num_images: The number of images.
+
+  Returns:
+    int64 or str [images].
+
+  Raises:
+    ValueError: If they are something else, or not as many as images.
+  """
+  labels = np.asarray(labels)
+  found = f'{field}: found labels of shape {labels.shape}'
+  if labels.ndim == 2 and labels.shape[1] == 1:
+    labels = labels[:, 0]
+  elif labels.ndim == 2 and labels.dtype.kind in 'buif':
+    is_one_hot = ((labels == 0) | (labels == 1)).all() and (
+      labels.sum(axis=1) == 1
+    ).all()
+    if not is_one_hot:
+      raise ValueError(f'{found} that are not one-hot; {_EXPECTED}')
+    labels = labels.argmax(axis=1)
+  if labels.ndim != 1:
+    raise ValueError(f'{found}; {_EXPECTED}')
+  if len(labels) != num_images:
+    raise ValueError(
+      f'{field}: found {num_images} images and {len(labels)} labels; give as'
+      ' many of both'
+    )
+  return _to_kind(field, labels)
+
+
+def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
+  """Returns labels as int64 or str."""
+  if labels.dtype.kind in 'SO' and all(
+    isinstance(label, str | bytes) for label in labels
+  ):
+    return np.array(
+      [each.decode() if isinstance(each, bytes) else each for each in labels]
+    )
+  if labels.dtype.kind == 'U':
+    return labels
+  if labels.dtype.kind in 'bui' or (
+    labels.dtype.kind == 'f' and (labels == np.rint(labels)).all()
+  ):
+    return labels.astype(np.int64)
+  raise ValueError(
+    f'{field}: found labels of dtype {labels.dtype}, {labels[0]!r} say;'
+    f' {_EXPECTED}'
+  )
+
+
+def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
+  """Returns the names of the classes that labels are of.
+
+  Args:
+    field: The name of what has the labels.
+    labels: int64 or str, from `flatten`; all classes occur in them.
+
+  Returns:
+    The sorted strings, or the numbers from 0 to the largest.
+
+  Raises:
+    ValueError: If there is only one class, or a number does not occur.
+  """
+  present = np.unique(labels)
+  if len(present) < 2:
+    raise ValueError(
+      f'{field}: found the only class {present[0]}; give images of two classes'
+      ' at least'
+    )
+  if present.dtype.kind == 'U':
+    return tuple(map(str, present))
+  if present[0] < 0:
+    raise ValueError(
+      f'{field}: found the label {present[0]}; give labels from 0, and images'
+      ' without a label as unlabeled'
+    )
+  missing = np.setdiff1d(np.arange(present[-1] + 1), present)
+  if len(missing):
+    raise ValueError(
+      f'{field}: found labels up to {present[-1]}, but no image of class'
+      f' {missing[0]}; number the classes from 0 without a gap, or give'
+      ' class_names'
+    )
+  return tuple(str(label) for label in present)
+
+
+def index(
+  field: str, labels: np.ndarray, class_names: Sequence[str]
+) -> np.ndarray:
+  """Converts labels to indices of classes.
+
+  Args:
+    field: The name of what is converted.
+    labels: int64 or str, from `flatten`.
+    class_names: The names of all classes.
+
+  Returns:
+    int32 [images], in 0..classes-1.
+
+  Raises:
+    ValueError: If a label is of none of the classes.
+  """
+  if labels.dtype.kind == 'U':
+    positions = {name: number for number, name in enumerate(class_names)}
+    unknown = sorted(set(labels) - positions.keys())
+    if unknown:
+      raise ValueError(
+        f'{field}: found the label {unknown[0]!r}; the classes are'
+        f' {", ".join(class_names)}'
+      )
+    return np.array([positions[label] for label in labels], np.int32)
+  is_known = (labels >= 0) & (labels < len(class_names))
+  if not is_known.all():
+    raise ValueError(
+      f'{field}: found the label {labels[~is_known][0]}; with'
+      f' {len(class_names)} classes, labels are in 0..{len(class_names) - 1}'
+    )
+  return labels.astype(np.int32)

@@ -1,0 +1,114 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks of images that are in memory: views, model and constants that suit.
+
+The mean and standard deviation of pixels are those of the training images,
+which are the server's where clients have images of their own: statistics of the
+clients' images would reveal something about them. Strong views come from the
+gentle form of KerasCV's RandAugment, whose shifts are shares of an image's size
+and so suit any size. SemiFL's augmentation shifts by 100 pixels and covers
+40x40 pixels at any size: with images of up to 100 pixels it leaves one view in
+seven blank, as it does in the experiments of the paper's tables (C.3).
+FixMatch's is made for images of 32 pixels and changes large images little.
+"""
+
+import functools
+import hashlib
+
+import numpy as np
+
+from tff_semifl.augment import keras_cv_policy
+from tff_semifl.augment import weak
+from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
+from tff_semifl.models import wide_resnet
+
+# The largest shift of a weak view is this part of the image's size: 4 pixels of
+# 32 and 12 of 96, as in the papers.
+_PADDING_SHARE = 8
+# Blocks in each group of the WideResNet. The paper's 28 layers have four blocks
+# in each of three groups, and 37 layers, for images of 96x96, four blocks in
+# each of four groups.
+_BLOCKS_PER_GROUP = 4
+
+
+def create_task(
+  data: image_task.TaskData,
+  class_names: tuple[str, ...],
+  *,
+  flip: bool = True,
+  num_labeled: int | None = None,
+  origin_of_test: str = 'the test images',
+) -> image_task.ImageTask:
+  """Creates a task of images that are in memory.
+
+  Args:
+    data: The images.
+    class_names: A name for each class, in the order of the labels.
+    flip: Whether the mirror image of an image is of the same class.
+    num_labeled: Labeled images at the server; None for all training images.
+    origin_of_test: What the test images are from, for the description.
+
+  Returns:
+    The task. Its description has a digest of all images, so that a run is
+    resumed on the same data alone.
+  """
+  pixel_mean, pixel_standard_deviation = sources.measure_pixels(
+    data.train.images
+  )
+  height, width, num_channels = data.train.images.shape[1:]
+  image_shape = (height, width, num_channels)
+  weak_augmentation = functools.partial(
+    weak.flip_and_crop,
+    flip=flip,
+    padding=min(height, width) // _PADDING_SHARE,
+  )
+  num_groups = wide_resnet.default_num_groups(image_shape)
+  return image_task.ImageTask(
+    image_shape=image_shape,
+    class_names=class_names,
+    pixel_mean=pixel_mean,
+    pixel_standard_deviation=pixel_standard_deviation,
+    load=lambda: data,
+    weak_augmentation=weak_augmentation,
+    strong_augmentation=image_task.weak_then_strong(
+      weak_augmentation, keras_cv_policy.build_gentle_rand_augment()
+    ),
+    # One layer of the stem, and in each group two layers for each block and one
+    # more.
+    model_depth=num_groups * (2 * _BLOCKS_PER_GROUP + 1) + 1,
+    model_width=2,
+    num_labeled=num_labeled or len(data.train.labels),
+    data_description=_describe(data, class_names, origin_of_test),
+  )
+
+
+def _describe(
+  data: image_task.TaskData, class_names: tuple[str, ...], origin: str
+) -> str:
+  """Returns a line with the numbers of images and a digest of all of them."""
+  unlabeled = data.unlabeled
+  if unlabeled is None:
+    unlabeled = data.train.images[:0]
+  no_labels = np.full(len(unlabeled), sources.UNKNOWN_LABEL, np.int32)
+  # Client by client: it matters who has which images.
+  everything = [slice(None)]
+  digest = hashlib.sha256()
+  for images, labels, indices in (
+    (*data.train, everything),
+    (unlabeled, no_labels, data.shares or everything),
+    (*data.test, everything),
+  ):
+    digest.update(repr(images.shape).encode())
+    for chosen in indices:
+      digest.update(np.ascontiguousarray(images[chosen]).data)
+    digest.update(labels.data)
+  sizes = [len(share) for share in data.shares or ()]
+  digest.update(repr((sizes, class_names)).encode())
+  return (
+    f'{len(data.train.labels)} labeled images,'
+    f' {len(unlabeled)} of {len(sizes)} clients,'
+    f' {len(data.test.labels)} of {origin} for testing,'
+    f' SHA-256 {digest.hexdigest()[:16]}'
+  )

@@ -1,0 +1,196 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks of images that a Python program has, in whatever form it has them."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.data import own_clients
+from tff_semifl.data import own_images
+from tff_semifl.data import own_labels
+from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import loaded_task
+
+
+def own_data(
+  train: Any,
+  test: Any,
+  *,
+  clients: Any = None,
+  unlabeled: Any = None,
+  shares: Any = None,
+  num_labeled: int | None = None,
+  class_names: Sequence[str] | None = None,
+  flip: bool = True,
+) -> image_task.ImageTask:
+  """Creates a task of images that are in memory.
+
+  Images are arrays [images, height, width, channels], gray ones without the
+  last axis too, sequences of images, or anything else that NumPy makes an array
+  of: integers in 0..255, or floats in 0..255 or 0..1. Labels are integers or
+  strings [images] or [images, 1], or one-hot [images, classes].
+
+  Who has which images is given in one of these ways:
+
+  *   `clients`: the images of each client. The server has all of `train`.
+  *   `unlabeled` and `shares`: all images of clients, and who has which. The
+      server has all of `train`.
+  *   `num_labeled`: the server has so many of `train`, the same number of each
+      class, and clients have the others without their labels, and `unlabeled`
+      if it is given, by the settings `num_clients` and `partition`.
+
+  Args:
+    train: Labeled images: (images, labels), a mapping with 'image' and 'label',
+      or a `tf.data.Dataset` of pairs or such mappings, batched or not.
+    test: Labeled images to evaluate on, likewise.
+    clients: As for `own_clients.concatenate`: arrays or datasets by client, in
+      a sequence or a mapping, or a `tff.simulation.datasets.ClientData`.
+    unlabeled: Images, or a `tf.data.Dataset` of them.
+    shares: As for `own_clients.read_shares`: indices into `unlabeled` by
+      client, in a sequence, a mapping, or a JSON or CSV file.
+    num_labeled: A multiple of the number of classes.
+    class_names: A name for each class, in the order of the labels. By default
+      those that occur in `train`, strings in sorted order.
+    flip: Whether the mirror image of an image is of the same class. It is not,
+      with writing.
+
+  Returns:
+    The task.
+
+  Raises:
+    ValueError: If something cannot be used. The message begins with the name of
+      the argument, and says what was found, what is expected and what to do.
+  """
+  _check_given(clients, unlabeled, shares, num_labeled)
+  train_images, train_labels = _read_labeled('train', train)
+  test_images, test_labels = _read_labeled('test', test)
+  if class_names is None:
+    class_names = own_labels.name_classes('train', train_labels)
+  class_names = tuple(class_names)
+  if clients is not None:
+    pool, shares = own_clients.concatenate('clients', clients)
+  elif unlabeled is not None:
+    pool = _read_unlabeled(unlabeled)
+    if shares is not None:
+      shares = own_clients.read_shares('shares', shares, len(pool))
+  else:
+    pool = None
+  shape = train_images.shape[1:]
+  for field, images in (
+    ('test', test_images),
+    ('unlabeled' if clients is None else 'clients', pool),
+  ):
+    if images is not None and images.shape[1:] != shape:
+      raise ValueError(
+        f'{field}: found images of shape {images.shape[1:]}; those of train are'
+        f' {shape}; make them alike, with tf.image.resize say'
+      )
+  return loaded_task.create_task(
+    image_task.TaskData(
+      train=sources.LabeledImages(
+        train_images, own_labels.index('train', train_labels, class_names)
+      ),
+      test=sources.LabeledImages(
+        test_images, own_labels.index('test', test_labels, class_names)
+      ),
+      unlabeled=pool,
+      shares=shares,
+    ),
+    class_names,
+    flip=flip,
+    num_labeled=num_labeled,
+  )
+
+
+def _check_given(
+  clients: Any, unlabeled: Any, shares: Any, num_labeled: int | None
+) -> None:
+  """Checks that it is given in one way who has which images."""
+  if clients is not None and (unlabeled is not None or shares is not None):
+    raise ValueError(
+      'clients: found unlabeled or shares too; give clients, or both others'
+    )
+  if shares is not None and unlabeled is None:
+    raise ValueError(
+      'unlabeled: found none, but shares; give the images that these are'
+      ' indices of'
+    )
+  is_shared = clients is not None or shares is not None
+  if is_shared and num_labeled is not None:
+    raise ValueError(
+      f'num_labeled: found {num_labeled}, but clients have images of their own;'
+      ' leave it out: the server has all of train'
+    )
+  if not is_shared and num_labeled is None:
+    raise ValueError(
+      'num_labeled: found none; say how many of train the server has, or who'
+      ' has which images: clients, or unlabeled and shares'
+    )
+
+
+def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
+  """Returns uint8 images, and int64 or str labels."""
+  own_images.check_form(field, data)
+  if isinstance(data, tf.data.Dataset):
+    images, labels = own_images.read_dataset(field, data, labeled=True)
+  elif isinstance(data, Mapping) and {'image', 'label'} <= data.keys():
+    images, labels = data['image'], data['label']
+  elif isinstance(data, tuple | list) and len(data) == 2:
+    images, labels = data
+  else:
+    raise ValueError(
+      f'{field}: found a {type(data).__name__}; give (images, labels) or a'
+      ' tf.data.Dataset of such pairs'
+    )
+  images = own_images.convert(field, images)
+  return images, own_labels.flatten(field, labels, len(images))
+
+
+def _read_unlabeled(data: Any) -> np.ndarray:
+  """Returns uint8 images."""
+  if isinstance(data, tf.data.Dataset):
+    data, _ = own_images.read_dataset('unlabeled', data, labeled=False)
+  return own_images.convert('unlabeled', data)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnTask(image_task.Task):
+  """A task that a Python program has made, to be given to an experiment.
+
+  Attributes:
+    prepared: The task.
+  """
+
+  prepared: image_task.ImageTask | None = None
+
+  @property
+  def reference(self) -> str:
+    """Its name in records. No program finds a task by this name."""
+    return 'own_data'
+
+  def create(self) -> image_task.ImageTask:
+    """Returns the task.
+
+    Raises:
+      settings.SettingError: If there is none: the images are those of the
+        program that made it.
+    """
+    if self.prepared is None:
+      raise settings.SettingError(
+        'task', self.reference, 'its images are only in the program that has it'
+      )
+    return self.prepared
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnTaskWithShares(OwnTask):
+  """The same of a task that says who has which images."""
+
+  gives_shares = True

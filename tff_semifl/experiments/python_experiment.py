@@ -1,0 +1,81 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Experiments of a Python program: a system, a task, and settings by name."""
+
+from collections.abc import Callable
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings as settings_lib
+from tff_semifl.experiments import experiment
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import models
+from tff_semifl.experiments import own_data
+from tff_semifl.experiments import run_settings
+from tff_semifl.systems import registry
+from tff_semifl.systems import system as system_lib
+
+
+def create_experiment(
+  system: str | system_lib.System,
+  task: image_task.ImageTask | image_task.Task,
+  *,
+  create_model: Callable[[image_task.ImageTask, int], tf.keras.Model]
+  | None = None,
+  **settings: Any,
+) -> experiment.Experiment:
+  """Loads the data and builds everything that is to be run.
+
+  Args:
+    system: A system, or the name of one in `SYSTEMS`.
+    task: A task, such as one of `TASKS` or what `own_data` returns.
+    create_model: (task, seed) -> Keras model from float32 images in 0..255 to
+      logits. By default the model that the setting `model` names.
+    **settings: Settings by name, as they are flags of `launch.train`: of the
+      system, the data, the model and the run (`output_dir`, say).
+
+  Returns:
+    The experiment, for `open_folder` and `run`.
+
+  Raises:
+    settings.SettingError: If there is no such system or setting, a setting does
+      not take its value, or settings contradict each other.
+    durable_files.OutputError: If the folder has a private key that cannot be
+      used.
+  """
+  name, system = _find_system(system)
+  run_names = settings_lib.all_names(run_settings.RunSettings())
+  of_run = {k: v for k, v in settings.items() if k in run_names}
+  others = {k: v for k, v in settings.items() if k not in run_names}
+  if isinstance(task, image_task.ImageTask):
+    has_shares = task.load().shares is not None
+    kind = own_data.OwnTaskWithShares if has_shares else own_data.OwnTask
+    task = kind(prepared=task)
+  chosen = experiment_settings.create(
+    name, system, image_task.ChosenTask(task=task), others
+  )
+  if create_model is not None:
+    model = models.OwnModel(function=create_model)
+    chosen = dataclasses.replace(
+      chosen, model=dataclasses.replace(chosen.model, model=model)
+    )
+  usual = settings_lib.change_present(run_settings.RunSettings(), system.usual)
+  return experiment.create_experiment(
+    chosen, settings_lib.change(usual, of_run)
+  )
+
+
+def _find_system(
+  system: str | system_lib.System,
+) -> tuple[str, system_lib.System]:
+  """Returns the name of a system, and the system."""
+  if isinstance(system, system_lib.System):
+    return type(system).__name__, system
+  with settings_lib.blame('system', system):
+    if system not in registry.SYSTEMS:
+      raise ValueError(f'must be one of {", ".join(registry.SYSTEMS)}')
+  return system, registry.SYSTEMS[system]
