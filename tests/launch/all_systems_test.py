@@ -213,7 +213,8 @@ class AllSystemsTest(parameterized.TestCase):
   ):
     command = self._command(system_name, normalization='static_batch')
     experiment = command.create_experiment()
-    self.assertTrue(experiment.settings.model.model.has_static_batch_norm)
+    model = experiment.settings.model.model
+    self.assertTrue(model.has_static_batch_norm(experiment.task))
     self.assertIsNone(experiment.training_program.statistics)
 
   def test_more_clients_in_a_step_than_there_are(self):

@@ -10,6 +10,7 @@ from typing import Any
 from tff_semifl import settings
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import models
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
@@ -35,14 +36,15 @@ class ChosenModel(settings.Settings):
   """The model, and the precision and compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS,
+    models.MODELS | keras_applications.MODELS,
     'wide_resnet',
     "Which model: wide_resnet, SemiFL's; resnet, the ResNet-9 or -18 of its"
     " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
     ' emnist_cnn and reddi_emnist_cnn, their small networks (D22);'
     ' decomposed_wide_resnet, with kernels of two parts (B.5);'
-    " fedmatch_resnet, FedMatch's own ResNet-9; or a function (task, seed) ->"
-    ' Keras model from raw pixels to logits.',
+    " fedmatch_resnet, FedMatch's own ResNet-9; mobilenet, mobilenet_v2,"
+    ' efficientnet_v2 and resnet50_v2 of keras.applications, pretrained or not;'
+    ' or a function (task, seed) -> Keras model from pixels to logits.',
     load=models.load_outside_model,
   )
   train_in_bfloat16: bool = settings.setting(
@@ -248,7 +250,7 @@ def fill_in(
       {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH},
     )
   model = experiment.model.model.fill_in(task)
-  are_there = model.has_static_batch_norm
+  are_there = model.has_static_batch_norm(task)
   statistics, final_test = experiment.statistics, experiment.final_test
   if statistics is not None:
     statistics = statistics.fill_in(experiment.system, are_there=are_there)

@@ -6,7 +6,7 @@
 import abc
 from collections.abc import Callable
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import tensorflow as tf
 
@@ -16,14 +16,22 @@ from tff_semifl.experiments import references
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import emnist_cnn
 from tff_semifl.models import fedmatch_resnet
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import pixel_ranges
 from tff_semifl.models import post_activation_resnet
+from tff_semifl.models import pure_layers
 from tff_semifl.models import residual
 from tff_semifl.models import resnet
+from tff_semifl.models import weight_kinds
 from tff_semifl.models import wide_resnet
 
 _NORMALIZATIONS = {
   'group': residual.create_group_norm,
   'static_batch': residual.create_static_batch_norm,
+}
+_BATCH_NORM_REPLACEMENTS = {
+  'group': keras_conversion.to_group_norm,
+  'static_batch': keras_conversion.to_static_batch_norm,
 }
 
 
@@ -53,9 +61,17 @@ class Model(settings.Settings, abc.ABC):
     del task  # Others have some.
     return self
 
-  @property
-  def has_static_batch_norm(self) -> bool:
-    """True if the model has statistics of static batch normalization."""
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization.
+
+    Args:
+      task: The task.
+
+    Raises:
+      settings.SettingError: If only the model itself shows it, and there is no
+        such model.
+    """
+    del task  # None of ours depends on it.
     return False
 
 
@@ -70,9 +86,9 @@ class _Normalized(Model):
     settings.one_of(*sorted(_NORMALIZATIONS)),
   )
 
-  @property
-  def has_static_batch_norm(self) -> bool:
-    """True if the model has statistics of static batch normalization."""
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization."""
+    del task  # It is chosen.
     return self.normalization == 'static_batch'
 
   @property
@@ -112,17 +128,15 @@ class WideResNet(_Normalized):
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
     with settings.blame('model_depth', self.model_depth):
-      return wide_resnet.create_wide_resnet(
-        task.image_shape,
-        task.num_classes,
+      return _create(
+        wide_resnet.create_wide_resnet,
+        task,
+        seed,
         depth=self.model_depth or task.model_depth,
         width=self.model_width or task.model_width,
         num_groups=task.model_num_groups,
-        pixel_mean=task.pixel_mean,
-        pixel_standard_deviation=task.pixel_standard_deviation,
         create_normalization=self.create_normalization,
         create_convolution=self.create_convolution,
-        seed=seed,
       )
 
 
@@ -146,14 +160,12 @@ class ResNet(_Normalized):
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
     with settings.blame('model_depth', self.model_depth):
-      return resnet.create_resnet(
-        task.image_shape,
-        task.num_classes,
+      return _create(
+        resnet.create_resnet,
+        task,
+        seed,
         depth=self.model_depth,
-        pixel_mean=task.pixel_mean,
-        pixel_standard_deviation=task.pixel_standard_deviation,
         create_normalization=self.create_normalization,
-        seed=seed,
       )
 
 
@@ -163,13 +175,11 @@ class PostActivationResNet(_Normalized):
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
-    return post_activation_resnet.create_post_activation_resnet(
-      task.image_shape,
-      task.num_classes,
-      pixel_mean=task.pixel_mean,
-      pixel_standard_deviation=task.pixel_standard_deviation,
+    return _create(
+      post_activation_resnet.create_post_activation_resnet,
+      task,
+      seed,
       create_normalization=self.create_normalization,
-      seed=seed,
     )
 
 
@@ -195,13 +205,7 @@ class EMNISTCNN(Model):
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
-    return self.build(
-      task.image_shape,
-      task.num_classes,
-      pixel_mean=task.pixel_mean,
-      pixel_standard_deviation=task.pixel_standard_deviation,
-      seed=seed,
-    )
+    return _create(self.build, task, seed)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -212,16 +216,31 @@ class ReddiEMNISTCNN(EMNISTCNN):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class OutsideModel(Model):
+class Converted(_Normalized):
+  """Base of the models that Keras makes, of which pure layers are made."""
+
+  @property
+  def replace_batch_norm(self) -> keras_conversion.BatchNormReplacement:
+    """Makes another layer of Keras' batch normalization."""
+    return _BATCH_NORM_REPLACEMENTS[self.normalization]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutsideModel(Converted):
   """A Keras model that a function outside of this package creates.
 
   Attributes:
     reference: 'package.module:function', a function of an `ImageTask` and a
       seed that returns a compiled or uncompiled `tf.keras.Model` from float32
-      images in 0..255 to logits.
+      images to logits.
   """
 
   reference: str
+  input_range: str = settings.setting(
+    '0_to_255',
+    'What the model expects pixels in; 0_to_255 if it rescales them itself.',
+    settings.one_of(*pixel_ranges.NAMES),
+  )
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
@@ -232,13 +251,26 @@ class OutsideModel(Model):
       model = function(task, seed)
       if not isinstance(model, tf.keras.Model):
         raise ValueError(f'returned {type(model).__name__}, no Keras model')
-      return model
+      model = keras_conversion.convert(model, self.replace_batch_norm)
+      pure_layers.check(model)
+      shape = tuple(model.input_shape[1:])
+      if shape != task.image_shape or model.output_shape[1:] != (
+        task.num_classes,
+      ):
+        raise ValueError(
+          f'returned a model from images {list(shape)} to outputs'
+          f' {list(model.output_shape[1:])}; those of the task are'
+          f' {list(task.image_shape)} and [{task.num_classes}]'
+        )
+      if self.input_range == '0_to_255':
+        return model
+      inputs = tf.keras.Input(shape)
+      outputs = model(pixel_ranges.rescale(inputs, self.input_range))
+      return tf.keras.Model(inputs, outputs, name=model.name)
 
-  @property
-  def has_static_batch_norm(self) -> bool:
-    """True if the model has statistics of static batch normalization."""
-    # Nobody knows before it is made.
-    return True
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization."""
+    return bool(weight_kinds.find(self.create(task, seed=0)).statistics)
 
 
 MODELS = {
@@ -256,3 +288,20 @@ def load_outside_model(reference: str) -> Model:
   """Returns the model of a function outside of this package."""
   references.load(reference)
   return OutsideModel(reference=reference)
+
+
+def _create(
+  create: Callable[..., tf.keras.Model],
+  task: image_task.ImageTask,
+  seed: int,
+  **of_model: Any,
+) -> tf.keras.Model:
+  """Creates a model for the images and classes of a task."""
+  return create(
+    task.image_shape,
+    task.num_classes,
+    pixel_mean=task.pixel_mean,
+    pixel_standard_deviation=task.pixel_standard_deviation,
+    seed=seed,
+    **of_model,
+  )

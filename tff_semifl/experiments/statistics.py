@@ -103,11 +103,7 @@ class Statistics(settings.Settings):
       server_batch_size: Images in a step of the server, if it takes any.
     """
     kind = self.batch_norm_statistics
-    if (
-      kind is None
-      or classifier.batch_moments is None
-      or self.are_computed_by_rounds(system)
-    ):
+    if kind is None or self.are_computed_by_rounds(system):
       return None
     create = {
       'federated': lambda: (

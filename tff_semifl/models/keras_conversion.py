@@ -202,8 +202,8 @@ def _check_has_graph(model: tf.keras.Model) -> None:
   if not has_graph:
     raise LayerError(
       model,
-      'is a model without a graph of layers: it has a call method of its own, or'
-      ' no input yet. Build it as tf.keras.Model(inputs, outputs), or as'
+      'is a model without a graph of layers: it has a call method of its own,'
+      ' or no input yet. Build it as tf.keras.Model(inputs, outputs), or as'
       ' Sequential that begins with tf.keras.Input.',
     )
 

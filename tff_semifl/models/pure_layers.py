@@ -46,9 +46,9 @@ def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
   for inner in layer.submodules:
     if _draws(inner):
       return (
-        f'has {inner.name!r} ({type(inner).__name__}) inside, which draws random'
-        ' numbers and cannot be replaced there. Set its rate to 0, or make it a'
-        ' layer of the model.'
+        f'has {inner.name!r} ({type(inner).__name__}) inside, which draws'
+        ' random numbers and cannot be replaced there. Set its rate to 0, or'
+        ' make it a layer of the model.'
       )
     if isinstance(inner, tf.keras.layers.BatchNormalization):
       return (
@@ -64,8 +64,8 @@ def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
     )
   if layer.losses:
     return (
-      'has a regularizer, whose loss would not be added. Remove it; the decay of'
-      ' weights is a setting of optimizers.'
+      'has a regularizer, whose loss would not be added. Remove it; the decay'
+      ' of weights is a setting of optimizers.'
     )
   return None
 
