@@ -301,7 +301,7 @@ def _plan_creation(
   Raises:
     ValueError: If a clone does not create each weight of the model once.
   """
-  created = []
+  created, cloned = [], []
 
   def record(
     _, *, shape: Sequence[int], dtype: tf.DType, **kwargs
@@ -309,10 +309,15 @@ def _plan_creation(
     created.append(tf.zeros(shape, dtype))
     return created[-1]
 
-  # In a graph of its own: nothing has to be computed.
-  with tf.Graph().as_default(), tf.variable_creator_scope(record):
-    clone = keras_conversion.clone(model)
-  cloned = [*clone.trainable_weights, *clone.non_trainable_weights]
+  # Traced, as nothing has to be computed. A `tf.Graph` would turn the classes
+  # of layers into those of TF 1.
+  @tf.function(input_signature=[])
+  def observe() -> None:
+    with tf.variable_creator_scope(record):
+      clone = keras_conversion.clone(model)
+    cloned.extend([*clone.trainable_weights, *clone.non_trainable_weights])
+
+  observe.get_concrete_function()
   weights = [*model.trainable_weights, *model.non_trainable_weights]
   if len(cloned) != len(weights):
     raise ValueError(
