@@ -243,6 +243,9 @@ def open_folder(
     {**experiment.recorded_settings, **computed},
     {*computed, *unimportant},
   )
+  frozen_weights = functional.frozen_weights(experiment.model)
+  if frozen_weights:
+    folder.keep_frozen_weights(frozen_weights)
   if experiment.privacy_key is not None:
     folder.keep_privacy_key(
       experiment.privacy_key, experiment.training_program.total_rounds

@@ -31,7 +31,6 @@ ModelWeights = tff.learning.models.ModelWeights
 _FLOAT32_LAYERS = (
   static_batch_norm.StaticBatchNormalization,
   tf.keras.layers.GroupNormalization,
-  tf.keras.layers.Normalization,
   tf.keras.layers.Rescaling,
 )
 
@@ -261,6 +260,13 @@ def _pure_function(
     )
 
   concrete_function = call.get_concrete_function()
+  if concrete_function.captured_inputs:
+    shapes = [list(each.shape) for each in concrete_function.captured_inputs]
+    raise ValueError(
+      f'Model {model.name!r} holds tensors of shape {shapes} that are no'
+      ' weights, and no computation can have. Hold NumPy arrays in their place,'
+      ' or frozen weights.'
+    )
 
   def pure_function(
     weights: ModelWeights, images: tf.Tensor, seed: tf.Tensor | None = None

@@ -5,13 +5,13 @@
 
 Keras' batch normalization changes weights when it is called in training, and
 its dropout draws from hidden generators. `convert` makes the same model, with
-the same weights, of layers that do neither. Models inside of models are
-converted in place.
+the same weights, of layers that do neither, inside of models, too.
 """
 
 from collections.abc import Callable, Iterator
 import itertools
 
+import numpy as np
 import tensorflow as tf
 
 from tff_semifl.models import keyed_dropout
@@ -85,9 +85,9 @@ def convert(
   """Converts a model into one of pure layers.
 
   Batch normalization becomes what `replace_batch_norm` makes of it, dropout
-  becomes `KeyedDropout`, and the statistics of an adapted `Normalization`
-  become constants. All other layers stay as they are, and so do weights and
-  what is frozen.
+  becomes `KeyedDropout`, and `Normalization`, which holds tensors and maybe
+  weights, becomes `Rescaling` by the same numbers. All other layers stay as
+  they are, and so do weights and what is frozen.
 
   Args:
     model: A functional or sequential Keras model, which may contain others.
@@ -116,7 +116,7 @@ def convert(
     elif isinstance(layer, tf.keras.layers.Dropout):
       new = _to_keyed(layer, next(keys))
     else:
-      new = _to_constants(layer)
+      new = _to_rescaling(layer)
     pairs.append((layer, new))
     return new
 
@@ -210,10 +210,13 @@ def _check_has_graph(model: tf.keras.Model) -> None:
 
 def _is_impure(layer: Layer) -> bool:
   """Returns whether a layer has to be replaced."""
-  kinds = (tf.keras.layers.BatchNormalization, tf.keras.layers.Dropout)
-  # With the statistics that it was given, `Normalization` has no weights.
-  return isinstance(layer, kinds) or (
-    isinstance(layer, tf.keras.layers.Normalization) and bool(layer.weights)
+  return isinstance(
+    layer,
+    (
+      tf.keras.layers.BatchNormalization,
+      tf.keras.layers.Dropout,
+      tf.keras.layers.Normalization,
+    ),
   )
 
 
@@ -246,12 +249,12 @@ def _to_keyed(layer: tf.keras.layers.Dropout, key: int) -> Layer:
   )
 
 
-def _to_constants(layer: tf.keras.layers.Normalization) -> Layer:
-  mean, variance, _ = layer.get_weights()
-  return tf.keras.layers.Normalization.from_config(
-    {
-      **layer.get_config(),
-      'mean': mean.tolist(),
-      'variance': variance.tolist(),
-    }
+def _to_rescaling(layer: tf.keras.layers.Normalization) -> Layer:
+  mean = np.asarray(layer.mean)
+  deviation = np.maximum(np.sqrt(layer.variance), tf.keras.backend.epsilon())
+  scale, offset = 1 / deviation, -mean / deviation
+  if layer.invert:
+    scale, offset = deviation, mean
+  return tf.keras.layers.Rescaling(
+    scale.tolist(), offset.tolist(), name=layer.name, dtype=layer.dtype_policy
   )
