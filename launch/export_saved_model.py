@@ -111,7 +111,7 @@ def main() -> None:
         f' ({task.data_description})'
       )
     model = experiment.model.model.create(task, experiment.seed)
-    functional.assign_weights(model, trained.weights)
+    functional.assign_weights(model, trained.weights, trained.frozen_weights)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
     with program.blame(_FORMAT, ValueError):

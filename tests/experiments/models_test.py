@@ -12,8 +12,10 @@ from absl.testing import parameterized
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.experiments import function_models
 from tff_semifl.experiments import models
 from tff_semifl.models import static_batch_norm
+from tff_semifl.models import weight_kinds
 from tff_semifl.tasks import digits
 
 
@@ -57,12 +59,12 @@ class ModelsTest(parameterized.TestCase):
     model = models.MODELS[name].fill_in(self.task)
     self.assertEqual(
       model.has_static_batch_norm(self.task),
-      static_batch_norm.is_in(model.create(self.task, seed=0)),
+      bool(weight_kinds.find(model.create(self.task, seed=0)).statistics),
     )
 
   @parameterized.parameters(('linear', False), ('normalized', True))
   def test_static_batch_norm_of_an_outside_model(self, name, expected):
-    model = models.load_outside_model(f'outside:{name}')
+    model = function_models.load_outside_model(f'outside:{name}')
     self.assertEqual(model.has_static_batch_norm(self.task), expected)
 
   @parameterized.parameters(
@@ -74,7 +76,7 @@ class ModelsTest(parameterized.TestCase):
     ('returns_name', 'returned str, no Keras model'),
   )
   def test_what_is_no_model_is_an_error(self, name, message):
-    model = models.load_outside_model(f'outside:{name}')
+    model = function_models.load_outside_model(f'outside:{name}')
     with self.assertRaisesRegex(
       settings.SettingError, f'^model=outside:{name}: {message}$'
     ):

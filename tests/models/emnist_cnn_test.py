@@ -42,11 +42,9 @@ def _pool(x):
   return x.max(axis=(2, 4))
 
 
-def _dropout(x, rate, key, *, whole_channels=False):
+def _dropout(x, rate, key, *, noise_shape=None):
   """The layer's own draws, so that what is tested is where they apply."""
-  layer = keyed_dropout.KeyedDropout(
-    rate, key=key, whole_channels=whole_channels
-  )
+  layer = keyed_dropout.KeyedDropout(rate, key=key, noise_shape=noise_shape)
   with keyed_dropout.seeded(_SEED):
     mask = layer(tf.ones(x.shape), training=True).numpy()
   return x * mask
@@ -67,7 +65,7 @@ def _forward(weights, images, *, is_reddi, training):
   if is_reddi:
     x = dropout(_pool(relu(x)), 0.25, 0)
   else:
-    x = relu(dropout(_pool(x), 0.25, 0, whole_channels=True))
+    x = relu(dropout(_pool(x), 0.25, 0, noise_shape=(None, 1, 1, None)))
   x = relu(x.reshape(len(x), -1) @ w[4] + w[5])
   if is_reddi:
     x = dropout(x, 0.5, 1)

@@ -14,6 +14,7 @@ from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
 
 _SEED = tf.constant([3, 4])
+_CHANNELS = (None, 1, 1, None)
 
 
 def _drop(inputs, seed=_SEED, **kwargs):
@@ -32,7 +33,7 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
     self.assertAllClose(found.mean(), 1, rtol=0, atol=5 * np.sqrt(1 / 3 / 1e5))
 
   def test_whole_channels_of_an_image(self):
-    found = _drop(tf.ones([50, 3, 2, 40]), whole_channels=True)
+    found = _drop(tf.ones([50, 3, 2, 40]), noise_shape=_CHANNELS)
     first = found[:, :1, :1, :]
     self.assertAllEqual(found, np.broadcast_to(first, found.shape))
     # 2000 channels, a quarter of them dropped.
@@ -46,12 +47,12 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
       found, np.broadcast_to(found[:, :1, :1], (5, 3, 2, 4))
     )
 
-  @parameterized.parameters(False, True)
-  def test_draws_follow_from_seed_and_key(self, whole_channels):
+  @parameterized.parameters([None], [_CHANNELS])
+  def test_draws_follow_from_seed_and_key(self, noise_shape):
     inputs = tf.ones([20, 2, 2, 20])
 
     def drop(**kwargs):
-      return _drop(inputs, whole_channels=whole_channels, **kwargs)
+      return _drop(inputs, noise_shape=noise_shape, **kwargs)
 
     self.assertAllEqual(drop(), drop())
     self.assertNotAllEqual(drop(), drop(key=1))
@@ -62,6 +63,20 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
     layer = keyed_dropout.KeyedDropout(0.25, key=0)
     self.assertAllEqual(layer(inputs), inputs)
     self.assertAllEqual(_drop(inputs, rate=0.0), inputs)
+
+  def test_whole_images(self):
+    found = _drop(tf.ones([400, 3, 2, 4]), noise_shape=(None, 1, 1, 1))
+    first = found[:, :1, :1, :1]
+    self.assertAllEqual(found, np.broadcast_to(first, found.shape))
+    self.assertAllClose(
+      np.mean(first == 0), 0.25, rtol=0, atol=5 * np.sqrt(0.25 * 0.75 / 400)
+    )
+
+  def test_turned_off_in_training(self):
+    inputs = tf.random.stateless_normal([4, 2, 2, 3], _SEED)
+    layer = keyed_dropout.KeyedDropout(0.25, key=0)
+    with keyed_dropout.turned_off():
+      self.assertAllEqual(layer(inputs, training=True), inputs)
 
   def test_training_without_seed(self):
     layer = keyed_dropout.KeyedDropout(0.25, key=0, name='drop')
@@ -74,7 +89,7 @@ class KeyedDropoutTest(tf.test.TestCase, parameterized.TestCase):
       keyed_dropout.KeyedDropout(rate, key=0)
 
   def test_copy_has_the_same_configuration(self):
-    layer = keyed_dropout.KeyedDropout(0.5, key=3, whole_channels=True)
+    layer = keyed_dropout.KeyedDropout(0.5, key=3, noise_shape=_CHANNELS)
     copy = keyed_dropout.KeyedDropout.from_config(layer.get_config())
     self.assertEqual(copy.get_config(), layer.get_config())
 
@@ -89,7 +104,7 @@ class ClassifierTest(tf.test.TestCase):
       [
         tf.keras.Input((4, 4, 2)),
         tf.keras.layers.Conv2D(8, 3),
-        keyed_dropout.KeyedDropout(0.5, key=0, whole_channels=True),
+        keyed_dropout.KeyedDropout(0.5, key=0, noise_shape=_CHANNELS),
         tf.keras.layers.Flatten(),
         keyed_dropout.KeyedDropout(0.5, key=1),
         tf.keras.layers.Dense(3),

@@ -129,7 +129,7 @@ class BatchMomentsTest(tf.test.TestCase):
   def test_equals_numpy(self):
     inputs = _random_inputs()
     rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
-    count, mean, squares = static_batch_norm.BatchMoments()(inputs)
+    count, mean, squares = static_batch_norm.batch_moments(inputs)
     # 5 images of 3 x 2 pixels.
     self.assertAllEqual(count, [30.0] * _CHANNELS)
     self.assertAllClose(mean, rows.mean(axis=0), rtol=1e-5, atol=1e-5)
@@ -139,7 +139,7 @@ class BatchMomentsTest(tf.test.TestCase):
 
   def test_two_batches_merge_to_the_whole(self):
     inputs = _random_inputs()
-    moments = static_batch_norm.BatchMoments()
+    moments = static_batch_norm.batch_moments
     whole = moments(inputs)
     (n, m, s), (k, p, q) = moments(inputs[:2]), moments(inputs[2:])
     # Within both, and between them: n (m - mean)^2 + k (p - mean)^2.
@@ -159,26 +159,31 @@ def _create_branching_model():
   return tf.keras.Model(inputs, joined)
 
 
-class CreateMomentsModelTest(tf.test.TestCase):
+class CollectingMomentsTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
     tf.keras.utils.set_random_seed(0)
     self._model = _create_branching_model()
     self._images = tf.random.stateless_normal([6, 4, 4, 2], [1, 2], 3.0, 2.0)
 
-  def test_moments_are_in_the_order_of_the_non_trainable_weights(self):
-    _, *moments = static_batch_norm.create_moments_model(self._model)(
-      self._images, training=True
+  def _collect(self, training=True):
+    with static_batch_norm.collecting_moments() as collected:
+      self._model(self._images, training=training)
+    return collected
+
+  def test_moments_of_each_layer(self):
+    collected = self._collect()
+    self.assertLen(collected, 4)
+    self.assertSameElements(
+      [id(layer) for layer, _ in collected],
+      [
+        id(layer)
+        for layer in self._model.layers
+        if isinstance(layer, static_batch_norm.StaticBatchNormalization)
+      ],
     )
-    means = self._model.non_trainable_weights[::2]
-    self.assertLen(moments, 4)
-    for mean, found in zip(means, moments, strict=True):
-      # Whose weight it is; what that layer is given, in training mode.
-      (layer,) = (
-        each
-        for each in self._model.layers
-        if any(mean is weight for weight in each.non_trainable_weights)
-      )
+    for layer, found in collected:
+      # What that layer is given, in training mode.
       seen = tf.keras.Model(self._model.input, layer.input)(
         self._images, training=True
       )
@@ -190,26 +195,50 @@ class CreateMomentsModelTest(tf.test.TestCase):
       ]
       self.assertAllClose(found, expected, rtol=1e-3, atol=1e-3)
 
-  def test_output_is_that_of_the_model(self):
-    moments_model = static_batch_norm.create_moments_model(self._model)
-    self.assertAllClose(
-      moments_model(self._images, training=True)[0],
-      self._model(self._images, training=True),
+  def test_layers_that_do_not_use_the_batch_have_none(self):
+    self.assertEmpty(self._collect(training=False))
+    self._model.trainable = False
+    self.assertEmpty(self._collect())
+
+  def test_output_is_the_same_without(self):
+    with static_batch_norm.collecting_moments():
+      found = self._model(self._images, training=True)
+    self.assertAllEqual(found, self._model(self._images, training=True))
+
+
+class OptionsTest(parameterized.TestCase, tf.test.TestCase):
+  def test_frozen_layer_uses_the_given_statistics(self):
+    layer = _create_layer()
+    layer.trainable = False
+    inputs = _random_inputs()
+    self.assertAllEqual(
+      layer(inputs, training=True), layer(inputs, training=False)
     )
 
-  def test_shares_weights_in_their_order(self):
-    moments_model = static_batch_norm.create_moments_model(self._model)
-    for name in ('trainable_weights', 'non_trainable_weights'):
-      for found, expected in zip(
-        getattr(moments_model, name), getattr(self._model, name), strict=True
-      ):
-        self.assertIs(found, expected)
-
-  def test_model_without_such_layers(self):
-    inputs = tf.keras.Input([4, 4, 2])
-    model = tf.keras.Model(inputs, tf.keras.layers.ReLU()(inputs))
-    with self.assertRaisesRegex(ValueError, 'no `StaticBatchNormalization`'):
-      static_batch_norm.create_moments_model(model)
+  @parameterized.product(
+    training=(False, True), center=(False, True), scale=(False, True)
+  )
+  def test_equals_keras(self, training, center, scale):
+    # Rank 2, as after a dense layer.
+    options = {'center': center, 'scale': scale, 'epsilon': 0.25}
+    keras = tf.keras.layers.BatchNormalization(**options)
+    layer = static_batch_norm.StaticBatchNormalization(**options)
+    inputs = _random_inputs()[:, 0, 0]
+    keras(inputs), layer(inputs)  # Creates the weights.
+    generator = np.random.default_rng(2)
+    values = [generator.uniform(0.5, 2, _CHANNELS) for _ in keras.weights]
+    keras.set_weights(values)
+    layer.set_weights(values)
+    self.assertAllClose(
+      layer(inputs, training=training),
+      keras(inputs, training=training),
+      rtol=1e-4,
+      atol=1e-4,
+    )
+    copy = static_batch_norm.StaticBatchNormalization.from_config(
+      layer.get_config()
+    )
+    self.assertEqual(copy.get_config(), layer.get_config())
 
 
 if __name__ == '__main__':

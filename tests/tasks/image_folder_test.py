@@ -61,12 +61,13 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(
     # Four blocks in each group; groups leave 8 pixels of the shorter side, or
-    # a few more.
+    # a few more. With five groups there are two blocks in each.
     ((8, 8), 10),
     ((16, 16), 19),
     ((32, 32), 28),
     ((40, 96), 28),
     ((96, 96), 37),
+    ((128, 128), 26),
   )
   def test_depth_suits_the_size(self, size, depth):
     task = self._create(
@@ -74,6 +75,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertEqual(task.image_shape, (*size, 3))
     self.assertEqual(task.model_depth, depth)
+    self.assertEqual(task.model_width, 1 if min(size) >= 128 else 2)
     # Not of the wrong depth, which would be an error.
     model = models.WideResNet(model_width=1).create(task, seed=0)
     self.assertEqual(model.output_shape, (None, 2))

@@ -12,6 +12,7 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
+from tff_semifl.models import functional
 from tff_semifl.programs import outputs
 
 _NOTHING = types.MappingProxyType({})
@@ -42,6 +43,9 @@ def open_folder(
     {**recorded_settings(experiment), **computed},
     {*computed, *unimportant},
   )
+  frozen_weights = functional.frozen_weights(experiment.model)
+  if frozen_weights:
+    folder.keep_frozen_weights(frozen_weights)
   if experiment.privacy_key is not None:
     folder.keep_privacy_key(
       experiment.privacy_key, experiment.training_program.total_rounds

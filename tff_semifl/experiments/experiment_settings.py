@@ -9,7 +9,9 @@ from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import models
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
@@ -35,15 +37,16 @@ class ChosenModel(settings.Settings):
   """The model, and the precision and compilation of its training."""
 
   model: models.Model = settings.choice(
-    models.MODELS,
+    models.MODELS | keras_applications.MODELS,
     'wide_resnet',
     "Which model: wide_resnet, SemiFL's; resnet, the ResNet-9 or -18 of its"
     " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
     ' emnist_cnn and reddi_emnist_cnn, their small networks (D22);'
     ' decomposed_wide_resnet, with kernels of two parts (B.5);'
-    " fedmatch_resnet, FedMatch's own ResNet-9; or a function (task, seed) ->"
-    ' Keras model from raw pixels to logits.',
-    load=models.load_outside_model,
+    " fedmatch_resnet, FedMatch's own ResNet-9; mobilenet, mobilenet_v2,"
+    ' efficientnet_v2 and resnet50_v2 of keras.applications, pretrained or not;'
+    ' or a function (task, seed) -> Keras model from pixels to logits.',
+    load=function_models.load_outside_model,
   )
   train_in_bfloat16: bool = settings.setting(
     False,

@@ -6,26 +6,28 @@
 import abc
 from collections.abc import Callable
 import dataclasses
-import inspect
 from typing import Any, ClassVar
 
 import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import references
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import emnist_cnn
 from tff_semifl.models import fedmatch_resnet
+from tff_semifl.models import keras_conversion
 from tff_semifl.models import post_activation_resnet
 from tff_semifl.models import residual
 from tff_semifl.models import resnet
-from tff_semifl.models import static_batch_norm
 from tff_semifl.models import wide_resnet
 
 _NORMALIZATIONS = {
   'group': residual.create_group_norm,
   'static_batch': residual.create_static_batch_norm,
+}
+_BATCH_NORM_REPLACEMENTS = {
+  'group': keras_conversion.to_group_norm,
+  'static_batch': keras_conversion.to_static_batch_norm,
 }
 
 
@@ -210,68 +212,13 @@ class ReddiEMNISTCNN(EMNISTCNN):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class OutsideModel(Model):
-  """A Keras model that a function outside of this package creates.
-
-  Attributes:
-    reference: 'package.module:function', a function of an `ImageTask` and a
-      seed that returns a compiled or uncompiled `tf.keras.Model` from float32
-      images in 0..255 to logits.
-  """
-
-  reference: str
-
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
-    with settings.blame('model', self.reference):
-      function = references.load(self.reference)
-      if not callable(function):
-        raise ValueError('is no function')
-      return _call(function, task, seed)
-
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
-    """Returns whether the model has static batch normalization."""
-    return static_batch_norm.is_in(self.create(task, seed=0))
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OwnModel(Model):
-  """A Keras model that a function of a Python program creates.
-
-  Attributes:
-    function: As in `OutsideModel`.
-  """
-
-  function: Callable[[image_task.ImageTask, int], tf.keras.Model]
+class Converted(_Normalized):
+  """Base of the models that Keras makes, of which pure layers are made."""
 
   @property
-  def reference(self) -> str:
-    """Its name in records."""
-    return f'{self.function.__module__}:{self.function.__qualname__}'
-
-  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task."""
-    with settings.blame('model', self.reference):
-      return _call(self.function, task, seed)
-
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
-    """Returns whether the model has static batch normalization."""
-    return static_batch_norm.is_in(self.create(task, seed=0))
-
-
-def _call(
-  function: Callable[[image_task.ImageTask, int], tf.keras.Model],
-  task: image_task.ImageTask,
-  seed: int,
-) -> tf.keras.Model:
-  try:
-    inspect.signature(function).bind(task, seed)
-  except TypeError as error:
-    raise ValueError(f'must take a task and a seed: {error}') from error
-  model = function(task, seed)
-  if not isinstance(model, tf.keras.Model):
-    raise ValueError(f'returned {type(model).__name__}, no Keras model')
-  return model
+  def replace_batch_norm(self) -> keras_conversion.BatchNormReplacement:
+    """Makes another layer of Keras' batch normalization."""
+    return _BATCH_NORM_REPLACEMENTS[self.normalization]
 
 
 MODELS = {
@@ -283,12 +230,6 @@ MODELS = {
   'reddi_emnist_cnn': ReddiEMNISTCNN(),
   'fedmatch_resnet': FedMatchResNet(),
 }
-
-
-def load_outside_model(reference: str) -> Model:
-  """Returns the model of a function outside of this package."""
-  references.load(reference)
-  return OutsideModel(reference=reference)
 
 
 def _create(

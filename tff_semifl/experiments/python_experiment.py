@@ -12,8 +12,8 @@ import tensorflow as tf
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
-from tff_semifl.experiments import models
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import run_settings
 from tff_semifl.systems import registry
@@ -59,7 +59,7 @@ def create_experiment(
     name, system, image_task.ChosenTask(task=task), others
   )
   if create_model is not None:
-    model = models.OwnModel(function=create_model)
+    model = function_models.OwnModel(function=create_model)
     chosen = dataclasses.replace(
       chosen, model=dataclasses.replace(chosen.model, model=model)
     )

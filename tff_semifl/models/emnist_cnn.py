@@ -62,7 +62,7 @@ def create_emnist_cnn(
   x = pytorch_layers.convolve(x, _FILTERS[1], size=3, seed=next(seeds))
   x = tf.keras.layers.MaxPooling2D()(x)
   x = keyed_dropout.KeyedDropout(
-    _CHANNEL_DROPOUT_RATE, key=0, whole_channels=True
+    _CHANNEL_DROPOUT_RATE, key=0, noise_shape=(None, 1, 1, None)
   )(x)
   x = tf.keras.layers.ReLU()(x)
   x = _hide(x, seeds)

@@ -11,15 +11,19 @@ function, and the same function works eagerly.
 """
 
 from collections.abc import Callable, Sequence
+import functools
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import probabilities
+from tff_semifl.models import pure_layers
 from tff_semifl.models import static_batch_norm
+from tff_semifl.models import weight_kinds
 
 ModelWeights = tff.learning.models.ModelWeights
 
@@ -35,9 +39,11 @@ class ImageClassifier(NamedTuple):
   """An image classifier as pure functions of its weights.
 
   Weights are `tff.learning.models.ModelWeights`: tuples of arrays or tensors,
-  in the order of the Keras model's `trainable_weights` and
-  `non_trainable_weights`. Images are float32 [batch, height, width, channels]
-  in 0..255.
+  in the order of the Keras model's weights. Trainable are those that are
+  trained, not trainable the statistics of static batch normalization, mean and
+  variance of each layer in turn. Frozen weights are constants of the functions:
+  they are neither sent nor averaged, and no state has them. Images are float32
+  [batch, height, width, channels] in 0..255.
 
   Attributes:
     initial_weights: The arrays to start from.
@@ -46,9 +52,9 @@ class ImageClassifier(NamedTuple):
       compute in another precision than the others. The seed, int32 [2], is what
       dropout draws with: a model that has `KeyedDropout` needs one.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
-    batch_moments: (weights, images) -> for each batch normalization layer the
-      `BatchMoments` of its input in training mode, float32 [3, channels]. None
-      for a model without static batch normalization.
+    batch_moments: (weights, images) -> for each layer with statistics the
+      `static_batch_norm.batch_moments` of its input in training mode, float32
+      [3, channels]; nothing is dropped. None for a model without statistics.
     image_shape: Height, width, channels.
     num_classes: Number of logits.
     trainable_names: Names of the trainable weights, `<layer>/<weight>:0`.
@@ -84,10 +90,10 @@ def from_keras(
   """Makes pure functions of a Keras model.
 
   Args:
-    model: A functional Keras model from images to logits, so without a softmax
-      at its end. Calling a layer must not change its weights:
-      `StaticBatchNormalization` will do, Keras' `BatchNormalization` will not.
-      `KeyedDropout` will, Keras' will not.
+    model: A functional or sequential Keras model from images to logits, so
+      without a softmax at its end. Unless `keras_conversion.convert` has been
+      called before, batch normalization becomes static and dropout is given a
+      seed; what is frozen stays so.
     train_in_bfloat16: Whether `train_logits` computes in bfloat16, but for
       normalizations. Weights and their gradients are float32 all the same.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
@@ -98,128 +104,169 @@ def from_keras(
 
   Raises:
     ValueError: If the outputs are probabilities or are not of two or more
-      classes, or if a layer is a model itself, draws random numbers, has
-      weights that are not trained, or shares weights with another.
+      classes, if nothing is trained, or if a layer cannot be converted or is
+      more than a function of its weights.
   """
+  model = keras_conversion.convert(model)
+  pure_layers.check(model)
   returns_logits = probabilities.check_structure(model)
-  for layer in model.layers:
-    _check_is_pure(layer)
-  creation_order = _creation_order(model)
-  batch_moments = None
-  if static_batch_norm.is_in(model):
-    with_moments = static_batch_norm.create_moments_model(model)
-    # Its layers are those of the model in their order, and some without weights
-    # that nothing depends on.
-    outputs = _pure_function(with_moments, creation_order, training=True)
-
-    def batch_moments(
-      weights: ModelWeights, images: tf.Tensor
-    ) -> list[tf.Tensor]:
-      return outputs(weights, images)[1:]
-
-  initial_weights = ModelWeights(
-    tuple(w.numpy() for w in model.trainable_weights),
-    tuple(w.numpy() for w in model.non_trainable_weights),
+  kinds = weight_kinds.find(model)
+  if not kinds.trainable:
+    raise ValueError(
+      f'Model {model.name!r} has no weights to train. If it is frozen, leave'
+      ' its last layer trainable.'
+    )
+  create = functools.partial(
+    _pure_function, plan=_plan_creation(model, kinds), model=model
   )
-  logits = _pure_function(model, creation_order, training=False)
+  initial_weights = ModelWeights(
+    tuple(w.numpy() for w in kinds.trainable),
+    tuple(w.numpy() for w in kinds.statistics),
+  )
+  logits = create(call_fn=lambda clone, images: clone(images, training=False))
   if not returns_logits:
     probabilities.check_outputs(model, logits, initial_weights)
   return ImageClassifier(
     initial_weights=initial_weights,
-    train_logits=_pure_function(
-      _clone_in_bfloat16(model) if train_in_bfloat16 else model,
-      creation_order,
-      training=True,
+    train_logits=create(
+      model=_clone_in_bfloat16(model) if train_in_bfloat16 else model,
+      call_fn=lambda clone, images: clone(images, training=True),
       jit_compile=jit_compile,
     ),
     logits=logits,
-    batch_moments=batch_moments,
+    batch_moments=create(call_fn=_batch_moments) if kinds.statistics else None,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
-    trainable_names=tuple(w.name for w in model.trainable_weights),
+    trainable_names=tuple(w.name for w in kinds.trainable),
   )
 
 
-def assign_weights(model: tf.keras.Model, weights: ModelWeights) -> None:
+def assign_weights(
+  model: tf.keras.Model,
+  weights: ModelWeights,
+  frozen: Sequence[np.ndarray] | None = None,
+) -> None:
   """Assigns weights to a Keras model.
 
   Args:
-    model: The model; its own weights are overwritten.
+    model: The model, as `keras_conversion.convert` returns it; its own weights
+      are overwritten.
     weights: Weights of the same number and shapes as the model's.
+    frozen: Frozen weights, see `frozen_weights`; by default they stay as they
+      are.
 
   Raises:
     ValueError: If there are more or fewer, or one has another shape.
   """
-  pairs = (
-    (model.trainable_weights, weights.trainable),
-    (model.non_trainable_weights, weights.non_trainable),
-  )
-  for variables, values in pairs:
-    if [tuple(each.shape) for each in variables] != [*map(np.shape, values)]:
-      raise ValueError('these are the weights of another model')
-  for variables, values in pairs:
-    for variable, value in zip(variables, values, strict=True):
-      variable.assign(value)
+  kinds = weight_kinds.find(model)
+  variables = [*kinds.trainable, *kinds.statistics]
+  values = [*weights.trainable, *weights.non_trainable]
+  if frozen is not None:
+    variables += kinds.frozen
+    values += frozen
+  if [tuple(each.shape) for each in variables] != [*map(np.shape, values)]:
+    raise ValueError('these are the weights of another model')
+  for variable, value in zip(variables, values, strict=True):
+    variable.assign(value)
 
 
-def _check_is_pure(layer: tf.keras.layers.Layer) -> None:
-  """Raises a ValueError if a layer is more than a function of its weights."""
-  remedy = None
-  if isinstance(layer, tf.keras.Model):
-    remedy = 'is a model itself. Build one model of all layers.'
-  elif isinstance(layer, tf.keras.__internal__.layers.BaseRandomLayer):
-    remedy = (
-      'draws random numbers, which could not be repeated. Use KeyedDropout.'
-    )
-  elif layer.non_trainable_weights and not isinstance(
-    layer, static_batch_norm.StaticBatchNormalization
+def frozen_weights(model: tf.keras.Model) -> tuple[np.ndarray, ...]:
+  """Returns the values of a model's frozen weights, in the model's order."""
+  return tuple(w.numpy() for w in weight_kinds.find(model).frozen)
+
+
+def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
+  """Returns the moments of each layer with statistics, in their order."""
+  with (
+    keyed_dropout.turned_off(),
+    static_batch_norm.collecting_moments() as collected,
   ):
-    remedy = (
-      'has weights that are not trained. Use StaticBatchNormalization or'
-      ' GroupNormalization for normalization, and freeze nothing.'
-    )
-  if remedy is not None:
-    raise ValueError(f'Layer {layer.name!r} ({type(layer).__name__}) {remedy}')
+    model(images, training=True)
+  # Layers may be called in another order than that of the model's weights.
+  position = {id(w): i for i, w in enumerate(model.non_trainable_weights)}
+  collected.sort(key=lambda each: position[id(each[0].mean)])
+  return [moments for _, moments in collected]
+
+
+class _Plan(NamedTuple):
+  """How to create a model's weights from values of `WeightKinds`.
+
+  Attributes:
+    kinds: For each weight of the model, trainable ones first, its index into
+      trainable, statistics and frozen weights taken together.
+    created: For each weight that cloning the model creates, in turn, its index
+      into the model's weights, trainable ones first.
+    given: Types and shapes of the values of trainable weights and statistics.
+    frozen: Values of frozen weights.
+  """
+
+  kinds: list[int]
+  created: list[int]
+  given: list[tf.TensorSpec]
+  frozen: list[np.ndarray]
 
 
 def _pure_function(
   model: tf.keras.Model,
-  creation_order: Sequence[int],
+  plan: _Plan,
+  call_fn: Callable[[tf.keras.Model, tf.Tensor], tf.Tensor | list[tf.Tensor]],
   *,
-  training: bool,
   jit_compile: bool = False,
 ) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
-  """Returns `model` as a function of (weights, images, seed=None)."""
-  weights = [*model.trainable_weights, *model.non_trainable_weights]
-  needs_seed = training and any(
-    isinstance(layer, keyed_dropout.KeyedDropout) for layer in model.layers
-  )
+  """Returns `call_fn` of `model` as a function of (weights, images, seed=None).
 
+  Args:
+    model: The model, of which clones are made.
+    plan: See `_plan_creation`.
+    call_fn: (clone, images) -> what is computed.
+    jit_compile: Whether XLA compiles the function.
+  """
+  needs_seed = False
+
+  # With autograph: where it is off, TensorFlow spoils the signatures of the
+  # operators, such as `x * 2`, that models made afterwards have as layers.
   @tf.function(
     input_signature=[
-      [tf.TensorSpec(w.shape, tf.float32) for w in weights],
+      plan.given,
+      [tf.TensorSpec(array.shape, array.dtype) for array in plan.frozen],
       tf.TensorSpec(model.input_shape, tf.float32),
       tf.TensorSpec([2], tf.int32),
     ],
-    autograph=False,
     jit_compile=jit_compile or None,
   )
   def call(
-    values: Sequence[tf.Tensor], images: tf.Tensor, seed: tf.Tensor
-  ) -> tf.Tensor:
+    given: Sequence[tf.Tensor],
+    frozen: Sequence[tf.Tensor],
+    images: tf.Tensor,
+    seed: tf.Tensor,
+  ) -> tf.Tensor | list[tf.Tensor]:
+    nonlocal needs_seed
     # Keras asks for variables while it builds the clone and is handed the
     # tensors in their place, so that there are no variables at all.
-    values = [tf.cast(v, w.dtype) for v, w in zip(values, weights, strict=True)]
-    in_order = iter([values[index] for index in creation_order])
+    values = [*given, *frozen]
+    weights = [*model.trainable_weights, *model.non_trainable_weights]
+    values = [
+      tf.cast(values[index], weight.dtype)
+      for index, weight in zip(plan.kinds, weights, strict=True)
+    ]
+    in_order = iter([values[index] for index in plan.created])
     with tf.variable_creator_scope(lambda _, **kwargs: next(in_order)):
-      clone = tf.keras.models.clone_model(model)
+      clone = keras_conversion.clone(model)
     with keyed_dropout.seeded(seed):
-      outputs = clone(images, training=training)
+      outputs = call_fn(clone, images)
+    needs_seed = bool(seed.consumers())
     return tf.nest.map_structure(
       lambda output: tf.cast(output, tf.float32), outputs
     )
 
   concrete_function = call.get_concrete_function()
+  if concrete_function.captured_inputs:
+    shapes = [list(each.shape) for each in concrete_function.captured_inputs]
+    raise ValueError(
+      f'Model {model.name!r} holds tensors of shape {shapes} that are no'
+      ' weights, and no computation can have. Hold NumPy arrays in their place,'
+      ' or frozen weights.'
+    )
 
   def pure_function(
     weights: ModelWeights, images: tf.Tensor, seed: tf.Tensor | None = None
@@ -231,6 +278,7 @@ def _pure_function(
     values = [*weights.trainable, *weights.non_trainable]
     return concrete_function(
       [tf.convert_to_tensor(value) for value in values],
+      [tf.convert_to_tensor(value) for value in plan.frozen],
       tf.convert_to_tensor(images),
       tf.convert_to_tensor((0, 0) if seed is None else seed),
     )
@@ -248,19 +296,18 @@ def _clone_in_bfloat16(model: tf.keras.Model) -> tf.keras.Model:
       config['dtype'] = 'bfloat16'
     return type(layer).from_config(config)
 
-  return tf.keras.models.clone_model(model, clone_function=clone_layer)
+  return keras_conversion.clone(model, clone_layer)
 
 
-def _creation_order(model: tf.keras.Model) -> list[int]:
-  """Returns the order in which cloning `model` creates its weights.
-
-  Returns:
-    Indices into the trainable weights followed by the non-trainable ones.
+def _plan_creation(
+  model: tf.keras.Model, kinds: weight_kinds.WeightKinds
+) -> _Plan:
+  """Observes how cloning `model` creates its weights.
 
   Raises:
     ValueError: If a clone does not create each weight of the model once.
   """
-  created = []
+  created, cloned = [], []
 
   def record(
     _, *, shape: Sequence[int], dtype: tf.DType, **kwargs
@@ -268,17 +315,31 @@ def _creation_order(model: tf.keras.Model) -> list[int]:
     created.append(tf.zeros(shape, dtype))
     return created[-1]
 
-  # In a graph of its own: nothing has to be computed.
-  with tf.Graph().as_default(), tf.variable_creator_scope(record):
-    clone = tf.keras.models.clone_model(model)
-  weights = [*clone.trainable_weights, *clone.non_trainable_weights]
-  position = {w.ref(): index for index, w in enumerate(weights)}
-  # The others are the batch counters of `fit`, which every Keras model has but
-  # does not create inside a function.
-  order = [position[v.ref()] for v in created if v.ref() in position]
-  if sorted(order) != list(range(len(model.weights))):
+  # Traced, as nothing has to be computed. A `tf.Graph` would turn the classes
+  # of layers into those of TF 1.
+  @tf.function(input_signature=[])
+  def observe() -> None:
+    with tf.variable_creator_scope(record):
+      clone = keras_conversion.clone(model)
+    cloned.extend([*clone.trainable_weights, *clone.non_trainable_weights])
+
+  observe.get_concrete_function()
+  weights = [*model.trainable_weights, *model.non_trainable_weights]
+  if len(cloned) != len(weights):
     raise ValueError(
-      f'The model has {len(model.weights)} weights, but a clone of it'
-      f' {len(weights)}: layers must not share weights.'
+      f'The model has {len(weights)} weights, but a clone of it {len(cloned)}:'
+      ' layers must not share weights.'
     )
-  return order
+  position = {w.ref(): index for index, w in enumerate(cloned)}
+  index = {id(w): i for i, w in enumerate(sum(kinds, ()))}
+  return _Plan(
+    kinds=[index[id(w)] for w in weights],
+    # The others are the batch counters of `fit`, which every Keras model has
+    # but does not create inside a function.
+    created=[position[v.ref()] for v in created if v.ref() in position],
+    given=[
+      tf.TensorSpec(w.shape, tf.float32)
+      for w in (*kinds.trainable, *kinds.statistics)
+    ],
+    frozen=[w.numpy() for w in kinds.frozen],
+  )

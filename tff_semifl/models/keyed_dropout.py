@@ -9,7 +9,7 @@ and images (see `functional`); a model has one input all the same, so that it
 is evaluated and exported as any other.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import contextlib
 import contextvars
 from typing import Any
@@ -19,6 +19,13 @@ import tensorflow as tf
 from tff_semifl import random_seeds
 
 _SEED = contextvars.ContextVar('seed', default=None)
+# In place of a seed: nothing is dropped.
+_OFF = object()
+
+
+def turned_off() -> contextlib.AbstractContextManager[None]:
+  """Makes the dropout layers that are called in this context drop nothing."""
+  return seeded(_OFF)
 
 
 @contextlib.contextmanager
@@ -44,14 +51,22 @@ class KeyedDropout(tf.keras.layers.Layer):
   """
 
   def __init__(
-    self, rate: float, *, key: int, whole_channels: bool = False, **kwargs: Any
+    self,
+    rate: float,
+    *,
+    key: int,
+    noise_shape: Sequence[int | None] | None = None,
+    **kwargs: Any,
   ):
     """Initializes the layer.
 
     Args:
       rate: Probability that a value is dropped, in [0, 1).
-      key: Tells the layers of a model apart, which draw with one seed.
-      whole_channels: Whether a channel of an image is dropped as a whole.
+      key: Tells the layers of a model apart, which draw with one seed. A layer
+        that is called several times drops the same each time.
+      noise_shape: 1 along the dimensions whose values are dropped together,
+        None along the others; (None, 1, 1, None) drops channels of images as
+        a whole. By default each value by itself.
       **kwargs: Arguments of any Keras layer.
 
     Raises:
@@ -62,22 +77,24 @@ class KeyedDropout(tf.keras.layers.Layer):
       raise ValueError(f'`rate` must be in [0, 1), found {rate}.')
     self.rate = rate
     self.key = key
-    self.whole_channels = whole_channels
+    self.noise_shape = noise_shape
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
     """Returns `inputs`, some of them dropped if `training`."""
-    if not training:
-      return inputs
     seed = _SEED.get()
+    if not training or seed is _OFF:
+      return inputs
     if seed is None:
       raise ValueError(
         f'Layer {self.name!r} draws random numbers in training: `train_logits`'
         ' needs a seed.'
       )
     shape = tf.shape(inputs)
-    if self.whole_channels:
-      between = tf.ones([inputs.shape.rank - 2], tf.int32)
-      shape = tf.concat([shape[:1], between, shape[-1:]], axis=0)
+    if self.noise_shape is not None:
+      shape = [
+        shape[axis] if size is None else size
+        for axis, size in enumerate(self.noise_shape)
+      ]
     draws = tf.random.stateless_uniform(
       shape, random_seeds.fold_in(seed, self.key)
     )
@@ -90,5 +107,5 @@ class KeyedDropout(tf.keras.layers.Layer):
       **super().get_config(),
       'rate': self.rate,
       'key': self.key,
-      'whole_channels': self.whole_channels,
+      'noise_shape': self.noise_shape,
     }

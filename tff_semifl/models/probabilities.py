@@ -14,6 +14,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.models import keyed_dropout
+
 # What to remove, by the functions that do it.
 _MAKE_PROBABILITIES = {
   tf.keras.activations.softmax: 'softmax',
@@ -24,6 +26,7 @@ _MAKE_PROBABILITIES = {
 }
 # Layers that return the values they are given.
 _MOVE_VALUES = (
+  keyed_dropout.KeyedDropout,
   tf.keras.layers.Dropout,
   tf.keras.layers.Flatten,
   tf.keras.layers.Permute,

@@ -13,28 +13,61 @@ References:
   Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (where the idea is from).
 """
 
+from collections.abc import Iterator
+import contextlib
+import contextvars
+from typing import Any
+
 import tensorflow as tf
 
 # PyTorch's, which the reference results were obtained with; Keras has 1e-3.
 EPSILON = 1e-5
 
+_COLLECTED: contextvars.ContextVar[list[Any] | None] = contextvars.ContextVar(
+  'moments', default=None
+)
+
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class StaticBatchNormalization(tf.keras.layers.Layer):
-  """Normalizes images by batch statistics, or by given ones in inference.
+  """Normalizes by batch statistics, or by given ones in inference.
 
   Weights, each float32 [channels]: `gamma` and `beta`, trainable; `mean` and
   `variance`, not trainable and never written by the layer itself. They start
-  as 0 and 1.
+  as 0 and 1. A frozen layer, whose `trainable` is False, normalizes by the
+  given statistics in training, too, as Keras' layer does.
 
-  Input and output: float [batch, height, width, channels].
+  Input and output: float [batch, ..., channels].
   """
+
+  def __init__(
+    self,
+    *,
+    epsilon: float = EPSILON,
+    center: bool = True,
+    scale: bool = True,
+    **kwargs: Any,
+  ):
+    """Initializes the layer.
+
+    Args:
+      epsilon: What is added to the variance.
+      center: Whether there is a weight `beta`; without it is 0.
+      scale: Whether there is a weight `gamma`; without it is 1.
+      **kwargs: Arguments of any Keras layer.
+    """
+    super().__init__(**kwargs)
+    self.epsilon = epsilon
+    self.center = center
+    self.scale = scale
 
   def build(self, input_shape: tf.TensorShape) -> None:
     """Creates the weights."""
     shape = [input_shape[-1]]
-    self.gamma = self.add_weight('gamma', shape, initializer='ones')
-    self.beta = self.add_weight('beta', shape, initializer='zeros')
+    if self.scale:
+      self.gamma = self.add_weight('gamma', shape, initializer='ones')
+    if self.center:
+      self.beta = self.add_weight('beta', shape, initializer='zeros')
     self.mean = self.add_weight(
       'mean', shape, initializer='zeros', trainable=False
     )
@@ -44,68 +77,71 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
     """Normalizes `inputs`; by its own statistics if `training`."""
+    by_batch = training and self.trainable
+    # The kernel takes images.
+    images = inputs
+    if inputs.shape.rank != 4:
+      images = tf.reshape(inputs, [-1, 1, 1, inputs.shape[-1]])
+    collected = _COLLECTED.get()
+    if by_batch and collected is not None:
+      collected.append((self, batch_moments(images)))
     # The fused kernel divides by the biased variance, as PyTorch does. The op
     # itself, because `tf.compat.v1.nn.fused_batch_norm` raises the epsilon.
-    return tf.raw_ops.FusedBatchNormV3(
-      x=inputs,
-      scale=self.gamma,
-      offset=self.beta,
-      mean=[] if training else self.mean,
-      variance=[] if training else self.variance,
-      epsilon=EPSILON,
-      is_training=training,
+    outputs = tf.raw_ops.FusedBatchNormV3(
+      x=images,
+      scale=self.gamma if self.scale else tf.ones_like(self.mean),
+      offset=self.beta if self.center else tf.zeros_like(self.mean),
+      mean=[] if by_batch else self.mean,
+      variance=[] if by_batch else self.variance,
+      epsilon=self.epsilon,
+      is_training=by_batch,
     )[0]
+    if inputs.shape.rank != 4:
+      outputs = tf.reshape(outputs, tf.shape(inputs))
+    return outputs
+
+  def get_config(self) -> dict[str, Any]:
+    """Returns the arguments of the constructor."""
+    return {
+      **super().get_config(),
+      'epsilon': self.epsilon,
+      'center': self.center,
+      'scale': self.scale,
+    }
 
 
-@tf.keras.saving.register_keras_serializable('tff_semifl')
-class BatchMoments(tf.keras.layers.Layer):
-  """Computes the moments of a batch, per channel.
+def batch_moments(images: tf.Tensor) -> tf.Tensor:
+  """Returns the moments of a batch, per channel.
 
-  Input: float [batch, height, width, channels]. Output: float32 [3, channels]:
-  the number of values (batch * height * width), their mean, and the sum of
-  their squared deviations from it. Such triples of several batches can be
-  merged exactly.
-  """
-
-  def call(self, inputs: tf.Tensor) -> tf.Tensor:
-    """Returns the moments of `inputs`."""
-    inputs = tf.cast(inputs, tf.float32)
-    mean, variance = tf.nn.moments(inputs, axes=[0, 1, 2])
-    count = tf.cast(tf.reduce_prod(tf.shape(inputs)[:3]), tf.float32)
-    count = tf.fill(tf.shape(mean), count)
-    return tf.stack([count, mean, variance * count])
-
-
-def is_in(model: tf.keras.Model) -> bool:
-  """Returns whether a model has layers of static batch normalization."""
-  return any(
-    isinstance(layer, StaticBatchNormalization) for layer in model.layers
-  )
-
-
-def create_moments_model(model: tf.keras.Model) -> tf.keras.Model:
-  """Creates a model that also returns its normalization layers' moments.
+  Such moments of several batches can be merged exactly.
 
   Args:
-    model: A functional Keras model.
+    images: float [batch, height, width, channels].
 
   Returns:
-    A model that shares its layers and weights, in the same order, with
-    `model`. It returns a list: the output of `model`, then for each
-    `StaticBatchNormalization`, in the order of the model's weights, the
-    moments of that layer's input as `BatchMoments` gives them. To be called
-    with `training=True`, so that deeper layers see normalized inputs.
-
-  Raises:
-    ValueError: If `model` has no `StaticBatchNormalization`.
+    float32 [3, channels]: the number of values (batch * height * width), their
+    mean, and the sum of their squared deviations from it.
   """
-  layers = [
-    layer
-    for layer in model.layers
-    if isinstance(layer, StaticBatchNormalization)
-  ]
-  if not layers:
-    raise ValueError('The model has no `StaticBatchNormalization` layer.')
-  # Batch statistics belong to single-use layers: `layer.input` insists on it.
-  moments = [BatchMoments()(layer.input) for layer in layers]
-  return tf.keras.Model(model.input, [model.output, *moments])
+  images = tf.cast(images, tf.float32)
+  mean, variance = tf.nn.moments(images, axes=[0, 1, 2])
+  count = tf.cast(tf.reduce_prod(tf.shape(images)[:3]), tf.float32)
+  count = tf.fill(tf.shape(mean), count)
+  return tf.stack([count, mean, variance * count])
+
+
+@contextlib.contextmanager
+def collecting_moments() -> (
+  Iterator[list[tuple[StaticBatchNormalization, tf.Tensor]]]
+):
+  """Collects the moments of what layers normalize in this context.
+
+  Yields:
+    A list that grows with each call of a layer that normalizes by the
+    statistics of its batch: the layer, and the `batch_moments` of its input.
+  """
+  collected = []
+  token = _COLLECTED.set(collected)
+  try:
+    yield collected
+  finally:
+    _COLLECTED.reset(token)

@@ -3,7 +3,7 @@
 
 """The folder of an experiment: the files of a run, and their owner."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 import fcntl
 import importlib.metadata
 import json
@@ -13,9 +13,11 @@ import platform
 import subprocess
 from typing import IO, Any
 
+import numpy as np
 import tensorflow_federated as tff
 
 from tff_semifl import privacy_key
+from tff_semifl.programs import array_files
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
@@ -33,6 +35,8 @@ _PACKAGES = (
 
 
 _LOCK_NAME = '.lock'
+# Checkpoints, of which there are several, leave them out.
+FROZEN_WEIGHTS_NAME = 'frozen_weights.npz'
 NUM_CHECKPOINTS = 3
 
 
@@ -40,8 +44,9 @@ class ExperimentFolder:
   """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
   It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`,
-  optionally `client_states/`, `logdir/` and `pictures/`, and the key of a
-  private run until the run is complete.
+  optionally `client_states/`, `logdir/` and `pictures/`, `frozen_weights.npz`
+  of a model that has some, and the key of a private run until the run is
+  complete.
   """
 
   def __init__(
@@ -125,6 +130,31 @@ class ExperimentFolder:
         num_kept=num_kept,
       )
     )
+
+  def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
+    """Saves the weights that no checkpoint has, as they never change.
+
+    Args:
+      weights: The model's frozen weights.
+
+    Raises:
+      durable_files.OutputError: If the run was begun with others.
+    """
+    path = self.path / FROZEN_WEIGHTS_NAME
+    if not path.exists():
+      array_files.write(path, list(weights))
+      return
+    try:
+      kept = array_files.pack_as(list(weights), array_files.read(path))
+      is_same = all(map(np.array_equal, kept, weights))
+    except (array_files.DamagedFileError, ValueError):
+      is_same = False
+    if not is_same:
+      raise durable_files.OutputError(
+        f'{path} has other frozen weights than the model has now: the run was'
+        ' begun with another file of weights. Put that back, or train anew with'
+        ' another --experiment_name'
+      )
 
   def keep_privacy_key(
     self, key: privacy_key.PrivacyKey, last_round: int

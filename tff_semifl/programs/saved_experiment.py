@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tff_semifl.models import functional
+from tff_semifl.programs import array_files
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import outputs
 
 
 class SavedExperimentError(Exception):
@@ -48,12 +50,15 @@ class TrainedModel(NamedTuple):
     round_num: The round after which it was saved.
     accuracy: The test accuracy after that round.
     best_accuracy: The highest test accuracy up to that round.
+    frozen_weights: Weights of the global model that are not trained; None if
+      none were saved.
   """
 
   weights: functional.ModelWeights
   round_num: int
   accuracy: float
   best_accuracy: float
+  frozen_weights: tuple[np.ndarray, ...] | None = None
 
 
 def read_hparams(folder: pathlib.Path) -> Hparams:
@@ -102,7 +107,8 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
 
   Raises:
     SavedExperimentError: If there is no checkpoint.
-    durable_files.OutputError: If all checkpoints are damaged.
+    durable_files.OutputError: If all checkpoints are damaged, or the frozen
+      weights are.
   """
   latest = checkpoints.read_latest(folder / 'checkpoints')
   if latest is None:
@@ -121,11 +127,24 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
       round_num=int(arrays['round_num']),
       accuracy=float(arrays['accuracy']),
       best_accuracy=float(arrays['best_accuracy']),
+      frozen_weights=_read_frozen_weights(folder),
     )
   except KeyError as error:
     raise SavedExperimentError(
       f'has a checkpoint of another program: there is no {error} in it'
     ) from error
+
+
+def _read_frozen_weights(
+  folder: pathlib.Path,
+) -> tuple[np.ndarray, ...] | None:
+  path = folder / outputs.FROZEN_WEIGHTS_NAME
+  if not path.exists():
+    return None
+  try:
+    return tuple(array_files.read(path).values())
+  except array_files.DamagedFileError as error:
+    raise durable_files.OutputError(str(error)) from error
 
 
 def _sequence(

@@ -1,0 +1,289 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that models of Keras are trained, exported and restored."""
+
+import dataclasses
+import os
+import pathlib
+import sys
+import types
+from unittest import mock
+import urllib.error
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.data import image_tree
+from tff_semifl import runtime
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import keras_applications
+from tff_semifl.experiments import run_settings
+from tff_semifl.export import exported_model
+from tff_semifl.models import functional
+from tff_semifl.models import weight_kinds
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import saved_experiment
+from tff_semifl.systems import registry
+from tff_semifl.tasks import image_folder
+
+_SIZE = 32
+_IMAGES = np.random.default_rng(0).integers(
+  256, size=(3, _SIZE, _SIZE, 3), dtype=np.uint8
+)
+
+
+def _create_outside(task, seed):
+  """A model with normalization inside of a model, half of it frozen."""
+  tf.keras.utils.set_random_seed(seed)
+  layers = tf.keras.layers
+  backbone = tf.keras.Sequential(
+    [
+      tf.keras.Input(task.image_shape),
+      layers.Conv2D(4, 3, strides=4, name='frozen', trainable=False),
+      layers.BatchNormalization(name='frozen_normalization', trainable=False),
+      layers.Conv2D(4, 3),
+      layers.BatchNormalization(),
+      layers.ReLU(),
+    ]
+  )
+  inputs = tf.keras.Input(task.image_shape)
+  x = layers.GlobalAveragePooling2D()(backbone(inputs))
+  return tf.keras.Model(inputs, layers.Dense(task.num_classes)(x))
+
+
+def _create_with_dropout(task, seed):
+  """The same with dropout."""
+  model = _create_outside(task, seed)
+  x = tf.keras.layers.Dropout(0.5)(model.layers[-2].output)
+  outputs = tf.keras.layers.Dense(task.num_classes)(x)
+  return tf.keras.Model(model.input, outputs)
+
+
+class TrainingTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    outside = types.ModuleType('outside')
+    outside.model = _create_outside
+    outside.with_dropout = _create_with_dropout
+    self.enter_context(mock.patch.dict(sys.modules, outside=outside))
+
+  def _create(self, system='semifl', **changes):
+    task = image_folder.ImageFolder(
+      image_dir=str(image_tree.write_tree(self.folder / 'photos')),
+      image_size=str(_SIZE),
+      on_odd_size='resize',
+    )
+    few = {
+      'total_rounds': 2,
+      'clients_per_round': 2,
+      'client_epochs': 1,
+      'server_epochs': 1,
+      'steps_per_round': 2,
+      'confidence_threshold': 0.5,
+    }
+    created = experiment_settings.create(
+      system,
+      registry.SYSTEMS[system],
+      image_task.ChosenTask(task=task),
+      few | changes,
+      lenient=True,
+    )
+    return experiment_lib.create_experiment(
+      created, run_settings.RunSettings(output_dir=str(self.folder))
+    )
+
+  def _run(self, experiment):
+    """Trains, and returns the classifier's weights before and after."""
+    self.enter_context(runtime.simulation_context('in_process'))
+    before = functional.from_keras(experiment.model).initial_weights
+    frozen = functional.frozen_weights(experiment.model)
+    folder = experiment_lib.open_folder(experiment)
+    final = experiment_lib.run(experiment, folder, quiet=True)
+    self.assertEqual(final.round_num, 2)
+    after = final.state.global_model_weights
+    changed = [
+      not np.array_equal(old, new)
+      for old, new in zip(before.trainable, after.trainable, strict=True)
+    ]
+    self.assertTrue(any(changed))
+    for old, new in zip(
+      frozen, functional.frozen_weights(experiment.model), strict=True
+    ):
+      np.testing.assert_array_equal(old, new)
+    exported = exported_model.load(folder.export_path)
+    np.testing.assert_allclose(
+      exported.predict(_IMAGES),
+      tf.nn.softmax(experiment.model(_IMAGES.astype(np.float32))),
+      atol=1e-5,
+    )
+    return folder
+
+  @parameterized.parameters('static_batch', 'group')
+  def test_outside_model(self, normalization):
+    experiment = self._create(
+      model='outside:model', normalization=normalization, input_range='0_to_1'
+    )
+    kinds = weight_kinds.find(experiment.model)
+    self.assertLen(kinds.frozen, 2 + 4)
+    self.assertLen(kinds.statistics, 2 if normalization != 'group' else 0)
+    folder = self._run(experiment)
+    # A new model with what the folder has is the trained one.
+    model = experiment.settings.model.model.create(experiment.task, 7)
+    trained = saved_experiment.read_trained_model(folder.path)
+    functional.assign_weights(model, trained.weights, trained.frozen_weights)
+    images = _IMAGES.astype(np.float32)
+    np.testing.assert_array_equal(model(images), experiment.model(images))
+
+  def test_outside_model_with_dropout(self):
+    self._run(
+      self._create(
+        'consistency_averaging',
+        model='outside:with_dropout',
+        normalization='static_batch',
+      )
+    )
+
+  def test_frozen_mobilenet_with_weights_of_a_file(self):
+    file = self.folder / 'pretrained.h5'
+    tf.keras.utils.set_random_seed(5)
+    pretrained = tf.keras.applications.MobileNet(
+      alpha=0.25,
+      include_top=False,
+      pooling='avg',
+      weights=None,
+      input_shape=(_SIZE, _SIZE, 3),
+    )
+    pretrained.save_weights(file)
+    experiment = self._create(
+      model='mobilenet',
+      width_multiplier=0.25,
+      weights=str(file),
+      freeze_backbone=True,
+    )
+    # Only the last layer is sent: 256 features and 2 classes.
+    self.assertEqual(
+      [
+        each.shape
+        for each in functional.from_keras(
+          experiment.model
+        ).initial_weights.trainable
+      ],
+      [(256, 2), (2,)],
+    )
+    # The weights are those of the file.
+    dense = experiment.model.layers[-1]
+    images = _IMAGES.astype(np.float32)
+    np.testing.assert_allclose(
+      experiment.model(images),
+      dense(pretrained(images / 127.5 - 1)),
+      rtol=1e-4,
+      atol=1e-5,
+    )
+    folder = self._run(experiment)
+    with self.assertRaisesRegex(durable_files.OutputError, 'other frozen'):
+      folder.keep_frozen_weights([np.zeros(3)])
+
+
+class SettingsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.task = image_task.ImageTask(
+      image_shape=(_SIZE, _SIZE, 1),
+      class_names=('a', 'b', 'c'),
+      pixel_mean=(0.5,),
+      pixel_standard_deviation=(0.2,),
+      load=lambda: None,
+      weak_augmentation=None,
+      strong_augmentation=None,
+      model_depth=7,
+      model_width=1,
+      num_labeled=3,
+    )
+
+  def _refuses(self, message, model, task=None):
+    with self.assertRaisesRegex(ValueError, message):
+      model.create(task or self.task, 0)
+
+  def test_gray_images_and_the_seed(self):
+    model = keras_applications.MobileNet(width_multiplier=0.25)
+    first, again, other = (model.create(self.task, seed) for seed in (1, 1, 2))
+    self.assertEqual(first.input_shape, (None, _SIZE, _SIZE, 1))
+    self.assertEqual(first.output_shape, (None, 3))
+    np.testing.assert_array_equal(first.weights[0], again.weights[0])
+    self.assertFalse(np.array_equal(first.weights[0], other.weights[0]))
+
+  @parameterized.parameters(
+    # Its own layers rescale pixels.
+    (keras_applications.EfficientNetV2, 'EfficientNetV2B0', lambda x: x),
+    (keras_applications.ResNet50V2, 'ResNet50V2', lambda x: x / 127.5 - 1),
+  )
+  def test_frozen_weights_of_a_file(self, kind, function_name, rescale):
+    build = getattr(tf.keras.applications, function_name)
+    tf.keras.utils.set_random_seed(5)
+    pretrained = build(
+      include_top=False, pooling='avg', weights=None, input_shape=(32, 32, 3)
+    )
+    file = os.path.join(self.create_tempdir().full_path, 'pretrained.h5')
+    pretrained.save_weights(file)
+    task = dataclasses.replace(self.task, image_shape=(_SIZE, _SIZE, 3))
+    model = kind(weights=file, freeze_backbone=True).create(task, 0)
+    images = _IMAGES.astype(np.float32)
+    np.testing.assert_allclose(
+      model(images, training=True),
+      model.layers[-1](pretrained(rescale(images))),
+      rtol=1e-4,
+      atol=1e-4,
+    )
+    kinds = weight_kinds.find(model)
+    self.assertLen(kinds.trainable, 2)
+    self.assertEmpty(kinds.statistics)
+
+  def test_what_is_frozen_has_been_trained(self):
+    self._refuses(
+      'freeze_backbone=True: .* give weights',
+      keras_applications.MobileNet(freeze_backbone=True),
+    )
+
+  def test_small_images(self):
+    task = types.SimpleNamespace(image_shape=(_SIZE, 8, 1))
+    self._refuses(
+      'at least 32x32 pixels, found 32x8', keras_applications.MobileNet(), task
+    )
+
+  def test_file_that_is_not_there(self):
+    self._refuses(
+      '^weights=missing.h5: there is no such file$',
+      keras_applications.MobileNet(weights='missing.h5'),
+    )
+
+  def test_file_of_another_model(self):
+    file = os.path.join(self.create_tempdir().full_path, 'other.h5')
+    inputs = tf.keras.Input([3])
+    tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs)).save_weights(file)
+    self._refuses(
+      r'^weights=.*other.h5: .*save_weights of.*MobileNet\(include_top=False\)',
+      keras_applications.MobileNet(weights=file, width_multiplier=0.25),
+    )
+
+  def test_download_that_fails(self):
+    fetch = mock.patch(
+      'urllib.request.OpenerDirector.open',
+      side_effect=urllib.error.URLError('no route to host'),
+    )
+    home = self.create_tempdir().full_path
+    cache = mock.patch.dict(os.environ, KERAS_HOME=home, HOME=home)
+    with fetch, cache:
+      self._refuses(
+        '^weights=imagenet: .*Download it elsewhere, and copy',
+        keras_applications.MobileNet(weights='imagenet', width_multiplier=0.25),
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

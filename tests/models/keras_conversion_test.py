@@ -1,0 +1,414 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that converted Keras models are the models that they were."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import functional
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import static_batch_norm
+from tff_semifl.models import weight_kinds
+
+_SHAPE = (6, 6, 3)
+_IMAGES = np.random.default_rng(0).uniform(0, 255, (5, *_SHAPE)).astype('f')
+
+
+def _create_backbone():
+  """Returns a model of all layers that are converted, with own statistics."""
+  layers = tf.keras.layers
+  inputs = tf.keras.Input(_SHAPE)
+  normalization = layers.Normalization()
+  normalization.adapt(_IMAGES)
+  x = layers.Conv2D(8, 3)(normalization(inputs))
+  x = layers.BatchNormalization(epsilon=0.01, scale=False)(x)
+  x = layers.SpatialDropout2D(0.2)(x)
+  x = layers.ReLU()(x) * 2.0 + 1.0
+  x = layers.Dropout(0.3, noise_shape=(None, 1, 1, 1))(x)
+  x = layers.Dense(6)(layers.GlobalAveragePooling2D()(x))
+  x = layers.Dropout(0.5)(layers.BatchNormalization()(x))
+  model = tf.keras.Model(inputs, x, name='backbone')
+  generator = np.random.default_rng(1)
+  for weight in model.weights:
+    if weight.dtype == tf.float32 and weight.name.startswith('batch_'):
+      weight.assign(generator.uniform(0.5, 2, weight.shape))
+  return model
+
+
+def _create_model(backbone=None, **call):
+  """Returns a classifier with a model inside."""
+  inputs = tf.keras.Input(_SHAPE)
+  x = (backbone or _create_backbone())(inputs, **call)
+  return tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
+
+
+def _without_dropout(model):
+  """Returns the outputs in training mode, but for dropout."""
+  with keyed_dropout.turned_off():
+    return model(_IMAGES, training=True)
+
+
+def _connect(*layers, shape=_SHAPE):
+  return tf.keras.Sequential(
+    [
+      tf.keras.Input(shape),
+      *layers,
+      tf.keras.layers.Flatten(),
+      tf.keras.layers.Dense(4),
+    ]
+  )
+
+
+class ConvertTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.keras.utils.set_random_seed(0)
+
+  def test_same_function_in_inference(self):
+    model = _create_model()
+    converted = keras_conversion.convert(model)
+    self.assertAllClose(converted(_IMAGES), model(_IMAGES), rtol=1e-4)
+    classifier = functional.from_keras(model)
+    self.assertAllClose(
+      classifier.logits(classifier.initial_weights, _IMAGES),
+      model(_IMAGES),
+      rtol=1e-4,
+    )
+    # Keras' own model is as it was.
+    self.assertLen(model.layers[1].layers, len(_create_backbone().layers))
+
+  def test_same_function_in_training(self):
+    model = _create_model()
+    converted = keras_conversion.convert(model)
+    for layer in keras_conversion.inner_layers(model):
+      if isinstance(layer, tf.keras.layers.Dropout):
+        layer.rate = 0
+    self.assertAllClose(
+      _without_dropout(converted), model(_IMAGES, training=True), rtol=1e-3
+    )
+
+  def test_dropout_drops_as_it_did(self):
+    classifier = functional.from_keras(_create_model())
+
+    def logits(seed):
+      return classifier.train_logits(classifier.initial_weights, _IMAGES, seed)
+
+    self.assertAllEqual(logits([1, 2]), logits([1, 2]))
+    self.assertNotAllClose(logits([1, 2]), logits([1, 3]))
+    found = {
+      layer.key: (layer.rate, layer.noise_shape)
+      for layer in keras_conversion.inner_layers(
+        keras_conversion.convert(_create_model())
+      )
+      if isinstance(layer, keyed_dropout.KeyedDropout)
+    }
+    self.assertCountEqual(
+      found.values(),
+      [(0.2, (None, 1, 1, None)), (0.3, (None, 1, 1, 1)), (0.5, None)],
+    )
+    self.assertLen(found, 3)
+
+  def test_gradients_are_those_of_keras(self):
+    model = _create_model()
+    for layer in keras_conversion.inner_layers(model):
+      if isinstance(layer, tf.keras.layers.Dropout):
+        layer.rate = 0
+    classifier = functional.from_keras(model)
+    weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+    with tf.GradientTape() as tape:
+      tape.watch(weights.trainable)
+      logits = classifier.train_logits(weights, _IMAGES, [0, 0])
+      loss = tf.reduce_sum(tf.nn.softmax(logits)[:, 0])
+    found = tape.gradient(loss, weights.trainable)
+    with tf.GradientTape() as tape:
+      loss = tf.reduce_sum(tf.nn.softmax(model(_IMAGES, training=True))[:, 0])
+    expected = tape.gradient(loss, model.trainable_weights)
+    for each, gradient in zip(found, expected, strict=True):
+      self.assertAllClose(each, gradient, rtol=1e-2, atol=1e-4)
+
+  def test_group_normalization_in_place_of_batches(self):
+    model = _create_model()
+    classifier = functional.from_keras(
+      keras_conversion.convert(model, keras_conversion.to_group_norm)
+    )
+    self.assertEmpty(classifier.initial_weights.non_trainable)
+    self.assertIsNone(classifier.batch_moments)
+    for found, expected in zip(
+      classifier.initial_weights.trainable,
+      model.trainable_weights,
+      strict=True,
+    ):
+      self.assertAllEqual(found, expected)
+
+  def test_converted_model_is_returned_as_it_is(self):
+    converted = keras_conversion.convert(_create_model())
+    self.assertIs(keras_conversion.convert(converted), converted)
+
+  def test_models_with_operators_made_after_a_classifier(self):
+    """TensorFlow would forget arguments of operators without autograph."""
+    functional.from_keras(_create_model())
+    functional.from_keras(_create_model())
+
+  def test_layer_that_two_models_have(self):
+    shared = tf.keras.layers.Conv2D(3, 1)
+    inner = tf.keras.Sequential([tf.keras.Input(_SHAPE), shared])
+    inputs = tf.keras.Input(_SHAPE)
+    x = tf.keras.layers.Flatten()(shared(inner(inputs)))
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
+    classifier = functional.from_keras(model)
+    self.assertLen(classifier.initial_weights.trainable, 4)
+    self.assertAllClose(
+      classifier.logits(classifier.initial_weights, _IMAGES),
+      model(_IMAGES),
+      rtol=1e-3,
+    )
+
+
+class FrozenTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    tf.keras.utils.set_random_seed(0)
+
+  def test_only_the_rest_is_sent(self):
+    backbone = _create_backbone()
+    backbone.trainable = False
+    model = _create_model(backbone, training=False)
+    classifier = functional.from_keras(model)
+    self.assertEqual(
+      str(classifier.weights_type),
+      '<trainable=<float32[6,4],float32[4]>,non_trainable=<>>',
+    )
+    self.assertIsNone(classifier.batch_moments)
+    # In inference mode there is nothing to draw, and no seed is needed.
+    for logits in (classifier.logits, classifier.train_logits):
+      self.assertAllClose(
+        logits(classifier.initial_weights, _IMAGES), model(_IMAGES), rtol=1e-4
+      )
+
+  def test_frozen_layers_among_others(self):
+    backbone = _create_backbone()
+    backbone.layers[2].trainable = False  # The convolution.
+    backbone.layers[3].trainable = False  # Its normalization.
+    model = _create_model(backbone)
+    converted = keras_conversion.convert(model)
+    kinds = weight_kinds.find(converted)
+    # Kernel, bias, beta, mean and variance.
+    self.assertLen(kinds.frozen, 5)
+    # The other normalization.
+    self.assertLen(kinds.statistics, 2)
+    self.assertLen(kinds.trainable, 2 + 2 + 2)
+    classifier = functional.from_keras(converted)
+    self.assertLen(
+      classifier.batch_moments(classifier.initial_weights, _IMAGES), 1
+    )
+    for found, weight in zip(
+      functional.frozen_weights(converted), kinds.frozen, strict=True
+    ):
+      self.assertAllEqual(found, weight)
+
+  def test_statistics_of_a_part_in_inference_mode_are_frozen(self):
+    """As Keras' guide has it: fine-tuning with statistics of pretraining."""
+    classifier = functional.from_keras(_create_model(training=False))
+    self.assertEmpty(classifier.initial_weights.non_trainable)
+    self.assertIsNone(classifier.batch_moments)
+    # Convolution 2, beta, dense 2, gamma and beta, dense 2.
+    self.assertLen(classifier.initial_weights.trainable, 2 + 1 + 2 + 2 + 2)
+
+  def test_frozen_weights_can_be_assigned(self):
+    models = []
+    for _ in range(2):
+      backbone = _create_backbone()
+      backbone.trainable = False
+      models.append(
+        keras_conversion.convert(_create_model(backbone, training=False))
+      )
+    first, second = models
+    weights = functional.from_keras(first).initial_weights
+    self.assertNotAllClose(first(_IMAGES), second(_IMAGES))
+    functional.assign_weights(second, weights, functional.frozen_weights(first))
+    self.assertAllEqual(first(_IMAGES), second(_IMAGES))
+    with self.assertRaisesRegex(ValueError, 'weights of another model'):
+      functional.assign_weights(second, weights, [])
+
+  def test_frozen_normalization_does_not_become_another(self):
+    layer = tf.keras.layers.BatchNormalization(trainable=False)
+    layer.build([None, 8])
+    self.assertIsInstance(
+      keras_conversion.to_group_norm(layer),
+      static_batch_norm.StaticBatchNormalization,
+    )
+
+  def test_model_that_is_frozen_as_a_whole(self):
+    model = _connect()
+    model.trainable = False
+    with self.assertRaisesRegex(ValueError, 'has no weights to train'):
+      functional.from_keras(model)
+
+
+class _WithInner(tf.keras.layers.Layer):
+  """A layer with another inside."""
+
+  def __init__(self, inner, **kwargs):
+    super().__init__(**kwargs)
+    self.inner = inner
+
+  def call(self, inputs):
+    return self.inner(inputs)
+
+  def get_config(self):
+    return {**super().get_config(), 'inner': self.inner}
+
+
+class _Scale(tf.keras.layers.Layer):
+  """A layer whose arguments Keras finds by itself."""
+
+  def __init__(self, factor, **kwargs):
+    super().__init__(**kwargs)
+    self.factor = factor
+
+  def call(self, inputs):
+    return inputs * self.factor
+
+
+class _Forgetful(_Scale):
+  """A layer that does not tell its argument."""
+
+  def get_config(self):
+    return {'name': self.name}
+
+
+class _Counting(tf.keras.layers.Layer):
+  """A layer with a weight of its own."""
+
+  def build(self, input_shape):
+    self.count = self.add_weight('count', (), trainable=False)
+
+  def call(self, inputs):
+    return inputs + self.count
+
+
+class _Subclassed(tf.keras.Model):
+  """A model with a call method of its own."""
+
+  def call(self, inputs):
+    return inputs
+
+
+class _Holding(tf.keras.layers.Layer):
+  """A layer that holds a tensor."""
+
+  def build(self, input_shape):
+    with tf.init_scope():
+      self.held = tf.ones([200])
+
+  def call(self, inputs):
+    return inputs * tf.reduce_mean(self.held)
+
+
+class RefusedTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.named_parameters(
+    (
+      'noise',
+      lambda: tf.keras.layers.GaussianNoise(0.1, name='it'),
+      r"'it' \(GaussianNoise\) draws random numbers.* use Dropout",
+    ),
+    (
+      'augmentation',
+      lambda: tf.keras.layers.RandomFlip(name='it'),
+      r"'it' \(RandomFlip\) draws random numbers.* augmented by the task",
+    ),
+    (
+      'dropout_inside',
+      lambda: _WithInner(tf.keras.layers.Dropout(0.1, name='d'), name='it'),
+      r"'it' \(_WithInner\) has 'd' \(Dropout\) inside.* Set its rate to 0",
+    ),
+    (
+      'batch_normalization_inside',
+      lambda: _WithInner(
+        tf.keras.layers.BatchNormalization(name='b'), name='it'
+      ),
+      r"'it' \(_WithInner\) has 'b' \(BatchNormalization\) inside",
+    ),
+    (
+      'channels_first',
+      lambda: tf.keras.layers.BatchNormalization(axis=1, name='it'),
+      r"'it' \(BatchNormalization\) normalizes along axis \[1\] of 4\. Build",
+    ),
+    (
+      'own_weight',
+      lambda: _Counting(name='it'),
+      r"'it' \(_Counting\) has weights that are not trained .*count.* freeze",
+    ),
+    (
+      'regularizer',
+      lambda: tf.keras.layers.Conv2D(2, 1, kernel_regularizer='l2', name='it'),
+      r"'it' \(Conv2D\) has a regularizer.* Remove it",
+    ),
+    (
+      'subclassed_model',
+      lambda: _Subclassed(name='it'),
+      r"'it' \(_Subclassed\) is a model without a graph.* Build it as",
+    ),
+  )
+  def test_layer(self, create, message):
+    with self.assertRaisesRegex(keras_conversion.LayerError, message):
+      functional.from_keras(_connect(create()))
+
+  def test_layer_that_does_not_tell_its_settings(self):
+    model = _connect(
+      _Forgetful(2.0, name='it'), tf.keras.layers.BatchNormalization()
+    )
+    with self.assertRaisesRegex(
+      keras_conversion.LayerError, r"'it' \(_Forgetful\) cannot be made again"
+    ):
+      functional.from_keras(model)
+
+  def test_layer_that_holds_a_tensor(self):
+    with self.assertRaisesRegex(ValueError, r'tensors of shape \[\[200\]\]'):
+      functional.from_keras(_connect(_Holding()))
+
+  def test_own_layer_is_taken(self):
+    model = _connect(_Scale(2.0))
+    classifier = functional.from_keras(model)
+    self.assertAllClose(
+      classifier.logits(classifier.initial_weights, _IMAGES), model(_IMAGES)
+    )
+
+  def test_normalization_that_is_used_twice(self):
+    layer = tf.keras.layers.BatchNormalization(name='it')
+    with self.assertRaisesRegex(
+      keras_conversion.LayerError, "'it' .* in several places"
+    ):
+      inputs = tf.keras.Input(_SHAPE)
+      x = tf.keras.layers.Flatten()(layer(layer(inputs)))
+      functional.from_keras(tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x)))
+
+  def test_images_of_any_size(self):
+    inputs = tf.keras.Input((None, None, 3))
+    x = tf.keras.layers.GlobalAveragePooling2D()(inputs)
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
+    with self.assertRaisesRegex(ValueError, 'must take one batch of images'):
+      functional.from_keras(model)
+
+  def test_attention_without_dropout_is_taken(self):
+    """Its dropout of rate 0 draws nothing."""
+    inputs = tf.keras.Input(_SHAPE)
+    x = tf.keras.layers.Reshape((36, 3))(inputs)
+    x = tf.keras.layers.MultiHeadAttention(2, 4)(x, x)
+    x = tf.keras.layers.Flatten()(x)
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
+    classifier = functional.from_keras(model)
+    self.assertAllClose(
+      classifier.train_logits(classifier.initial_weights, _IMAGES),
+      model(_IMAGES),
+      rtol=1e-3,
+      atol=1e-2,
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

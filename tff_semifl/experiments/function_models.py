@@ -1,0 +1,130 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keras models that functions outside of this package create."""
+
+import abc
+from collections.abc import Callable
+import dataclasses
+import inspect
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import models
+from tff_semifl.experiments import references
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import pixel_ranges
+from tff_semifl.models import pure_layers
+from tff_semifl.models import weight_kinds
+
+# A function of a task and a seed that returns a compiled or uncompiled
+# `tf.keras.Model` from float32 images to logits.
+CreateModel = Callable[[image_task.ImageTask, int], tf.keras.Model]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FunctionModel(models.Converted, abc.ABC):
+  """Base of the models that are created by functions."""
+
+  input_range: str = settings.setting(
+    '0_to_255',
+    'What the model expects pixels in; 0_to_255 if it rescales them itself.',
+    settings.one_of(*pixel_ranges.NAMES),
+  )
+
+  @property
+  @abc.abstractmethod
+  def name(self) -> str:
+    """Module and name of the function, for records and errors."""
+
+  @abc.abstractmethod
+  def find_function(self) -> CreateModel:
+    """Returns the function."""
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    with settings.blame('model', self.name):
+      model = _call(self.find_function(), task, seed)
+      model = keras_conversion.convert(model, self.replace_batch_norm)
+      pure_layers.check(model)
+      shape = tuple(model.input_shape[1:])
+      if shape != task.image_shape or model.output_shape[1:] != (
+        task.num_classes,
+      ):
+        raise ValueError(
+          f'returned a model from images {list(shape)} to outputs'
+          f' {list(model.output_shape[1:])}; those of the task are'
+          f' {list(task.image_shape)} and [{task.num_classes}]'
+        )
+      if self.input_range == '0_to_255':
+        return model
+      inputs = tf.keras.Input(shape)
+      outputs = model(pixel_ranges.rescale(inputs, self.input_range))
+      return tf.keras.Model(inputs, outputs, name=model.name)
+
+  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+    """Returns whether the model has static batch normalization."""
+    return bool(weight_kinds.find(self.create(task, seed=0)).statistics)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutsideModel(FunctionModel):
+  """A model that a module outside of this package has.
+
+  Attributes:
+    reference: 'package.module:function'.
+  """
+
+  reference: str
+
+  @property
+  def name(self) -> str:
+    """Module and name of the function, for records and errors."""
+    return self.reference
+
+  def find_function(self) -> CreateModel:
+    """Returns the function."""
+    return references.load(self.reference)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OwnModel(FunctionModel):
+  """A model of a Python program.
+
+  Attributes:
+    function: The function.
+  """
+
+  function: CreateModel
+
+  @property
+  def name(self) -> str:
+    """Module and name of the function, for records and errors."""
+    return f'{self.function.__module__}:{self.function.__qualname__}'
+
+  def find_function(self) -> CreateModel:
+    """Returns the function."""
+    return self.function
+
+
+def load_outside_model(reference: str) -> OutsideModel:
+  """Returns the model of a function outside of this package."""
+  references.load(reference)
+  return OutsideModel(reference=reference)
+
+
+def _call(
+  function: CreateModel, task: image_task.ImageTask, seed: int
+) -> tf.keras.Model:
+  if not callable(function):
+    raise ValueError('is no function')
+  try:
+    inspect.signature(function).bind(task, seed)
+  except TypeError as error:
+    raise ValueError(f'must take a task and a seed: {error}') from error
+  model = function(task, seed)
+  if not isinstance(model, tf.keras.Model):
+    raise ValueError(f'returned {type(model).__name__}, no Keras model')
+  return model

@@ -1,0 +1,260 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Conversion of Keras models into ones whose layers are pure functions.
+
+Keras' batch normalization changes weights when it is called in training, and
+its dropout draws from hidden generators. `convert` makes the same model, with
+the same weights, of layers that do neither, inside of models, too.
+"""
+
+from collections.abc import Callable, Iterator
+import itertools
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import residual
+from tff_semifl.models import static_batch_norm
+
+Layer = tf.keras.layers.Layer
+# What a batch normalization becomes. The weights of the new layer are the
+# first of the old one's gamma, beta, mean and variance.
+BatchNormReplacement = Callable[[tf.keras.layers.BatchNormalization], Layer]
+
+_SPATIAL_DROPOUT = (
+  tf.keras.layers.SpatialDropout1D,
+  tf.keras.layers.SpatialDropout2D,
+  tf.keras.layers.SpatialDropout3D,
+)
+
+
+class LayerError(ValueError):
+  """A layer of a model cannot be used, for the reason in the message."""
+
+  def __init__(self, layer: Layer, problem: str):
+    """Initializes the error.
+
+    Args:
+      layer: The layer.
+      problem: What about it, and the remedy; follows the layer's name.
+    """
+    super().__init__(f'Layer {layer.name!r} ({type(layer).__name__}) {problem}')
+
+
+def to_static_batch_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
+  """Returns static batch normalization in place of Keras' layer.
+
+  Its statistics begin as the moving averages. If it is frozen, they stay so.
+  """
+  return static_batch_norm.StaticBatchNormalization(
+    epsilon=layer.epsilon,
+    center=layer.center,
+    scale=layer.scale,
+    name=layer.name,
+    trainable=layer.trainable,
+    dtype='float32',
+  )
+
+
+def to_group_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
+  """Returns group normalization in place of Keras' layer, unless it is frozen.
+
+  Gamma and beta stay, statistics are gone, so that it is another function. A
+  frozen layer, which has statistics for good, becomes a static one.
+  """
+  if not layer.trainable:
+    return to_static_batch_norm(layer)
+  num_channels = layer.input_spec.axes[layer.axis[0]]
+  return tf.keras.layers.GroupNormalization.from_config(
+    {
+      **residual.create_group_norm(num_channels).get_config(),
+      'center': layer.center,
+      'scale': layer.scale,
+      'name': layer.name,
+      'dtype': 'float32',
+    }
+  )
+
+
+def convert(
+  model: tf.keras.Model,
+  replace_batch_norm: BatchNormReplacement = to_static_batch_norm,
+) -> tf.keras.Model:
+  """Converts a model into one of pure layers.
+
+  Batch normalization becomes what `replace_batch_norm` makes of it, dropout
+  becomes `KeyedDropout`, and `Normalization`, which holds tensors and maybe
+  weights, becomes `Rescaling` by the same numbers. All other layers stay as
+  they are, and so do weights and what is frozen.
+
+  Args:
+    model: A functional or sequential Keras model, which may contain others.
+    replace_batch_norm: `to_static_batch_norm` or `to_group_norm`.
+
+  Returns:
+    The converted model; `model` itself if there is nothing to convert.
+
+  Raises:
+    LayerError: If a layer cannot be converted or made again.
+  """
+  layers = list(inner_layers(model))
+  if not any(map(_is_impure, layers)):
+    return model
+  keys = itertools.count(
+    1 + max((getattr(layer, 'key', -1) for layer in layers), default=-1)
+  )
+  pairs = []
+
+  def convert_layer(layer: Layer) -> Layer:
+    if not _is_impure(layer):
+      new = copy_layer(layer)
+    elif isinstance(layer, tf.keras.layers.BatchNormalization):
+      _check_axis(layer)
+      new = replace_batch_norm(layer)
+    elif isinstance(layer, tf.keras.layers.Dropout):
+      new = _to_keyed(layer, next(keys))
+    else:
+      new = _to_rescaling(layer)
+    pairs.append((layer, new))
+    return new
+
+  converted = clone(model, convert_layer)
+  for layer, new in pairs:
+    new.set_weights(layer.get_weights()[: len(new.weights)])
+  return converted
+
+
+def clone(
+  model: tf.keras.Model, clone_layer: Callable[[Layer], Layer] | None = None
+) -> tf.keras.Model:
+  """Clones a model as Keras does, and the models inside of it, too.
+
+  Args:
+    model: A functional or sequential Keras model.
+    clone_layer: Makes a new layer of one that is no model, by default
+      `copy_layer`. It is called once for each layer, however often the layer is
+      used.
+
+  Returns:
+    The new model. Its weights are new.
+
+  Raises:
+    LayerError: If a model has no graph of layers, or a layer cannot be made
+      again.
+  """
+  clone_layer = clone_layer or copy_layer
+  made = {}
+
+  def clone_any(layer: Layer) -> Layer:
+    if id(layer) not in made:
+      is_model = isinstance(layer, tf.keras.Model)
+      made[id(layer)] = (clone_model if is_model else clone_layer)(layer)
+    return made[id(layer)]
+
+  def clone_model(model: tf.keras.Model) -> tf.keras.Model:
+    _check_has_graph(model)
+    new = tf.keras.models.clone_model(model, clone_function=clone_any)
+    if not model.trainable:
+      new.trainable = False
+    return new
+
+  return clone_model(model)
+
+
+def copy_layer(layer: Layer) -> Layer:
+  """Returns a new layer with the same settings.
+
+  Raises:
+    LayerError: If the layer does not tell its settings.
+  """
+  try:
+    return type(layer).from_config(layer.get_config())
+  except (NotImplementedError, TypeError) as error:
+    raise LayerError(
+      layer,
+      'cannot be made again from its settings. Have its get_config return all'
+      f' arguments of its constructor. ({error})',
+    ) from error
+
+
+def inner_layers(model: tf.keras.Model) -> Iterator[Layer]:
+  """Yields the layers of a model and of the models in it, but no models.
+
+  Raises:
+    LayerError: If a model has no graph of layers.
+  """
+  _check_has_graph(model)
+  for layer in model.layers:
+    if isinstance(layer, tf.keras.Model):
+      yield from inner_layers(layer)
+    else:
+      yield layer
+
+
+def _check_has_graph(model: tf.keras.Model) -> None:
+  try:
+    # What is not built of tensors of Keras has no such attribute, or no value.
+    has_graph = bool(model.inputs) and bool(model.outputs)
+  except AttributeError:
+    has_graph = False
+  if not has_graph:
+    raise LayerError(
+      model,
+      'is a model without a graph of layers: it has a call method of its own,'
+      ' or no input yet. Build it as tf.keras.Model(inputs, outputs), or as'
+      ' Sequential that begins with tf.keras.Input.',
+    )
+
+
+def _is_impure(layer: Layer) -> bool:
+  """Returns whether a layer has to be replaced."""
+  return isinstance(
+    layer,
+    (
+      tf.keras.layers.BatchNormalization,
+      tf.keras.layers.Dropout,
+      tf.keras.layers.Normalization,
+    ),
+  )
+
+
+def _check_axis(layer: tf.keras.layers.BatchNormalization) -> None:
+  num_dimensions = layer.input_spec.ndim
+  if list(layer.axis) != [num_dimensions - 1]:
+    raise LayerError(
+      layer,
+      f'normalizes along axis {list(layer.axis)} of {num_dimensions}. Build the'
+      ' model with channels in the last axis.',
+    )
+
+
+def _to_keyed(layer: tf.keras.layers.Dropout, key: int) -> Layer:
+  noise_shape = layer.noise_shape
+  if isinstance(layer, _SPATIAL_DROPOUT):
+    if getattr(layer, 'data_format', None) == 'channels_first':
+      raise LayerError(
+        layer,
+        'drops channels of the first axis. Build the model with channels in the'
+        ' last axis.',
+      )
+    noise_shape = (None, *[1] * (layer.input_spec.ndim - 2), None)
+  return keyed_dropout.KeyedDropout(
+    layer.rate,
+    key=key,
+    noise_shape=noise_shape,
+    name=layer.name,
+    dtype=layer.dtype_policy,
+  )
+
+
+def _to_rescaling(layer: tf.keras.layers.Normalization) -> Layer:
+  mean = np.asarray(layer.mean)
+  deviation = np.maximum(np.sqrt(layer.variance), tf.keras.backend.epsilon())
+  scale, offset = 1 / deviation, -mean / deviation
+  if layer.invert:
+    scale, offset = deviation, mean
+  return tf.keras.layers.Rescaling(
+    scale.tolist(), offset.tolist(), name=layer.name, dtype=layer.dtype_policy
+  )

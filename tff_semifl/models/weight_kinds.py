@@ -1,0 +1,88 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The weights of a Keras model, by what becomes of them in training."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import static_batch_norm
+
+
+class WeightKinds(NamedTuple):
+  """The weights of a model; each is of one kind.
+
+  Attributes:
+    trainable: Those that are trained, in the model's order.
+    statistics: Mean and variance of each layer that normalizes by the
+      statistics of its batch in training, in the model's order.
+    frozen: All others, in the model's order: nothing ever changes them.
+  """
+
+  trainable: tuple[tf.Variable, ...]
+  statistics: tuple[tf.Variable, ...]
+  frozen: tuple[tf.Variable, ...]
+
+
+def find(model: tf.keras.Model) -> WeightKinds:
+  """Finds which weights of a model are of which kind.
+
+  Args:
+    model: A model of pure layers, see `pure_layers`.
+
+  Raises:
+    keras_conversion.LayerError: If a layer normalizes by the statistics of its
+      batch in two places: it has statistics for one.
+  """
+  found = {
+    id(weight)
+    for layer in _find_normalizing(model)
+    for weight in (layer.mean, layer.variance)
+  }
+  not_trainable = model.non_trainable_weights
+  return WeightKinds(
+    tuple(model.trainable_weights),
+    tuple(each for each in not_trainable if id(each) in found),
+    tuple(each for each in not_trainable if id(each) not in found),
+  )
+
+
+def _find_normalizing(
+  model: tf.keras.Model,
+) -> list[static_batch_norm.StaticBatchNormalization]:
+  """Returns the layers that normalize by the statistics of their batch.
+
+  A part of a model may be called in inference mode whatever the mode of the
+  whole is: `part(x, training=False)`. So the layers are observed.
+  """
+  kind = static_batch_norm.StaticBatchNormalization
+  if not any(
+    isinstance(layer, kind) and layer.trainable
+    for layer in keras_conversion.inner_layers(model)
+  ):
+    return []
+  layers = []
+
+  @tf.function(
+    input_signature=[tf.TensorSpec(model.input_shape)], autograph=False
+  )
+  def observe(images: tf.Tensor) -> None:
+    with (
+      keyed_dropout.turned_off(),
+      static_batch_norm.collecting_moments() as collected,
+    ):
+      model(images, training=True)
+    layers.extend(layer for layer, _ in collected)
+
+  observe.get_concrete_function()
+  for layer in layers:
+    if layers.count(layer) > 1:
+      raise keras_conversion.LayerError(
+        layer,
+        'normalizes by the statistics of its batch in several places, but has'
+        ' statistics for one. Use a layer for each, or freeze it.',
+      )
+  return layers
