@@ -26,7 +26,11 @@ CreateModel = Callable[[image_task.ImageTask, int], tf.keras.Model]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FunctionModel(models.Converted, abc.ABC):
-  """Base of the models that are created by functions."""
+  """Base of the models that are created by functions.
+
+  A subclass has an attribute `reference`, 'module:name of the function', for
+  records and errors.
+  """
 
   input_range: str = settings.setting(
     '0_to_255',
@@ -34,18 +38,13 @@ class FunctionModel(models.Converted, abc.ABC):
     settings.one_of(*pixel_ranges.NAMES),
   )
 
-  @property
-  @abc.abstractmethod
-  def name(self) -> str:
-    """Module and name of the function, for records and errors."""
-
   @abc.abstractmethod
   def find_function(self) -> CreateModel:
     """Returns the function."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
-    with settings.blame('model', self.name):
+    with settings.blame('model', self.reference):
       model = _call(self.find_function(), task, seed)
       model = keras_conversion.convert(model, self.replace_batch_norm)
       pure_layers.check(model)
@@ -79,11 +78,6 @@ class OutsideModel(FunctionModel):
 
   reference: str
 
-  @property
-  def name(self) -> str:
-    """Module and name of the function, for records and errors."""
-    return self.reference
-
   def find_function(self) -> CreateModel:
     """Returns the function."""
     return references.load(self.reference)
@@ -100,8 +94,8 @@ class OwnModel(FunctionModel):
   function: CreateModel
 
   @property
-  def name(self) -> str:
-    """Module and name of the function, for records and errors."""
+  def reference(self) -> str:
+    """Its name in records."""
     return f'{self.function.__module__}:{self.function.__qualname__}'
 
   def find_function(self) -> CreateModel:
