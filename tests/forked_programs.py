@@ -6,31 +6,125 @@
 A program takes seconds to import TensorFlow and TensorFlow Federated, as long
 as many tests of what it prints take in all. Here one process imports them,
 before they do anything, and each program is a fork of it, with its own modules,
-flags, output, working directory and exit code. Tests of signals, kills, pipes
-and of how programs start need `subprocess` and a process of their own.
+flags, output, working directory, signals and exit code. Tests of how programs
+start need `subprocess`.
 """
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+import contextlib
 import functools
 import json
 import os
 import pathlib
+import resource
+import select
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import types
+from typing import IO, Any
 
 _ROOT = pathlib.Path(__file__).parents[1]
 _MODULE = 'tests.forked_programs'
 
 
-def run(
+class Program:
+  """A program that runs, or ran, in a fork.
+
+  Attributes:
+    pid: Its process id.
+  """
+
+  def __init__(self, command: Sequence[str], replies: socket.socket):
+    self._command = command
+    self._replies = replies
+    self._code = None
+    self.pid = self._receive(100)
+
+  def _receive(self, timeout: float) -> int:
+    self._replies.settimeout(timeout)
+    try:
+      return int(self._replies.recv(64))
+    except ValueError as error:
+      raise RuntimeError('The process that forks is gone.') from error
+
+  def poll(self) -> int | None:
+    """Returns the exit code; None if the program still runs."""
+    try:
+      return self.wait(0.001)
+    except subprocess.TimeoutExpired:
+      return None
+
+  def wait(self, timeout: float = 200) -> int:
+    """Waits until the program ends.
+
+    Args:
+      timeout: Seconds to wait.
+
+    Returns:
+      Its exit code, -9 if signal 9 ended it.
+
+    Raises:
+      subprocess.TimeoutExpired: If it takes longer.
+    """
+    if self._code is None:
+      try:
+        self._code = self._receive(timeout)
+      except TimeoutError as error:
+        raise subprocess.TimeoutExpired(self._command, timeout) from error
+    return self._code
+
+  def send_signal(self, number: int) -> None:
+    """Sends a signal to the program, if it still runs."""
+    if self.poll() is None:
+      os.kill(self.pid, number)
+
+  def kill(self) -> None:
+    """Kills the program, if it still runs."""
+    self.send_signal(signal.SIGKILL)
+
+
+def start(
   module: str,
   *arguments: str,
-  timeout: float = 200,
+  stdout: int | IO,
+  stderr: int | IO,
+  new_session: bool = False,
   cores: Sequence[int] | None = None,
-  without_variables: Sequence[str] = (),
+  max_file_size: int | None = None,
+  variables: Mapping[str, str | None] = types.MappingProxyType({}),
+) -> Program:
+  """Starts `python -m module arguments` in the repository's root.
+
+  It is killed when this process ends.
+
+  Args:
+    module: The program, `launch.plot` say.
+    *arguments: What it is given.
+    stdout: Where its output goes, a file or a file descriptor.
+    stderr: Where its errors go.
+    new_session: Whether it is the first of a group of processes.
+    cores: Those that it may use; by default all that this process may.
+    max_file_size: Bytes that a file may have; by default any number.
+    variables: Changes of its environment; None removes a variable. Folders of
+      PYTHONPATH can be imported from.
+  """
+  command = [module, *map(str, arguments)]
+  request = json.dumps(
+    [command, new_session, cores, max_file_size, {**variables}]
+  ).encode()
+  ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+  with theirs:
+    files = [f if isinstance(f, int) else f.fileno() for f in (stdout, stderr)]
+    socket.send_fds(_server(), [request], [theirs.fileno(), *files])
+  return Program(command, ours)
+
+
+def run(
+  module: str, *arguments: str, timeout: float = 200, **options: Any
 ) -> subprocess.CompletedProcess:
   """Runs `python -m module arguments` in the repository's root.
 
@@ -38,8 +132,7 @@ def run(
     module: The program, `launch.plot` say.
     *arguments: What it is given.
     timeout: Seconds that it may take.
-    cores: Those that it may use; by default all that this process may.
-    without_variables: Of the environment, those that it does not have.
+    **options: Other arguments of `start`.
 
   Returns:
     Its exit code, output and errors, as text.
@@ -47,29 +140,15 @@ def run(
   Raises:
     subprocess.TimeoutExpired: If it takes longer; it is killed then.
   """
-  command = [module, *map(str, arguments)]
   with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-    server, client = socket.socketpair()
-    with server, client:
-      request = json.dumps([command, cores, [*without_variables]]).encode()
-      socket.send_fds(
-        _server(),
-        [request],
-        [server.fileno(), output.fileno(), errors.fileno()],
-      )
-      server.close()
-      client.settimeout(timeout)
-      try:
-        pid = int(client.recv(64))
-      except (ValueError, TimeoutError) as error:
-        raise RuntimeError('The process that forks is gone.') from error
-      try:
-        code = int(client.recv(64))
-      except TimeoutError as error:
-        os.kill(pid, 9)
-        raise subprocess.TimeoutExpired(command, timeout) from error
+    program = start(module, *arguments, stdout=output, stderr=errors, **options)
+    try:
+      code = program.wait(timeout)
+    except subprocess.TimeoutExpired:
+      program.kill()
+      raise
     return subprocess.CompletedProcess(
-      command, code, _read(output), _read(errors)
+      [module, *arguments], code, _read(output), _read(errors)
     )
 
 
@@ -111,12 +190,7 @@ def _serve(requests: socket.socket) -> None:
     # A fork that waits for the program leaves this process free for another.
     if os.fork() == 0:
       requests.close()
-      command, cores, without_variables = json.loads(request)
-      if cores is not None:
-        os.sched_setaffinity(0, cores)
-      for name in without_variables:
-        os.environ.pop(name, None)
-      os._exit(_run_one(command, *fds))
+      os._exit(_run_one(*json.loads(request), *fds))
     for fd in fds:
       os.close(fd)
     _reap()
@@ -130,18 +204,53 @@ def _reap() -> None:
     pass
 
 
-def _run_one(command: list[str], reply: int, output: int, errors: int) -> int:
+def _run_one(
+  command: list[str],
+  new_session: bool,
+  cores: list[int] | None,
+  max_file_size: int | None,
+  variables: dict[str, str | None],
+  reply: int,
+  output: int,
+  errors: int,
+) -> int:
   """Runs a program in a fork of this fork, and replies with what it was."""
   pid = os.fork()
   if pid == 0:
+    if new_session:
+      os.setsid()
+    if cores is not None:
+      os.sched_setaffinity(0, cores)
+    if max_file_size is not None:
+      limit = (max_file_size, max_file_size)
+      resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    for name, value in variables.items():
+      if value is None:
+        os.environ.pop(name, None)
+      else:
+        os.environ[name] = value
+    sys.path[1:1] = filter(None, variables.get('PYTHONPATH', '').split(':'))
+    # Tests may run in a background job, which ignores the signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.dup2(output, 1)
     os.dup2(errors, 2)
     for fd in (reply, output, errors):
       os.close(fd)
     os._exit(_run_module(*command))
+  # It outlives what ends this process's group, so as to end the program.
+  for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
+  os.close(output)
+  os.close(errors)
   os.write(reply, str(pid).encode())
+  # The other end of `reply` is closed when the test is no more.
+  ended = os.pidfd_open(pid)
+  ready, _, _ = select.select([ended, reply], [], [])
+  if ended not in ready:
+    os.kill(pid, signal.SIGKILL)
   _, status = os.waitpid(pid, 0)
-  os.write(reply, str(os.waitstatus_to_exitcode(status)).encode())
+  with contextlib.suppress(BrokenPipeError):
+    os.write(reply, str(os.waitstatus_to_exitcode(status)).encode())
   return 0
 
 
@@ -170,6 +279,10 @@ def _run_module(module: str, *arguments: str) -> int:
 
 def _main() -> None:
   import gc
+
+  # As `launch` has it, and no library that a test imported: TensorFlow reads it
+  # when it is imported.
+  os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 
   # What programs import that is not of this repository. None of it computes
   # anything: threads of TensorFlow would not be there in a fork.

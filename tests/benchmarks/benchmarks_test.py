@@ -6,6 +6,9 @@
 How fast it is, is no test.
 """
 
+import dataclasses
+from unittest import mock
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
@@ -20,7 +23,10 @@ from benchmarks import plain_round
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from tasks import cifar10
+from tests import small_digits
 from tff_semifl import runtime
+from tff_semifl.experiments import models
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -60,6 +66,23 @@ class FederationTest(absltest.TestCase):
 
 
 class MeasurementsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    # To build RandAugment and a WideResNet takes far longer than to measure
+    # them here.
+    data_set = dataclasses.replace(
+      cifar10.CIFAR10.data_set,
+      build_strong_augmentation=lambda: lambda images, seed: images,
+    )
+    self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))
+    self.enter_context(
+      mock.patch.object(
+        models.WideResNet,
+        'create',
+        lambda self, task, seed: small_digits.create_small_model(task, seed),
+      )
+    )
+
   def _check(self, measured, names, num_repetitions=2):
     self.assertEqual(list(measured.values), names)
     for values in measured.values.values():

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import forked_programs
+from tests import small_digits
 from tests.programs import saved_run
 from tff_semifl import settings
 from tff_semifl.experiments import running
@@ -29,8 +30,7 @@ _SMALL = {
   'confidence_threshold': 0.12,
   'total_rounds': 2,
   'total_epochs': 3,
-  'model': 'wide_resnet',
-  'model_width': 1,
+  **small_digits.SETTINGS,
   'steps_per_round': 2,
   'batch_size': 8,
   'warm_up_steps': 1,
@@ -211,7 +211,7 @@ class AllSystemsTest(parameterized.TestCase):
   def test_no_pass_over_images_replaces_running_statistics_d48(
     self, system_name
   ):
-    command = self._command(system_name, normalization='static_batch')
+    command = self._command(system_name, model='wide_resnet')
     experiment = command.create_experiment()
     model = experiment.settings.model.model
     self.assertTrue(model.has_static_batch_norm(experiment.task))

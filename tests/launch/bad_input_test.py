@@ -5,9 +5,6 @@
 
 import os
 import pathlib
-import resource
-import subprocess
-import sys
 from unittest import mock
 
 from absl.testing import absltest
@@ -15,6 +12,7 @@ from absl.testing import parameterized
 import tensorflow_datasets as tfds
 
 from tests import forked_programs
+from tests import small_digits
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.data import main_class_partition
@@ -22,12 +20,12 @@ from tff_semifl.data import skewed_partition
 from tff_semifl.launch import commands
 from tff_semifl.launch import known
 
-_ROOT = pathlib.Path(__file__).parents[2]
 
-
-def _run(*arguments):
+def _run(*arguments, **options):
   """Runs the real program."""
-  return forked_programs.run('launch.train', 'semifl', *arguments, timeout=100)
+  return forked_programs.run(
+    'launch.train', 'semifl', *arguments, timeout=100, **options
+  )
 
 
 def _create(**changes):
@@ -146,6 +144,7 @@ class BadInputTest(parameterized.TestCase):
 
   def test_training_that_diverges_names_the_rate(self):
     completed = _run(
+      *small_digits.FLAGS,
       '--num_clients=10',
       '--clients_per_round=0',
       '--server_epochs=1',
@@ -162,24 +161,16 @@ class BadInputTest(parameterized.TestCase):
 
   def test_disk_that_is_full_in_mid_run_is_named(self):
     folder = self.create_tempdir().full_path
-    completed = subprocess.run(
-      [
-        *(sys.executable, '-m', 'launch.train', 'semifl'),
-        '--num_clients=10',
-        '--clients_per_round=0',
-        '--server_epochs=1',
-        '--total_rounds=1',
-        '--experiment_name=mine',
-        f'--output_dir={folder}',
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=100,
+    completed = _run(
+      '--task=tests.small_digits:SmallDigits',
+      '--num_clients=10',
+      '--clients_per_round=0',
+      '--server_epochs=1',
+      '--total_rounds=1',
+      '--experiment_name=mine',
+      f'--output_dir={folder}',
       # Enough for flags and metrics, not for a model.
-      preexec_fn=lambda: resource.setrlimit(
-        resource.RLIMIT_FSIZE, (20_000, 20_000)
-      ),
+      max_file_size=20_000,
     )
     self.assertEqual(completed.returncode, 1)
     self.assertRegex(

@@ -19,23 +19,23 @@ import numpy as np
 from tensorboard.backend.event_processing import plugin_event_accumulator
 import tensorflow as tf
 
+from tests import forked_programs
+from tests import small_digits
+
 _ROOT = pathlib.Path(__file__).parents[2]
 
 
-def _command(folder, *flags):
+def _arguments(folder, *flags):
   return [
-    sys.executable,
-    '-m',
     'launch.train',
     'semifl',
-    '--task=digits',
+    *small_digits.FLAGS,
     '--num_clients=10',
     '--clients_per_round=2',
     '--client_epochs=1',
     '--server_epochs=1',
     '--confidence_threshold=0.2',
     '--total_rounds=2',
-    '--model_width=1',
     '--experiment_name=small',
     f'--output_dir={folder}',
     *flags,
@@ -64,7 +64,10 @@ class ObservingTest(absltest.TestCase):
 
   def test_quiet_program_says_what_came_out_and_draws_all(self):
     completed = subprocess.run(
-      _command(self._folder, '--verbosity=-1', '--draw_data'),
+      [
+        *(sys.executable, '-m'),
+        *_arguments(self._folder, '--verbosity=-1', '--draw_data'),
+      ],
       cwd=_ROOT,
       env=self._environment,
       capture_output=True,
@@ -107,12 +110,11 @@ class ObservingTest(absltest.TestCase):
     terminal, program_end = pty.openpty()
     size = struct.pack('HHHH', 30, 100, 0, 0)
     fcntl.ioctl(program_end, termios.TIOCSWINSZ, size)
-    process = subprocess.Popen(
-      _command(self._folder, '--notensorboard'),
-      cwd=_ROOT,
-      stdout=subprocess.PIPE,
+    nothing = self.enter_context(open(os.devnull, 'wb'))
+    process = forked_programs.start(
+      *_arguments(self._folder, '--notensorboard'),
+      stdout=nothing,
       stderr=program_end,
-      env=self._environment,
     )
     os.close(program_end)
     text = _read_terminal(terminal)

@@ -8,13 +8,12 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 from unittest import mock
 
 from absl.testing import absltest
 
-from tests.repository import source_tree
+from tests import forked_programs
 from tff_semifl import settings
 from tff_semifl.launch import known
 
@@ -108,13 +107,11 @@ class OutsideTest(absltest.TestCase):
     (self.folder / 'my_research.py').write_text(_MODULE)
 
   def _run(self, program, *arguments):
-    result = subprocess.run(
-      [sys.executable, '-m', program, *map(str, arguments), '--verbosity=-1'],
-      cwd=source_tree.PROJECT_ROOT,
-      env={**os.environ, 'PYTHONPATH': str(self.folder)},
-      capture_output=True,
-      text=True,
-      timeout=300,
+    result = forked_programs.run(
+      program,
+      *arguments,
+      '--verbosity=-1',
+      variables={'PYTHONPATH': str(self.folder)},
     )
     self.assertEqual(result.returncode, 0, result.stderr)
     return result

@@ -10,8 +10,6 @@ import pathlib
 import signal
 import stat
 import struct
-import subprocess
-import sys
 import tempfile
 import time
 import zipfile
@@ -19,11 +17,11 @@ import zipfile
 from absl.testing import absltest
 
 from tests import forked_programs
+from tests import small_digits
 from tests.programs import saved_run
 from tff_semifl.programs import privacy
 from tff_semifl.programs import privacy_key_file
 
-_ROOT = pathlib.Path(__file__).parents[2]
 _ROUNDS = 3
 _EPSILONS = [
   privacy.compute_epsilon(
@@ -42,7 +40,7 @@ def _arguments(folder, *more):
   return [
     'launch.train',
     'semifl',
-    '--task=digits',
+    *small_digits.FLAGS,
     '--num_clients=10',
     '--clients_per_round=4',
     '--client_epochs=1',
@@ -50,7 +48,6 @@ def _arguments(folder, *more):
     # The untrained model is sure enough, so that clients train.
     '--confidence_threshold=0.12',
     f'--total_rounds={_ROUNDS}',
-    '--model_width=1',
     '--aggregator=differential_privacy',
     '--noise_multiplier=2',
     '--clipping_norm=0.5',
@@ -72,12 +69,7 @@ def _run(folder, *more):
 def _kill_after_round_1(folder):
   """Returns what the program had printed."""
   with tempfile.TemporaryFile() as log:
-    process = subprocess.Popen(
-      [sys.executable, '-m', *_arguments(folder)],
-      cwd=_ROOT,
-      stdout=log,
-      stderr=log,
-    )
+    process = forked_programs.start(*_arguments(folder), stdout=log, stderr=log)
     checkpoint = folder / 'small' / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150
     while not checkpoint.exists() and time.monotonic() < deadline:

@@ -4,25 +4,24 @@
 """Tests of the real program with the real programs that it runs."""
 
 import csv
+import os
 import pathlib
-import subprocess
-import sys
 import time
 
 from absl.testing import absltest
 import numpy as np
 
 from tests import forked_programs
+from tests import small_digits
 
-_ROOT = pathlib.Path(__file__).parents[2]
-_FLAGS = """\
---task=digits
---num_clients=10
---clients_per_round=0
---server_epochs={server_epochs}
---model_width=1
---total_rounds=4
-"""
+_FLAGS = (
+  '# Paper: 88.2% (0.3): SemiFL; Table 1.',
+  *small_digits.FLAGS,
+  '--num_clients=10',
+  '--clients_per_round=0',
+  '--server_epochs=1',
+  '--total_rounds=4',
+)
 
 
 def _processes_of(folder):
@@ -50,21 +49,13 @@ class SweepTest(absltest.TestCase):
     super().setUp()
     folder = pathlib.Path(self.create_tempdir().full_path)
     self.output_dir = folder / 'results'
-    self.flagfiles = []
-    for name, first_line, server_epochs in (
-      ('one', '# Paper: 88.2% (0.3): SemiFL; Table 1.', 0.2),
-      ('five', '# Five epochs.', 5),
-    ):
-      path = folder / f'{name}.flags'
-      path.write_text(
-        f'{first_line}\n{_FLAGS.format(server_epochs=server_epochs)}'
-      )
-      self.flagfiles.append(f'semifl:{path}')
+    self.flagfile = folder / 'small.flags'
+    self.flagfile.write_text('\n'.join(_FLAGS))
 
   def _arguments(self, *flags):
     return [
       'launch.sweep',
-      f'--flagfiles={",".join(self.flagfiles)}',
+      f'--flagfiles=semifl:{self.flagfile}',
       '--seeds=0,1',
       '--parallel=2',
       f'--output_dir={self.output_dir}',
@@ -75,14 +66,6 @@ class SweepTest(absltest.TestCase):
     completed = forked_programs.run(*self._arguments(*flags))
     return completed.returncode, completed.stdout, completed.stderr
 
-  def _last_rows(self, name):
-    rows = []
-    for seed in (0, 1):
-      path = self.output_dir / f'semifl_{name}_seed{seed}' / 'metrics.csv'
-      with path.open() as file:
-        rows.append(list(csv.DictReader(file))[-1])
-    return rows
-
   def _logs(self):
     return {
       path.name: path.read_text() for path in self.output_dir.glob('*.log')
@@ -90,34 +73,30 @@ class SweepTest(absltest.TestCase):
 
   def _check_table(self):
     with (self.output_dir / 'table.csv').open() as file:
-      table = list(csv.DictReader(file))
-    self.assertEqual(
-      [row['name'] for row in table], ['semifl_one', 'semifl_five']
-    )
-    for name, row in zip(('one', 'five'), table, strict=True):
-      last_rows = self._last_rows(name)
-      self.assertEqual([last['round'] for last in last_rows], ['4', '4'])
-      for column in ('accuracy', 'best_accuracy'):
-        values = [float(last[f'test/{column}']) for last in last_rows]
-        self.assertAlmostEqual(float(row[f'{column}_mean']), np.mean(values))
-        self.assertAlmostEqual(
-          float(row[f'{column}_deviation']), np.std(values, ddof=1)
-        )
-    self.assertEqual([row['complete'] for row in table], ['2', '2'])
-    self.assertEqual(
-      [row['paper_accuracy_mean'] for row in table], ['0.882', '']
-    )
+      [row] = csv.DictReader(file)
+    self.assertEqual(row['name'], 'semifl_small')
+    last_rows = []
+    for seed in (0, 1):
+      path = self.output_dir / f'semifl_small_seed{seed}' / 'metrics.csv'
+      with path.open() as file:
+        last_rows.append(list(csv.DictReader(file))[-1])
+    self.assertEqual([last['round'] for last in last_rows], ['4', '4'])
+    for column in ('accuracy', 'best_accuracy'):
+      values = [float(last[f'test/{column}']) for last in last_rows]
+      self.assertAlmostEqual(float(row[f'{column}_mean']), np.mean(values))
+      self.assertAlmostEqual(
+        float(row[f'{column}_deviation']), np.std(values, ddof=1)
+      )
+    self.assertEqual(row['complete'], '2')
+    self.assertEqual(row['paper_accuracy_mean'], '0.882')
 
   def test_killed_sweep_goes_on_and_then_skips_what_is_complete(self):
-    process = subprocess.Popen(
-      [sys.executable, '-m', *self._arguments()],
-      cwd=_ROOT,
-      stdout=subprocess.DEVNULL,
-      stderr=subprocess.DEVNULL,
+    nothing = self.enter_context(open(os.devnull, 'wb'))
+    process = forked_programs.start(
+      *self._arguments(), stdout=nothing, stderr=nothing
     )
-    self.addCleanup(process.kill)
     # Killed in the middle of the first two runs.
-    checkpoint = 'semifl_one_seed*/checkpoints/program_state_0.npz'
+    checkpoint = 'semifl_small_seed*/checkpoints/program_state_0.npz'
     _wait_until(lambda: list(self.output_dir.glob(checkpoint)))
     process.kill()
     process.wait()
@@ -126,12 +105,12 @@ class SweepTest(absltest.TestCase):
     status, output, errors = self._finish()
     self.assertEqual(status, 0, errors)
     self._check_table()
-    self.assertIn('| semifl_one | 2 |', output)
+    self.assertIn('| semifl_small | 2 |', output)
     self.assertStartsWith(output, (self.output_dir / 'table.md').read_text())
     logs = self._logs()
-    self.assertLen(logs, 4)
+    self.assertLen(logs, 2)
     self.assertIn('resumed after round', ''.join(logs.values()))
-    self.assertEqual(errors.count('started, log: '), 4)
+    self.assertEqual(errors.count('started, log: '), 2)
     self.assertEmpty(_processes_of(self.output_dir))
 
     # All are complete, and none is started.
@@ -144,15 +123,15 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(status, 1)
     self.assertRegex(
       errors,
-      r'semifl_one_seed0: failed with exit code 1; the end of its log'
-      r' \S+semifl_one_seed0.log:\n(  .*\n)*  flag --num_labeled=55: ',
+      r'semifl_small_seed0: failed with exit code 1; the end of its log'
+      r' \S+semifl_small_seed0.log:\n(  .*\n)*  flag --num_labeled=55: ',
     )
     self.assertRegex(
       errors.splitlines()[-1],
-      '^failed: semifl_one_seed0; the same command goes on with the 4 of 4',
+      '^failed: semifl_small_seed0; the same command goes on with the 2 of 2',
     )
-    self.assertIn('| semifl_five | 0 of 2 | | | | |', output)
-    self.assertEqual(list(self._logs()), ['semifl_one_seed0.log'])
+    self.assertIn('| semifl_small | 0 of 2 | | | 88.2% (0.3) | |', output)
+    self.assertEqual(list(self._logs()), ['semifl_small_seed0.log'])
 
 
 if __name__ == '__main__':

@@ -13,19 +13,19 @@ from absl.testing import parameterized
 import tensorflow as tf
 
 from tests import forked_programs
+from tests import small_digits
 from tff_semifl import settings
 from tff_semifl.experiments import runtimes
 from tff_semifl.launch import commands
 
 _FLAGS = (
-  '--task=digits',
+  *small_digits.FLAGS,
   '--num_clients=10',
   '--clients_per_round=2',
   '--client_epochs=1',
   '--server_epochs=1',
   '--confidence_threshold=0.2',
   '--total_rounds=1',
-  '--model_width=1',
   '--experiment_name=small',
 )
 
@@ -42,7 +42,7 @@ class ThreadsTest(parameterized.TestCase):
       *flags,
       cores=sorted(os.sched_getaffinity(0))[:cores],
       # What the tests are run with must not do what the flag is to do.
-      without_variables=['TF_NUM_INTRAOP_THREADS'],
+      variables={'TF_NUM_INTRAOP_THREADS': None},
     ).check_returncode()
     with pathlib.Path(folder, 'small/metrics.csv').open() as file:
       return [

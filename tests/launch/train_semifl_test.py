@@ -10,6 +10,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from absl.testing import absltest
@@ -17,31 +18,19 @@ import numpy as np
 import tensorflow as tf
 
 from tests import forked_programs
+from tests import small_digits
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _FLAGS = (
-  '--task=digits',
   '--num_clients=10',
   '--clients_per_round=2',
   '--client_epochs=1',
   '--server_epochs=1',
   '--confidence_threshold=0.2',
   '--total_rounds=2',
-  '--model_width=1',
   '--experiment_name=small',
 )
-
-
-def _command(folder, *flags):
-  return [
-    sys.executable,
-    '-m',
-    'launch.train',
-    'semifl',
-    *_FLAGS,
-    f'--output_dir={folder}',
-    *flags,
-  ]
+_SMALL = ('launch.train', 'semifl', *small_digits.FLAGS, *_FLAGS)
 
 
 def _processes_of_group(group):
@@ -74,7 +63,8 @@ class TrainSemiFLTest(absltest.TestCase):
         '-c',
         'set -o pipefail; "$@" | cat',
         '-',
-        *_command(self.folder),
+        *(sys.executable, '-m', 'launch.train', 'semifl', *_FLAGS),
+        *('--task=digits', '--model_width=1', f'--output_dir={self.folder}'),
       ],
       cwd=_ROOT,
       capture_output=True,
@@ -104,16 +94,15 @@ class TrainSemiFLTest(absltest.TestCase):
 
   def test_killed_run_resumes_to_the_same_numbers(self):
     whole = pathlib.Path(self.create_tempdir().full_path)
-    forked_programs.run(
-      'launch.train', 'semifl', *_FLAGS, f'--output_dir={whole}'
-    ).check_returncode()
-    process = subprocess.Popen(
-      _command(self.folder),
-      cwd=_ROOT,
-      stdout=subprocess.DEVNULL,
-      stderr=subprocess.DEVNULL,
-      start_new_session=True,
-    )
+    forked_programs.run(*_SMALL, f'--output_dir={whole}').check_returncode()
+    with tempfile.TemporaryFile() as log:
+      process = forked_programs.start(
+        *_SMALL,
+        f'--output_dir={self.folder}',
+        stdout=log,
+        stderr=log,
+        new_session=True,
+      )
     checkpoint = self.experiment / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150
     while not checkpoint.exists() and time.monotonic() < deadline:
@@ -122,9 +111,7 @@ class TrainSemiFLTest(absltest.TestCase):
     process.wait()
     self.assertEmpty(_processes_of_group(process.pid))
     self.assertLess(len(self._rows()), 4)
-    completed = forked_programs.run(
-      'launch.train', 'semifl', *_FLAGS, f'--output_dir={self.folder}'
-    )
+    completed = forked_programs.run(*_SMALL, f'--output_dir={self.folder}')
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('resumed after round', completed.stderr)
     with (whole / 'small' / 'metrics.csv').open() as file:
@@ -135,48 +122,48 @@ class TrainSemiFLTest(absltest.TestCase):
     )
 
   def test_interrupt_ends_it_soon_and_says_how_to_go_on(self):
-    process = subprocess.Popen(
-      # A round that takes far longer than an interrupt may.
-      _command(self.folder, '--client_epochs=1000'),
-      cwd=_ROOT,
-      stdout=subprocess.DEVNULL,
-      stderr=subprocess.PIPE,
-      text=True,
-      # Tests may run in a background job, which ignores the signal.
-      preexec_fn=lambda: signal.signal(
-        signal.SIGINT, signal.default_int_handler
-      ),
-    )
-    for line in process.stderr:
-      if 'round 1/2' in line:
-        break
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=100)
-    self.assertEqual(process.returncode, 130, errors)
+    read_end, write_end = os.pipe()
+    with open(read_end) as lines, tempfile.TemporaryFile() as output:
+      process = forked_programs.start(
+        *_SMALL,
+        f'--output_dir={self.folder}',
+        # A client's turn, which no interrupt ends, takes seconds.
+        '--client_epochs=300',
+        stdout=output,
+        stderr=write_end,
+      )
+      os.close(write_end)
+      for line in lines:
+        if 'round 1/2' in line:
+          break
+      process.send_signal(signal.SIGINT)
+      errors = lines.read()
+    self.assertEqual(process.wait(), 130, errors)
+    # Of round 2 the second client's turn did not begin.
+    self.assertLen(self._rows(), 2)
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)
 
   def test_worker_of_the_native_runtime_ends_with_the_program(self):
-    process = subprocess.Popen(
-      _command(self.folder, '--runtime=native', '--clients_per_round=1'),
-      cwd=_ROOT,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.STDOUT,
-      text=True,
-      start_new_session=True,
-    )
-    output, _ = process.communicate(timeout=200)
-    self.assertEqual(process.returncode, 0, output)
+    with tempfile.TemporaryFile() as log:
+      process = forked_programs.start(
+        *_SMALL,
+        f'--output_dir={self.folder}',
+        *('--runtime=native', '--clients_per_round=1'),
+        stdout=log,
+        stderr=log,
+        new_session=True,
+      )
+      code = process.wait()
+      log.seek(0)
+      self.assertEqual(code, 0, log.read().decode())
     self.assertLen(self._rows(), 3)
     self.assertEmpty(_processes_of_group(process.pid))
 
   def test_dry_run_says_what_would_be_and_writes_nothing(self):
     completed = forked_programs.run(
-      'launch.train',
-      'semifl',
-      *_FLAGS,
+      *('launch.train', 'semifl', *_FLAGS, '--task=digits', '--dry_run'),
       f'--output_dir={self.folder}',
-      '--dry_run',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     plan = json.loads(completed.stdout)

@@ -15,6 +15,7 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
+from tests import small_digits
 from tff_semifl import settings
 from tff_semifl.experiments import running
 from tff_semifl.launch import commands
@@ -22,7 +23,7 @@ from tff_semifl.launch import train
 from tff_semifl.systems import system as system_lib
 
 _SMALL = {
-  'task': 'digits',
+  **small_digits.SETTINGS,
   'num_clients': 10,
   'clients_per_round': 2,
   'client_epochs': 1.0,
@@ -30,7 +31,6 @@ _SMALL = {
   # The untrained model is sure enough, so that clients train.
   'confidence_threshold': 0.12,
   'total_rounds': 2,
-  'model_width': 1,
   'experiment_name': 'small',
 }
 
@@ -67,7 +67,11 @@ class VariantsTest(parameterized.TestCase):
       'semifl',
       {'batch_norm_statistics': 'federated'},
     ),
-    ('group_norm', 'semifl', {'normalization': 'group'}),
+    (
+      'group_norm',
+      'semifl',
+      {'model': 'wide_resnet', 'normalization': 'group'},
+    ),
     (
       'as_in_the_formulas',
       'semifl',
@@ -137,8 +141,8 @@ class VariantsTest(parameterized.TestCase):
       self._train(
         'semifl',
         dry_run=True,
+        task='digits',
         model='resnet',
-        model_width=None,
         client_epochs=0.5,
         server_epochs=1.5,
       )
@@ -167,12 +171,16 @@ class VariantsTest(parameterized.TestCase):
     ),
     (
       'depth_of_a_resnet',
-      {'model': 'resnet', 'model_width': None, 'model_depth': 10},
+      {'model': 'resnet', 'model_depth': 10},
       '^model_depth=10: .*possible are 9 and 18',
     ),
     (
       'statistics_of_group_norm',
-      {'normalization': 'group', 'batch_norm_statistics': 'server'},
+      {
+        'model': 'wide_resnet',
+        'normalization': 'group',
+        'batch_norm_statistics': 'server',
+      },
       '^batch_norm_statistics=server: without static batch normalization',
     ),
   )

@@ -8,8 +8,7 @@ import csv
 import pathlib
 import signal
 import socket
-import subprocess
-import sys
+import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -17,12 +16,11 @@ import numpy as np
 import psutil
 
 from tests import forked_programs
+from tests import small_digits
 from tests.runtime import worker_processes
 from tff_semifl import settings
 from tff_semifl.experiments import runtimes
 from tff_semifl.launch import commands
-
-_ROOT = pathlib.Path(__file__).parents[2]
 
 
 class WorkerTest(absltest.TestCase):
@@ -124,10 +122,10 @@ class SettingsTest(parameterized.TestCase):
 
 def _arguments(folder, *flags):
   return [
-    *('launch.train', 'semifl', '--task=digits', f'--output_dir={folder}'),
+    *('launch.train', 'semifl', f'--output_dir={folder}', *small_digits.FLAGS),
     *('--num_clients=10', '--clients_per_round=3', '--client_epochs=1'),
     *('--server_epochs=1', '--confidence_threshold=0.2', '--total_rounds=4'),
-    *('--model_width=1', '--experiment_name=small', *flags),
+    *('--experiment_name=small', *flags),
   ]
 
 
@@ -196,18 +194,13 @@ class TrainingTest(absltest.TestCase):
   def test_interrupt_ends_a_call_soon(self):
     workers, addresses = self._start_workers(2)
     remote = self.create_tempdir().full_path
-    training = subprocess.Popen(
-      [
-        *(sys.executable, '-m'),
-        *_arguments(remote, '--runtime=remote', addresses),
-        '--client_epochs=100000',
-      ],
-      stdout=subprocess.PIPE,
-      stderr=subprocess.STDOUT,
-      text=True,
-      cwd=_ROOT,
-      env=worker_processes.environment(),
-      start_new_session=True,
+    log = tempfile.TemporaryFile()
+    self.addCleanup(log.close)
+    training = forked_programs.start(
+      *_arguments(remote, '--runtime=remote', addresses),
+      '--client_epochs=100000',
+      stdout=log,
+      stderr=log,
     )
     folder = pathlib.Path(remote, 'small', 'checkpoints')
     worker_processes.wait_until((folder / 'program_state_0.npz').exists, 150)
@@ -216,8 +209,10 @@ class TrainingTest(absltest.TestCase):
     before = cpu().user
     worker_processes.wait_until(lambda: cpu().user > before + 3, 60)
     training.send_signal(signal.SIGINT)
-    output, _ = training.communicate(timeout=15)
-    self.assertEqual(training.returncode, 130, output)
+    code = training.wait(timeout=15)
+    log.seek(0)
+    output = log.read().decode()
+    self.assertEqual(code, 130, output)
     self.assertIn('interrupted', output)
     self.assertNotIn('Traceback', output)
     for worker in workers:

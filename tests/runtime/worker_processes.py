@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import IO
+
+from tests import forked_programs
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _START_SECONDS = 120
@@ -27,6 +30,25 @@ def environment() -> dict[str, str]:
     'PYTHONPATH': os.pathsep.join([str(_ROOT), *filter(None, sys.path)]),
     'TF_CPP_MIN_LOG_LEVEL': '3',
   }
+
+
+def _start(
+  flags: Sequence[str], prefix: Sequence[str], log: IO
+) -> subprocess.Popen | forked_programs.Program:
+  if not prefix:
+    return forked_programs.start(
+      'launch.worker', *flags, stdout=log, stderr=log, new_session=True
+    )
+  return subprocess.Popen(
+    [*prefix, sys.executable, '-m', 'launch.worker', *flags],
+    stdin=subprocess.DEVNULL,
+    stdout=log,
+    stderr=log,
+    env=environment(),
+    start_new_session=True,
+    # It ends with the test (PR_SET_PDEATHSIG, 1), even if that is killed.
+    preexec_fn=lambda: _LIBC.prctl(1, signal.SIGKILL),
+  )
 
 
 class WorkerProcess:
@@ -45,16 +67,7 @@ class WorkerProcess:
     """
     self._log = tempfile.NamedTemporaryFile('r')
     with open(self._log.name, 'wb') as log:
-      self.process = subprocess.Popen(
-        [*prefix, sys.executable, '-m', 'launch.worker', *flags],
-        stdin=subprocess.PIPE,
-        stdout=log,
-        stderr=log,
-        env=environment(),
-        start_new_session=True,
-        # It ends with the test (PR_SET_PDEATHSIG, 1), even if that is killed.
-        preexec_fn=lambda: _LIBC.prctl(1, signal.SIGKILL),
-      )
+      self.process = _start(flags, prefix, log)
     self._address = None
 
   @property
@@ -84,7 +97,7 @@ class WorkerProcess:
     """Kills the worker, if it lives."""
     with contextlib.suppress(ProcessLookupError):
       os.killpg(self.process.pid, signal.SIGKILL)
-    self.process.communicate()
+    self.process.wait()
     self._log.close()
 
 

@@ -1,0 +1,55 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A task and a model whose computations are built in a moment.
+
+To build the computations of a WideResNet and of RandAugment takes far longer
+than to train it in a test. Tests of what programs do with any task and any
+model train these, by `FLAGS` or `SETTINGS`.
+"""
+
+import dataclasses
+import functools
+
+import tensorflow as tf
+
+from tasks import digits
+from tff_semifl.augment import weak
+from tff_semifl.experiments import image_task
+from tff_semifl.models import static_batch_norm
+
+SETTINGS = {
+  'task': 'tests.small_digits:SmallDigits',
+  'model': 'tests.small_digits:create_small_model',
+}
+FLAGS = tuple(f'--{name}={value}' for name, value in SETTINGS.items())
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SmallDigits(digits.Digits):
+  """The digits, with views that differ by shifts alone."""
+
+  def create(self) -> image_task.ImageTask:
+    """Creates the task."""
+    strong_augmentation = functools.partial(
+      weak.flip_and_crop, flip=False, padding=2
+    )
+    return dataclasses.replace(
+      super().create(), strong_augmentation=strong_augmentation
+    )
+
+
+def create_small_model(task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+  """Creates a convolution, static batch normalization and a linear layer."""
+  initializer = tf.keras.initializers.GlorotUniform(seed)
+  pixels = tf.keras.Input(task.image_shape)
+  features = tf.keras.layers.Rescaling(1 / 255)(pixels)
+  features = tf.keras.layers.Conv2D(
+    4, 3, strides=2, kernel_initializer=initializer
+  )(features)
+  features = static_batch_norm.StaticBatchNormalization()(features)
+  features = tf.keras.layers.Flatten()(tf.nn.relu(features))
+  logits = tf.keras.layers.Dense(
+    task.num_classes, kernel_initializer=initializer
+  )(features)
+  return tf.keras.Model(pixels, logits)
