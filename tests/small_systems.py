@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 import dataclasses
+import functools
 import types
 from typing import Any
 
@@ -81,7 +82,7 @@ def create_ingredients(
     **others: Other ingredients.
   """
   return system_lib.Ingredients(
-    classifier=classifier or linear_reference.create_classifier(),
+    classifier=classifier or _create_classifier(),
     weak_augmentation=weak_augmentation,
     strong_augmentation=strong_augmentation,
     **others,
@@ -95,6 +96,20 @@ def build(
   usual: Mapping[str, Any] = _NOTHING,
   **ingredients: Any,
 ) -> federated_process.FederatedProcess:
-  """Builds the process of `create`, of `create_ingredients`."""
+  """Builds the process of `create`, of `create_ingredients`.
+
+  A process keeps nothing, so that tests can share one: to build it takes longer
+  than most rounds of them.
+  """
   system = create(system_name, changes, usual=usual)
-  return system.build(create_ingredients(**ingredients))
+  parts = create_ingredients(**ingredients)
+  # Arrays and functions have no equals but themselves.
+  key = (system, *(id(value) for value in vars(parts).values()))
+  if key not in _built:
+    # With its ingredients: an id is of an object that lives.
+    _built[key] = parts, system.build(parts)
+  return _built[key][1]
+
+
+_built = {}
+_create_classifier = functools.cache(linear_reference.create_classifier)
