@@ -3,15 +3,17 @@
 
 """Tests of how programs end."""
 
+import os
 import pathlib
 import signal
 import subprocess
-import sys
+import tempfile
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
-_ROOT = pathlib.Path(__file__).parents[2]
+from tests import forked_programs
+
 _PROGRAM = """
 import atexit, hashlib, os, signal
 from tff_semifl.launch import program
@@ -27,21 +29,18 @@ _LAST_LINE = 'interrupted; and so on'
 _LONG_CALL = "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"
 
 
-def _obey_interrupts():
-  # Tests may run in a background job, which ignores the signal.
-  signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 class ProgramTest(parameterized.TestCase):
+  def _write(self, body):
+    """Writes a program; returns arguments of `forked_programs.run`."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'some_program.py').write_text(_PROGRAM.format(body=body))
+    return {
+      'module': 'some_program',
+      'variables': {'PYTHONPATH': str(folder)},
+    }
+
   def _run(self, body):
-    return subprocess.run(
-      [sys.executable, '-c', _PROGRAM.format(body=body)],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=100,
-      preexec_fn=_obey_interrupts,
-    )
+    return forked_programs.run(**self._write(body))
 
   @parameterized.named_parameters(
     ('as_it_is', _INTERRUPT),
@@ -79,23 +78,20 @@ class ProgramTest(parameterized.TestCase):
     {_LONG_CALL}
   except KeyboardInterrupt:
     {_LONG_CALL}"""
-    process = subprocess.Popen(
-      [sys.executable, '-c', _PROGRAM.format(body=body)],
-      cwd=_ROOT,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      text=True,
-      preexec_fn=_obey_interrupts,
-    )
-    self.addCleanup(process.kill)
-    self.assertEqual(process.stdout.readline(), 'begun\n')
-    process.send_signal(number)
-    with self.assertRaises(subprocess.TimeoutExpired):
-      process.wait(1)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=10)
-    self.assertEqual(process.returncode, status)
-    self.assertEqual(errors.strip(), _LAST_LINE)
+    read_end, write_end = os.pipe()
+    with open(read_end) as lines, tempfile.TemporaryFile('w+') as errors:
+      process = forked_programs.start(
+        **self._write(body), stdout=write_end, stderr=errors
+      )
+      os.close(write_end)
+      self.assertEqual(lines.readline(), 'begun\n')
+      process.send_signal(number)
+      with self.assertRaises(subprocess.TimeoutExpired):
+        process.wait(1)
+      process.send_signal(number)
+      self.assertEqual(process.wait(10), status)
+      errors.seek(0)
+      self.assertEqual(errors.read().strip(), _LAST_LINE)
 
   def test_other_errors_are_shown(self):
     completed = self._run(
@@ -105,7 +101,7 @@ class ProgramTest(parameterized.TestCase):
     )
     self.assertEqual(completed.returncode, 1)
     self.assertIn('TypeError: a mistake', completed.stderr)
-    self.assertNotIn('interrupted', completed.stderr)
+    self.assertNotIn('\ninterrupted', completed.stderr)
     # Ctrl-C while Python ends is no further error.
     self.assertEqual(completed.stdout, 'SIG_DFL\n')
 

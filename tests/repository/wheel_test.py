@@ -51,6 +51,7 @@ _FLAGS = (
   '--clients_per_round=2',
   '--client_epochs=1',
   '--total_rounds=1',
+  '--model_width=1',
 )
 
 
