@@ -5,6 +5,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 import fcntl
+import gc
 import importlib.metadata
 import json
 import os
@@ -210,11 +211,16 @@ class ExperimentFolder:
     durable_files.require_file(path, 'remove it, and the same command goes on')
     file = path.open('w')
     try:
-      fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-      raise durable_files.OutputError(
-        f'{self.path} is in use by another run'
-      ) from error
+      _take_lock(file)
+    except BlockingIOError:
+      # It may be held by an object of this program that nothing uses any more.
+      gc.collect()
+      try:
+        _take_lock(file)
+      except BlockingIOError as error:
+        raise durable_files.OutputError(
+          f'{self.path} is in use by another run'
+        ) from error
     return file
 
   def _check_or_write_hparams(
@@ -299,3 +305,7 @@ def _git_commit() -> str | None:
     ).stdout.strip()
   except (OSError, subprocess.CalledProcessError):
     return None
+
+
+def _take_lock(file: IO[str]) -> None:
+  fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
