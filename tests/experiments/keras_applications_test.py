@@ -19,10 +19,12 @@ import tensorflow as tf
 from tests.data import image_tree
 from tff_semifl import runtime
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import running
 from tff_semifl.export import exported_model
 from tff_semifl.models import functional
 from tff_semifl.models import weight_kinds
@@ -103,8 +105,8 @@ class TrainingTest(parameterized.TestCase):
     self.enter_context(runtime.simulation_context('in_process'))
     before = functional.from_keras(experiment.model).initial_weights
     frozen = functional.frozen_weights(experiment.model)
-    folder = experiment_lib.open_folder(experiment)
-    final = experiment_lib.run(experiment, folder, quiet=True)
+    folder = experiment_folder.open_folder(experiment)
+    final = running.run(experiment, folder, quiet=True)
     self.assertEqual(final.round_num, 2)
     after = final.state.global_model_weights
     changed = [

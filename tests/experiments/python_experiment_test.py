@@ -10,6 +10,7 @@ import tensorflow as tf
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import experiment
+from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import run_settings
@@ -47,7 +48,10 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       small_experiment.create(**changes),
       run_settings.RunSettings(output_dir='elsewhere'),
     )
-    self.assertEqual(created.recorded_settings, expected.recorded_settings)
+    self.assertEqual(
+      experiment_folder.recorded_settings(created),
+      experiment_folder.recorded_settings(expected),
+    )
     self.assertEqual(created.run, expected.run)
 
   def test_clients_of_own_data(self):
@@ -58,8 +62,12 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       **_MODEL,
     )
     self.assertEqual(created.clients.num_images, [10, 30])
-    self.assertEqual(created.recorded_settings['task'], 'own_data')
-    self.assertEqual(created.recorded_settings['num_labeled'], 40)
+    self.assertEqual(
+      experiment_folder.recorded_settings(created)['task'], 'own_data'
+    )
+    self.assertEqual(
+      experiment_folder.recorded_settings(created)['num_labeled'], 40
+    )
 
   def test_own_data_shared_by_settings(self):
     created = python_experiment.create_experiment(
@@ -85,9 +93,12 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertEqual(created.settings.system_name, 'Parallel')
     self.assertEqual(
-      created.recorded_settings['model'], f'{__name__}:_create_model'
+      experiment_folder.recorded_settings(created)['model'],
+      f'{__name__}:_create_model',
     )
-    self.assertEqual(created.recorded_settings['confidence_threshold'], 0.5)
+    self.assertEqual(
+      experiment_folder.recorded_settings(created)['confidence_threshold'], 0.5
+    )
     self.assertLen(created.model.layers, 2)
 
   @parameterized.named_parameters(

@@ -16,6 +16,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests import small_digits
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.launch import commands
@@ -24,7 +25,7 @@ from tff_semifl.models import functional
 from tff_semifl.tasks import digits
 
 _SMALL = {
-  'task': 'digits',
+  'task': small_digits.SETTINGS['task'],
   'num_clients': 10,
   'clients_per_round': 2,
   'client_epochs': 0.1,

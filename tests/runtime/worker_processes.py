@@ -41,7 +41,7 @@ def _start(
     )
   return subprocess.Popen(
     [*prefix, sys.executable, '-m', 'launch.worker', *flags],
-    stdin=subprocess.DEVNULL,
+    stdin=subprocess.PIPE,
     stdout=log,
     stderr=log,
     env=environment(),
@@ -98,6 +98,8 @@ class WorkerProcess:
     with contextlib.suppress(ProcessLookupError):
       os.killpg(self.process.pid, signal.SIGKILL)
     self.process.wait()
+    if isinstance(self.process, subprocess.Popen):
+      self.process.stdin.close()
     self._log.close()
 
 
