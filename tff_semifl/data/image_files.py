@@ -3,6 +3,7 @@
 
 """Reads image files of users: decoded, upright, of one size, or refused."""
 
+from collections.abc import Callable
 import enum
 import os
 import pathlib
@@ -44,7 +45,10 @@ class OnOddSize(enum.Enum):
 
 
 def read_image(
-  file: pathlib.Path, shape: tuple[int, int, int], on_odd_size: OnOddSize
+  file: pathlib.Path,
+  shape: tuple[int, int, int],
+  on_odd_size: OnOddSize,
+  on_resize: Callable[[], None] = lambda: None,
 ) -> np.ndarray:
   """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF.
 
@@ -56,6 +60,7 @@ def read_image(
     file: The file.
     shape: Height, width and channels: 3 for colors, 1 for gray.
     on_odd_size: The treatment of an image of another height or width.
+    on_resize: Called if the image is resized.
 
   Returns:
     uint8 of that shape.
@@ -72,6 +77,7 @@ def read_image(
     raise OddSizeError(f'is {image.height}x{image.width}, not {height}x{width}')
   image = _convert(image, num_channels)
   if is_odd:
+    on_resize()
     image = PIL.ImageOps.fit(
       image, (width, height), PIL.Image.Resampling.BILINEAR
     )
