@@ -8,11 +8,16 @@ accuracy: both runs train on the same labels, with one or more seeds. The
 program takes the flags of `launch.train semifl` except --experiment_name.
 
   python -m launch.demo --seeds=0,1,2,3,4 --preset=semifl/digits_50_iid
+
+Your own images are scaled down, and the network is a small one, so that there
+is a result within minutes; --help has these defaults:
+
+  python -m launch.demo --task=image_folder --image_dir=photos --help
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import statistics
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from absl import flags
 
@@ -32,7 +37,7 @@ def main(command: commands.Command) -> None:
   """Trains with and without clients, with each seed."""
   seeds = seeds_lib.parse(_SEEDS, command.experiment.seed)
   with settings.blame('clients_per_round', 0):
-    if not command.experiment.system.clients_per_round:
+    if command.experiment.system.clients_per_round == 0:
       raise ValueError('must be positive, to compare with training without any')
   with settings.blame('experiment_name', command.run.experiment_name):
     if command.run.experiment_name is not None:
@@ -46,6 +51,23 @@ def main(command: commands.Command) -> None:
     ]
   print(_table(rows))
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
+
+
+def create(system_name: str, changes: Mapping[str, Any]) -> commands.Command:
+  """Creates the command, with what is quick where nothing is chosen.
+
+  Args:
+    system_name: Name of the system.
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If a setting does not take its value, or if there is
+      no such setting.
+  """
+  command = commands.create(system_name, changes)
+  quick = command.experiment.data.task.quick
+  # Others may have no place beside what is chosen, such as another model.
+  return settings.change_present(command, {**quick, **changes})
 
 
 class _Result(NamedTuple):
@@ -116,4 +138,4 @@ def _mean_and_deviation(values: Sequence[float]) -> str:
 
 
 if __name__ == '__main__':
-  system_program.run('demo', __doc__, main, system_name='semifl')
+  system_program.run('demo', __doc__, main, system_name='semifl', create=create)

@@ -3,9 +3,9 @@
 
 """The frame of programs that take a system, and its settings as flags."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from absl import flags
 
@@ -26,6 +26,9 @@ def run(
   main: Callable[[commands.Command], None],
   *,
   system_name: str | None = None,
+  create: Callable[
+    [str, Mapping[str, Any]], commands.Command
+  ] = commands.create,
 ) -> None:
   """Reads a system and its flags, runs `main` and ends the process.
 
@@ -34,6 +37,7 @@ def run(
     description: Description of the program, for its help text.
     main: The program.
     system_name: Name of the system; by default it is the first argument.
+    create: Creates the command of a system from settings by name.
   """
   how = invocation.spell_commands(f'python -m launch.{name}')
   arguments = sys.argv[1:]
@@ -62,7 +66,7 @@ def run(
   setting_program.run(
     how,
     description,
-    lambda changes: commands.create(system_name, changes),
+    lambda changes: create(system_name, changes),
     main,
     arguments=arguments,
     groups=commands.Command.groups,

@@ -8,12 +8,15 @@ the size of the images and the pixel statistics are taken from them.
 `image_folders` describes the folders.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import functools
 import os
 import pathlib
 import re
+from typing import Any
 
+from absl import logging
 import numpy as np
 
 from tff_semifl import settings
@@ -23,10 +26,11 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
-# Larger images, such as photos from a camera, are used only if --image_size
-# asks for them: they fill the memory, and their network has millions of weights
-# in each layer.
+# Larger images, such as photos from a camera, are used as they are only if
+# --image_size asks for them: they fill the memory, and a step takes seconds.
 _MAX_DEFAULT_SIZE = 128
+# Where images have several sizes or are larger.
+_DEFAULT_SIZE = (64, 64)
 
 
 def _parse_size(text: str) -> tuple[int, int] | None:
@@ -56,13 +60,16 @@ class ImageFolder(image_task.Task):
   image_size: str | None = settings.setting(
     None,
     'Size of all images in pixels: 64, or height and width, 48x64. By default'
-    " the size of the server's first image, which must not be large then.",
+    f" the size of the server's images if they have one of up to"
+    f' {_MAX_DEFAULT_SIZE} pixels, otherwise'
+    f' {_DEFAULT_SIZE[0]}x{_DEFAULT_SIZE[1]}.',
     settings.Values('like 64 or 48x64', lambda text: _parse_size(text)),
   )
   on_odd_size: str = settings.setting(
-    image_files.OnOddSize.REFUSE.value,
-    'What to do if images have another size: refuse names them and ends the'
-    ' program; resize keeps their proportions and crops them.',
+    image_files.OnOddSize.RESIZE.value,
+    'What to do if images have another size: resize keeps their proportions and'
+    " crops them; refuse names them and ends the program, and --image_size's"
+    " default is then that of the server's first image.",
     settings.one_of(*(each.value for each in image_files.OnOddSize)),
   )
   gray: bool = settings.setting(
@@ -91,6 +98,29 @@ class ImageFolder(image_task.Task):
   def shares_description(self) -> str:
     """A short description of how the images are shared out."""
     return f'as in {self.image_dir}'
+
+  @property
+  def quick(self) -> Mapping[str, Any]:
+    """Values of settings by name, for a first result within minutes.
+
+    Images are small unless their size is chosen, and so is the network. Rate
+    and threshold are those of the digits: with a few labels there are
+    pseudo-labels after the first rounds.
+    """
+    if self.image_size is None:
+      size = {'image_size': '32', 'model_depth': 10}
+    else:
+      # Whether a depth is possible depends on the size.
+      size = {'model_width': 1}
+    return {
+      **size,
+      'learning_rate': 0.1,
+      'confidence_threshold': 0.9,
+      'server_epochs': 10,
+      'client_epochs': 1,
+      'total_rounds': 15,
+      'threads_per_operation': 1,
+    }
 
   def fill_in(self, task: image_task.ImageTask) -> 'ImageFolder':
     """Returns this task with `image_size` set to the size of its images."""
@@ -146,7 +176,7 @@ def create_task(
   *,
   image_size: tuple[int, int] | None = None,
   num_channels: int = 3,
-  on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
+  on_odd_size: image_files.OnOddSize = image_files.OnOddSize.RESIZE,
   flip: bool = True,
   test_fraction: float | None = None,
 ) -> image_task.ImageTask:
@@ -154,7 +184,9 @@ def create_task(
 
   Args:
     root: Folder with `server`, `clients` and optionally `test`.
-    image_size: Height and width; None for those of the server's first image.
+    image_size: Height and width. None for those of the server's images, or for
+      64x64 if these have several sizes or one above 128; if other sizes are
+      refused, for those of its first image.
     num_channels: 3 for color images, 1 for gray ones.
     on_odd_size: What to do with images of another size.
     flip: Whether the mirror image of an image is of the same class.
@@ -188,9 +220,21 @@ def create_task(
     root,
     image_size=image_size,
     max_default_size=_MAX_DEFAULT_SIZE,
+    default_size=None
+    if on_odd_size is image_files.OnOddSize.REFUSE
+    else _DEFAULT_SIZE,
     num_channels=num_channels,
     on_odd_size=on_odd_size,
   )
+  if found.num_resized:
+    logging.warning(
+      '%s: %d of %d images have another size and are scaled and cropped to'
+      ' %dx%d, which image_size can change; on_odd_size=refuse would name them',
+      root,
+      found.num_resized,
+      found.num_images,
+      *found.labeled.images.shape[1:3],
+    )
   train, test = found.labeled, found.test
   if test is None:
     train, test = _hold_out(train, test_fraction, found.class_names)
@@ -201,6 +245,7 @@ def create_task(
     found.class_names,
     flip=flip,
     origin_of_test='the test folder' if has_test else "the server's",
+    num_resized=found.num_resized,
   )
 
 

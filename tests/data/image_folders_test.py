@@ -101,6 +101,36 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self._assert_data(found.labeled, [20, 21, 10], [0, 0, 1])
     self._assert_images(found.unlabeled, [40, 30, 31])
 
+  def test_size_of_images_of_several_sizes(self):
+    self._write('clients/north/x.png', 30, size=(8, 10))
+    found = self._read_default_size(largest=5, otherwise=(6, 6))
+    # All of the server's have it.
+    self.assertEqual(found.unlabeled.shape, (3, 4, 5, 3))
+    self.assertEqual((found.num_resized, found.num_images), (1, 7))
+    self._write('server/dog/1.png', 10, size=(5, 4))
+    found = self._read_default_size(largest=5, otherwise=(6, 6))
+    self.assertEqual(found.unlabeled.shape, (3, 6, 6, 3))
+    self.assertEqual((found.num_resized, found.num_images), (7, 7))
+
+  def test_size_of_large_images(self):
+    found = self._read_default_size(largest=4, otherwise=(3, 2))
+    self.assertEqual(found.unlabeled.shape, (3, 3, 2, 3))
+
+  def test_file_whose_size_cannot_be_read_is_named_with_others(self):
+    (self._root / 'server/dog/1.png').write_bytes(b'no image')
+    (self._root / 'clients/east/notes.txt').write_text('no image')
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError, 'dog/1.png is no .*; clients/east/notes'
+    ):
+      self._read_default_size(largest=5, otherwise=(6, 6))
+
+  def _read_default_size(self, largest, otherwise):
+    return self._read(
+      max_default_size=largest,
+      default_size=otherwise,
+      on_odd_size=image_files.OnOddSize.RESIZE,
+    )
+
   def test_size_and_channels_as_asked_for(self):
     found = self._read(
       image_size=(8, 8),

@@ -11,11 +11,14 @@ from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import run_settings
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_trainings
+from tff_semifl.systems import registry
 from tff_semifl.tasks import digits
 
 _IMAGES = np.arange(40 * 64, dtype=np.uint8).reshape(40, 8, 8)
@@ -53,6 +56,45 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       experiment_folder.recorded_settings(expected),
     )
     self.assertEqual(created.run, expected.run)
+
+  @parameterized.parameters(
+    # Few clients all take part, and of many ten; 80 rounds of ten clients are
+    # as many turns of each as 800 rounds of 10 of 100.
+    ('semifl', 3, 3, 80),
+    ('semifl', 12, 10, 80),
+    # What a system has of its own stays; its paper has 5 of 100 clients.
+    ('fedmatch', 12, 5, 200),
+    # A round is a step.
+    ('fedsgd_fixmatch', 3, 3, 800),
+  )
+  def test_defaults_that_suit_given_clients(
+    self, system, num_clients, clients_per_round, total_rounds
+  ):
+    task = _create_task(clients=np.split(_IMAGES[:36], num_clients))
+    part = own_data.OwnTaskWithShares(prepared=task)
+    filled = experiment_settings.fill_in(
+      experiment_settings.create(
+        system,
+        registry.SYSTEMS[system],
+        image_task.ChosenTask(task=part),
+        {},
+      ),
+      task,
+    )
+    self.assertEqual(filled.system.clients_per_round, clients_per_round)
+    self.assertEqual(filled.system.total_rounds, total_rounds)
+    self.assertNotIn('without_clients', filled.default_name)
+
+  def test_no_default_counts_for_more_than_what_is_chosen(self):
+    created = python_experiment.create_experiment(
+      'semifl',
+      _create_task(clients=np.split(_IMAGES, 4)),
+      clients_per_round=2,
+      total_rounds=7,
+      **_MODEL,
+    )
+    self.assertEqual(created.clients.clients_per_round, 2)
+    self.assertEqual(created.training_program.total_rounds, 7)
 
   def test_clients_of_own_data(self):
     created = python_experiment.create_experiment(

@@ -126,9 +126,10 @@ class ImageFolderInputTest(parameterized.TestCase):
     )
     self._assert_refused(
       f'^flag --on_odd_size=refuse: in {self._images}: clients/north/b.png is'
-      ' 20x30, not 16x16; resize would scale and crop them$'
+      ' 20x30, not 16x16; resize would scale and crop them$',
+      on_odd_size='refuse',
     )
-    images = self._create_task(on_odd_size='resize').load().unlabeled
+    images = self._create_task().load().unlabeled
     self.assertEqual(images.shape, (4, 16, 16, 3))
     np.testing.assert_array_equal(images[3], np.full([16, 16, 3], 7))
 
@@ -138,9 +139,11 @@ class ImageFolderInputTest(parameterized.TestCase):
     )
     self._assert_refused(
       f'^flag --image_size=None: in {self._images}: server/cat/a.png is'
-      ' 300x400; what is larger than 128 is trained on only if'
+      ' 300x400; what is larger than 128 is trained on only if',
+      on_odd_size='refuse',
     )
-    task = self._create_task(on_odd_size='resize', image_size='12x16')
+    self.assertEqual(self._create_task().image_shape, (64, 64, 3))
+    task = self._create_task(image_size='12x16')
     self.assertEqual(task.image_shape, (12, 16, 3))
 
   def test_what_to_test_on(self):
@@ -155,7 +158,7 @@ class ImageFolderInputTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, '^clients_per_round=10: .*among 3 clients'
     ):
-      self._parse().create_experiment()
+      self._parse(clients_per_round=10).create_experiment()
 
 
 if __name__ == '__main__':

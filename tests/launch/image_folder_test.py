@@ -22,6 +22,7 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import plan
 from tff_semifl.launch import commands
+from tff_semifl.launch import demo
 from tff_semifl.launch import program
 from tff_semifl.launch import show_augmentations
 from tff_semifl.launch import show_partition
@@ -46,7 +47,6 @@ class ImageFolderTest(absltest.TestCase):
       'semifl',
       '--task=image_folder',
       f'--image_dir={images}',
-      '--clients_per_round=3',
       '--client_epochs=1',
       '--server_epochs=1',
       # No probability of the likelier of two is less.
@@ -98,7 +98,9 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(flags['num_clients'], 3)
     self.assertNotIn('partition', flags)
     self.assertEqual(flags['image_size'], '16x16')
-    self.assertEqual(flags['on_odd_size'], 'refuse')
+    self.assertEqual(flags['on_odd_size'], 'resize')
+    # Nobody has said so.
+    self.assertEqual(flags['clients_per_round'], 3)
     self.assertIs(flags['flip'], True)
     self.assertEqual(flags['strong_augmentation'], 'keras_cv_gentle')
 
@@ -143,8 +145,8 @@ class ImageFolderTest(absltest.TestCase):
     for name, values in (
       ('flip', {'flip': False}),
       ('gray', {'gray': True}),
-      ('image_size', {'image_size': '12', 'on_odd_size': 'resize'}),
-      ('on_odd_size', {'on_odd_size': 'resize'}),
+      ('image_size', {'image_size': '12'}),
+      ('on_odd_size', {'on_odd_size': 'refuse'}),
       ('strong_augmentation', {'strong_augmentation': 'semifl'}),
     ):
       self._assert_not_resumed(
@@ -175,9 +177,7 @@ class ImageFolderTest(absltest.TestCase):
 
   def test_plan(self):
     shutil.rmtree(self._images / 'test')
-    command = self._command(
-      clients_per_round=2, test_fraction=0.5, model_depth=7, model_width=1
-    )
+    command = self._command(test_fraction=0.5, model_depth=7, model_width=1)
     described = plan.describe(command.create_experiment())
     self.assertIn("2 of the server's for testing", described['data'])
     self.assertEqual(described['labeled_images'], 2)
@@ -185,12 +185,37 @@ class ImageFolderTest(absltest.TestCase):
       described['labeled_images_per_class'], {'least': 1, 'most': 1}
     )
     self.assertEqual(described['test_images'], 2)
+    self.assertEqual(described['clients_per_round'], 3)
+    self.assertEqual(described['flags']['total_rounds'], 80)
     self.assertEqual(described['unlabeled_images_at_clients'], 3)
     self.assertEqual(described['images_per_client'], {'least': 0, 'most': 2})
     self.assertEqual(described['image_shape'], (16, 16, 3))
     self.assertEqual(described['flags']['test_fraction'], 0.5)
     # It can be printed.
     json.dumps(described)
+
+  def test_demonstration_is_quick_unless_chosen_otherwise(self):
+    given = {'task': 'image_folder', 'image_dir': str(self._images)}
+    quick = demo.create('semifl', given)
+    values = settings.as_dict(quick)
+    self.assertLess(values['total_rounds'], 80)
+    self.assertEqual(values['client_epochs'], 1)
+    # The network is one for images of that size.
+    # In this process, which has run TensorFlow, threads stay as they are.
+    quick = quick.with_changes({'threads_per_operation': None})
+    described = plan.describe(quick.create_experiment())
+    self.assertEqual(described['image_shape'], (32, 32, 3))
+    for chosen in (
+      {'image_size': '64', 'total_rounds': 3},
+      {'model': 'resnet', 'client_epochs': 2},
+    ):
+      command = demo.create('semifl', {**given, **chosen})
+      found = settings.as_dict(command)
+      self.assertEqual({name: found[name] for name in chosen}, chosen)
+    self.assertEqual(
+      demo.create('semifl', {'task': 'digits'}),
+      commands.create('semifl', {'task': 'digits'}),
+    )
 
   def test_server_has_all_its_images_in_random_order(self):
     for index in range(20):

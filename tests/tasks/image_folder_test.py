@@ -174,14 +174,29 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_photos_are_taken_as_large_as_they_are_only_if_asked_for(self):
     image_tree.write_image(self._root / 'server/cat/a.png', 1, size=(90, 129))
+    self.assertEqual(self._create().image_shape, (64, 64, 3))
     with self.assertRaisesRegex(
       image_folders.LargeImageError, 'cat/a.png is 90x129; .* larger than 128 '
     ):
-      self._create()
-    task = self._create(
-      image_size=(90, 129), on_odd_size=image_files.OnOddSize.RESIZE
-    )
+      self._create(on_odd_size=image_files.OnOddSize.REFUSE)
+    task = self._create(image_size=(90, 129))
     self.assertEqual(task.image_shape, (90, 129, 3))
+
+  def test_images_of_another_size_are_said_to_be_resized(self):
+    image_tree.write_image(self._root / 'clients/east/b.png', 1, size=(20, 30))
+    with self.assertLogs('absl', 'WARNING') as logged:
+      task = self._create()
+    self.assertLen(logged.output, 1)
+    self.assertIn(
+      '1 of 10 images have another size and are scaled and cropped to 16x16,',
+      logged.output[0],
+    )
+    self.assertIn('testing, 1 resized to 16x16, SHA', task.data_description)
+
+  def test_nothing_is_said_of_images_of_one_size(self):
+    with self.assertNoLogs('absl', 'WARNING'):
+      task = self._create()
+    self.assertNotIn('resized', task.data_description)
 
   def test_description_tells_data_apart(self):
     first = self._create().data_description

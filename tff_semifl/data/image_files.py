@@ -3,6 +3,7 @@
 
 """Reads image files of users: decoded, upright, of one size, or refused."""
 
+from collections.abc import Callable
 import enum
 import os
 import pathlib
@@ -12,16 +13,12 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
+from tff_semifl.data import image_depth
+
 # What cameras, browsers, scanners and data sets write; the rarest are last. The
 # bytes decide, not the name. Pillow knows many more: some have decoders that
 # hardly anybody checks, and PostScript it would have Ghostscript run.
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
-# Of Pillow's, those with 8 bits a channel or fewer.
-_MODES = frozenset({'1', 'L', 'LA', 'P', 'PA', 'RGB', 'RGBA', 'RGBX'}) | {
-  'CMYK',
-  'HSV',
-  'YCbCr',
-}
 # By number of channels.
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
 
@@ -48,25 +45,29 @@ class OnOddSize(enum.Enum):
 
 
 def read_image(
-  file: pathlib.Path, shape: tuple[int, int, int], on_odd_size: OnOddSize
+  file: pathlib.Path,
+  shape: tuple[int, int, int],
+  on_odd_size: OnOddSize,
+  on_resize: Callable[[], None] = lambda: None,
 ) -> np.ndarray:
   """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF.
 
   Photos are turned upright as their camera says. Of several frames the first
-  is taken; transparency is dropped. Nothing is decoded of an image with more
-  than `PIL.Image.MAX_IMAGE_PIXELS`.
+  is taken; transparency is dropped. Levels of 12 and 16 bits are scaled to 8.
+  Nothing is decoded of an image with more than `PIL.Image.MAX_IMAGE_PIXELS`.
 
   Args:
     file: The file.
     shape: Height, width and channels: 3 for colors, 1 for gray.
     on_odd_size: The treatment of an image of another height or width.
+    on_resize: Called if the image is resized.
 
   Returns:
     uint8 of that shape.
 
   Raises:
-    ImageFileError: If it cannot be read, has more than 8 bits a channel or too
-      many pixels.
+    ImageFileError: If it cannot be read, has levels without a clear scale or
+      too many pixels.
     OddSizeError: If it has another size and `on_odd_size` is `REFUSE`.
   """
   height, width, num_channels = shape
@@ -76,6 +77,7 @@ def read_image(
     raise OddSizeError(f'is {image.height}x{image.width}, not {height}x{width}')
   image = _convert(image, num_channels)
   if is_odd:
+    on_resize()
     image = PIL.ImageOps.fit(
       image, (width, height), PIL.Image.Resampling.BILINEAR
     )
@@ -93,8 +95,8 @@ def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
     uint8 [height, width, num_channels].
 
   Raises:
-    ImageFileError: If it cannot be read, has more than 8 bits a channel or too
-      many pixels.
+    ImageFileError: If it cannot be read, has levels without a clear scale or
+      too many pixels.
   """
   image = _convert(_open(file), num_channels)
   return np.asarray(image).reshape(image.height, image.width, num_channels)
@@ -107,8 +109,8 @@ def read_size(file: pathlib.Path) -> tuple[int, int]:
     file: The file.
 
   Raises:
-    ImageFileError: If it cannot be read, has more than 8 bits a channel or too
-      many pixels.
+    ImageFileError: If it cannot be read, has levels without a clear scale or
+      too many pixels.
   """
   width, height = _open(file).size
   return height, width
@@ -118,8 +120,8 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
   """Returns an image, upright.
 
   Raises:
-    ImageFileError: If it cannot be read, has too many bits a channel or too
-      many pixels.
+    ImageFileError: If it cannot be read, has levels without a clear scale or
+      too many pixels.
   """
   # Opening a pipe would block until another process writes to it.
   if not os.path.isfile(file):
@@ -136,6 +138,7 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
       # Up to twice the limit Pillow only warns.
       if limit is not None and num_pixels > limit:
         raise PIL.Image.DecompressionBombError(f'{num_pixels} pixels')
+      depth = image_depth.read_depth(image)
       image.load()
       upright = PIL.ImageOps.exif_transpose(image)
   except PIL.UnidentifiedImageError as error:
@@ -150,11 +153,10 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
   # Pillow's decoders fail in many ways on bytes that are not theirs.
   except Exception as error:
     raise ImageFileError(f'cannot be read ({error})') from error
-  if upright.mode not in _MODES:
-    raise ImageFileError(
-      f'has more than 8 bits a channel (mode {upright.mode})'
-    )
-  return upright
+  try:
+    return image_depth.scale_to_8_bits(upright, depth)
+  except image_depth.DepthError as error:
+    raise ImageFileError(str(error)) from error
 
 
 def _convert(image: PIL.Image.Image, num_channels: int) -> PIL.Image.Image:

@@ -13,7 +13,9 @@ in folders, are passed over. All else must be of use, or there is an error that
 names it: nothing of a user's data is dropped without a word.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+import itertools
 import os
 import pathlib
 from typing import NamedTuple
@@ -50,6 +52,7 @@ class ImageFolders(NamedTuple):
     unlabeled: All clients' images, uint8 [number, height, width, channels].
     shares: For each client the int64 indices of its images in `unlabeled`.
     test: To evaluate on, or None.
+    num_resized: Images, of them all, that have another size in their files.
   """
 
   class_names: tuple[str, ...]
@@ -58,6 +61,13 @@ class ImageFolders(NamedTuple):
   unlabeled: np.ndarray
   shares: list[np.ndarray]
   test: sources.LabeledImages | None
+  num_resized: int
+
+  @property
+  def num_images(self) -> int:
+    """Images in all."""
+    num_test = 0 if self.test is None else len(self.test.labels)
+    return len(self.labeled.labels) + len(self.unlabeled) + num_test
 
 
 class _Problem(NamedTuple):
@@ -73,6 +83,7 @@ def read_image_folders(
   *,
   image_size: tuple[int, int] | None = None,
   max_default_size: int | None = None,
+  default_size: tuple[int, int] | None = None,
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
 ) -> ImageFolders:
@@ -83,6 +94,9 @@ def read_image_folders(
     image_size: Height and width; None for those of the server's first image.
     max_default_size: Largest height or width to take from that image; None for
       any.
+    default_size: Height and width instead of that image's if it is larger, or
+      if the server's images have several sizes. None for that image's in any
+      case.
     num_channels: 3 for colors, 1 for gray.
     on_odd_size: The treatment of images of another size.
 
@@ -93,8 +107,8 @@ def read_image_folders(
     ImageFolderError: If a folder is missing or empty, or something in it cannot
       be used.
     OddSizeError: If nothing but sizes is wrong and `on_odd_size` is `REFUSE`.
-    LargeImageError: If the first image is larger than `max_default_size`, or
-      all images are more than the memory holds.
+    LargeImageError: If the first image is larger than `max_default_size` and
+      there is no `default_size`, or all images are more than the memory holds.
   """
   root_path = pathlib.Path(root)
   # Unlike those of `pathlib`, these functions know of no error.
@@ -121,6 +135,12 @@ def read_image_folders(
   )
   _raise_if_any(root_path, problems)
 
+  if image_size is None and default_size is not None:
+    found_size = _find_common_size(itertools.chain(*server.values()))
+    is_usable = found_size is not None and (
+      max_default_size is None or max(found_size) <= max_default_size
+    )
+    image_size = found_size if is_usable else default_size
   if image_size is None:
     first_file = next(iter(server.values()))[0]
     try:
@@ -137,8 +157,9 @@ def read_image_folders(
 
   shape = (*image_size, num_channels)
   class_numbers = {name: number for number, name in enumerate(server)}
+  resized = []
   labeled, unlabeled, test_data = (
-    _read_images(folders, numbers, shape, on_odd_size, problems)
+    _read_images(folders, numbers, shape, on_odd_size, problems, resized)
     for folders, numbers in (
       (server, class_numbers),
       (clients, {}),
@@ -154,6 +175,7 @@ def read_image_folders(
     unlabeled=unlabeled.images,
     shares=np.split(np.arange(ends[-1]), ends[:-1]),
     test=test_data if has_test else None,
+    num_resized=len(resized),
   )
 
 
@@ -192,14 +214,40 @@ def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
   return files
 
 
+def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
+  """Returns the size of all images, None if they have not one."""
+  common = None
+  for file in files:
+    try:
+      size = image_files.read_size(file)
+    except image_files.ImageFileError:
+      # Said when all are read, with what else is wrong.
+      return None
+    if common is None:
+      common = size
+    if size != common:
+      return None
+  return common
+
+
 def _read_images(
   folders: Mapping[str, Sequence[pathlib.Path]],
   class_numbers: Mapping[str, int],
   shape: tuple[int, int, int],
   on_odd_size: image_files.OnOddSize,
   problems: list[_Problem],
+  resized: list[pathlib.Path],
 ) -> sources.LabeledImages:
-  """Reads all images; those of a folder that is no class have no known one."""
+  """Reads all images; those of a folder that is no class have no known one.
+
+  Args:
+    folders: The files of each folder.
+    class_numbers: The label of a folder's images.
+    shape: Height, width and channels.
+    on_odd_size: The treatment of images of another size.
+    problems: What is wrong is added to it.
+    resized: Files whose images are resized are added to it.
+  """
   num_images = sum(len(files) for files in folders.values())
   # Read into place, so that there are never two copies of all images.
   try:
@@ -214,7 +262,9 @@ def _read_images(
     for file in files:
       labels[position] = class_numbers.get(name, sources.UNKNOWN_LABEL)
       try:
-        images[position] = image_files.read_image(file, shape, on_odd_size)
+        images[position] = image_files.read_image(
+          file, shape, on_odd_size, functools.partial(resized.append, file)
+        )
       except image_files.ImageFileError as error:
         is_odd_size = isinstance(error, image_files.OddSizeError)
         problems.append(_Problem(file, str(error), is_odd_size))

@@ -17,10 +17,15 @@ from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import system as system_lib
+from tff_semifl.systems import training_settings
 
 # The authors' rule at the time of the paper (D4).
 _FEW_LABELS = 250
 _SMALL_BATCH, _LARGE_BATCH = 10, 250
+# What the settings `clients_per_round` and `total_rounds` say of given shares.
+_SEMIFL_CLIENTS_PER_ROUND = training_settings.Cohorts().clients_per_round
+_SEMIFL_ROUNDS = training_settings.Rounds().total_rounds
+_ROUNDS_WITH_GIVEN_SHARES = 80
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -154,7 +159,7 @@ class ExperimentSettings(settings.Settings):
     system = self.system
     suffix = ''
     if system.has_clients and not system.all_clients_take_part:
-      suffix = '' if system.clients_per_round else '_without_clients'
+      suffix = '_without_clients' if system.clients_per_round == 0 else ''
     pieces = [
       _short(self.system_name) + suffix,
       _short(self.task_name),
@@ -218,10 +223,29 @@ def create(
     else None,
   )
   # What is usual in its paper may have no place beside what is chosen.
-  changed = settings.change_present(experiment, {**system.usual, **changes})
+  usual = {**_usual_with(chosen_task.task, system), **system.usual}
+  changed = settings.change_present(experiment, {**usual, **changes})
   if not lenient:
     settings.change(changed, changes)
   return changed
+
+
+def _usual_with(
+  task: image_task.Task, system: system_lib.System
+) -> dict[str, Any]:
+  """Returns what suits given clients in place of SemiFL's defaults.
+
+  Values that the system has of its own stay as they are.
+  """
+  if not task.gives_shares:
+    return {}
+  values = settings.as_dict(system)
+  usual = {}
+  if values.get('clients_per_round') == _SEMIFL_CLIENTS_PER_ROUND:
+    usual['clients_per_round'] = None
+  if 'client_epochs' in values and values['total_rounds'] == _SEMIFL_ROUNDS:
+    usual['total_rounds'] = _ROUNDS_WITH_GIVEN_SHARES
+  return usual
 
 
 def fill_in(
@@ -240,6 +264,10 @@ def fill_in(
   _check_privacy(experiment)
   data = experiment.data.fill_in(task)
   system = experiment.system
+  if system.clients_per_round is None:
+    system = settings.change(
+      system, {'clients_per_round': _count_clients_per_round(data.task, task)}
+    )
   if settings.as_dict(system).get('server_batch_size', 0) is None:
     is_small = (
       system.labels is not system_lib.Labels.ALL_AT_SERVER
@@ -274,6 +302,19 @@ def fill_in(
         ' aggregator=differential_privacy; use server, or normalization=group',
       )
   return filled
+
+
+def _count_clients_per_round(
+  part: image_task.Task, task: image_task.ImageTask
+) -> int:
+  shares = image_task.load(part, task).shares
+  if shares is None:
+    raise settings.SettingError(
+      'clients_per_round',
+      None,
+      'the task does not say which client has which images; give a number',
+    )
+  return min(len(shares), _SEMIFL_CLIENTS_PER_ROUND)
 
 
 def _check_model(experiment: ExperimentSettings) -> None:

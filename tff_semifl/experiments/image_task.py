@@ -4,10 +4,10 @@
 """An image classification task: images, their views, and a model for them."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import contextlib
 import dataclasses
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -120,6 +120,14 @@ class Task(settings.Settings, abc.ABC):
   def shares_description(self) -> str:
     """In a few words, who has which images, where it `gives_shares`."""
     return 'as the task has it'
+
+  @property
+  def quick(self) -> Mapping[str, Any]:
+    """Values of settings by name, for a first result within minutes.
+
+    `launch.demo` has them where nothing is chosen. Most tasks have none.
+    """
+    return {}
 
   def fill_in(self, task: ImageTask) -> 'Task':
     """Returns it with the settings that its images decide on.

@@ -45,6 +45,7 @@ def create_task(
   flip: bool = True,
   num_labeled: int | None = None,
   origin_of_test: str = 'the test images',
+  num_resized: int = 0,
 ) -> image_task.ImageTask:
   """Creates a task of images that are in memory.
 
@@ -54,6 +55,7 @@ def create_task(
     flip: Whether the mirror image of an image is of the same class.
     num_labeled: Labeled images at the server; None for all training images.
     origin_of_test: What the test images are from, for the description.
+    num_resized: Images that had another size, for the description.
 
   Returns:
     The task. Its description has a digest of all images, so that a run is
@@ -86,12 +88,15 @@ def create_task(
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
     num_labeled=num_labeled or len(data.train.labels),
-    data_description=_describe(data, class_names, origin_of_test),
+    data_description=_describe(data, class_names, origin_of_test, num_resized),
   )
 
 
 def _describe(
-  data: image_task.TaskData, class_names: tuple[str, ...], origin: str
+  data: image_task.TaskData,
+  class_names: tuple[str, ...],
+  origin: str,
+  num_resized: int,
 ) -> str:
   """Returns a line with the numbers of images and a digest of all of them."""
   unlabeled = data.unlabeled
@@ -112,9 +117,13 @@ def _describe(
     digest.update(labels.data)
   sizes = [len(share) for share in data.shares or ()]
   digest.update(repr((sizes, class_names)).encode())
+  height, width = data.train.images.shape[1:3]
+  resized = (
+    f' {num_resized} resized to {height}x{width},' if num_resized else ''
+  )
   return (
     f'{len(data.train.labels)} labeled images,'
     f' {len(unlabeled)} of {len(sizes)} clients,'
-    f' {len(data.test.labels)} of {origin} for testing,'
+    f' {len(data.test.labels)} of {origin} for testing,{resized}'
     f' SHA-256 {digest.hexdigest()[:16]}'
   )

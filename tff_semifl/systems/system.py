@@ -184,8 +184,11 @@ class System(settings.Settings, abc.ABC):
     return settings.as_dict(self)['total_rounds']
 
   @property
-  def clients_per_round(self) -> int:
-    """Clients that take part in a round, where they are chosen."""
+  def clients_per_round(self) -> int | None:
+    """Clients that take part in a round, where they are chosen.
+
+    None if that is to depend on how many there are and is not filled in.
+    """
     return settings.as_dict(self).get('clients_per_round', 0)
 
   @property
