@@ -33,6 +33,12 @@ class RunSettings(settings.Settings):
     ' is written and all is saved. An interruption costs the rounds since.',
     settings.AT_LEAST_1,
   )
+  log_format: str = settings.setting(
+    'text',
+    'Progress on standard error: text, or json for a JSON object in a line for'
+    ' each evaluated round, with time, experiment, round and metrics.',
+    settings.one_of('text', 'json'),
+  )
   tensorboard: bool = settings.setting(
     True,
     'Whether to write settings and metrics for TensorBoard too, in the'

@@ -6,16 +6,17 @@
 import asyncio
 from collections.abc import Iterator
 import contextlib
+from typing import Protocol
 
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.export import saved_model
 from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import json_lines
 from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
 from tff_semifl.programs import round_metrics
-from tff_semifl.programs import tensorboard_log
 from tff_semifl.programs import training
 
 
@@ -95,26 +96,38 @@ def _train(
     )
 
 
+class _Watcher(Protocol):
+  """Whoever is told how training goes."""
+
+  def start(self, first_round: int) -> None:
+    """Takes the first round to be run."""
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Takes an evaluated round."""
+
+
 @contextlib.contextmanager
 def _watchers(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
   quiet: bool,
-) -> Iterator[list[progress.Progress | tensorboard_log.TensorBoardLog]]:
+) -> Iterator[list[_Watcher]]:
   """Yields what the settings ask for to show how training goes."""
   if experiment.run.draw_data:
     _draw_data(experiment, folder)
+  name = experiment.run.experiment_name
+  total_rounds = experiment.training_program.total_rounds
   with contextlib.ExitStack() as stack:
-    watchers = []
+    watchers = [stack.enter_context(folder.run_log(total_rounds))]
     if not quiet:
-      watchers.append(
-        stack.enter_context(
-          progress.Progress(
-            experiment.run.experiment_name,
-            experiment.training_program.total_rounds,
-          )
+      if experiment.run.log_format == 'json':
+        watchers.append(json_lines.JSONLines(name))
+      else:
+        watchers.append(
+          stack.enter_context(progress.Progress(name, total_rounds))
         )
-      )
     if experiment.run.tensorboard:
       watchers.append(folder.tensorboard_log())
     yield watchers
