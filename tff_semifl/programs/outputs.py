@@ -270,7 +270,9 @@ def _git_commit() -> str | None:
   """Returns the program's Git commit, with `-dirty` if files have changed."""
   try:
     return subprocess.run(
-      ['git', 'describe', '--always', '--dirty', '--abbrev=40'],
+      # It would refresh Git's index, and may leave its lock on a full disk.
+      ['git', '--no-optional-locks', 'describe', '--always', '--dirty']
+      + ['--abbrev=40'],
       cwd=pathlib.Path(__file__).parent,
       capture_output=True,
       check=True,
