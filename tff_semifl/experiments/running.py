@@ -8,8 +8,12 @@ from collections.abc import Iterator
 import contextlib
 from typing import Protocol
 
+import tensorflow_federated as tff
+
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
 from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
@@ -37,6 +41,7 @@ def run(
     The state after the last round.
 
   Raises:
+    settings.SettingError: If one of `release_managers` fails.
     training.TrainingDivergedError: If training diverges.
     durable_files.OutputError: If the folder cannot be written to any more or
       holds what is damaged.
@@ -83,7 +88,7 @@ def _train(
       training.train(
         program,
         state_manager=folder.state_manager(),
-        metrics_manager=folder.metrics_manager(),
+        metrics_manager=_create_managers(experiment, folder),
         memories=experiment.settings.system.create_memories(
           program.process,
           folder,
@@ -94,6 +99,21 @@ def _train(
         on_round=on_round,
       )
     )
+
+
+def _create_managers(
+  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
+) -> tff.program.ReleaseManager:
+  """Returns the table of metrics, with all else that takes metrics."""
+  others = release_managers.create(
+    experiment.run.release_managers,
+    folder.path,
+    {
+      'system': experiment.settings.system_name,
+      **experiment_folder.recorded_settings(experiment),
+    },
+  )
+  return tff.program.GroupingReleaseManager([folder.metrics_manager(), *others])
 
 
 class _Watcher(Protocol):
