@@ -4,10 +4,11 @@
 """Predicts the classes of images with an exported model.
 
   python -m launch.predict --exported_model=results/mine/export \
-    --images=photos,another.jpg --predictions_file=predictions.csv
+    --images=photos,another.jpg --output_file=predictions.csv
 
 Images may have any size, and there may be any number of them: only a few are in
-memory at a time. The table has a row for each image, with its most probable
+memory at a time. The table, predictions.csv by default, has a row for each
+image, with the columns path, class_name and probability, of its most probable
 class.
 """
 
@@ -26,14 +27,10 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.export import exported_model
 from tff_semifl.launch import exported_model_flags
+from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.programs import durable_files
 
-_PREDICTIONS_FILE = flags.DEFINE_string(
-  'predictions_file',
-  'predictions.csv',
-  'CSV file to write, with the columns path, class_name and probability.',
-)
 _ALL_PROBABILITIES = flags.DEFINE_bool(
   'all_probabilities',
   False,
@@ -48,10 +45,12 @@ _SKIP_UNREADABLE = flags.DEFINE_bool(
 )
 
 flags.adopt_module_key_flags(exported_model_flags)
+flags.adopt_module_key_flags(output_flag)
 
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
+  path = output_flag.one('predictions.csv')
   images = exported_model_flags.IMAGES
   with program.blame(
     images,
@@ -63,8 +62,7 @@ def main() -> None:
       raise ValueError('name files or folders of images')
     files = image_folders.list_files(images.value)
   model = exported_model_flags.load_model()
-  path = pathlib.Path(_PREDICTIONS_FILE.value)
-  with program.blame(_PREDICTIONS_FILE, OSError):
+  with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
       num_written = _predict(model, files, file)

@@ -65,7 +65,7 @@ class EvaluateTest(parameterized.TestCase):
     ):
       image_tree.write_image(images / name, level, size=size)
     json_file = self._folder / 'new' / 'results.json'
-    printed = self._evaluate(model, images=images, json_file=json_file)
+    printed = self._evaluate(model, images=images, output_file=json_file)
     probability = brightness_model.probability_of_dog
     loss = -math.log(
       (1 - probability(45))
@@ -102,7 +102,7 @@ class EvaluateTest(parameterized.TestCase):
     images = self._folder / 'images'
     image_tree.write_image(images / 'dog/a.png', 200)
     json_file = self._folder / 'results.json'
-    printed = self._evaluate(images=images, json_file=json_file)
+    printed = self._evaluate(images=images, output_file=json_file)
     self.assertEqual(printed[2:], ['cat: unknown of 0', 'dog: 100.0% of 1'])
     classes = json.loads(json_file.read_text())['classes']
     self.assertIsNone(classes['cat']['accuracy'])
@@ -140,8 +140,8 @@ class EvaluateTest(parameterized.TestCase):
     ),
     (
       'file_that_cannot_be_written',
-      {'images': '{photos}', 'json_file': '/proc/nothing/a.json'},
-      '--json_file=/proc/nothing/a.json: ',
+      {'images': '{photos}', 'output_file': '/proc/nothing/a.json'},
+      '--output_file=/proc/nothing/a.json: ',
     ),
   )
   def test_bad_flags_are_named(self, values, message):

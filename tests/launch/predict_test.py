@@ -42,7 +42,7 @@ class PredictTest(parameterized.TestCase):
     values = {
       'exported_model': self._models.get(model, model),
       'images': self._photos,
-      'predictions_file': self._output,
+      'output_file': self._output,
     } | values
     printed = io.StringIO()
     with (
@@ -128,8 +128,8 @@ class PredictTest(parameterized.TestCase):
     ('missing', {'images': 'nowhere'}, '--images=nowhere: nowhere is missing'),
     (
       'table_that_cannot_be_written',
-      {'predictions_file': '/proc/nothing/a.csv'},
-      '--predictions_file=/proc/nothing/a.csv: ',
+      {'output_file': '/proc/nothing/a.csv'},
+      '--output_file=/proc/nothing/a.csv: ',
     ),
   )
   def test_bad_flags_are_named(self, values, message):
