@@ -66,6 +66,14 @@ def main(chosen: chosen_task.ChosenTask | None) -> None:
   )
   for name, size, accuracy in rows:
     print(f'{name}: {_percent(accuracy)} of {size}')
+  for floor, (size, num_right) in zip(
+    scores_lib.FLOORS, scores.confident, strict=True
+  ):
+    right = _percent(num_right / size if size else None)
+    print(
+      f'at a confidence of {floor:g} or more: {size / scores.num_images:.1%} of'
+      f' images, {right} right'
+    )
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')
     for what, text in model.privacy.details:
@@ -141,6 +149,12 @@ def _write_json(
         strict=True,
       )
     },
+    'confident': [
+      {'floor': floor, 'num_images': int(size), 'num_right': int(num_right)}
+      for floor, (size, num_right) in zip(
+        scores_lib.FLOORS, scores.confident, strict=True
+      )
+    ],
     'confusion': scores.confusion.tolist(),
     'privacy': model.privacy and dataclasses.asdict(model.privacy),
   }

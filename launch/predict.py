@@ -31,6 +31,9 @@ from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.programs import durable_files
 
+# The class of an image that the model is not sure of.
+_UNKNOWN = 'unknown'
+
 _ALL_PROBABILITIES = flags.DEFINE_bool(
   'all_probabilities',
   False,
@@ -42,6 +45,16 @@ _SKIP_UNREADABLE = flags.DEFINE_bool(
   False,
   'Whether to leave out files that cannot be read. By default an error names'
   ' them all before anything is predicted.',
+)
+
+_LEAST_CONFIDENCE = flags.DEFINE_float(
+  'least_confidence',
+  0.0,
+  'Least probability of the most probable class for an image to be given it;'
+  f' below, the class is {_UNKNOWN}. launch.evaluate shows what share of test'
+  ' images such floors leave, and how many of these are right.',
+  lower_bound=0.0,
+  upper_bound=1.0,
 )
 
 flags.adopt_module_key_flags(exported_model_flags)
@@ -62,6 +75,9 @@ def main() -> None:
       raise ValueError('name files or folders of images')
     files = image_folders.list_files(images.value)
   model = exported_model_flags.load_model()
+  with program.blame(_LEAST_CONFIDENCE, ValueError):
+    if _LEAST_CONFIDENCE.value > 0 and _UNKNOWN in model.class_names:
+      raise ValueError(f'the model has a class {_UNKNOWN}; leave it out')
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
@@ -102,7 +118,10 @@ def _predict(
         batch.keys, model.predict(batch.images), strict=True
       ):
         label = probabilities.argmax()
-        row = [file, model.class_names[label], probabilities[label]]
+        name = model.class_names[label]
+        if probabilities[label] < _LEAST_CONFIDENCE.value:
+          name = _UNKNOWN
+        row = [file, name, probabilities[label]]
         if _ALL_PROBABILITIES.value:
           row.extend(probabilities)
         table.writerow(row)

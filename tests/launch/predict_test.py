@@ -71,6 +71,20 @@ class PredictTest(parameterized.TestCase):
         float(row['probability']), max(dog, 1 - dog), delta=1e-4
       )
 
+  def test_least_confidence(self):
+    dogs = [*map(brightness_model.probability_of_dog, self._levels.values())]
+    sure = [max(dog, 1 - dog) for dog in dogs]
+    floor = (min(sure) + max(sure)) / 2
+    self._predict(least_confidence=floor)
+    self.assertEqual(
+      [row['class_name'] for row in self._rows()],
+      [
+        'unknown' if each < floor else 'dog' if dog > 0.5 else 'cat'
+        for each, dog in zip(sure, dogs, strict=True)
+      ],
+    )
+    self.assertIn('unknown', [row['class_name'] for row in self._rows()])
+
   def test_files_and_probabilities_of_all_classes(self):
     files = [self._photos / 'b/c.jpg', self._photos / 'a.png']
     self._predict(images=','.join(map(str, files)), all_probabilities='true')
