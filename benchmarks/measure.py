@@ -10,7 +10,6 @@ It prints a table for each measurement, and writes all numbers as JSON.
 
 import dataclasses
 import json
-import pathlib
 
 from absl import flags
 
@@ -24,6 +23,7 @@ from benchmarks import memory
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 
 # Each takes the number of repetitions and returns a `Measurement`.
@@ -50,11 +50,6 @@ _BENCHMARKS_TO_RUN = flags.DEFINE_list(
 _REPETITIONS = flags.DEFINE_integer(
   'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
 )
-_BENCHMARK_FILE = flags.DEFINE_string(
-  'benchmark_file',
-  'results/benchmark.json',
-  'Where to write all that was measured, as JSON.',
-)
 
 
 def main() -> None:
@@ -65,9 +60,9 @@ def main() -> None:
         raise ValueError(
           f'there is no {name!r}; there are {", ".join(_BENCHMARKS)}'
         )
-  path = pathlib.Path(_BENCHMARK_FILE.value)
+  path = output_flag.one('results/benchmark.json')
   # Nothing is measured before it is known that it can be written.
-  with program.blame(_BENCHMARK_FILE, OSError):
+  with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
   here = machine.describe()

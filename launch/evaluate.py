@@ -8,8 +8,9 @@
 
 The program takes SavedModels and TFLite models, and needs no experiment. It
 tests on the test images of a task, or on the images in the folder --images,
-which holds a folder for each class. For a model that was trained with
-differential privacy it also prints the guarantee for clients.
+which holds a folder for each class. With --output_file=results.json the results
+are written as JSON, too, with the confusion matrix. For a model that was
+trained with differential privacy it also prints the guarantee for clients.
 """
 
 from collections.abc import Iterator
@@ -29,17 +30,12 @@ from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.launch import chosen_task
 from tff_semifl.launch import exported_model_flags
+from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import durable_files
 
 _BATCH_SIZE = 250
-
-_JSON_FILE = flags.DEFINE_string(
-  'json_file',
-  None,
-  'JSON file to write the results to, including the confusion matrix.',
-)
 
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
@@ -50,6 +46,7 @@ def main(chosen: chosen_task.ChosenTask | None) -> None:
   Args:
     chosen: The task to test on; None to test on --images.
   """
+  path = output_flag.one(None)
   images = exported_model_flags.IMAGES
   with program.blame(images, ValueError):
     if (images.value is None) != (chosen is not None):
@@ -69,12 +66,20 @@ def main(chosen: chosen_task.ChosenTask | None) -> None:
   )
   for name, size, accuracy in rows:
     print(f'{name}: {_percent(accuracy)} of {size}')
+  for floor, (size, num_right) in zip(
+    scores_lib.FLOORS, scores.confident, strict=True
+  ):
+    right = _percent(num_right / size if size else None)
+    print(
+      f'at a confidence of {floor:g} or more: {size / scores.num_images:.1%} of'
+      f' images, {right} right'
+    )
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')
     for what, text in model.privacy.details:
       print(f'  {what}: {text}')
-  if _JSON_FILE.value is not None:
-    _write_json(model, scores, pathlib.Path(_JSON_FILE.value))
+  if path is not None:
+    _write_json(model, scores, path)
 
 
 def _batches_of_task(
@@ -144,10 +149,16 @@ def _write_json(
         strict=True,
       )
     },
+    'confident': [
+      {'floor': floor, 'num_images': int(size), 'num_right': int(num_right)}
+      for floor, (size, num_right) in zip(
+        scores_lib.FLOORS, scores.confident, strict=True
+      )
+    ],
     'confusion': scores.confusion.tolist(),
     'privacy': model.privacy and dataclasses.asdict(model.privacy),
   }
-  with program.blame(_JSON_FILE, OSError):
+  with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
       file.write(f'{json.dumps(results, indent=2)}\n'.encode())

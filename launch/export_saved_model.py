@@ -71,6 +71,21 @@ _EVALUATE = flags.DEFINE_bool(
   ' are on the disk; none are downloaded.',
 )
 
+_LICENSE = flags.DEFINE_string(
+  'license', None, 'License of the model, for its card.'
+)
+_INTENDED_USE = flags.DEFINE_string(
+  'intended_use', None, 'What the model is for, for its card.'
+)
+_LABELS_ALONE_ACCURACY = flags.DEFINE_float(
+  'labels_alone_accuracy',
+  None,
+  'Test accuracy of the same model trained without clients, as launch.demo'
+  ' measures it, in [0, 1], for its card.',
+  lower_bound=0.0,
+  upper_bound=1.0,
+)
+
 flags.register_validator(
   _FORMAT.name,
   lambda names: names
@@ -152,6 +167,9 @@ def main() -> None:
       why_not_tested=why_not_tested,
       privacy=privacy,
       unimportant=commands.UNIMPORTANT,
+      license_name=_LICENSE.value,
+      intended_use=_INTENDED_USE.value,
+      labels_alone_accuracy=_LABELS_ALONE_ACCURACY.value,
     )
   print(model_card.format_table(files))
   if privacy is not None:

@@ -1,31 +1,34 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command tff-semifl, which an installed package starts programs with.
+"""The list of programs, and the command that starts them.
 
-This is `python -m launch.train semifl --task=digits` of a clone:
+An installed package has the command tff-semifl. In a clone, it is this:
 
-  tff-semifl train semifl --task=digits
+  python -m launch train semifl --task=digits
+  python -m launch.train semifl --task=digits
 """
 
+import ast
+import pathlib
 import runpy
 import sys
 
 from tff_semifl.launch import invocation
 
-PROGRAMS = {
-  'train': 'Trains an image classifier with a system.',
-  'demo': 'Trains on a small task, with and without clients.',
-  'sweep': 'Trains presets or flagfiles with several seeds.',
-  'export_saved_model': 'Exports the model of an experiment.',
-  'evaluate': 'Evaluates an exported model.',
-  'predict': 'Classifies images with an exported model.',
-  'plot': 'Draws learning curves of experiments.',
-  'show_augmentations': 'Draws augmented images.',
-  'show_partition': 'Draws which client has which classes.',
-  'show_settings': 'Prints the table of all settings.',
-  'worker': 'Runs computations for training on another machine.',
-}
+PROGRAMS = (
+  'train',
+  'demo',
+  'sweep',
+  'export_saved_model',
+  'evaluate',
+  'predict',
+  'plot',
+  'show_augmentations',
+  'show_partition',
+  'show_settings',
+  'worker',
+)
 
 
 def main() -> None:
@@ -34,8 +37,9 @@ def main() -> None:
   invocation.answer_version(sys.argv[1:])
   if name not in PROGRAMS:
     is_asked = name in invocation.HELP
-    lines = ['usage: tff-semifl PROGRAM [--flag=value ...]', '', 'programs:']
-    lines.extend(f'  {key}: {text}' for key, text in PROGRAMS.items())
+    how = invocation.spell_commands('python -m launch.PROGRAM')
+    lines = [f'usage: {how} [--flag=value ...]', '', 'programs:']
+    lines.extend(f'  {key}: {_summarize(key)}' for key in PROGRAMS)
     if name and not is_asked:
       lines.insert(0, f'there is no program {name!r}')
     print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
@@ -44,3 +48,10 @@ def main() -> None:
   runpy.run_module(
     f'tff_semifl.launch.{name}', run_name='__main__', alter_sys=True
   )
+
+
+def _summarize(name: str) -> str:
+  """Returns the first line of a program's description."""
+  # Read and not imported, as TensorFlow takes seconds.
+  source = pathlib.Path(__file__).with_name(f'{name}.py').read_text()
+  return ast.get_docstring(ast.parse(source)).partition('\n')[0]

@@ -4,11 +4,12 @@
 """Draws metrics of one or more experiments by round.
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
-    --plot_files=curves.png,curves.svg
+    --output_file=curves.png,curves.svg
 
-This draws the test accuracy and, if clients made pseudo-labels, the share of
-images that were labeled and the accuracy of these labels. Figure 6 of SemiFL's
-paper shows the quality of pseudo-labels in more detail:
+By default the file is learning_curves.png, unless --pseudo_label_files is
+given. This draws the test accuracy and, if clients made pseudo-labels, the
+share of images that were labeled and the accuracy of these labels. Figure 6 of
+SemiFL's paper shows the quality of pseudo-labels in more detail:
 
   python -m launch.plot --experiments=results/semifl \
     --pseudo_label_files=pseudo_labels.pdf
@@ -35,6 +36,7 @@ import pathlib
 
 from absl import flags
 
+from tff_semifl.launch import output_flag
 from tff_semifl.launch import picture_flags
 from tff_semifl.launch import program
 from tff_semifl.programs import learning_curves
@@ -52,13 +54,6 @@ _NAMES = flags.DEFINE_list(
   ' mean and standard deviation.',
 )
 _TITLE = flags.DEFINE_string('title', '', 'Title of the pictures.')
-_PLOT_FILES = flags.DEFINE_list(
-  'plot_files',
-  None,
-  'Files for learning curves, with commas; the suffix of each chooses PNG, PDF'
-  ' or SVG. By default learning_curves.png, unless --pseudo_label_files is'
-  ' given.',
-)
 _PSEUDO_LABEL_FILES = flags.DEFINE_list(
   'pseudo_label_files',
   None,
@@ -69,13 +64,13 @@ _PSEUDO_LABEL_FILES = flags.DEFINE_list(
 _METRICS = flags.DEFINE_list(
   'metrics',
   None,
-  'Columns of metrics.csv to draw in --plot_files, with commas; empty cells are'
-  ' gaps. By default the test accuracy, the share of images that clients'
+  'Columns of metrics.csv to draw in --output_file, with commas; empty cells'
+  ' are gaps. By default the test accuracy, the share of images that clients'
   ' labeled and the accuracy of these labels.',
 )
 
-for _flag in (_PLOT_FILES, _PSEUDO_LABEL_FILES):
-  picture_flags.require_formats(_flag)
+flags.adopt_module_key_flags(output_flag)
+picture_flags.require_formats(_PSEUDO_LABEL_FILES)
 
 
 def main() -> None:
@@ -87,14 +82,14 @@ def main() -> None:
       raise ValueError('name the folder of at least one experiment')
   experiments = _read_experiments()
   chosen = _choose_panels(experiments)
-  plot_files = _PLOT_FILES.value
-  if plot_files is None and _PSEUDO_LABEL_FILES.value is None:
-    plot_files = ['learning_curves.png']
-  if plot_files is None and _METRICS.value is not None:
+  curve_files = None
+  if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
+    curve_files = picture_flags.output_files('learning_curves.png')
+  elif _METRICS.value is not None:
     with program.blame(_METRICS, ValueError):
-      raise ValueError('give --plot_files too, or no --pseudo_label_files')
+      raise ValueError('give --output_file too, or no --pseudo_label_files')
   for flag, files, panels in (
-    (_PLOT_FILES, plot_files, chosen),
+    (output_flag.OUTPUT_FILE, curve_files, chosen),
     (
       _PSEUDO_LABEL_FILES,
       _PSEUDO_LABEL_FILES.value,
@@ -114,7 +109,7 @@ def main() -> None:
 def _choose_panels(
   experiments: learning_curves.Experiments,
 ) -> Sequence[learning_curves.Panel]:
-  """Returns the panels of --plot_files."""
+  """Returns the panels of --output_file."""
   if _METRICS.value is None:
     return learning_curves.LEARNING_CURVES
   columns = {

@@ -4,10 +4,11 @@
 """Predicts the classes of images with an exported model.
 
   python -m launch.predict --exported_model=results/mine/export \
-    --images=photos,another.jpg --predictions_file=predictions.csv
+    --images=photos,another.jpg --output_file=predictions.csv
 
 Images may have any size, and there may be any number of them: only a few are in
-memory at a time. The table has a row for each image, with its most probable
+memory at a time. The table, predictions.csv by default, has a row for each
+image, with the columns path, class_name and probability, of its most probable
 class.
 """
 
@@ -26,14 +27,13 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.export import exported_model
 from tff_semifl.launch import exported_model_flags
+from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.programs import durable_files
 
-_PREDICTIONS_FILE = flags.DEFINE_string(
-  'predictions_file',
-  'predictions.csv',
-  'CSV file to write, with the columns path, class_name and probability.',
-)
+# The class of an image that the model is not sure of.
+_UNKNOWN = 'unknown'
+
 _ALL_PROBABILITIES = flags.DEFINE_bool(
   'all_probabilities',
   False,
@@ -47,11 +47,23 @@ _SKIP_UNREADABLE = flags.DEFINE_bool(
   ' them all before anything is predicted.',
 )
 
+_LEAST_CONFIDENCE = flags.DEFINE_float(
+  'least_confidence',
+  0.0,
+  'Least probability of the most probable class for an image to be given it;'
+  f' below, the class is {_UNKNOWN}. launch.evaluate shows what share of test'
+  ' images such floors leave, and how many of these are right.',
+  lower_bound=0.0,
+  upper_bound=1.0,
+)
+
 flags.adopt_module_key_flags(exported_model_flags)
+flags.adopt_module_key_flags(output_flag)
 
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
+  path = output_flag.one('predictions.csv')
   images = exported_model_flags.IMAGES
   with program.blame(
     images,
@@ -63,8 +75,10 @@ def main() -> None:
       raise ValueError('name files or folders of images')
     files = image_folders.list_files(images.value)
   model = exported_model_flags.load_model()
-  path = pathlib.Path(_PREDICTIONS_FILE.value)
-  with program.blame(_PREDICTIONS_FILE, OSError):
+  with program.blame(_LEAST_CONFIDENCE, ValueError):
+    if _LEAST_CONFIDENCE.value > 0 and _UNKNOWN in model.class_names:
+      raise ValueError(f'the model has a class {_UNKNOWN}; leave it out')
+  with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
       num_written = _predict(model, files, file)
@@ -104,7 +118,10 @@ def _predict(
         batch.keys, model.predict(batch.images), strict=True
       ):
         label = probabilities.argmax()
-        row = [file, model.class_names[label], probabilities[label]]
+        name = model.class_names[label]
+        if probabilities[label] < _LEAST_CONFIDENCE.value:
+          name = _UNKNOWN
+        row = [file, name, probabilities[label]]
         if _ALL_PROBABILITIES.value:
           row.extend(probabilities)
         table.writerow(row)

@@ -5,12 +5,11 @@
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
+The picture is augmentations.png, or another PNG file that --output_file names.
 Below the images, and on standard output, it reports how many strong views are
 blank and how much contrast the others keep. It takes the flags of
 `launch.train semifl` that concern data.
 """
-
-import pathlib
 
 from absl import flags
 
@@ -20,6 +19,7 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.launch import commands
 from tff_semifl.launch import known
+from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import augmentation_picture
@@ -30,11 +30,6 @@ _NUM_IMAGES = flags.DEFINE_integer(
   'Number of rows, each with one of the first images of the task.',
   lower_bound=1,
 )
-_AUGMENTATIONS_FILE = flags.DEFINE_string(
-  'augmentations_file',
-  'augmentations.png',
-  'PNG file to write the picture to.',
-)
 
 
 def main(settings: experiment_settings.Data) -> None:
@@ -43,6 +38,7 @@ def main(settings: experiment_settings.Data) -> None:
   Args:
     settings: The settings of the data.
   """
+  path = output_flag.one('augmentations.png')
   task = experiment.create_task(settings)
   images = image_task.load(settings.task, task).train.images
   with program.blame(_NUM_IMAGES, ValueError):
@@ -59,8 +55,7 @@ def main(settings: experiment_settings.Data) -> None:
     seed=seed,
     notes=notes,
   )
-  path = pathlib.Path(_AUGMENTATIONS_FILE.value)
-  with program.blame(_AUGMENTATIONS_FILE, OSError):
+  with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.save(path, format='PNG')
   print(*notes, f'picture: {path}', sep='\n')

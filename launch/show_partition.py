@@ -4,7 +4,8 @@
 """Shows how images are shared among clients, without training anything.
 
 It prints the numbers of images of clients and a measure of how much their
-classes differ, and draws the number of images by client and class.
+classes differ, and draws the number of images by client and class: in
+partition.png, or in the files that --output_file names.
 
   python -m launch.show_partition --task=digits --partition=dirichlet \
     --num_clients=10
@@ -12,7 +13,6 @@ classes differ, and draws the number of images by client and class.
 With the same flags, `launch.train semifl` shares the images in the same way.
 """
 
-from absl import flags
 import numpy as np
 
 from tff_semifl.experiments import experiment
@@ -20,19 +20,10 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import partition_summary
 from tff_semifl.launch import commands
 from tff_semifl.launch import known
+from tff_semifl.launch import output_flag
 from tff_semifl.launch import picture_flags
-from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import picture_files
-
-_PARTITION_FILES = flags.DEFINE_list(
-  'partition_files',
-  ['partition.png'],
-  'Files for the picture, with commas; the suffix of each chooses PNG, PDF or'
-  ' SVG.',
-)
-
-picture_flags.require_formats(_PARTITION_FILES)
 
 
 def main(settings: experiment_settings.Data) -> None:
@@ -41,11 +32,11 @@ def main(settings: experiment_settings.Data) -> None:
   Args:
     settings: The settings of the data.
   """
+  files = picture_flags.output_files('partition.png')
   task = settings.task.create()
   data = experiment.load_data(settings.fill_in(task), task)
   summary = partition_summary.summarize(task, data, settings.title)
-  files = _PARTITION_FILES.value
-  with program.blame(_PARTITION_FILES, OSError):
+  with output_flag.writing(*files):
     picture_files.save(summary.create_figure(), files)
 
   num_images = len(data.unlabeled.true_labels)

@@ -19,11 +19,16 @@ Each run is a process of `launch.train`. Its folder is
 `.log`. The same command resumes an interrupted sweep: complete runs are
 skipped, and the others resumed. The table has the complete runs, and is updated
 after each run.
+
+With --print_commands, the commands of these processes are printed instead, for
+GNU parallel or an array of SLURM jobs. The same command without it makes the
+table when they have ended.
 """
 
 from collections.abc import Mapping, Sequence
 import os
 import pathlib
+import shlex
 import sys
 
 from absl import flags
@@ -69,6 +74,12 @@ _ON_FAILURE = flags.DEFINE_enum(
   'What to do if a run fails: stop starts no other run, but lets running ones'
   ' end; go_on trains the remaining runs. The exit code is 1 in either case.',
 )
+_PRINT_COMMANDS = flags.DEFINE_bool(
+  'print_commands',
+  False,
+  'Print the command of each run that is not complete, one a line, and run and'
+  ' write nothing.',
+)
 _TABLE_FILES = flags.DEFINE_list(
   'table_files',
   None,
@@ -95,6 +106,11 @@ def main(passed_on: Sequence[str]) -> None:
   with program.blame(_OUTPUT_DIR, durable_files.OutputError):
     sweep = _create_sweep(passed_on)
     experiments = [one for row in sweep.values() for one in row]
+    if _PRINT_COMMANDS.value:
+      for experiment in experiments:
+        if not experiment.is_complete():
+          print(shlex.join(experiment.command))
+      return
     _open_output_dir()
     # Written before the first run, to find out that it can be written.
     _write_table(sweep)

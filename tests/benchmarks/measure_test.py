@@ -113,9 +113,9 @@ class AugmentationTest(absltest.TestCase):
 
 class BenchmarkTest(absltest.TestCase):
   def test_file_that_cannot_be_written(self):
-    with flagsaver.flagsaver(benchmark_file='/proc/nothing/benchmark.json'):
+    with flagsaver.flagsaver(output_file=['/proc/nothing/benchmark.json']):
       with self.assertRaisesRegex(
-        program.FlagError, '--benchmark_file=/proc/nothing/benchmark.json: '
+        program.FlagError, '--output_file=/proc/nothing/benchmark.json: '
       ):
         measure.main()
 
@@ -132,7 +132,7 @@ class BenchmarkTest(absltest.TestCase):
       'benchmarks.measure',
       '--repetitions=2',
       '--benchmarks=augmentation',
-      f'--benchmark_file={path}',
+      f'--output_file={path}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     written = json.loads(path.read_text())

@@ -44,11 +44,19 @@ class ModelCardTest(absltest.TestCase):
     self._folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _write(
-    self, confusion=None, *, round_num=10, why_not_tested=None, privacy=None
+    self,
+    confusion=None,
+    *,
+    round_num=10,
+    why_not_tested=None,
+    privacy=None,
+    **stated,
   ):
     scores = None
     if confusion is not None:
-      scores = scores_lib.Scores(np.array(confusion), 0.75)
+      scores = scores_lib.Scores(
+        np.array(confusion), 0.75, np.zeros([5, 2], np.int64)
+      )
     model_card.write(
       self._folder,
       name='mine',
@@ -64,6 +72,7 @@ class ModelCardTest(absltest.TestCase):
       why_not_tested=why_not_tested,
       privacy=privacy,
       unimportant={'output_dir'},
+      **stated,
     )
     return (self._folder / 'README.md').read_text()
 
@@ -118,6 +127,21 @@ class ModelCardTest(absltest.TestCase):
       self.assertIn(text, card)
     with PIL.Image.open(self._folder / 'confusion_matrix.png') as picture:
       self.assertGreater(min(picture.size), 300)
+
+  def test_says_what_was_stated_and_what_was_not(self):
+    card = self._write(why_not_tested='no images')
+    for what in ('license', 'intended use', 'accuracy of the labels alone'):
+      self.assertIn(f'\n| {what} | not stated |\n', card)
+    card = self._write(
+      why_not_tested='no images',
+      license_name='Apache-2.0',
+      intended_use='cats | dogs',
+      labels_alone_accuracy=0.625,
+    )
+    self.assertIn('\n| license | Apache-2.0 |\n', card)
+    self.assertIn('\n| intended use | cats \\| dogs |\n', card)
+    self.assertIn('\n| accuracy of the labels alone | 62.5% |\n', card)
+    self.assertNotIn('not stated', card)
 
   def test_says_what_is_promised_to_clients(self):
     promised = privacy_statement.PrivacyStatement(

@@ -48,6 +48,16 @@ class ScoresTest(absltest.TestCase):
       places=6,
     )
 
+  def test_floors_of_confidence(self):
+    scores = scores_lib.score(
+      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
+    )
+    # Confidences of 0.5 (right and wrong), 0.8 (likewise), and 1 (right).
+    self.assertEqual(scores_lib.FLOORS, (0.5, 0.8, 0.9, 0.95, 0.99))
+    self.assertEqual(
+      scores.confident.tolist(), [[5, 3], [3, 2], [1, 1], [1, 1], [1, 1]]
+    )
+
   def test_what_is_held_to_be_impossible_costs_much_but_not_all(self):
     scores = scores_lib.score(_Model(), [_batch([2], [1])])
     self.assertAlmostEqual(scores.loss, 7 * math.log(10))

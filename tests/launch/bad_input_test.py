@@ -330,8 +330,8 @@ class BadInputTest(parameterized.TestCase):
     (
       'folder_that_cannot_be_made',
       'show_partition',
-      '--partition_files=/proc/no/a.png',
-      'flag --partition_files=/proc/no/a.png: /proc/no: No such file or'
+      '--output_file=/proc/no/a.png',
+      'flag --output_file=/proc/no/a.png: /proc/no: No such file or'
       ' directory',
     ),
   )

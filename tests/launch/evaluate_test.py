@@ -65,7 +65,7 @@ class EvaluateTest(parameterized.TestCase):
     ):
       image_tree.write_image(images / name, level, size=size)
     json_file = self._folder / 'new' / 'results.json'
-    printed = self._evaluate(model, images=images, json_file=json_file)
+    printed = self._evaluate(model, images=images, output_file=json_file)
     probability = brightness_model.probability_of_dog
     loss = -math.log(
       (1 - probability(45))
@@ -73,6 +73,14 @@ class EvaluateTest(parameterized.TestCase):
       * (1 - probability(105))
       * probability(185)
     )
+    confident = {
+      floor: [
+        (probability(level) > 0.5) == is_dog
+        for level, is_dog in ((45, 0), (165, 0), (105, 0), (185, 1))
+        if max(probability(level), 1 - probability(level)) >= floor
+      ]
+      for floor in (0.5, 0.8, 0.9, 0.95, 0.99)
+    }
     self.assertEqual(
       printed,
       [
@@ -80,8 +88,15 @@ class EvaluateTest(parameterized.TestCase):
         f'loss: {loss / 4:.4f}',
         'cat: 66.7% of 3',
         'dog: 100.0% of 1',
+        *(
+          f'at a confidence of {floor:g} or more: {len(sure) / 4:.1%} of'
+          f' images, {f"{sum(sure) / len(sure):.1%}" if sure else "unknown"}'
+          ' right'
+          for floor, sure in confident.items()
+        ),
       ],
     )
+    self.assertLess(len(confident[0.99]), len(confident[0.5]))
     results = json.loads(json_file.read_text())
     self.assertAlmostEqual(results.pop('loss'), loss / 4, places=5)
     self.assertEqual(
@@ -93,6 +108,10 @@ class EvaluateTest(parameterized.TestCase):
           'cat': {'num_images': 3, 'accuracy': 2 / 3},
           'dog': {'num_images': 1, 'accuracy': 1.0},
         },
+        'confident': [
+          {'floor': floor, 'num_images': len(sure), 'num_right': sum(sure)}
+          for floor, sure in confident.items()
+        ],
         'confusion': [[2, 1], [0, 1]],
         'privacy': None,
       },
@@ -102,8 +121,8 @@ class EvaluateTest(parameterized.TestCase):
     images = self._folder / 'images'
     image_tree.write_image(images / 'dog/a.png', 200)
     json_file = self._folder / 'results.json'
-    printed = self._evaluate(images=images, json_file=json_file)
-    self.assertEqual(printed[2:], ['cat: unknown of 0', 'dog: 100.0% of 1'])
+    printed = self._evaluate(images=images, output_file=json_file)
+    self.assertEqual(printed[2:4], ['cat: unknown of 0', 'dog: 100.0% of 1'])
     classes = json.loads(json_file.read_text())['classes']
     self.assertIsNone(classes['cat']['accuracy'])
 
@@ -140,8 +159,8 @@ class EvaluateTest(parameterized.TestCase):
     ),
     (
       'file_that_cannot_be_written',
-      {'images': '{photos}', 'json_file': '/proc/nothing/a.json'},
-      '--json_file=/proc/nothing/a.json: ',
+      {'images': '{photos}', 'output_file': '/proc/nothing/a.json'},
+      '--output_file=/proc/nothing/a.json: ',
     ),
   )
   def test_bad_flags_are_named(self, values, message):

@@ -146,7 +146,7 @@ class RealProgramsTest(absltest.TestCase):
         'launch.evaluate',
         f'--exported_model={model}',
         '--task=digits',
-        f'--json_file={json_file}',
+        f'--output_file={json_file}',
       )
       accuracy = self._accuracies()[name]
       self.assertStartsWith(printed, f'accuracy: {accuracy} of 360 images')
@@ -169,7 +169,7 @@ class RealProgramsTest(absltest.TestCase):
       'launch.predict',
       f'--exported_model={self._export}',
       f'--images={images}',
-      f'--predictions_file={table}',
+      f'--output_file={table}',
       '--all_probabilities',
     )
     with table.open() as file:

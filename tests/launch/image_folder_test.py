@@ -244,16 +244,15 @@ class ImageFolderTest(absltest.TestCase):
     partition_file = self._folder / 'partition.png'
     augmentations_file = self._folder / 'augmentations.png'
     chosen = self._command(strong_augmentation='fixmatch').experiment.data
-    with (
-      flagsaver.flagsaver(
-        partition_files=[str(partition_file)],
-        augmentations_file=str(augmentations_file),
-        num_images=1,
-      ),
-      contextlib.redirect_stdout(output),
+    for show, file in (
+      (show_partition.main, partition_file),
+      (show_augmentations.main, augmentations_file),
     ):
-      show_partition.main(chosen)
-      show_augmentations.main(chosen)
+      with (
+        flagsaver.flagsaver(output_file=[str(file)], num_images=1),
+        contextlib.redirect_stdout(output),
+      ):
+        show(chosen)
     self.assertEqual(
       output.getvalue().splitlines(),
       [

@@ -6,6 +6,8 @@
 import ast
 import contextlib
 import io
+import re
+import subprocess
 import sys
 from unittest import mock
 
@@ -47,11 +49,31 @@ class MainTest(parameterized.TestCase):
   def test_lists_programs(self):
     code, listed, errors = _run('--help')
     self.assertEqual((code, errors), (0, ''))
-    self.assertIn('  train: Trains an image classifier', listed)
+    self.assertStartsWith(
+      listed, 'usage: python -m launch.PROGRAM [--flag=value ...]\n'
+    )
+    for name in main.PROGRAMS:
+      module = (source_tree.PROJECT_ROOT / 'launch' / f'{name}.py').read_text()
+      (line,) = re.findall(f'^  {name}: (.+)$', listed, re.MULTILINE)
+      self.assertRegex(module, f'\nr?"""{re.escape(line)}\n')
     self.assertEqual(_run(), (1, '', listed))
     code, output, errors = _run('trian', 'semifl')
     self.assertEqual((code, output), (1, ''))
     self.assertEqual(errors, f"there is no program 'trian'\n{listed}")
+
+  def test_of_a_clone(self):
+    for arguments, code in (((), 1), (('--help',), 0)):
+      completed = subprocess.run(
+        [sys.executable, '-m', 'launch', *arguments],
+        cwd=source_tree.PROJECT_ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+      )
+      self.assertEqual(completed.returncode, code)
+      self.assertEqual(
+        completed.stdout + completed.stderr, ''.join(_run(*arguments)[1:])
+      )
 
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):

@@ -41,7 +41,7 @@ _VALUES = {
   ),
   'task': strategies.sampled_from(['digits', 'image_folder', '']),
   'image_dir': strategies.sampled_from(['/no/such', '', 'x' * 300]),
-  'partition_files': strategies.sampled_from(
+  'output_file': strategies.sampled_from(
     ['a.svg', 'a.doc', '', ',', '.png', '/proc/a.png', 'x' * 300 + '.png']
   ),
 }
@@ -55,7 +55,7 @@ class MalformedFlagsTest(absltest.TestCase):
     os.chdir(self.create_tempdir().full_path)
     # What takes long the first time counts for no example.
     with contextlib.redirect_stdout(io.StringIO()):
-      _show({'partition_files': 'first.png'})
+      _show({'output_file': 'first.png'})
     pathlib.Path('first.png').unlink()
 
   @hypothesis.given(
@@ -96,7 +96,7 @@ def _create(changes):
 
 def _show(values):
   """Does what the program does with flags."""
-  own = {k: v for k, v in values.items() if k == 'partition_files'}
+  own = {k: v for k, v in values.items() if k == 'output_file'}
   arguments = [f'--{k}={v}' for k, v in values.items() if k not in own]
   part = setting_flags.choose(_create, arguments)
   flag_values = flags.FlagValues()

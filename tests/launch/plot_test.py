@@ -42,7 +42,7 @@ class PlotTest(parameterized.TestCase):
     """Runs the program and returns the files that it says it has drawn."""
     values = {
       'experiments': self._folders('semifl', 'alone'),
-      'plot_files': self._folders('curves.svg'),
+      'output_file': self._folders('curves.svg'),
     }
     output = io.StringIO()
     with (
@@ -78,7 +78,7 @@ class PlotTest(parameterized.TestCase):
   def test_quality_of_pseudo_labels_alone(self):
     files = self._folders('new/quality.svg', 'new/quality.png')
     self.assertEqual(
-      self._plot(plot_files=None, pseudo_label_files=files), files
+      self._plot(output_file=None, pseudo_label_files=files), files
     )
     for text in ('Accuracy of pseudo-labels', 'Label ratio', 'semifl'):
       self.assertIn(f'<!-- {text} -->', self._read('new/quality.svg'))
@@ -93,7 +93,7 @@ class PlotTest(parameterized.TestCase):
     before = os.getcwd()
     os.chdir(self.folder)
     self.addCleanup(os.chdir, before)
-    self.assertEqual(self._plot(plot_files=None), ['learning_curves.png'])
+    self.assertEqual(self._plot(output_file=None), ['learning_curves.png'])
     self.assertTrue((self.folder / 'learning_curves.png').exists())
 
   def test_tables_of_other_versions(self):
@@ -115,10 +115,13 @@ class PlotTest(parameterized.TestCase):
     self.assertNotIn('<!-- Test accuracy -->', self._read('curves.svg'))
 
   def test_format_that_there_is_not(self):
-    for name in ('plot_files', 'pseudo_label_files'):
+    for name, error in (
+      ('output_file', program.FlagError),
+      ('pseudo_label_files', flags.IllegalFlagValueError),
+    ):
       for files in (['a.doc'], []):
         with self.assertRaisesRegex(
-          flags.IllegalFlagValueError, 'must each end in .png, .pdf or .svg'
+          error, 'must each end in .png, .pdf or .svg'
         ):
           self._plot(**{name: files})
 
@@ -149,15 +152,15 @@ class PlotTest(parameterized.TestCase):
       'metrics_without_a_file',
       {
         'metrics': ['mine'],
-        'plot_files': None,
+        'output_file': None,
         'pseudo_label_files': ['quality.png'],
       },
-      '--metrics=.*: give --plot_files too',
+      '--metrics=.*: give --output_file too',
     ),
     (
       'no_such_place',
-      {'plot_files': ['/proc/nothing/a.png']},
-      '--plot_files=/proc/nothing/a.png: .*No such file',
+      {'output_file': ['/proc/nothing/a.png']},
+      '--output_file=/proc/nothing/a.png: .*No such file',
     ),
   )
   def test_bad_flags_are_named(self, flag_values, message):

@@ -42,7 +42,7 @@ class PredictTest(parameterized.TestCase):
     values = {
       'exported_model': self._models.get(model, model),
       'images': self._photos,
-      'predictions_file': self._output,
+      'output_file': self._output,
     } | values
     printed = io.StringIO()
     with (
@@ -70,6 +70,20 @@ class PredictTest(parameterized.TestCase):
       self.assertAlmostEqual(
         float(row['probability']), max(dog, 1 - dog), delta=1e-4
       )
+
+  def test_least_confidence(self):
+    dogs = [*map(brightness_model.probability_of_dog, self._levels.values())]
+    sure = [max(dog, 1 - dog) for dog in dogs]
+    floor = (min(sure) + max(sure)) / 2
+    self._predict(least_confidence=floor)
+    self.assertEqual(
+      [row['class_name'] for row in self._rows()],
+      [
+        'unknown' if each < floor else 'dog' if dog > 0.5 else 'cat'
+        for each, dog in zip(sure, dogs, strict=True)
+      ],
+    )
+    self.assertIn('unknown', [row['class_name'] for row in self._rows()])
 
   def test_files_and_probabilities_of_all_classes(self):
     files = [self._photos / 'b/c.jpg', self._photos / 'a.png']
@@ -128,8 +142,8 @@ class PredictTest(parameterized.TestCase):
     ('missing', {'images': 'nowhere'}, '--images=nowhere: nowhere is missing'),
     (
       'table_that_cannot_be_written',
-      {'predictions_file': '/proc/nothing/a.csv'},
-      '--predictions_file=/proc/nothing/a.csv: ',
+      {'output_file': '/proc/nothing/a.csv'},
+      '--output_file=/proc/nothing/a.csv: ',
     ),
   )
   def test_bad_flags_are_named(self, values, message):

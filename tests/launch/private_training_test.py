@@ -229,7 +229,7 @@ class PrivateTrainingTest(absltest.TestCase):
       later / 'model_float32.tflite',
     ):
       printed = _print(
-        'evaluate', exported_model=model, task='digits', json_file=json_file
+        'evaluate', exported_model=model, task='digits', output_file=json_file
       )
       self.assertIn(f'{_HEADLINE}\n', printed)
       self.assertIn("  not covered: the server's labeled images", printed)

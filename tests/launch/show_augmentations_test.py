@@ -45,7 +45,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'picture.png')
     output = io.StringIO()
     with (
-      flagsaver.flagsaver(num_images=3, augmentations_file=str(path)),
+      flagsaver.flagsaver(num_images=3, output_file=[str(path)]),
       contextlib.redirect_stdout(output),
     ):
       show_augmentations.main(_choose(**values))
@@ -138,11 +138,11 @@ class ShowAugmentationsTest(parameterized.TestCase):
   def test_file_that_cannot_be_written(self):
     with flagsaver.flagsaver(
       num_images=1,
-      augmentations_file='/proc/nothing/picture.png',
+      output_file=['/proc/nothing/picture.png'],
     ):
       with self.assertRaisesRegex(
         program.FlagError,
-        '--augmentations_file=/proc/nothing/picture.png: .*nothing',
+        '--output_file=/proc/nothing/picture.png: .*nothing',
       ):
         show_augmentations.main(_choose())
 
@@ -153,7 +153,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
       '--task=digits',
       '--strong_augmentation=semifl',
       '--num_images=2',
-      f'--augmentations_file={folder}/picture.png',
+      f'--output_file={folder}/picture.png',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertEmpty(completed.stderr)

@@ -32,7 +32,7 @@ class ShowPartitionTest(parameterized.TestCase):
     # 1,437 digits for training, less 50: 1,387 = 10 * 138 + 7.
     svg_file = self._output_file.with_suffix('.svg')
     completed = _run(
-      '--num_clients=10', f'--partition_files={self._output_file},{svg_file}'
+      '--num_clients=10', f'--output_file={self._output_file},{svg_file}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     *lines, skew, picture, svg = completed.stdout.splitlines()
@@ -60,7 +60,7 @@ class ShowPartitionTest(parameterized.TestCase):
       '--partition=classes',
       '--classes_per_client=1',
       '--num_clients=10',
-      f'--partition_files={self._output_file}',
+      f'--output_file={self._output_file}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('1 classes per client, 10 clients', completed.stdout)
@@ -87,7 +87,7 @@ class ShowPartitionTest(parameterized.TestCase):
       f'--data_dir={data_dir}',
       '--num_labeled=20',
       '--num_clients=5',
-      f'--partition_files={self._output_file}',
+      f'--output_file={self._output_file}',
     )
     completed = _run(*flags)
     self.assertEqual(completed.returncode, 0, completed.stderr)
@@ -125,8 +125,8 @@ class ShowPartitionTest(parameterized.TestCase):
     ),
     (
       'file_that_cannot_be_written',
-      ['--partition_files=/proc/nothing/a.png', '--num_clients=10'],
-      'flag --partition_files=/proc/nothing/a.png: ',
+      ['--output_file=/proc/nothing/a.png', '--num_clients=10'],
+      'flag --output_file=/proc/nothing/a.png: ',
     ),
   )
   def test_one_line_for_what_cannot_be(self, arguments, message):
@@ -137,7 +137,7 @@ class ShowPartitionTest(parameterized.TestCase):
     self.assertEmpty(completed.stdout)
 
   def test_format_that_there_is_not(self):
-    completed = _run('--partition_files=a.doc')
+    completed = _run('--output_file=a.doc')
     self.assertEqual(completed.returncode, 1)
     self.assertIn('must each end in .png, .pdf or .svg', completed.stderr)
 

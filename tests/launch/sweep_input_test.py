@@ -3,8 +3,12 @@
 
 """Tests that a sweep finds mistakes before it trains anything."""
 
+import contextlib
+import io
 import json
 import pathlib
+import shlex
+import sys
 
 from absl import flags
 from absl.testing import absltest
@@ -43,6 +47,28 @@ class SweepInputTest(parameterized.TestCase):
         ]
       )
       sweep.main([*passed_on, *of_train])
+
+  def test_commands_are_printed_and_nothing_is_written(self):
+    self.output_dir = self.folder / "it's here"
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+      self._sweep('--seeds=3,4', '--total_rounds=2', '--print_commands')
+    flagfile = self.folder / 'good.flags'
+    self.assertEqual(
+      [shlex.split(line) for line in output.getvalue().splitlines()],
+      [
+        [
+          *(sys.executable, '-m', 'tff_semifl.launch.train', 'semifl'),
+          f'--flagfile={flagfile}',
+          '--total_rounds=2',
+          f'--seed={seed}',
+          f'--output_dir={self.output_dir}',
+          f'--experiment_name=semifl_good_seed{seed}',
+        ]
+        for seed in (3, 4)
+      ],
+    )
+    self.assertFalse(self.output_dir.exists())
 
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(program.FlagError, message):

@@ -12,7 +12,7 @@ from tff_semifl.programs import progress
 from tff_semifl.programs import round_metrics
 
 
-def _metrics(accuracy, label_ratio, seconds):
+def metrics(accuracy, label_ratio, seconds):
   return round_metrics.RoundMetrics(
     test=round_metrics.TestMetrics(accuracy, 0.0, accuracy),
     server=round_metrics.ServerMetrics(0.0, 0.0),
@@ -35,8 +35,8 @@ class ProgressTest(absltest.TestCase):
     with contextlib.redirect_stderr(stream):
       with progress.Progress('run', 10) as shown:
         shown.start(first_round)
-        for round_num, metrics in rounds:
-          shown.show_round(round_num, metrics)
+        for round_num, shown_metrics in rounds:
+          shown.show_round(round_num, shown_metrics)
     return stream.getvalue()
 
   def _show(self, stream, *rounds):
@@ -45,8 +45,8 @@ class ProgressTest(absltest.TestCase):
   def test_a_line_a_round_where_there_is_no_terminal(self):
     text = self._show(
       io.StringIO(),
-      (0, _metrics(0.25, 0.0, 3.0)),
-      (1, _metrics(0.5, 0.125, 5.0)),
+      (0, metrics(0.25, 0.0, 3.0)),
+      (1, metrics(0.5, 0.125, 5.0)),
     )
     # Ten rounds at 3 seconds are left, then nine at 5: the first round, which
     # is compiled, counts as long as there is no other.
@@ -58,18 +58,18 @@ class ProgressTest(absltest.TestCase):
     )
 
   def test_nobody_labels_anything(self):
-    text = self._show(io.StringIO(), (0, _metrics(0.25, float('nan'), 3.0)))
+    text = self._show(io.StringIO(), (0, metrics(0.25, float('nan'), 3.0)))
     self.assertIn('round 0/10, accuracy 25.0%, 00:30 left\n', text)
 
   def test_resumed_run_says_so_once(self):
     text = self._start(
-      io.StringIO(), 4, (4, _metrics(0, 0, 1)), (5, _metrics(0, 0, 1))
+      io.StringIO(), 4, (4, metrics(0, 0, 1)), (5, metrics(0, 0, 1))
     )
     self.assertEqual(text.count('run: resumed after round 3\n'), 1)
 
   def test_rows_of_several_rounds(self):
     text = self._show(
-      io.StringIO(), (2, _metrics(0, 0, 9)), (5, _metrics(0, 0, 6))
+      io.StringIO(), (2, metrics(0, 0, 9)), (5, metrics(0, 0, 6))
     )
     # Three rounds in 9 seconds, then three in 6: eight are left, then five.
     self.assertIn('round 2/10, accuracy 0.0%, labeled 0.0%, 00:24 left', text)
@@ -83,7 +83,7 @@ class ProgressTest(absltest.TestCase):
 
   def test_one_line_that_changes_in_a_terminal(self):
     text = self._show(
-      _Terminal(), (0, _metrics(0.25, 0, 3)), (1, _metrics(0.5, 0.125, 5))
+      _Terminal(), (0, metrics(0.25, 0, 3)), (1, metrics(0.5, 0.125, 5))
     )
     # It ends when all does.
     self.assertEqual(text.count('\n'), 1)

@@ -71,6 +71,9 @@ def write(
   why_not_tested: str | None,
   privacy: privacy_statement.PrivacyStatement | None = None,
   unimportant: Collection[str] = (),
+  license_name: str | None = None,
+  intended_use: str | None = None,
+  labels_alone_accuracy: float | None = None,
 ) -> None:
   """Writes the card, and a picture of the confusion matrix if there is one.
 
@@ -86,9 +89,14 @@ def write(
     privacy: What is promised to clients, or None if nothing was asked for.
     unimportant: Names of settings that say how it was computed, and that the
       card leaves out.
+    license_name: License of the model, None if it is not stated; likewise:
+    intended_use: What the model is for.
+    labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
+      without clients.
   """
   lines = [
     *_summary(name, model, class_names, files),
+    *_use(license_name, intended_use, labels_alone_accuracy),
     *_training(hparams, trained),
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
@@ -130,9 +138,31 @@ def _summary(
   yield ''
   yield (
     'A SavedModel takes images of any size, which it scales and crops itself;'
-    ' its signature `serving_default` returns `probabilities` and `class_name`.'
+    ' its signature `serving_default` returns `probabilities` and `class_name`,'
+    ' and `serving_encoded` takes JPEG and PNG files instead.'
     ' A TFLite model takes one image of that size; names of the classes, in'
     ' order, are in `labels.txt`, which `unzip` finds in the model too.'
+  )
+  yield ''
+
+
+def _use(
+  license_name: str | None,
+  intended_use: str | None,
+  labels_alone_accuracy: float | None,
+) -> Iterator[str]:
+  facts = {
+    'license': license_name,
+    'intended use': intended_use,
+    'accuracy of the labels alone': None
+    if labels_alone_accuracy is None
+    else f'{labels_alone_accuracy:.1%}',
+  }
+  yield '## Use'
+  yield ''
+  yield markdown.table(
+    ['what', ''],
+    ([what, _escape(text or 'not stated')] for what, text in facts.items()),
   )
   yield ''
 
@@ -258,7 +288,9 @@ def _limits(
     yield from _limits_of_test(class_names, scores)
   yield (
     '- It knows these classes and no other. It gives one of their names to'
-    ' whatever it is shown, often with a high probability.'
+    ' whatever it is shown, often with a high probability: noise, too.'
+    ' `--least_confidence` of `launch.predict` leaves some of that without a'
+    ' name, and not all.'
   )
   yield (
     '- Its probabilities have not been compared with how often it is right; it'

@@ -11,6 +11,7 @@ import pathlib
 
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import release_managers
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -33,10 +34,23 @@ class RunSettings(settings.Settings):
     ' is written and all is saved. An interruption costs the rounds since.',
     settings.AT_LEAST_1,
   )
+  log_format: str = settings.setting(
+    'text',
+    'Progress on standard error: text, or json for a JSON object in a line for'
+    ' each evaluated round, with time, experiment, round and metrics.',
+    settings.one_of('text', 'json'),
+  )
   tensorboard: bool = settings.setting(
     True,
     'Whether to write settings and metrics for TensorBoard too, in the'
     " experiment's folder logdir.",
+  )
+  release_managers: tuple[str, ...] = settings.setting(
+    (),
+    'Release managers that take the metrics of each evaluated round too, with'
+    ' commas: each package.module:NAME, a tff.program.ReleaseManager or a'
+    " function that takes the experiment's folder and settings and returns one."
+    ' For MLflow: tff_semifl.programs.mlflow_release:create.',
   )
   draw_data: bool = settings.setting(
     False,
@@ -56,6 +70,8 @@ class RunSettings(settings.Settings):
     Raises:
       settings.SettingError: If settings contradict each other.
     """
+    for name in self.release_managers:
+      release_managers.load(name)
     keeps_momentum = settings.as_dict(experiment).get('keep_client_momentum')
     if keeps_momentum and self.rounds_per_evaluation > 1:
       raise settings.SettingError(

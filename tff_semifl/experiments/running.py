@@ -6,16 +6,21 @@
 import asyncio
 from collections.abc import Iterator
 import contextlib
+from typing import Protocol
+
+import tensorflow_federated as tff
 
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
 from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import json_lines
 from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
 from tff_semifl.programs import round_metrics
-from tff_semifl.programs import tensorboard_log
 from tff_semifl.programs import training
 
 
@@ -36,6 +41,7 @@ def run(
     The state after the last round.
 
   Raises:
+    settings.SettingError: If one of `release_managers` fails.
     training.TrainingDivergedError: If training diverges.
     durable_files.OutputError: If the folder cannot be written to any more or
       holds what is damaged.
@@ -82,7 +88,7 @@ def _train(
       training.train(
         program,
         state_manager=folder.state_manager(),
-        metrics_manager=folder.metrics_manager(),
+        metrics_manager=_create_managers(experiment, folder),
         memories=experiment.settings.system.create_memories(
           program.process,
           folder,
@@ -95,26 +101,53 @@ def _train(
     )
 
 
+def _create_managers(
+  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
+) -> tff.program.ReleaseManager:
+  """Returns the table of metrics, with all else that takes metrics."""
+  others = release_managers.create(
+    experiment.run.release_managers,
+    folder.path,
+    {
+      'system': experiment.settings.system_name,
+      **experiment_folder.recorded_settings(experiment),
+    },
+  )
+  return tff.program.GroupingReleaseManager([folder.metrics_manager(), *others])
+
+
+class _Watcher(Protocol):
+  """Whoever is told how training goes."""
+
+  def start(self, first_round: int) -> None:
+    """Takes the first round to be run."""
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Takes an evaluated round."""
+
+
 @contextlib.contextmanager
 def _watchers(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
   quiet: bool,
-) -> Iterator[list[progress.Progress | tensorboard_log.TensorBoardLog]]:
+) -> Iterator[list[_Watcher]]:
   """Yields what the settings ask for to show how training goes."""
   if experiment.run.draw_data:
     _draw_data(experiment, folder)
+  name = experiment.run.experiment_name
+  total_rounds = experiment.training_program.total_rounds
   with contextlib.ExitStack() as stack:
-    watchers = []
+    watchers = [stack.enter_context(folder.run_log(total_rounds))]
     if not quiet:
-      watchers.append(
-        stack.enter_context(
-          progress.Progress(
-            experiment.run.experiment_name,
-            experiment.training_program.total_rounds,
-          )
+      if experiment.run.log_format == 'json':
+        watchers.append(json_lines.JSONLines(name))
+      else:
+        watchers.append(
+          stack.enter_context(progress.Progress(name, total_rounds))
         )
-      )
     if experiment.run.tensorboard:
       watchers.append(folder.tensorboard_log())
     yield watchers

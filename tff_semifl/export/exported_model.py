@@ -16,8 +16,9 @@ import tensorflow as tf
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
 
-# Signatures of a SavedModel; the second takes nothing.
+# Signatures of a SavedModel; the last takes nothing.
 SERVING = 'serving_default'
+SERVING_ENCODED = 'serving_encoded'
 CLASS_NAMES = 'class_names'
 # In a TFLite model: a name a line.
 LABELS_FILE = 'labels.txt'

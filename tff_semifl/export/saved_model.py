@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.export import decoding
 from tff_semifl.export import exported_model
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
@@ -30,7 +31,9 @@ def export_saved_model(
   channels] in 0..255, any batch of images of any size, and returns
   `probabilities`, float32 [batch, classes], and `class_name`, string [batch],
   the most probable one. Images that have not the model's size are made to fit
-  as `resizing` does. The signature `class_names` returns the names of all.
+  as `resizing` does. The signature `serving_encoded` takes `image_bytes`,
+  string [batch], JPEG or PNG files of any sizes, and returns the same. The
+  signature `class_names` returns the names of all.
 
   Args:
     model: The model, from float32 [batch, height, width, channels] in 0..255 to
@@ -50,6 +53,17 @@ def export_saved_model(
   module.weights = list(model.weights)
   names = tf.constant(list(class_names))
 
+  def classify(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
+    logits = model(fitted, training=False)
+    return {
+      'probabilities': tf.nn.softmax(logits),
+      'class_name': tf.gather(names, tf.argmax(logits, axis=-1)),
+    }
+
+  def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
+    image = decoding.decode(encoded, num_channels)
+    return resizing.fit_to_size(image[tf.newaxis], height, width)[0]
+
   @tf.function(
     input_signature=[
       tf.TensorSpec([None, None, None, num_channels], tf.uint8, 'images')
@@ -57,11 +71,22 @@ def export_saved_model(
     autograph=False,
   )
   def serve(images: tf.Tensor) -> dict[str, tf.Tensor]:
-    logits = model(resizing.fit_to_size(images, height, width), training=False)
-    return {
-      'probabilities': tf.nn.softmax(logits),
-      'class_name': tf.gather(names, tf.argmax(logits, axis=-1)),
-    }
+    return classify(resizing.fit_to_size(images, height, width))
+
+  @tf.function(
+    input_signature=[tf.TensorSpec([None], tf.string, 'image_bytes')],
+    autograph=False,
+  )
+  def serve_encoded(image_bytes: tf.Tensor) -> dict[str, tf.Tensor]:
+    return classify(
+      tf.map_fn(
+        decode_and_fit,
+        image_bytes,
+        fn_output_signature=tf.TensorSpec(
+          [height, width, num_channels], tf.float32
+        ),
+      )
+    )
 
   @tf.function(input_signature=[], autograph=False)
   def name_classes() -> dict[str, tf.Tensor]:
@@ -72,6 +97,7 @@ def export_saved_model(
     str(path),
     signatures={
       exported_model.SERVING: serve,
+      exported_model.SERVING_ENCODED: serve_encoded,
       exported_model.CLASS_NAMES: name_classes,
     },
   )

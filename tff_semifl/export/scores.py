@@ -13,6 +13,8 @@ from tff_semifl.export import exported_model
 # A probability below it counts as it, as in Keras: TFLite's integers know no
 # smaller one than 1/256 but 0, of which the loss would be infinite.
 _MIN_PROBABILITY = 1e-7
+# Least probabilities of the class that is predicted, to choose among.
+FLOORS = (0.5, 0.8, 0.9, 0.95, 0.99)
 
 
 class Scores(NamedTuple):
@@ -22,10 +24,14 @@ class Scores(NamedTuple):
     confusion: int64 [classes, classes], the number of images of each class
       (row) that were taken for each class (column).
     loss: Mean cross-entropy over all images.
+    confident: int64 [floors, 2], for each of `FLOORS` the number of images
+      whose predicted class has at least that probability, and of those whose
+      prediction is right, too.
   """
 
   confusion: np.ndarray
   loss: float
+  confident: np.ndarray
 
   @property
   def num_images(self) -> int:
@@ -70,9 +76,15 @@ def score(
   num_classes = len(model.class_names)
   confusion = np.zeros([num_classes, num_classes], np.int64)
   loss = 0.0
+  confident = np.zeros([len(FLOORS), 2], np.int64)
+  floors = np.array(FLOORS, np.float32)[:, np.newaxis]
   for images, labels in batches:
     probabilities = model.predict(images)
-    np.add.at(confusion, (labels, probabilities.argmax(axis=1)), 1)
+    predicted = probabilities.argmax(axis=1)
+    np.add.at(confusion, (labels, predicted), 1)
+    is_sure = probabilities.max(axis=1) >= floors
+    confident[:, 0] += is_sure.sum(axis=1)
+    confident[:, 1] += (is_sure & (predicted == labels)).sum(axis=1)
     of_truth = probabilities[np.arange(len(labels)), labels].astype(np.float64)
     loss -= np.log(np.maximum(of_truth, _MIN_PROBABILITY)).sum()
-  return Scores(confusion, float(loss / confusion.sum()))
+  return Scores(confusion, float(loss / confusion.sum()), confident)

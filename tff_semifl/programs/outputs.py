@@ -24,6 +24,7 @@ from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import metrics_file
 from tff_semifl.programs import privacy_key_file
+from tff_semifl.programs import run_log
 from tff_semifl.programs import tensorboard_log
 
 _PACKAGES = (
@@ -44,10 +45,10 @@ NUM_CHECKPOINTS = 3
 class ExperimentFolder:
   """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
-  It holds `hparams.json`, `metrics.csv`, `checkpoints/` and `export/`,
-  optionally `client_states/`, `logdir/` and `pictures/`, `frozen_weights.npz`
-  of a model that has some, and the key of a private run until the run is
-  complete.
+  It holds `hparams.json`, `metrics.csv`, `log.txt`, `checkpoints/` and
+  `export/`, optionally `client_states/`, `logdir/` and `pictures/`,
+  `frozen_weights.npz` of a model that has some, and the key of a private run
+  until the run is complete.
   """
 
   def __init__(
@@ -196,6 +197,14 @@ class ExperimentFolder:
     """Returns the manager of `metrics.csv`."""
     return metrics_file.MetricsFile(self.metrics_path)
 
+  def run_log(self, total_rounds: int) -> run_log.RunLog:
+    """Returns the log of the run, in `log.txt`.
+
+    Args:
+      total_rounds: The last round.
+    """
+    return run_log.RunLog(self.path / 'log.txt', total_rounds)
+
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """Returns the TensorBoard log of this folder's metrics and pictures."""
     return tensorboard_log.TensorBoardLog(
@@ -297,7 +306,9 @@ def _git_commit() -> str | None:
   """Returns the program's Git commit, with `-dirty` if files have changed."""
   try:
     return subprocess.run(
-      ['git', 'describe', '--always', '--dirty', '--abbrev=40'],
+      # It would refresh Git's index, and may leave its lock on a full disk.
+      ['git', '--no-optional-locks', 'describe', '--always', '--dirty']
+      + ['--abbrev=40'],
       cwd=pathlib.Path(__file__).parent,
       capture_output=True,
       check=True,

@@ -11,66 +11,38 @@ import tqdm
 from tff_semifl.programs import round_metrics
 
 
-class Progress:
-  """A display of progress, to be used as a context manager.
+class Narration:
+  """The lines that tell how a run goes."""
 
-  In a terminal it is one line that is updated, elsewhere a line for each
-  evaluated round.
-  """
-
-  def __init__(self, label: str, total_rounds: int):
-    """Initializes the progress.
+  def __init__(self, total_rounds: int):
+    """Initializes the narration.
 
     Args:
-      label: Name of the run, which begins each line.
       total_rounds: The last round.
     """
-    self._label = label
     self._total_rounds = total_rounds
-    self._bar = None
     self._last_round = -1
     self._is_compiled = False
     self._num_later_rounds = 0
     self._later_seconds = 0.0
 
-  def __enter__(self) -> 'Progress':
-    return self
-
-  def __exit__(self, *exception) -> None:
-    if self._bar is not None:
-      self._bar.close()
-
-  def start(self, first_round: int) -> None:
-    """Shows the first round, in which computations are also compiled.
+  def start(self, first_round: int) -> list[str]:
+    """Returns lines about what was there, and about the first round.
 
     Args:
-      first_round: The round; later than `total_rounds` if the run is complete.
+      first_round: The round, in which computations are also compiled; later
+        than `total_rounds` if the run is complete, which is a line alone.
     """
     if first_round > self._total_rounds:
-      self._print(
-        f'was complete after round {first_round - 1}; nothing to train'
-      )
-      return
+      return [f'was complete after round {first_round - 1}; nothing to train']
     self._last_round = first_round - 1
-    if first_round > 0:
-      self._print(f'resumed after round {first_round - 1}')
-    text = f'compiling and running round {first_round}'
-    if not sys.stderr.isatty():
-      self._print(text)
-      return
-    self._bar = tqdm.tqdm(
-      desc=f'{self._label}: {text}',
-      total=self._total_rounds + 1,
-      initial=first_round,
-      # The description has the number of rounds and the time left.
-      bar_format='{desc} |{bar}|',
-      dynamic_ncols=True,
-    )
+    resumed = [f'resumed after round {first_round - 1}'] if first_round else []
+    return [*resumed, f'compiling and running round {first_round}']
 
-  def show_round(
+  def describe_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
-  ) -> None:
-    """Shows accuracy, time left and, if it was measured, the label ratio.
+  ) -> str:
+    """Returns accuracy, time left and, if it was measured, the label ratio.
 
     Args:
       round_num: The latest round.
@@ -95,7 +67,66 @@ class Progress:
     )
     if not math.isnan(metrics.client.label_ratio):
       text += f', labeled {metrics.client.label_ratio:.1%}'
-    text += f', {left} left'
+    return f'{text}, {left} left'
+
+
+class Progress:
+  """A display of progress, to be used as a context manager.
+
+  In a terminal it is one line that is updated, elsewhere a line for each
+  evaluated round.
+  """
+
+  def __init__(self, label: str, total_rounds: int):
+    """Initializes the progress.
+
+    Args:
+      label: Name of the run, which begins each line.
+      total_rounds: The last round.
+    """
+    self._label = label
+    self._total_rounds = total_rounds
+    self._narration = Narration(total_rounds)
+    self._bar = None
+
+  def __enter__(self) -> 'Progress':
+    return self
+
+  def __exit__(self, *exception) -> None:
+    if self._bar is not None:
+      self._bar.close()
+
+  def start(self, first_round: int) -> None:
+    """Shows the first round, in which computations are also compiled.
+
+    Args:
+      first_round: The round; later than `total_rounds` if the run is complete.
+    """
+    *before, last = self._narration.start(first_round)
+    for text in before:
+      self._print(text)
+    if first_round > self._total_rounds or not sys.stderr.isatty():
+      self._print(last)
+      return
+    self._bar = tqdm.tqdm(
+      desc=f'{self._label}: {last}',
+      total=self._total_rounds + 1,
+      initial=first_round,
+      # The description has the number of rounds and the time left.
+      bar_format='{desc} |{bar}|',
+      dynamic_ncols=True,
+    )
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Shows a round.
+
+    Args:
+      round_num: The latest round.
+      metrics: As for `Narration.describe_round`.
+    """
+    text = self._narration.describe_round(round_num, metrics)
     if self._bar is None:
       self._print(text)
     else:

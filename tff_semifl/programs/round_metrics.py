@@ -7,6 +7,8 @@ import collections
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import tree
+
 
 class TestMetrics(NamedTuple):
   """Metrics of the global model on the test images, after the server's turn.
@@ -110,3 +112,11 @@ class RoundMetrics(NamedTuple):
   seconds: float
   aggregator: Mapping[str, Any]
   final_test: Mapping[str, float] = collections.OrderedDict()
+
+
+def by_column(metrics: RoundMetrics) -> dict[str, float]:
+  """Returns metrics by their columns in `metrics.csv`; not measured is NaN."""
+  return {
+    '/'.join(path): float(value)
+    for path, value in tree.flatten_with_path(metrics)
+  }

@@ -1,0 +1,25 @@
+#!/bin/bash
+# Runs one command of a file in each task of a SLURM array. From the folder that
+# the commands are to run in:
+#
+#   python -m launch.sweep --presets='semifl/svhn_*' --print_commands > commands.txt
+#   sbatch --array=1-$(wc -l < commands.txt) deploy/slurm_array.sh commands.txt
+#
+# The same two lines run what is not complete, once more.
+
+#SBATCH --job-name=tff_semifl
+#SBATCH --cpus-per-task=8
+#SBATCH --mem=16G
+#SBATCH --time=24:00:00
+#SBATCH --output=%x_%A_%a.log
+
+set -euo pipefail
+
+command=$(sed -n "${SLURM_ARRAY_TASK_ID}p" "$1")
+if [[ -z $command ]]; then
+  echo "$1 has no line $SLURM_ARRAY_TASK_ID" >&2
+  exit 1
+fi
+# The program takes the place of this shell, so that SLURM's signal before the
+# time is up reaches it, and it ends in order.
+eval "exec $command"

@@ -1,0 +1,8 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Lists the programs, or starts the one that is the first argument."""
+
+from tff_semifl.launch import main
+
+main.main()

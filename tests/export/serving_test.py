@@ -1,0 +1,139 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the recipes of docs/serving.md."""
+
+import base64
+import json
+import pathlib
+import re
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import PIL.Image
+import tensorflow as tf
+
+from tests.export import small_model
+from tests.repository import source_tree
+from tff_semifl.data import image_files
+from tff_semifl.export import exported_model
+from tff_semifl.export import saved_model
+
+_PAGE = source_tree.PROJECT_ROOT / 'docs' / 'serving.md'
+
+
+def _export(shape):
+  path = pathlib.Path(tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir()))
+  model = small_model.create(shape)
+  saved_model.export_saved_model(model, small_model.CLASS_NAMES, path)
+  return path
+
+
+def _recipe(name):
+  """Returns the code of the page that begins with a comment."""
+  (found,) = re.findall(
+    rf'\n\n((?:    .*\n|\n)*?    # {name}\n(?:    .*\n|\n(?=    ))+)',
+    _PAGE.read_text(),
+  )
+  return '\n'.join(line.removeprefix('    ') for line in found.splitlines())
+
+
+def _decode_as_tensorflow_serving(body):
+  """Returns signature and input, as TensorFlow Serving's REST API has it.
+
+  In the row format, an object whose only key is `b64` stands for bytes, and a
+  row that is no other object is the value of the only input.
+  """
+  request = json.loads(body)
+  rows = [base64.b64decode(row.pop('b64')) for row in request['instances']]
+  return request['signature_name'], tf.constant(rows)
+
+
+class ServingTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, name, size, mode, seed=0):
+    """Writes an image of large spots, as photos have."""
+    generator = np.random.default_rng(seed)
+    small = generator.integers(256, size=(5, 5, 4), dtype=np.uint8)
+    image = PIL.Image.fromarray(small, 'RGBA').resize(size).convert(mode)
+    path = self._folder / name
+    image.save(path, **({'quality': 90} if name.endswith('jpg') else {}))
+    return path
+
+  @parameterized.parameters(1, 3)
+  def test_encoded_images_are_those_that_training_reads(self, num_channels):
+    module = tf.saved_model.load(str(_export((8, 12, num_channels))))
+    files = [
+      self._write(name, size, mode, seed)
+      for seed, (name, size, mode) in enumerate(
+        [
+          ('color.png', (12, 8), 'RGB'),
+          ('transparent.png', (40, 30), 'RGBA'),
+          ('gray.png', (9, 9), 'L'),
+          ('palette.png', (20, 31), 'P'),
+          ('color.jpg', (64, 48), 'RGB'),
+          ('gray.jpg', (30, 30), 'L'),
+        ]
+      )
+    ]
+    found = module.signatures['serving_encoded'](
+      image_bytes=tf.constant([file.read_bytes() for file in files])
+    )
+    for index, file in enumerate(files):
+      image = image_files.read_image_of_any_size(file, num_channels)
+      expected = module.signatures['serving_default'](
+        images=tf.constant(image[np.newaxis])
+      )
+      np.testing.assert_allclose(
+        found['probabilities'][index],
+        expected['probabilities'][0],
+        # Pillow's JPEG library need not be TensorFlow's.
+        atol=1e-3 if file.suffix == '.jpg' else 1e-5,
+        err_msg=file.name,
+      )
+      self.assertEqual(found['class_name'][index], expected['class_name'][0])
+    self.assertGreater(np.ptp(found['probabilities'], axis=0).max(), 0.01)
+
+  def test_body_for_tensorflow_serving(self):
+    path = _export((8, 12, 3))
+    first = self._write('first.png', (30, 20), 'RGB', 1)
+    second = self._write('second.jpg', (16, 16), 'RGB', 2)
+    scope = {'files': [first, second]}
+    exec(_recipe('The body of a request'), scope)
+    name, rows = _decode_as_tensorflow_serving(scope['body'])
+    found = tf.saved_model.load(str(path)).signatures[name](image_bytes=rows)
+    model = exported_model.load(path)
+    for probabilities, file, tolerance in zip(
+      found['probabilities'], (first, second), (1e-5, 1e-3), strict=True
+    ):
+      image = image_files.read_image_of_any_size(file, 3)
+      np.testing.assert_allclose(
+        probabilities, model.predict(image[np.newaxis])[0], atol=tolerance
+      )
+
+  def test_layer_of_a_keras_model(self):
+    path = _export((8, 12, 3))
+    scope = {'path': str(path)}
+    exec(_recipe('A Keras model'), scope)
+    images = small_model.random_images(5, (20, 30, 3))
+    np.testing.assert_allclose(
+      scope['model'].predict(images, verbose=0),
+      exported_model.load(path).predict(images),
+      atol=1e-6,
+    )
+
+  def test_file_that_is_no_image(self):
+    module = tf.saved_model.load(str(_export((8, 8, 3))))
+    with self.assertRaises(tf.errors.InvalidArgumentError):
+      module.signatures['serving_encoded'](
+        image_bytes=tf.constant([b'no image'])
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

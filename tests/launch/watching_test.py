@@ -1,0 +1,175 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what a run tells those who watch it from outside."""
+
+import contextlib
+import csv
+import io
+import json
+import re
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.experiments import running
+from tff_semifl.launch import commands
+from tff_semifl.launch import program
+
+_HERE = 'tests.launch.watching_test'
+
+
+class Recorder(tff.program.ReleaseManager):
+  """Keeps what is released."""
+
+  def __init__(self, values=None):
+    self.values = values
+    self.released = []
+
+  async def release(self, value, key):
+    self.released.append((key, value))
+
+
+class Refuser(tff.program.ReleaseManager):
+  """Takes nothing after round 0."""
+
+  async def release(self, value, key):
+    if key:
+      raise ConnectionError('nobody is there')
+
+
+RECORDER = Recorder()
+REFUSER = Refuser()
+CREATED = []
+
+
+def create_recorder(path, values):
+  if not (path / 'hparams.json').exists():
+    raise ValueError('there is no experiment')
+  CREATED.append(Recorder(values))
+  return CREATED[-1]
+
+
+def create_nothing(path, values):
+  del path, values
+
+
+class WatchingTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+
+  def _command(self, **changes):
+    return settings.change(
+      commands.create('semifl', {}),
+      {
+        'num_clients': 10,
+        'clients_per_round': 2,
+        'client_epochs': 0.2,
+        'server_epochs': 0.5,
+        'model_width': 1,
+        'total_rounds': 2,
+        'tensorboard': False,
+        'output_dir': self._folder,
+        'experiment_name': 'small',
+      }
+      | changes,
+    )
+
+  def _run(self, **changes):
+    """Returns the folder, and what was written to standard error."""
+    command = self._command(**changes)
+    experiment = command.create_experiment()
+    folder = command.open_folder(experiment)
+    errors = io.StringIO()
+    with (
+      contextlib.redirect_stderr(errors),
+      command.context(),
+      mock.patch.object(running.saved_model, 'export_saved_model'),
+    ):
+      running.run(experiment, folder)
+    return folder.path, errors.getvalue()
+
+  def test_json_lines_releases_and_log(self):
+    folder, errors = self._run(
+      log_format='json',
+      release_managers=(f'{_HERE}:RECORDER', f'{_HERE}:create_recorder'),
+    )
+    with (folder / 'metrics.csv').open() as file:
+      rows = list(csv.DictReader(file))
+    lines = [json.loads(line) for line in errors.splitlines()]
+    self.assertLen(lines, 3)
+    for line, row in zip(lines, rows, strict=True):
+      self.assertCountEqual(line, ['time', 'experiment', 'round', 'metrics'])
+      self.assertRegex(line['time'], r'^\d{4}-\d\d-\d\dT[\d:.]+\+00:00$')
+      self.assertEqual(line['experiment'], 'small')
+      self.assertEqual(line['round'], int(row.pop('round')))
+      self.assertEqual(
+        line['metrics'],
+        {name: float(cell) if cell else None for name, cell in row.items()},
+      )
+    self.assertIsNone(lines[0]['metrics']['client/loss'])
+    [created] = CREATED
+    for recorder in (RECORDER, created):
+      self.assertEqual([key for key, _ in recorder.released], [0, 1, 2])
+      self.assertEqual(
+        [value.test.accuracy for _, value in recorder.released],
+        [line['metrics']['test/accuracy'] for line in lines],
+      )
+    self.assertEqual(created.values['system'], 'semifl')
+    self.assertEqual(created.values['num_clients'], 10)
+
+    # How it is shown is no part of the experiment.
+    _, errors = self._run()
+    complete = 'was complete after round 2; nothing to train'
+    self.assertEqual(errors, f'small: {complete}\n')
+    log = (folder / 'log.txt').read_text().splitlines()
+    for line, expected in zip(
+      log,
+      [
+        'INFO compiling and running round 0',
+        *(
+          f'INFO round {line["round"]}/2, accuracy'
+          f' {line["metrics"]["test/accuracy"]:.1%}'
+          for line in lines
+        ),
+        f'INFO {complete}',
+      ],
+      strict=True,
+    ):
+      self.assertRegex(line, rf'^\S+ {re.escape(expected)}')
+
+  def test_failed_release_is_an_error_of_the_flag(self):
+    with self.assertRaises(settings.SettingError) as raised:
+      self._run(release_managers=(f'{_HERE}:REFUSER',))
+    self.assertEqual(
+      program.describe(raised.exception),
+      f'flag --release_managers={_HERE}:REFUSER: round 1 was not released'
+      ' (ConnectionError: nobody is there); with this mended, or without it,'
+      ' the same command goes on from the last complete round',
+    )
+
+  @parameterized.parameters(
+    ('nothing', 'must be of the form package.module:NAME'),
+    ('no_such_module:NAME', 'cannot be imported: No module'),
+    (f'{_HERE}:NOTHING', f'module {_HERE} has no NOTHING'),
+    (f'{_HERE}:_HERE', r'is a str; must be a tff.program.ReleaseManager, or'),
+  )
+  def test_names_are_checked_before_data_are_loaded(self, name, message):
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^release_managers={name}: {message}'
+    ):
+      self._command(release_managers=(name,)).check_folder()
+
+  def test_function_that_returns_none(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, 'create_nothing: returns a NoneType; must return'
+    ):
+      self._run(release_managers=(f'{_HERE}:create_nothing',))
+
+
+if __name__ == '__main__':
+  absltest.main()

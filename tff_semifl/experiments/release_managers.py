@@ -1,0 +1,104 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Release managers that a setting names, to which metrics are released."""
+
+from collections.abc import Callable, Mapping, Sequence
+import pathlib
+from typing import Any
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings as settings_lib
+from tff_semifl.experiments import references
+
+_SETTING = 'release_managers'
+_Create = Callable[
+  [pathlib.Path, Mapping[str, Any]], tff.program.ReleaseManager
+]
+
+
+def load(reference: str) -> tff.program.ReleaseManager | _Create:
+  """Returns a release manager, or a function that creates it.
+
+  Args:
+    reference: 'package.module:NAME'.
+
+  Raises:
+    settings.SettingError: If there is no such thing.
+  """
+  with settings_lib.blame(_SETTING, reference):
+    found = references.load(reference)
+    if not isinstance(found, tff.program.ReleaseManager) and not callable(
+      found
+    ):
+      raise ValueError(
+        f'is a {type(found).__name__}; must be a tff.program.ReleaseManager, or'
+        ' a function from the folder of an experiment and its settings to one'
+      )
+    return found
+
+
+def create(
+  names: Sequence[str], path: pathlib.Path, settings: Mapping[str, Any]
+) -> list[tff.program.ReleaseManager]:
+  """Returns the release managers, whose errors name them.
+
+  Args:
+    names: Names as `load` takes them.
+    path: The folder of the experiment, which is there.
+    settings: Its settings by name, and `system`, the name of the system.
+
+  Raises:
+    settings.SettingError: If one cannot be created.
+  """
+  return [
+    _NamedManager(name, _create_one(name, path, settings)) for name in names
+  ]
+
+
+def _create_one(
+  name: str, path: pathlib.Path, settings: Mapping[str, Any]
+) -> tff.program.ReleaseManager:
+  found = load(name)
+  if isinstance(found, tff.program.ReleaseManager):
+    return found
+  with settings_lib.blame(_SETTING, name, ValueError, ImportError):
+    manager = found(path, settings)
+    if not isinstance(manager, tff.program.ReleaseManager):
+      raise ValueError(
+        f'returns a {type(manager).__name__}; must return a'
+        ' tff.program.ReleaseManager'
+      )
+    return manager
+
+
+class _NamedManager(tff.program.ReleaseManager):
+  """A release manager, and the name that a setting has for it."""
+
+  def __init__(self, name: str, manager: tff.program.ReleaseManager):
+    self._name = name
+    self._manager = manager
+
+  async def release(
+    self, value: tff.program.ReleasableStructure, key: int
+  ) -> None:
+    """Releases a round's metrics.
+
+    Args:
+      value: The metrics.
+      key: The round.
+
+    Raises:
+      settings.SettingError: If the manager raises any error.
+    """
+    try:
+      await self._manager.release(value, key)
+    except Exception as error:
+      raise settings_lib.SettingError(
+        _SETTING,
+        self._name,
+        f'round {key} was not released ({type(error).__name__}: {error}); with'
+        ' this mended, or without it, the same command goes on from the last'
+        ' complete round',
+      ) from error

@@ -1,0 +1,110 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The log of a run: what was said of it and when, as plain text."""
+
+import contextlib
+import logging
+import pathlib
+import types
+
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import progress
+from tff_semifl.programs import round_metrics
+
+# The logger that `absl.logging` writes to.
+_WARNINGS = logging.getLogger('absl')
+
+
+class RunLog:
+  """A log file, to be used as a context manager.
+
+  It has a line for each evaluated round, for each warning, and for how a run
+  begins and ends. The lines of a run that is resumed come after those that are
+  there.
+  """
+
+  def __init__(self, path: pathlib.Path, total_rounds: int):
+    """Initializes the log; nothing is written yet.
+
+    Args:
+      path: The file, in an existing folder.
+      total_rounds: The last round.
+    """
+    self._path = path
+    self._narration = progress.Narration(total_rounds)
+    self._handler = None
+
+  def __enter__(self) -> 'RunLog':
+    """Opens the file.
+
+    Raises:
+      durable_files.OutputError: If it is no regular file, or cannot be written.
+    """
+    durable_files.require_file(
+      self._path, 'remove it, and the same command goes on'
+    )
+    with durable_files.naming(self._path):
+      self._handler = _Handler(self._path, encoding='utf-8')
+    self._handler.setFormatter(
+      logging.Formatter(
+        '%(asctime)s %(levelname)s %(message)s', '%Y-%m-%dT%H:%M:%S%z'
+      )
+    )
+    _WARNINGS.addHandler(self._handler)
+    return self
+
+  def __exit__(
+    self,
+    error_type: type[BaseException] | None,
+    error: BaseException | None,
+    traceback: types.TracebackType | None,
+  ) -> None:
+    _WARNINGS.removeHandler(self._handler)
+    # An error here would hide the one that is on its way, and may be the same.
+    with contextlib.suppress(durable_files.OutputError, OSError):
+      if error is not None:
+        self._write(f'ended by {error_type.__name__}: {error}', logging.ERROR)
+    with contextlib.suppress(OSError):
+      self._handler.close()
+
+  def start(self, first_round: int) -> None:
+    """Writes the first round, and what came before it.
+
+    Args:
+      first_round: The round; later than `total_rounds` if the run is complete.
+
+    Raises:
+      durable_files.OutputError: If the file cannot be written.
+    """
+    for text in self._narration.start(first_round):
+      self._write(text)
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Writes a round.
+
+    Args:
+      round_num: The round.
+      metrics: The round's metrics.
+
+    Raises:
+      durable_files.OutputError: If the file cannot be written.
+    """
+    self._write(self._narration.describe_round(round_num, metrics))
+
+  def _write(self, text: str, level: int = logging.INFO) -> None:
+    # Not by a logger, whose level would decide what is written.
+    self._handler.handle(
+      logging.LogRecord('tff_semifl', level, '', 0, text, None, None)
+    )
+
+
+class _Handler(logging.FileHandler):
+  """A file whose errors are raised, where logging would print them."""
+
+  def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+    with durable_files.naming(pathlib.Path(self.baseFilename)):
+      # The error that is being handled.
+      raise
