@@ -40,6 +40,8 @@ _NOT_OF_CELLS = {
   'runtime',
   'seed',
   'tensorboard',
+  'log_format',
+  'release_managers',
   'train_in_bfloat16',
 }
 
