@@ -9,6 +9,9 @@ FLAGS ?=
 TESTS ?= tests
 JOBS ?= 2
 
+# The documentation's packages are those of this day.
+DOCS_DAY := 2026-11-15T00:00:00Z
+
 # TensorFlow's remarks about the machine hide what a run says.
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
@@ -23,6 +26,10 @@ demo: venv ## Train on a small task, from start to exported model.
 .PHONY: test
 test: venv ## Run the tests.
 	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile $(TESTS)
+
+.PHONY: docs
+docs: .venv-docs/requirements-docs.txt ## Make the documentation, build/site.
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet --strict
 
 .PHONY: lint
 lint: venv ## Check format, style and types.
@@ -41,17 +48,18 @@ venv: .venv/requirements.txt $(if $(GPU),.venv/requirements-gpu.txt)
 
 # uv, where it is on PATH; else Python's own venv and pip. A different Python is
 # chosen with PYTHON=/path/to/python3.11.
+VENV := .venv
 ifneq ($(shell command -v uv),)
-CREATE := uv venv --quiet --python $(or $(PYTHON),3.11) .venv
-INSTALL := uv pip install --quiet --python .venv/bin/python
+CREATE = uv venv --quiet --python $(or $(PYTHON),3.11) $(VENV)
+INSTALL = uv pip install --quiet --python $(VENV)/bin/python
 else
-CREATE := $(or $(PYTHON),python3.11) -m venv .venv
-INSTALL := .venv/bin/python -m pip install --quiet --disable-pip-version-check
+CREATE = $(or $(PYTHON),python3.11) -m venv $(VENV)
+INSTALL = $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 endif
 # Exactly what is locked: pip could not resolve it, and nothing else is built by.
 INSTALL += --no-deps --no-build-isolation --require-hashes
 
-# The copy of the lock is written last, so that an interrupted install is made
+# The copy of a lock is written last, so that an interrupted install is made
 # anew. First comes what builds packages that come as sources only: an entry of
 # the lock, which goes on while its lines end in a backslash.
 .venv/requirements.txt: requirements.txt
@@ -66,14 +74,24 @@ INSTALL += --no-deps --no-build-isolation --require-hashes
 	@$(INSTALL) -r $<
 	@cp $< $@
 
+# uv applies the day of pyproject.toml to what it installs here, too.
+.venv-docs/requirements-docs.txt: VENV := .venv-docs
+.venv-docs/requirements-docs.txt: export UV_EXCLUDE_NEWER := $(DOCS_DAY)
+.venv-docs/requirements-docs.txt: requirements-docs.txt
+	@rm -rf $(VENV)
+	@$(CREATE)
+	@$(INSTALL) -r $<
+	@cp $< $@
+
 .venv/requirements-gpu.txt: requirements-gpu.txt .venv/requirements.txt
 	@$(INSTALL) -r $<
 	@cp $< $@
 
 # Uses uv, from an environment of its own where there is none on PATH. A lock
-# names what it was made from: pyproject.toml, without the settings of tools.
+# names what it was made from: pyproject.toml, without the settings of tools, or
+# requirements-docs.in.
 .PHONY: lock
-lock: ## Make requirements.txt and requirements-gpu.txt of pyproject.toml.
+lock: ## Make the locks, requirements*.txt, of pyproject.toml and requirements-docs.in.
 	@set -e; scratch=$$(mktemp -d); trap 'rm -rf "$$scratch"' EXIT; \
 	uv=$$(command -v uv) || { \
 	  uv="$$scratch/uv/bin/uv"; \
@@ -90,14 +108,17 @@ lock: ## Make requirements.txt and requirements-gpu.txt of pyproject.toml.
 	write pyproject.toml --group dev >"$$scratch/all"; \
 	sed -n "/^gpu = /,/^]/s/^ *'\(.*\)',/\1/p" pyproject.toml | \
 	  write - >"$$scratch/gpu"; \
+	inputs=$$(sha256sum <requirements-docs.in); \
+	write requirements-docs.in --exclude-newer='$(DOCS_DAY)' >"$$scratch/docs"; \
 	cp "$$scratch/all" requirements.txt; \
-	cp "$$scratch/gpu" requirements-gpu.txt
+	cp "$$scratch/gpu" requirements-gpu.txt; \
+	cp "$$scratch/docs" requirements-docs.txt
 
 .PHONY: audit
 audit: ## Look for known vulnerabilities in what is locked.
 	@./audit.sh
 
 .PHONY: clean
-clean: ## Remove .venv and what tools leave behind.
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build *.egg-info
+clean: ## Remove environments and what tools leave behind.
+	rm -rf .venv .venv-docs .pytest_cache .ruff_cache .hypothesis build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

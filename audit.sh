@@ -45,6 +45,7 @@ fi
 # report only if all were looked up and something was found.
 if "${audit[@]}" --strict --disable-pip --vulnerability-service=osv \
   --requirement=requirements.txt --requirement=requirements-gpu.txt \
+  --requirement=requirements-docs.txt \
   "${accepted[@]/#/--ignore-vuln=}" --progress-spinner=off \
   --output="${scratch}/report" >"${log}" 2>&1; then
   say "$(tail -n 1 "${log}")."

@@ -75,7 +75,9 @@ def create_page() -> str:
 
 
 def _format(row: _Row) -> tuple[str, str, str]:
-  meaning = setting_flags.describe(row.setting).replace('|', r'\|')
+  meaning = setting_flags.describe(row.setting)
+  # Not the end of a cell, and no HTML.
+  meaning = meaning.replace('|', r'\|').replace('<', '&lt;')
   if row.setting.values.names and not row.setting.is_choice:
     meaning = f'{meaning} One of {", ".join(row.setting.values.names)}.'
   where = '; '.join(_say_where(row))

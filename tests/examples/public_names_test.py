@@ -53,6 +53,7 @@ _NAMES = (
   'weak_then_strong',
 )
 _PAGE = source_tree.PROJECT_ROOT / 'docs' / 'python.md'
+_PAGE_ON_EXTENDING = source_tree.PROJECT_ROOT / 'docs' / 'extending.md'
 
 
 class PublicNamesTest(absltest.TestCase):
@@ -103,14 +104,16 @@ class PublicNamesTest(absltest.TestCase):
     named = re.findall(r'`(\w+)`', ' '.join(rows))
     self.assertCountEqual(named, _NAMES)
 
-  def test_the_page_is_true(self):
-    failed, tried = doctest.testfile(
-      str(_PAGE),
-      module_relative=False,
-      optionflags=doctest.NORMALIZE_WHITESPACE,
-    )
-    self.assertEqual(failed, 0)
-    self.assertGreater(tried, 40)
+  def test_pages_are_true(self):
+    for page, num_examples in ((_PAGE, 40), (_PAGE_ON_EXTENDING, 4)):
+      with self.subTest(page.name):
+        failed, tried = doctest.testfile(
+          str(page),
+          module_relative=False,
+          optionflags=doctest.NORMALIZE_WHITESPACE,
+        )
+        self.assertEqual(failed, 0)
+        self.assertGreater(tried, num_examples)
 
 
 if __name__ == '__main__':

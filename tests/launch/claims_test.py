@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that tables and figures that README claims are those of presets.
+"""Tests that tables and figures that documents claim are those of presets.
 
 Each preset names the places that have its cell; other tests have, for each
-place, the list of its cells. README says for each system which places it has
-presets for.
+place, the list of its cells. docs/reproducing.md says for each system which
+places it has presets for.
 """
 
 import pathlib
@@ -17,13 +17,13 @@ from tests.experiments import preset_cells
 from tff_semifl.experiments import presets
 from tff_semifl.systems import registry
 
-_README = pathlib.Path(__file__).parents[2] / 'README.md'
+_PAGE = pathlib.Path(__file__).parents[2] / 'docs' / 'reproducing.md'
 
 
 def _read_claims():
-  """Returns what README says: by system the places."""
+  """Returns what the page says: by system the places."""
   claims = {}
-  for line in _README.read_text().splitlines():
+  for line in _PAGE.read_text().splitlines():
     cells = [cell.strip() for cell in line.strip('|').split('|')]
     names = re.findall(r'`(\w+)`', cells[0])
     if len(cells) == 3 and {*names} & registry.SYSTEMS.keys():
@@ -47,7 +47,7 @@ def _read_presets():
 
 
 class ClaimsTest(absltest.TestCase):
-  def test_readme_claims_what_there_is(self):
+  def test_page_claims_what_there_is(self):
     self.assertEqual(_read_claims(), _read_presets())
 
   def test_places_are_read_as_they_are_written(self):

@@ -33,7 +33,7 @@ class DemoTest(absltest.TestCase):
     self.assertAlmostEqual(
       float(difference), float(semifl) - float(alone), delta=0.11
     )
-    # README has a difference of 7.5 points for this seed.
+    # docs/results/digits_50_iid has a difference of 7.5 points for this seed.
     self.assertGreater(float(difference), 4)
     # The second run finds both complete.
     second = self._run()

@@ -16,7 +16,7 @@ from packaging import utils
 
 from tests.repository import source_tree
 
-_LOCKS = ('requirements', 'requirements-gpu')
+_LOCKS = ('requirements', 'requirements-gpu', 'requirements-docs')
 _STALE = 'The lock is stale; please run `make lock`.'
 
 
@@ -51,7 +51,10 @@ def _read_lock() -> dict[str, str]:
 class LockTest(parameterized.TestCase):
   @parameterized.parameters(*_LOCKS)
   def test_is_made_from_the_present_inputs(self, lock):
-    inputs, _, _ = _read('pyproject.toml').partition('[tool.ruff]')
+    if lock == 'requirements-docs':
+      inputs = _read('requirements-docs.in')
+    else:
+      inputs, _, _ = _read('pyproject.toml').partition('[tool.ruff]')
     self.assertIn(
       f'# Inputs: {hashlib.sha256(inputs.encode()).hexdigest()}',
       _read(f'{lock}.txt'),

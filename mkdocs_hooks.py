@@ -1,0 +1,93 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pages that MkDocs makes of files outside of docs/.
+
+The repository's root becomes the root of the site: README.md is its first page,
+docs/python.md is beside it, and the sources and tables that pages link to are
+where a link from there leads.
+"""
+
+import pathlib
+import re
+import shutil
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File
+from mkdocs.structure.files import Files
+from mkdocs.structure.pages import Page
+
+_ROOT = pathlib.Path(__file__).parent
+_PUBLIC_NAMES = _ROOT / 'tff_semifl' / '__init__.pyi'
+_PACKAGE = _ROOT / 'build' / 'docs_sources' / 'tff_semifl'
+_LINKED_FILES = ('LICENSE', 'CITATION.cff', 'tff_semifl/experiments/*.csv')
+# Pages by the documents of the root that they are made of.
+_DOCUMENTS = {
+  'README.md': 'index.md',
+  'CHANGELOG.md': 'CHANGELOG.md',
+  'CONTRIBUTING.md': 'CONTRIBUTING.md',
+  'SECURITY.md': 'SECURITY.md',
+}
+
+
+def on_startup(command: str, dirty: bool) -> None:
+  """Copies the package to where mkdocs.yml has mkdocstrings read it.
+
+  mkdocstrings does not look into folders without `__init__.py`, and finds tasks
+  and programs only where an installed package has them.
+
+  Args:
+    command: The command of MkDocs, such as build.
+    dirty: Whether only pages that changed are built.
+  """
+  del command, dirty
+  shutil.rmtree(_PACKAGE, ignore_errors=True)
+  # To Bazel, a BUILD file would make it a package of the repository.
+  ignore = shutil.ignore_patterns('BUILD', '__pycache__')
+  shutil.copytree(_ROOT / 'tff_semifl', _PACKAGE, ignore=ignore)
+  for name in ('tasks', 'launch'):
+    shutil.copytree(_ROOT / name, _PACKAGE / name, ignore=ignore)
+  for path in [*_PACKAGE.rglob('*.py')]:
+    (path.parent / '__init__.py').touch()
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+  """Adds the pages and files that do not lie in docs/."""
+  for document, page in _DOCUMENTS.items():
+    path = str(_ROOT / document)
+    files.append(File.generated(config, page, abs_src_path=path))
+  for pattern in _LINKED_FILES:
+    for path in sorted(_ROOT.glob(pattern)):
+      name = path.relative_to(_ROOT).as_posix()
+      files.append(File.generated(config, name, abs_src_path=str(path)))
+  for path in sorted((_ROOT / 'examples').glob('*.py')):
+    text = f'# {path.name}\n\n```python\n{path.read_text()}```\n'
+    name = f'examples/{path.stem}.md'
+    files.append(File.generated(config, name, content=text))
+  files.append(File.generated(config, 'api.md', content=_list_public_names()))
+  return files
+
+
+def on_page_markdown(
+  markdown: str, page: Page, config: MkDocsConfig, files: Files
+) -> str:
+  """Makes links between files of the repository links between pages."""
+  del config, files
+  if page.file.src_uri in _DOCUMENTS.values():
+    markdown = markdown.replace('](docs/', '](')
+  else:
+    # Out of docs/, which is the root here.
+    depth = page.file.src_uri.count('/')
+    markdown = markdown.replace(
+      '](' + '../' * (depth + 1), '](' + '../' * depth
+    )
+  return re.sub(r'(\]\([./]*examples/\w+)\.py\)', r'\1.md)', markdown)
+
+
+def _list_public_names() -> str:
+  """Returns a page that asks mkdocstrings for each public name, sorted."""
+  names = re.findall(r'\bas (\w+)', _PUBLIC_NAMES.read_text())
+  entries = [
+    f'::: tff_semifl.{name}\n' for name in sorted(names, key=str.lower)
+  ]
+  return '\n'.join(['# API reference\n', *entries])
