@@ -19,8 +19,6 @@ from collections.abc import Mapping, Sequence
 import statistics
 from typing import Any, NamedTuple
 
-from absl import flags
-
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import markdown
@@ -30,12 +28,10 @@ from tff_semifl.launch import system_program
 from tff_semifl.programs import outputs
 from tff_semifl.programs import results
 
-_SEEDS = flags.DEFINE_list('seeds', None, seeds_lib.HELP)
-
 
 def main(command: commands.Command) -> None:
   """Trains with and without clients, with each seed."""
-  seeds = seeds_lib.parse(_SEEDS, command.experiment.seed)
+  seeds = seeds_lib.parse(command.experiment.seed)
   with settings.blame('clients_per_round', 0):
     if command.experiment.system.clients_per_round == 0:
       raise ValueError('must be positive, to compare with training without any')

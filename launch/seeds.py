@@ -1,9 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The seeds of programs that train more than once."""
-
-from collections.abc import Sequence
+"""The flag --seeds of programs that train more than once."""
 
 from absl import flags
 
@@ -11,28 +9,29 @@ from tff_semifl.launch import program
 
 _MAX_SEED = 2**31 - 1
 
-HELP = 'Seeds to train with, with commas; by default the value of --seed.'
+_SEEDS = flags.DEFINE_list(
+  'seeds',
+  None,
+  'Seeds to train with, with commas; by default that of --seed, or 0.',
+)
 
 
-def parse(
-  flag: flags.FlagHolder[Sequence[str] | None], default: int
-) -> list[int]:
+def parse(default: int) -> list[int]:
   """Returns the seeds, in their order.
 
   Args:
-    flag: The flag with the seeds.
     default: The only seed if the flag is not given.
 
   Raises:
     program.FlagError: If the list is empty, has a seed twice or something that
       is not a seed, or if --seed is also given.
   """
-  if flag.value is None:
+  if _SEEDS.value is None:
     return [default]
-  with program.blame(flag, ValueError):
+  with program.blame(_SEEDS, ValueError):
     if 'seed' in flags.FLAGS and flags.FLAGS['seed'].present:
       raise ValueError('--seeds says it all; leave --seed out')
-    return _parse(flag.value)
+    return _parse(_SEEDS.value)
 
 
 def _parse(texts: list[str]) -> list[int]:

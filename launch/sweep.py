@@ -55,7 +55,6 @@ _PRESETS = flags.DEFINE_list(
   'Presets to train, with commas, such as semifl/svhn_250_iid; * stands for any'
   ' characters.',
 )
-_SEEDS = flags.DEFINE_list('seeds', ['0'], 'Seeds to train with, with commas.')
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', 'results', 'Folder that holds the folders of all experiments.'
 )
@@ -159,7 +158,7 @@ class _Watcher(display_lib.Display):
 
 
 def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
-  seeds = seeds_lib.parse(_SEEDS, 0)
+  seeds = seeds_lib.parse(0)
   sweep_experiments.check_passed_on(passed_on)
   with program.blame(_FLAGFILES, ValueError):
     entries = sweep_experiments.read_flagfiles(_FLAGFILES.value)

@@ -5,6 +5,7 @@
 
 from absl import flags
 from absl.testing import absltest
+from absl.testing import flagsaver
 from absl.testing import parameterized
 
 from tff_semifl.launch import program
@@ -13,10 +14,9 @@ from tff_semifl.launch import seeds
 
 class SeedsTest(parameterized.TestCase):
   def _parse(self, *arguments, default=0):
-    values = flags.FlagValues()
-    flag = flags.DEFINE_list('seeds', None, seeds.HELP, flag_values=values)
-    values(['program', *arguments])
-    return seeds.parse(flag, default)
+    with flagsaver.flagsaver():
+      flags.FLAGS(['program', *arguments])
+      return seeds.parse(default)
 
   def test_seeds(self):
     self.assertEqual(self._parse(), [0])
