@@ -7,7 +7,8 @@
 #   make test TESTS=tests/augment JOBS=1
 FLAGS ?=
 TESTS ?= tests
-JOBS ?= 2
+# One more than a small machine has cores: some tests wait for other programs.
+JOBS ?= 3
 
 # The documentation's packages are those of this day.
 DOCS_DAY := 2026-11-15T00:00:00Z
