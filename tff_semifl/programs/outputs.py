@@ -304,11 +304,11 @@ def _versions() -> dict[str, str | None]:
 
 def _git_commit() -> str | None:
   """Returns the program's Git commit, with `-dirty` if files have changed."""
+  # It would refresh Git's index, and may leave its lock on a full disk.
+  command = 'git --no-optional-locks describe --always --dirty --abbrev=40'
   try:
     return subprocess.run(
-      # It would refresh Git's index, and may leave its lock on a full disk.
-      ['git', '--no-optional-locks', 'describe', '--always', '--dirty']
-      + ['--abbrev=40'],
+      command.split(),
       cwd=pathlib.Path(__file__).parent,
       capture_output=True,
       check=True,
