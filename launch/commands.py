@@ -14,6 +14,7 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.experiments import runtimes
@@ -120,7 +121,7 @@ class Command(settings.Settings):
       settings.SettingError: If it cannot be used.
     """
     task = experiment_lib.create_task(self.experiment.data)
-    experiment = experiment_settings.fill_in(self.experiment, task)
+    experiment = filled_settings.fill_in(self.experiment, task)
     run = self.run.fill_in(experiment)
     with blame_output(run):
       experiment_folder.take_folder(

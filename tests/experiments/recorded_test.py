@@ -11,6 +11,7 @@ from absl.testing import parameterized
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
@@ -55,9 +56,7 @@ class RecordedTest(parameterized.TestCase):
       _ChosenTask(),
       {'seed': 7, 'learning_rate': 0.25},
     )
-    filled = experiment_settings.fill_in(
-      created, tasks.TASKS['digits'].create()
-    )
+    filled = filled_settings.fill_in(created, tasks.TASKS['digits'].create())
     run = run_settings.RunSettings().fill_in(filled)
     values = experiment_folder.record(filled, run)
     self.assertEqual(_restore(values, system_name), filled)

@@ -4,6 +4,7 @@
 """An experiment: its settings, and what is built from them."""
 
 import dataclasses
+import functools
 
 import tensorflow as tf
 
@@ -14,6 +15,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import training_programs
@@ -69,7 +71,8 @@ def create_experiment(
       used.
   """
   task = create_task(settings.data)
-  settings = experiment_settings.fill_in(settings, task)
+  create_model = functools.cache(functools.partial(settings.create_model, task))
+  settings = filled_settings.fill_in(settings, task, create_model)
   run = run.fill_in(settings)
   data = load_data(settings.data, task)
   system = settings.system
@@ -92,10 +95,7 @@ def create_experiment(
       have_labels=system.clients_have_labels,
       know_turns=system.clients_know_turns,
     )
-  with settings_lib.blame(
-    'model', settings_lib.name_of(settings.model, 'model')
-  ):
-    model = settings.model.model.create(task, settings.seed)
+  model = create_model()
   training_program = training_programs.create_training_program(
     settings,
     task,

@@ -63,9 +63,11 @@ class FunctionModel(models.Converted, abc.ABC):
       outputs = model(pixel_ranges.rescale(inputs, self.input_range))
       return tf.keras.Model(inputs, outputs, name=model.name)
 
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+  def has_static_batch_norm(
+    self, create_model: Callable[[], tf.keras.Model]
+  ) -> bool:
     """Returns whether the model has static batch normalization."""
-    return bool(weight_kinds.find(self.create(task, seed=0)).statistics)
+    return bool(weight_kinds.find(create_model()).statistics)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -57,17 +57,15 @@ class Model(settings.Settings, abc.ABC):
     del task  # Others have some.
     return self
 
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+  def has_static_batch_norm(
+    self, create_model: Callable[[], tf.keras.Model]
+  ) -> bool:
     """Returns whether the model has static batch normalization.
 
     Args:
-      task: The task.
-
-    Raises:
-      settings.SettingError: If only the model itself shows it, and there is no
-        such model.
+      create_model: Creates the model, if only the model itself shows it.
     """
-    del task  # None of ours depends on it.
+    del create_model  # None of ours has to be looked at.
     return False
 
 
@@ -82,9 +80,11 @@ class _Normalized(Model):
     settings.one_of(*sorted(_NORMALIZATIONS)),
   )
 
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
+  def has_static_batch_norm(
+    self, create_model: Callable[[], tf.keras.Model]
+  ) -> bool:
     """Returns whether the model has static batch normalization."""
-    del task  # It is chosen.
+    del create_model  # It is chosen.
     return self.normalization == 'static_batch'
 
   @property

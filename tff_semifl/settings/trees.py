@@ -166,6 +166,20 @@ def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   return _change(part, dict(changes))
 
 
+def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
+  """Returns a tree in which settings that are None have the given values.
+
+  Args:
+    part: The tree.
+    values: Values by name, also of settings that are not None or not there.
+
+  Raises:
+    SettingError: If a setting does not take its value.
+  """
+  missing = {each.name for each in describe(part) if each.value is None}
+  return change(part, {name: values[name] for name in missing & values.keys()})
+
+
 def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
   """Returns the tree with changes, and takes those that it made from `left`."""
   new = {}
