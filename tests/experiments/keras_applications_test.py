@@ -103,8 +103,9 @@ class TrainingTest(parameterized.TestCase):
   def _run(self, experiment):
     """Trains, and returns the classifier's weights before and after."""
     self.enter_context(runtime.simulation_context('in_process'))
-    before = functional.from_keras(experiment.model).initial_weights
-    frozen = functional.frozen_weights(experiment.model)
+    before = experiment.classifier.initial_weights
+    variables = experiment.classifier.variables.frozen
+    frozen = [variable.numpy() for variable in variables]
     folder = experiment_folder.open_folder(experiment)
     final = running.run(experiment, folder, quiet=True)
     self.assertEqual(final.round_num, 2)
@@ -114,9 +115,7 @@ class TrainingTest(parameterized.TestCase):
       for old, new in zip(before.trainable, after.trainable, strict=True)
     ]
     self.assertTrue(any(changed))
-    for old, new in zip(
-      frozen, functional.frozen_weights(experiment.model), strict=True
-    ):
+    for old, new in zip(frozen, variables, strict=True):
       np.testing.assert_array_equal(old, new)
     exported = exported_model.load(folder.export_path)
     np.testing.assert_allclose(

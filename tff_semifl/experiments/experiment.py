@@ -19,6 +19,7 @@ from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import training_programs
+from tff_semifl.models import functional
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import training
 
@@ -32,6 +33,7 @@ class Experiment:
     run: How it is run, likewise.
     task: What is learned.
     model: The Keras model, with initial weights.
+    classifier: The same as pure functions.
     data: Who has which images.
     clients: The clients.
     training_program: What to train.
@@ -43,6 +45,7 @@ class Experiment:
   run: run_settings.RunSettings
   task: image_task.ImageTask
   model: tf.keras.Model
+  classifier: functional.ImageClassifier
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
   training_program: training.TrainingProgram
@@ -96,10 +99,11 @@ def create_experiment(
       know_turns=system.clients_know_turns,
     )
   model = create_model()
+  classifier = training_programs.create_classifier(model, settings.model)
   training_program = training_programs.create_training_program(
     settings,
     task,
-    model,
+    classifier,
     data,
     clients,
     privacy_key,
@@ -115,6 +119,7 @@ def create_experiment(
     run=run,
     task=task,
     model=model,
+    classifier=classifier,
     data=data,
     clients=clients,
     training_program=training_program,

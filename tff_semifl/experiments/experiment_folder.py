@@ -12,7 +12,6 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
-from tff_semifl.models import functional
 from tff_semifl.programs import outputs
 
 _NOTHING = types.MappingProxyType({})
@@ -43,9 +42,9 @@ def open_folder(
     {**recorded_settings(experiment), **computed},
     {*computed, *unimportant},
   )
-  frozen_weights = functional.frozen_weights(experiment.model)
-  if frozen_weights:
-    folder.keep_frozen_weights(frozen_weights)
+  frozen = experiment.classifier.variables.frozen
+  if frozen:
+    folder.keep_frozen_weights([weight.numpy() for weight in frozen])
   if experiment.privacy_key is not None:
     folder.keep_privacy_key(
       experiment.privacy_key, experiment.training_program.total_rounds

@@ -15,7 +15,6 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
-from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import json_lines
 from tff_semifl.programs import outputs
@@ -47,7 +46,7 @@ def run(
       holds what is damaged.
   """
   final = _train(experiment, folder, quiet)
-  functional.assign_weights(experiment.model, final.state.global_model_weights)
+  experiment.classifier.variables.assign(final.state.global_model_weights)
   with (
     durable_files.naming(folder.export_path),
     durable_files.replacing_folder(folder.export_path) as path,
