@@ -6,6 +6,7 @@
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 from absl import flags
@@ -19,14 +20,13 @@ from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.experiments import runtimes
 from tff_semifl.launch import command_line
-from tff_semifl.launch import invocation
-from tff_semifl.launch import known
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_flags
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import outputs
 from tff_semifl.programs import training
 from tff_semifl.systems import registry
+from tff_semifl.tasks import registry as tasks
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -57,17 +57,6 @@ class Command(settings.Settings):
       'system': [part for part in of_system if part is not None],
       'run': [self.run, self.runtime],
     }
-
-  def with_changes(self, changes: Mapping[str, Any]) -> 'Command':
-    """Returns the command with other values of settings.
-
-    Args:
-      changes: New values of settings by name.
-
-    Raises:
-      settings.SettingError: If a setting does not take its value.
-    """
-    return settings.change(self, changes)
 
   def create_experiment(self) -> experiment_lib.Experiment:
     """Builds the experiment.
@@ -111,7 +100,7 @@ class Command(settings.Settings):
     """
     with blame_output(experiment.run):
       return experiment_folder.open_folder(
-        experiment, settings.as_dict(self.runtime), UNIMPORTANT
+        experiment, settings.as_dict(self.runtime)
       )
 
   def check_folder(self) -> None:
@@ -125,11 +114,7 @@ class Command(settings.Settings):
     run = self.run.fill_in(experiment)
     with blame_output(run):
       experiment_folder.take_folder(
-        experiment,
-        run,
-        task,
-        experiment_folder.record(experiment, run),
-        UNIMPORTANT,
+        experiment, run, task, experiment_folder.record(experiment, run)
       )
 
   def context(self) -> contextlib.AbstractContextManager[None]:
@@ -137,18 +122,28 @@ class Command(settings.Settings):
     return self.runtime.runtime.context()
 
 
-# Names of settings that determine how an experiment is computed, but not its
-# results.
-UNIMPORTANT = frozenset(
-  settings.all_names(runtimes.ChosenRuntime())
-  | settings.all_names(run_settings.RunSettings())
-)
-
-
 def names_of_all_settings() -> frozenset[str]:
   """Returns the names of all settings of all systems of the registry."""
   return frozenset().union(
     *(settings.all_names(create(name, {})) for name in registry.SYSTEMS)
+  )
+
+
+def create_experiment_settings(
+  system_name: str, changes: Mapping[str, Any]
+) -> experiment_settings.ExperimentSettings:
+  """Creates the settings of an experiment on a task that is chosen by name.
+
+  Args:
+    system_name: Name of the system.
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If there is no such system or setting, or a setting
+      does not take its value.
+  """
+  return experiment_settings.create(
+    system_name, registry.load(system_name), tasks.ChosenTask(), changes
   )
 
 
@@ -163,15 +158,19 @@ def create(system_name: str, changes: Mapping[str, Any]) -> Command:
     settings.SettingError: If a setting does not take its value, or if there is
       no such setting.
   """
-  system = known.load_system(system_name)
-  rest = {k: v for k, v in changes.items() if k not in UNIMPORTANT}
+  names = run_settings.UNIMPORTANT
+  experiment = create_experiment_settings(
+    system_name, {k: v for k, v in changes.items() if k not in names}
+  )
   command = Command(
-    experiment=known.create(system_name, rest),
-    run=settings.change_present(run_settings.RunSettings(), system.usual),
+    experiment=experiment,
+    run=settings.change_present(
+      run_settings.RunSettings(), experiment.system.usual
+    ),
     runtime=runtimes.ChosenRuntime(),
   )
   return settings.change(
-    command, {k: v for k, v in changes.items() if k in UNIMPORTANT}
+    command, {k: v for k, v in changes.items() if k in names}
   )
 
 
@@ -184,32 +183,15 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
 
   Raises:
     settings.SettingError: If a setting does not take its value.
-    ValueError: If an argument is not a flag, or not a flag of the system.
+    flags.Error: If an argument is not a flag, or not a flag of the system.
   """
-
-  def create_with(changes: Mapping[str, Any]) -> Command:
-    return create(system_name, changes)
-
-  command = setting_flags.choose(create_with, arguments)
-  values = flags.FlagValues()
-  setting_flags.define(command, values)
-  try:
-    _, *rest = values(['', *arguments])
-  except flags.UnrecognizedFlagError as error:
-    raise ValueError(
-      setting_flags.explain_unknown(
-        error,
-        command,
-        create_with,
-        invocation.spell_commands(f'python -m launch.train {system_name}'),
-        names_of_all_settings,
-      )
-    ) from error
-  except flags.Error as error:
-    raise ValueError(command_line.explain(error)) from error
-  if rest:
-    raise ValueError(f'unexpected argument {rest[0]!r}; flags are --name=value')
-  return create_with(setting_flags.read(command, values))
+  return setting_flags.parse(
+    functools.partial(create, system_name),
+    arguments,
+    command_line.spell_commands(f'python -m launch.train {system_name}'),
+    names_of_all_settings,
+    flags.FlagValues(),
+  )
 
 
 def run(

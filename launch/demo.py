@@ -78,7 +78,7 @@ _Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 
 def _create_pair(command: commands.Command, seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
-  command = command.with_changes({'seed': seed})
+  command = settings.change(command, {'seed': seed})
   experiment = command.create_experiment()
   labels_alone = experiment_lib.without_clients(experiment)
   return (

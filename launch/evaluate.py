@@ -28,19 +28,19 @@ from tff_semifl.data import image_folders
 from tff_semifl.experiments import image_task
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.launch import chosen_task
 from tff_semifl.launch import exported_model_flags
 from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import durable_files
+from tff_semifl.tasks import registry
 
 _BATCH_SIZE = 250
 
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def main(chosen: chosen_task.ChosenTask | None) -> None:
+def main(chosen: registry.ChosenTask | None) -> None:
   """Measures the accuracy and prints it.
 
   Args:
@@ -83,7 +83,7 @@ def main(chosen: chosen_task.ChosenTask | None) -> None:
 
 
 def _batches_of_task(
-  model: exported_model.ExportedModel, chosen: chosen_task.ChosenTask
+  model: exported_model.ExportedModel, chosen: registry.ChosenTask
 ) -> _Batches:
   """Returns the test images of a task."""
   task = chosen.task.create()
@@ -177,6 +177,6 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.evaluate',
     __doc__,
-    lambda changes: settings.change(chosen_task.ChosenTask(), changes),
+    lambda changes: settings.change(registry.ChosenTask(), changes),
     lambda chosen: main(chosen if flags.FLAGS['task'].present else None),
   )

@@ -31,13 +31,11 @@ from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
-from tff_semifl.launch import chosen_task
-from tff_semifl.launch import commands
-from tff_semifl.launch import known
 from tff_semifl.launch import program
 from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import saved_experiment
+from tff_semifl.tasks import registry
 
 # More images take longer and hardly change the ranges of values.
 _MAX_CALIBRATION_IMAGES = 500
@@ -109,11 +107,7 @@ def main() -> None:
     folder = pathlib.Path(_EXPERIMENT.value).absolute()
     hparams = saved_experiment.read_hparams(folder)
     experiment = recorded.restore(
-      hparams,
-      known.load_system(hparams.system),
-      chosen_task.ChosenTask(),
-      unimportant=commands.UNIMPORTANT,
-      instead=_where_data_are(hparams.flags),
+      hparams, registry.ChosenTask(), _where_data_are(hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)
   export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
@@ -166,7 +160,6 @@ def main() -> None:
       files=files,
       why_not_tested=why_not_tested,
       privacy=privacy,
-      unimportant=commands.UNIMPORTANT,
       license_name=_LICENSE.value,
       intended_use=_INTENDED_USE.value,
       labels_alone_accuracy=_LABELS_ALONE_ACCURACY.value,

@@ -19,7 +19,6 @@ from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import partition_summary
 from tff_semifl.launch import commands
-from tff_semifl.launch import known
 from tff_semifl.launch import output_flag
 from tff_semifl.launch import picture_flags
 from tff_semifl.launch import setting_program
@@ -63,7 +62,9 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.show_partition',
     __doc__,
-    lambda changes: known.create('semifl', changes).data,
+    lambda changes: (
+      commands.create_experiment_settings('semifl', changes).data
+    ),
     main,
     elsewhere=commands.names_of_all_settings,
   )

@@ -16,15 +16,13 @@ import sys
 
 from absl import flags
 
-from tff_semifl import settings
 from tff_semifl.experiments import presets
 from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
-from tff_semifl.launch import known
-from tff_semifl.launch import presets as preset_flags
 from tff_semifl.launch import program
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import experiments as experiments_lib
+from tff_semifl.systems import registry
 
 # Flags that are not passed on: a sweep sets the first two for each experiment,
 # and the last one does not apply.
@@ -158,7 +156,7 @@ def create_experiments(
       command = _check(entry, of_one)
     except (ValueError, flags.Error) as error:
       flag = 'presets' if _is_preset(entry) else 'flagfiles'
-      shown = f'flag --{error}' if _is_of_setting(error) else str(error)
+      shown = program.describe(error) or str(error)
       raise program.FlagError(f'flag --{flag}={entry.source}: {shown}') from (
         error
       )
@@ -182,12 +180,10 @@ def _is_preset(entry: entries.Entry) -> bool:
   return entry.source in presets.names()
 
 
-def _is_of_setting(error: Exception) -> bool:
-  return isinstance(error, settings.SettingError)
-
-
 def _expand(system_name: str, arguments: Sequence[str]) -> list[str]:
-  return preset_flags.expand(system_name, command_line.files_first(arguments))
+  return command_line.expand_preset(
+    system_name, command_line.files_first(arguments)
+  )
 
 
 def _check_source(entry: entries.Entry, source: str) -> None:
@@ -217,7 +213,7 @@ def _read(name: str) -> entries.Entry:
   system_name, colon, rest = name.rpartition(':')
   if not colon:
     raise ValueError(f'what trains {name}? Write it in front, as semifl:{name}')
-  known.load_system(system_name)
+  registry.load(system_name)
   path = pathlib.Path(rest)
   try:
     first_line = path.read_text().partition('\n')[0]

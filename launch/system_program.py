@@ -1,9 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The frame of programs that take a system, and its settings as flags."""
+"""The frame of programs that train a system, with all settings as flags."""
 
 from collections.abc import Callable, Mapping
+import functools
 import sys
 from typing import Any, NoReturn
 
@@ -12,9 +13,6 @@ from absl import flags
 from tff_semifl import settings
 from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
-from tff_semifl.launch import invocation
-from tff_semifl.launch import known
-from tff_semifl.launch import presets
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.systems import registry
@@ -39,38 +37,38 @@ def run(
     system_name: Name of the system; by default it is the first argument.
     create: Creates the command of a system from settings by name.
   """
-  how = invocation.spell_commands(f'python -m launch.{name}')
+  how = command_line.spell_commands(f'python -m launch.{name}')
   arguments = sys.argv[1:]
-  invocation.answer_version(arguments)
-  if system_name is None:
-    if not arguments or arguments[0] in invocation.HELP:
-      _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
-    system_name, *arguments = arguments
-    if system_name.startswith('-'):
-      program.end_with_error(
-        program.FlagError(
+  command_line.answer_version(arguments)
+  try:
+    if system_name is None:
+      if not arguments or arguments[0] in command_line.HELP:
+        _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
+      system_name, *arguments = arguments
+      if system_name.startswith('-'):
+        raise program.FlagError(
           f'what to train comes before flags: {how} SYSTEM {system_name} ...,'
           f' where SYSTEM is one of {", ".join(registry.SYSTEMS)}'
         )
-      )
-    how = f'{how} {system_name}'
-  try:
-    known.load_system(system_name)
-  except settings.SettingError as error:
-    # The system is no flag.
-    program.end_with_error(program.FlagError(str(error)))
-  try:
-    arguments = presets.expand(system_name, command_line.files_first(arguments))
+      how = f'{how} {system_name}'
+      try:
+        registry.load(system_name)
+      except settings.SettingError as error:
+        # The system is no flag.
+        raise program.FlagError(str(error)) from error
+    arguments = command_line.expand_preset(
+      system_name, command_line.files_first(arguments)
+    )
   except Exception as error:
     program.end_with_error(error)
   setting_program.run(
     how,
     description,
-    lambda changes: create(system_name, changes),
+    functools.partial(create, system_name),
     main,
     arguments=arguments,
     groups=commands.Command.groups,
-    common={'preset': presets.HELP, **setting_program.COMMON},
+    common={'preset': command_line.PRESET_HELP, **setting_program.COMMON},
     elsewhere=commands.names_of_all_settings,
     interrupted=program.RESUMES,
   )
@@ -79,7 +77,7 @@ def run(
 def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
   """Prints the systems, and ends the process."""
   lines = [
-    invocation.spell_commands(description),
+    command_line.spell_commands(description),
     f'usage: {how} [--flag=value ...]',
     '',
     'systems:',

@@ -71,7 +71,6 @@ class ModelCardTest(absltest.TestCase):
       ],
       why_not_tested=why_not_tested,
       privacy=privacy,
-      unimportant={'output_dir'},
       **stated,
     )
     return (self._folder / 'README.md').read_text()

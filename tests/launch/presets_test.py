@@ -11,7 +11,6 @@ from tff_semifl import settings
 from tff_semifl.experiments import presets as table
 from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
-from tff_semifl.launch import presets
 
 _NAME = 'semifl/cifar10_250_iid'
 
@@ -20,7 +19,9 @@ def _parse(system_name, *arguments):
   return settings.as_dict(
     commands.parse(
       system_name,
-      presets.expand(system_name, command_line.files_first(arguments)),
+      command_line.expand_preset(
+        system_name, command_line.files_first(arguments)
+      ),
     )
   )
 
@@ -28,7 +29,7 @@ def _parse(system_name, *arguments):
 class PresetsTest(parameterized.TestCase):
   def test_nothing_is_added_without_one(self):
     arguments = ['--seed=1', '--tensorboard', '--other', '2']
-    self.assertEqual(presets.expand('semifl', arguments), arguments)
+    self.assertEqual(command_line.expand_preset('semifl', arguments), arguments)
 
   @parameterized.parameters(*table.names())
   def test_flags_mean_the_preset(self, name):
@@ -70,11 +71,11 @@ class PresetsTest(parameterized.TestCase):
       settings.SettingError,
       f'^preset={_NAME}: is of semifl; train that, or .* of fedavg_fixmatch$',
     ):
-      presets.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
+      command_line.expand_preset('fedavg_fixmatch', [f'--preset={_NAME}'])
     with self.assertRaisesRegex(settings.SettingError, '^preset=semifl/none'):
-      presets.expand('semifl', ['--preset=semifl/none'])
+      command_line.expand_preset('semifl', ['--preset=semifl/none'])
     with self.assertRaisesRegex(flags.Error, 'preset'):
-      presets.expand('semifl', ['--preset'])
+      command_line.expand_preset('semifl', ['--preset'])
 
 
 if __name__ == '__main__':

@@ -68,7 +68,6 @@ def save(
       **experiment_folder.record(settings, run),
       **settings_lib.as_dict(command.runtime),
     },
-    commands.UNIMPORTANT,
   )
   model = settings.model.model.create(task, settings.seed)
   generator = np.random.default_rng(round_num)

@@ -13,11 +13,11 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
-from tff_semifl.experiments import references
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import pixel_ranges
 from tff_semifl.models import pure_layers
 from tff_semifl.models import weight_kinds
+from tff_semifl.settings import references
 
 # A function of a task and a seed that returns a compiled or uncompiled
 # `tf.keras.Model` from float32 images to logits.

@@ -3,7 +3,7 @@
 
 """The model card: what users of a model should know of it, as Markdown."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
 import math
 import pathlib
@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.experiments import markdown
+from tff_semifl.experiments import run_settings
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
@@ -70,7 +71,6 @@ def write(
   files: Sequence[ExportedFile],
   why_not_tested: str | None,
   privacy: privacy_statement.PrivacyStatement | None = None,
-  unimportant: Collection[str] = (),
   license_name: str | None = None,
   intended_use: str | None = None,
   labels_alone_accuracy: float | None = None,
@@ -87,8 +87,6 @@ def write(
     files: What was exported; classes are reported of the first.
     why_not_tested: The reason, or None if the files were tested.
     privacy: What is promised to clients, or None if nothing was asked for.
-    unimportant: Names of settings that say how it was computed, and that the
-      card leaves out.
     license_name: License of the model, None if it is not stated; likewise:
     intended_use: What the model is for.
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
@@ -101,7 +99,7 @@ def write(
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
     *_limits(class_names, hparams, trained, files[0].scores),
-    *_record(hparams, unimportant),
+    *_record(hparams),
   ]
   (folder / CARD).write_text('\n'.join(lines))
   scores = files[0].scores
@@ -344,9 +342,7 @@ def _mean_of_classes(scores: scores_lib.Scores) -> float:
   return sum(known) / len(known)
 
 
-def _record(
-  hparams: saved_experiment.Hparams, unimportant: Collection[str]
-) -> Iterator[str]:
+def _record(hparams: saved_experiment.Hparams) -> Iterator[str]:
   yield '## Flags and versions'
   yield ''
   yield markdown.table(
@@ -354,7 +350,7 @@ def _record(
     (
       [f'`--{name}`', _escape(str(value))]
       for name, value in sorted(hparams.flags.items())
-      if value is not None and name not in unimportant
+      if value is not None and name not in run_settings.UNIMPORTANT
     ),
   )
   yield ''

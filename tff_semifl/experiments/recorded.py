@@ -3,7 +3,7 @@
 
 """The settings of an experiment that was run, from what it wrote down."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tff_semifl import settings
@@ -11,6 +11,7 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.programs import saved_experiment
+from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
 
 # Written down for all, whether they are settings or follow from others.
@@ -19,34 +20,31 @@ _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
 
 def restore(
   hparams: saved_experiment.Hparams,
-  system: system_lib.System,
   chosen_task: image_task.ChosenTask,
-  *,
-  unimportant: Collection[str],
   instead: Mapping[str, Any],
 ) -> experiment_settings.ExperimentSettings:
   """Returns the settings of an experiment.
 
   Args:
     hparams: What it wrote down.
-    system: The system of that name.
     chosen_task: A choice of tasks.
-    unimportant: Names of settings that are not of the experiment.
     instead: Settings by name that count instead of what is written down: where
       data are may have changed.
 
   Raises:
+    settings.SettingError: If its system is not there any more.
     saved_experiment.SavedExperimentError: If a setting is not there any more,
       or does not take its value.
   """
   values = {**hparams.flags, **instead}
+  system = registry.load(hparams.system)
   experiment = _create(hparams, system, chosen_task, values, lenient=True)
   known = settings.as_dict(experiment).keys()
   ignored = (
     settings.all_names(experiment)
     | settings.all_names(chosen_task)
-    | settings.as_dict(run_settings.RunSettings()).keys()
-    | _OF_ALL.union(unimportant)
+    | run_settings.UNIMPORTANT
+    | _OF_ALL
   )
   for name, value in values.items():
     if name not in known and name not in ignored and value is not None:
