@@ -1,138 +1,25 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training commands: a system with all of its settings."""
+"""Commands of command lines: systems and tasks are chosen by name."""
 
 from collections.abc import Mapping, Sequence
-import contextlib
-import dataclasses
 import functools
 from typing import Any
 
 from absl import flags
 
 from tff_semifl import settings
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import filled_settings
-from tff_semifl.experiments import run_settings
-from tff_semifl.experiments import running
-from tff_semifl.experiments import runtimes
 from tff_semifl.launch import command_line
-from tff_semifl.launch import program
 from tff_semifl.launch import setting_flags
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import outputs
-from tff_semifl.programs import training
 from tff_semifl.systems import registry
 from tff_semifl.tasks import registry as tasks
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Command(settings.Settings):
-  """All settings of a training program.
-
-  Attributes:
-    experiment: Settings of the experiment, which determine its results.
-    run: Settings of the run, such as its folder.
-    runtime: Settings of the TFF runtime.
-  """
-
-  experiment: experiment_settings.ExperimentSettings
-  run: run_settings.RunSettings
-  runtime: runtimes.ChosenRuntime
-
-  def groups(self) -> dict[str, list[settings.Settings]]:
-    """Returns the parts under headings for help texts."""
-    experiment = self.experiment
-    of_system = [
-      experiment.system,
-      experiment.statistics,
-      experiment.final_test,
-    ]
-    return {
-      'data': [experiment.data],
-      'model': [experiment.model],
-      'system': [part for part in of_system if part is not None],
-      'run': [self.run, self.runtime],
-    }
-
-  def create_experiment(self) -> experiment_lib.Experiment:
-    """Builds the experiment.
-
-    Raises:
-      settings.SettingError: If settings contradict each other, or the folder
-        for results cannot be used.
-    """
-    self.check()
-    # The number of threads cannot be changed once TensorFlow runs.
-    self.runtime.runtime.limit_threads()
-    with blame_output(self.run):
-      return experiment_lib.create_experiment(
-        self.experiment, self.run, by_index=self.runtime.runtime.by_index
-      )
-
-  def check(self) -> None:
-    """Checks the settings of the runtime.
-
-    Raises:
-      settings.SettingError: If settings contradict each other.
-    """
-    if self.experiment.model.jit_compile and not self.runtime.runtime.has_xla:
-      raise settings.SettingError(
-        'jit_compile',
-        True,
-        "TFF's worker has no XLA; use --runtime=in_process or leave it out",
-      )
-    self.runtime.runtime.check()
-
-  def open_folder(
-    self, experiment: experiment_lib.Experiment
-  ) -> outputs.ExperimentFolder:
-    """Creates the folder of an experiment, or opens an existing one.
-
-    Args:
-      experiment: The experiment.
-
-    Raises:
-      settings.SettingError: If it cannot be used.
-    """
-    with blame_output(experiment.run):
-      return experiment_folder.open_folder(
-        experiment, settings.as_dict(self.runtime)
-      )
-
-  def check_folder(self) -> None:
-    """Checks that the existing folder belongs to this experiment.
-
-    Raises:
-      settings.SettingError: If it cannot be used.
-    """
-    task = experiment_lib.create_task(self.experiment.data)
-    experiment = filled_settings.fill_in(self.experiment, task)
-    run = self.run.fill_in(experiment)
-    with blame_output(run):
-      experiment_folder.take_folder(
-        experiment, run, task, experiment_folder.record(experiment, run)
-      )
-
-  def context(self) -> contextlib.AbstractContextManager[None]:
-    """Returns a context in which the runtime runs TFF computations."""
-    return self.runtime.runtime.context()
-
-
-def names_of_all_settings() -> frozenset[str]:
-  """Returns the names of all settings of all systems of the registry."""
-  return frozenset().union(
-    *(settings.all_names(create(name, {})) for name in registry.SYSTEMS)
-  )
-
-
-def create_experiment_settings(
-  system_name: str, changes: Mapping[str, Any]
-) -> experiment_settings.ExperimentSettings:
-  """Creates the settings of an experiment on a task that is chosen by name.
+def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
+  """Creates a command.
 
   Args:
     system_name: Name of the system.
@@ -142,39 +29,32 @@ def create_experiment_settings(
     settings.SettingError: If there is no such system or setting, or a setting
       does not take its value.
   """
-  return experiment_settings.create(
-    system_name, registry.load(system_name), tasks.ChosenTask(), changes
-  )
+  return command_lib.create(system_name, tasks.ChosenTask(), changes)
 
 
-def create(system_name: str, changes: Mapping[str, Any]) -> Command:
-  """Creates a command.
+def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
+  """Creates the settings of the data that SemiFL trains on.
 
   Args:
-    system_name: Name of the system.
     changes: Values of settings by name.
 
   Raises:
-    settings.SettingError: If a setting does not take its value, or if there is
-      no such setting.
+    settings.SettingError: If there is no such setting, or it does not take its
+      value.
   """
-  names = run_settings.UNIMPORTANT
-  experiment = create_experiment_settings(
-    system_name, {k: v for k, v in changes.items() if k not in names}
-  )
-  command = Command(
-    experiment=experiment,
-    run=settings.change_present(
-      run_settings.RunSettings(), experiment.system.usual
-    ),
-    runtime=runtimes.ChosenRuntime(),
-  )
-  return settings.change(
-    command, {k: v for k, v in changes.items() if k in names}
+  return experiment_settings.create(
+    'semifl', registry.load('semifl'), tasks.ChosenTask(), changes
+  ).data
+
+
+def names_of_all_settings() -> frozenset[str]:
+  """Returns the names of all settings of all systems of the registry."""
+  return frozenset().union(
+    *(settings.all_names(create(name, {})) for name in registry.SYSTEMS)
   )
 
 
-def parse(system_name: str, arguments: Sequence[str]) -> Command:
+def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
   """Returns the command of a command line, without changing global flags.
 
   Args:
@@ -192,36 +72,3 @@ def parse(system_name: str, arguments: Sequence[str]) -> Command:
     names_of_all_settings,
     flags.FlagValues(),
   )
-
-
-def run(
-  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
-) -> training.ProgramState:
-  """Trains and exports the model.
-
-  Args:
-    experiment: The experiment.
-    folder: Its folder.
-
-  Returns:
-    The state after the last round.
-
-  Raises:
-    settings.SettingError: If training diverges, the folder cannot be written
-      to, or a file in it is damaged.
-  """
-  values = settings.as_dict(experiment.settings)
-  with (
-    blame_output(experiment.run),
-    settings.blame(
-      'learning_rate', values['learning_rate'], training.TrainingDivergedError
-    ),
-  ):
-    return running.run(experiment, folder, quiet=program.is_quiet())
-
-
-def blame_output(
-  run: run_settings.RunSettings,
-) -> contextlib.AbstractContextManager[None]:
-  """Turns errors about the folder of results into errors of --output_dir."""
-  return settings.blame('output_dir', run.output_dir, durable_files.OutputError)

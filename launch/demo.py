@@ -20,16 +20,18 @@ import statistics
 from typing import Any, NamedTuple
 
 from tff_semifl import settings
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import markdown
 from tff_semifl.launch import commands
+from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
 from tff_semifl.launch import system_program
 from tff_semifl.programs import outputs
 from tff_semifl.programs import results
 
 
-def main(command: commands.Command) -> None:
+def main(command: command_lib.Command) -> None:
   """Trains with and without clients, with each seed."""
   seeds = seeds_lib.parse(command.experiment.seed)
   with settings.blame('clients_per_round', 0):
@@ -49,7 +51,7 @@ def main(command: commands.Command) -> None:
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
 
 
-def create(system_name: str, changes: Mapping[str, Any]) -> commands.Command:
+def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   """Creates the command, with what is quick where nothing is chosen.
 
   Args:
@@ -76,7 +78,7 @@ class _Result(NamedTuple):
 _Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 
 
-def _create_pair(command: commands.Command, seed: int) -> tuple[_Run, _Run]:
+def _create_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
   command = settings.change(command, {'seed': seed})
   experiment = command.create_experiment()
@@ -90,7 +92,7 @@ def _create_pair(command: commands.Command, seed: int) -> tuple[_Run, _Run]:
 def _run(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> _Result:
-  final = commands.run(experiment, folder)
+  final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   # Read from the table, which includes rounds before an interruption.
   minutes = results.read_results(folder.metrics_path).minutes
   return _Result(final.accuracy, minutes)

@@ -16,7 +16,6 @@ trained with differential privacy it also prints the guarantee for clients.
 from collections.abc import Iterator
 import dataclasses
 import json
-import pathlib
 
 from absl import flags
 import numpy as np
@@ -78,8 +77,16 @@ def main(chosen: registry.ChosenTask | None) -> None:
     print(f'privacy: {model.privacy.headline}')
     for what, text in model.privacy.details:
       print(f'  {what}: {text}')
-  if path is not None:
-    _write_json(model, scores, path)
+  if path is None:
+    return
+  results = {
+    **scores.to_dict(model.class_names),
+    'privacy': model.privacy and dataclasses.asdict(model.privacy),
+  }
+  with output_flag.writing(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with durable_files.replacing(path) as file:
+      file.write(f'{json.dumps(results, indent=2)}\n'.encode())
 
 
 def _batches_of_task(
@@ -105,12 +112,8 @@ def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
   """Returns the images of a folder of class folders, once all are checked."""
-  with program.blame(
-    exported_model_flags.IMAGES,
-    image_folders.ImageFolderError,
-    image_files.ImageFileError,
-    ValueError,
-    value=folder,
+  with exported_model_flags.blame_images(
+    image_folders.ImageFolderError, image_files.ImageFileError, ValueError
   ):
     classes = image_folders.list_classes(folder)
     unknown = [name for name in classes if name not in model.class_names]
@@ -129,39 +132,6 @@ def _batches_of_folder(
     (batch.images, np.array(batch.keys))
     for batch in image_batches.read_batches(files, model.num_channels)
   )
-
-
-def _write_json(
-  model: exported_model.ExportedModel,
-  scores: scores_lib.Scores,
-  path: pathlib.Path,
-) -> None:
-  results = {
-    'accuracy': scores.accuracy,
-    'loss': scores.loss,
-    'num_images': scores.num_images,
-    'classes': {
-      name: {'num_images': int(size), 'accuracy': accuracy}
-      for name, size, accuracy in zip(
-        model.class_names,
-        scores.class_sizes,
-        scores.class_accuracies,
-        strict=True,
-      )
-    },
-    'confident': [
-      {'floor': floor, 'num_images': int(size), 'num_right': int(num_right)}
-      for floor, (size, num_right) in zip(
-        scores_lib.FLOORS, scores.confident, strict=True
-      )
-    ],
-    'confusion': scores.confusion.tolist(),
-    'privacy': model.privacy and dataclasses.asdict(model.privacy),
-  }
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(path) as file:
-      file.write(f'{json.dumps(results, indent=2)}\n'.encode())
 
 
 def _percent(share: float | None) -> str:

@@ -64,9 +64,7 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.show_augmentations',
     __doc__,
-    lambda changes: (
-      commands.create_experiment_settings('semifl', changes).data
-    ),
+    commands.create_data,
     main,
     elsewhere=commands.names_of_all_settings,
   )

@@ -14,6 +14,7 @@ import sys
 
 from absl import flags
 
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import presets
 from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
@@ -130,7 +131,9 @@ def _check_source(entry: entries.Entry, source: str) -> None:
       )
 
 
-def _check(entry: entries.Entry, arguments: Sequence[str]) -> commands.Command:
+def _check(
+  entry: entries.Entry, arguments: Sequence[str]
+) -> command_lib.Command:
   """Checks the settings, and the folder if it is there."""
   command = commands.parse(
     entry.system_name, _expand(entry.system_name, arguments)

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from absl import flags
 
 from tff_semifl import settings
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
@@ -21,11 +22,11 @@ from tff_semifl.systems import registry
 def run(
   name: str,
   description: str,
-  main: Callable[[commands.Command], None],
+  main: Callable[[command_lib.Command], None],
   *,
   system_name: str | None = None,
   create: Callable[
-    [str, Mapping[str, Any]], commands.Command
+    [str, Mapping[str, Any]], command_lib.Command
   ] = commands.create,
 ) -> None:
   """Reads a system and its flags, runs `main` and ends the process.
@@ -67,7 +68,7 @@ def run(
     functools.partial(create, system_name),
     main,
     arguments=arguments,
-    groups=commands.Command.groups,
+    groups=command_lib.Command.groups,
     common={'preset': command_line.PRESET_HELP, **setting_program.COMMON},
     elsewhere=commands.names_of_all_settings,
     interrupted=program.RESUMES,

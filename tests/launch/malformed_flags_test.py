@@ -91,7 +91,7 @@ class MalformedFlagsTest(absltest.TestCase):
 
 
 def _create(changes):
-  return commands.create_experiment_settings('semifl', changes).data
+  return commands.create_data(changes)
 
 
 def _show(values):

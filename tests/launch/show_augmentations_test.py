@@ -24,9 +24,7 @@ from tff_semifl.tasks import digits
 
 def _choose(**values):
   """Returns the settings that flags of these values make."""
-  return commands.create_experiment_settings(
-    'semifl', {'task': 'digits'} | values
-  ).data
+  return commands.create_data({'task': 'digits'} | values)
 
 
 # Above the columns, and of the two lines below them.
