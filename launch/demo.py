@@ -26,7 +26,6 @@ from tff_semifl.experiments import markdown
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
-from tff_semifl.launch import system_program
 from tff_semifl.programs import outputs
 from tff_semifl.programs import results
 
@@ -136,4 +135,6 @@ def _mean_and_deviation(values: Sequence[float]) -> str:
 
 
 if __name__ == '__main__':
-  system_program.run('demo', __doc__, main, system_name='semifl', create=create)
+  commands.run(
+    'demo', __doc__, main, system_name='semifl', create_command=create
+  )

@@ -27,8 +27,8 @@ from absl import flags
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import plan
+from tff_semifl.launch import commands
 from tff_semifl.launch import program
-from tff_semifl.launch import system_program
 from tff_semifl.programs import results
 
 _DRY_RUN = flags.DEFINE_bool(
@@ -70,4 +70,4 @@ def main(command: command_lib.Command) -> None:
 
 
 if __name__ == '__main__':
-  system_program.run('train', __doc__, main)
+  commands.run('train', __doc__, main)
