@@ -102,27 +102,29 @@ def _read_file(path: str) -> list[str]:
   raise flags.Error(f'flag --flagfile={path}: {problem}')
 
 
-def expand_preset(system_name: str, arguments: Sequence[str]) -> list[str]:
-  """Returns arguments with the flags of a preset in front of all others.
+def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
+  """Returns arguments with what presets and flagfiles have in front of them.
 
-  The last value of a flag counts, so that flags on the command line take
-  precedence over those of the preset. Of several presets the last one counts.
+  The last value of a flag counts, so that flagfiles take precedence over the
+  preset, and flags on the command line over both. Of several presets the last
+  one counts.
 
   Args:
     system_name: Name of the system that is trained.
-    arguments: The command line, without the program and without flagfiles.
+    arguments: The command line, without the program.
 
   Returns:
-    The arguments without --preset, after the flags of the preset.
+    The flags of the preset, those of flagfiles and then all others, without
+    --preset and --flagfile.
 
   Raises:
-    flags.Error: If --preset has no value.
+    flags.Error: If --preset has no value, or a flagfile cannot be read.
     settings.SettingError: If there is no such preset, or if it is for another
       system.
   """
   values = flags.FlagValues()
   flags.DEFINE_string('preset', None, '', flag_values=values)
-  _, *others = values(['', *arguments], known_only=True)
+  _, *others = values(['', *files_first(arguments)], known_only=True)
   name = values['preset'].value
   if name is None:
     return others

@@ -62,7 +62,7 @@ def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
 
   Args:
     system_name: Name of the system.
-    arguments: Flags, with those of flagfiles and presets in front.
+    arguments: Flags, with --flagfile and --preset among them.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
@@ -70,7 +70,7 @@ def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
   """
   return setting_flags.parse(
     functools.partial(create, system_name),
-    arguments,
+    command_line.expand(system_name, arguments),
     command_line.spell_commands(f'python -m launch.train {system_name}'),
     names_of_all_settings,
     flags.FlagValues(),
@@ -115,9 +115,7 @@ def run(
       except settings.SettingError as error:
         # The system is no flag.
         raise program.FlagError(str(error)) from error
-    arguments = command_line.expand_preset(
-      system_name, command_line.files_first(arguments)
-    )
+    arguments = command_line.expand(system_name, arguments)
   except Exception as error:
     program.end_with_error(error)
   setting_program.run(

@@ -115,15 +115,9 @@ def _is_preset(entry: entries.Entry) -> bool:
   return entry.source in presets.names()
 
 
-def _expand(system_name: str, arguments: Sequence[str]) -> list[str]:
-  return command_line.expand_preset(
-    system_name, command_line.files_first(arguments)
-  )
-
-
 def _check_source(entry: entries.Entry, source: str) -> None:
   """Checks that a flagfile has no flag of those that a sweep sets itself."""
-  for argument in _expand(entry.system_name, [source]):
+  for argument in command_line.expand(entry.system_name, [source]):
     name = argument.lstrip('-').partition('=')[0]
     if name in _NOT_FOR_ALL:
       raise ValueError(
@@ -135,9 +129,7 @@ def _check(
   entry: entries.Entry, arguments: Sequence[str]
 ) -> command_lib.Command:
   """Checks the settings, and the folder if it is there."""
-  command = commands.parse(
-    entry.system_name, _expand(entry.system_name, arguments)
-  )
+  command = commands.parse(entry.system_name, arguments)
   command.check()
   # A new folder is left to the run, which records its versions in it. An
   # existing one is locked here only during the check.

@@ -5,7 +5,6 @@
 
 from collections.abc import Iterator, Sequence
 import dataclasses
-import math
 import pathlib
 
 import numpy as np
@@ -13,6 +12,7 @@ import tensorflow as tf
 
 from tff_semifl.experiments import markdown
 from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import scores_in_words
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
@@ -21,10 +21,16 @@ from tff_semifl.programs import saved_experiment
 
 CARD = 'README.md'
 PICTURE = 'confusion_matrix.png'
-# With that many an accuracy has a standard error of up to ten points.
-_FEW_IMAGES = 25
-# What a class has more images than another for a mean over images to hide it.
-_UNBALANCED = 1.5
+_LIMITS_OF_ALL = """\
+- It knows these classes and no other. It gives one of their names to whatever \
+it is shown, often with a high probability: noise, too. `--least_confidence` \
+of `launch.predict` leaves some of that without a name, and not all.
+- Its probabilities have not been compared with how often it is right; it may \
+be too sure of itself.
+- It has not been tested on images from elsewhere: other cameras, places, \
+people or years than those of the task.
+- What its weights tell of the images that it was trained on has not been \
+tested."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,7 +135,7 @@ def _summary(
     f' takes uint8 images of {height}x{width} pixels, {colors}'
     f' ({num_channels} channel{"s" if num_channels > 1 else ""}), and gives the'
     f' probabilities of {len(class_names)} classes:'
-    f' {", ".join(map(_escape, class_names))}.'
+    f' {", ".join(map(markdown.escape, class_names))}.'
   )
   yield ''
   yield format_table(files)
@@ -158,9 +164,8 @@ def _use(
   }
   yield '## Use'
   yield ''
-  yield markdown.table(
-    ['what', ''],
-    ([what, _escape(text or 'not stated')] for what, text in facts.items()),
+  yield markdown.facts(
+    (what, text or 'not stated') for what, text in facts.items()
   )
   yield ''
 
@@ -188,13 +193,8 @@ def _training(
   }
   yield '## Data and training'
   yield ''
-  yield markdown.table(
-    ['what', ''],
-    (
-      [what, _escape(str(value))]
-      for what, value in facts.items()
-      if value is not None
-    ),
+  yield markdown.facts(
+    (what, value) for what, value in facts.items() if value is not None
   )
   yield ''
 
@@ -206,13 +206,10 @@ def _privacy(
     return
   yield '## Differential privacy of clients'
   yield ''
-  yield f'Privacy: {_escape(privacy.headline)}.'
+  yield f'Privacy: {markdown.escape(privacy.headline)}.'
   yield ''
   if privacy.details:
-    yield markdown.table(
-      ['what', ''],
-      ([what, _escape(text)] for what, text in privacy.details),
-    )
+    yield markdown.facts(privacy.details)
     yield ''
 
 
@@ -222,49 +219,17 @@ def _accuracy(
   yield '## Accuracy'
   yield ''
   if why_not_tested is not None:
-    yield f'It was not tested when it was exported: {_escape(why_not_tested)}.'
+    yield (
+      'It was not tested when it was exported:'
+      f' {markdown.escape(why_not_tested)}.'
+    )
+  else:
+    yield from scores_in_words.describe_accuracy(
+      class_names, file.scores, file.format
+    )
     yield ''
-    return
-  scores = file.scores
-  error = math.sqrt(scores.accuracy * (1 - scores.accuracy) / scores.num_images)
-  yield (
-    f'{scores.accuracy:.1%} of {scores.num_images} test images, with a'
-    f' standard error of {100 * error:.1f} points; loss {scores.loss:.3f}'
-    f' ({file.format}).'
-  )
+    yield f'![Which classes it takes for which]({PICTURE})'
   yield ''
-  yield markdown.table(
-    ['class', 'test images', 'accuracy', 'most often mistaken for'],
-    (
-      [
-        _escape(name),
-        str(size),
-        'unknown' if accuracy is None else f'{accuracy:.1%}',
-        _escape(_worst_mistake(class_names, row, label)),
-      ]
-      for label, (name, size, accuracy, row) in enumerate(
-        zip(
-          class_names,
-          scores.class_sizes,
-          scores.class_accuracies,
-          scores.confusion,
-          strict=True,
-        )
-      )
-    ),
-  )
-  yield ''
-  yield f'![Which classes it takes for which]({PICTURE})'
-  yield ''
-
-
-def _worst_mistake(
-  class_names: Sequence[str], row: np.ndarray, label: int
-) -> str:
-  mistakes = row.copy()
-  mistakes[label] = 0
-  worst = int(mistakes.argmax())
-  return f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else ''
 
 
 def _limits(
@@ -283,87 +248,24 @@ def _limits(
   if scores is None:
     yield '- Nobody knows how right it is: it has not been tested.'
   else:
-    yield from _limits_of_test(class_names, scores)
-  yield (
-    '- It knows these classes and no other. It gives one of their names to'
-    ' whatever it is shown, often with a high probability: noise, too.'
-    ' `--least_confidence` of `launch.predict` leaves some of that without a'
-    ' name, and not all.'
-  )
-  yield (
-    '- Its probabilities have not been compared with how often it is right; it'
-    ' may be too sure of itself.'
-  )
-  yield (
-    '- It has not been tested on images from elsewhere: other cameras, places,'
-    ' people or years than those of the task.'
-  )
-  yield (
-    '- What its weights tell of the images that it was trained on has not been'
-    ' tested.'
-  )
+    yield from scores_in_words.describe_limits(class_names, scores)
+  yield _LIMITS_OF_ALL
   yield ''
-
-
-def _limits_of_test(
-  class_names: Sequence[str], scores: scores_lib.Scores
-) -> Iterator[str]:
-  sizes = scores.class_sizes
-  few = [
-    f'{_escape(name)} ({size})'
-    for name, size in zip(class_names, sizes, strict=True)
-    if size < _FEW_IMAGES
-  ]
-  if few:
-    yield (
-      f'- Little is known of classes with fewer than {_FEW_IMAGES} test images:'
-      f' {", ".join(few)}.'
-    )
-  if sizes.max() > _UNBALANCED * sizes.min():
-    yield (
-      f'- Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
-      ' class. The accuracy over all is above all that of large classes; the'
-      f' mean over classes is {_mean_of_classes(scores):.1%}.'
-    )
-  accuracies = [
-    (accuracy, name)
-    for name, accuracy in zip(class_names, scores.class_accuracies, strict=True)
-    if accuracy is not None
-  ]
-  worst, best = min(accuracies), max(accuracies)
-  yield (
-    f'- It is not equally right everywhere: {worst[0]:.1%} for class'
-    f' {_escape(worst[1])}, {best[0]:.1%} for {_escape(best[1])}.'
-  )
-
-
-def _mean_of_classes(scores: scores_lib.Scores) -> float:
-  known = [each for each in scores.class_accuracies if each is not None]
-  return sum(known) / len(known)
 
 
 def _record(hparams: saved_experiment.Hparams) -> Iterator[str]:
   yield '## Flags and versions'
   yield ''
-  yield markdown.table(
-    ['flag', 'value'],
+  yield markdown.facts(
     (
-      [f'`--{name}`', _escape(str(value))]
+      (f'`--{name}`', value)
       for name, value in sorted(hparams.flags.items())
       if value is not None and name not in run_settings.UNIMPORTANT
     ),
+    heading=('flag', 'value'),
   )
   yield ''
-  yield markdown.table(
-    ['what', 'version'],
-    (
-      [name, _escape(str(version))]
-      for name, version in sorted(hparams.versions.items())
-    ),
+  yield markdown.facts(
+    sorted(hparams.versions.items()), heading=('what', 'version')
   )
   yield ''
-
-
-def _escape(text: str) -> str:
-  """Returns text that is the same in a cell of a table."""
-  return text.replace('|', r'\|').replace('\n', ' ')
