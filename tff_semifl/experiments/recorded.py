@@ -12,7 +12,6 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.programs import saved_experiment
 from tff_semifl.systems import registry
-from tff_semifl.systems import system as system_lib
 
 # Written down for all, whether they are settings or follow from others.
 _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
@@ -38,42 +37,25 @@ def restore(
   """
   values = {**hparams.flags, **instead}
   system = registry.load(hparams.system)
-  experiment = _create(hparams, system, chosen_task, values, lenient=True)
-  known = settings.as_dict(experiment).keys()
-  ignored = (
+  try:
+    # What is not there is named below, with another remedy.
+    experiment = experiment_settings.create(
+      hparams.system, system, chosen_task, values, lenient=True
+    )
+  except settings.SettingError as error:
+    raise saved_experiment.SavedExperimentError(
+      f'was run by another version of this program, or with other data: {error}'
+    ) from error
+  known = (
     settings.all_names(experiment)
     | settings.all_names(chosen_task)
     | run_settings.UNIMPORTANT
     | _OF_ALL
   )
   for name, value in values.items():
-    if name not in known and name not in ignored and value is not None:
+    if name not in known and value is not None:
       raise saved_experiment.SavedExperimentError(
         'was run by another version of this program, with a setting that this'
         f' one has not: {name}={value}'
       )
-  return _create(
-    hparams,
-    system,
-    chosen_task,
-    {name: value for name, value in values.items() if name in known},
-    lenient=False,
-  )
-
-
-def _create(
-  hparams: saved_experiment.Hparams,
-  system: system_lib.System,
-  chosen_task: image_task.ChosenTask,
-  values: Mapping[str, Any],
-  *,
-  lenient: bool,
-) -> experiment_settings.ExperimentSettings:
-  try:
-    return experiment_settings.create(
-      hparams.system, system, chosen_task, values, lenient=lenient
-    )
-  except settings.SettingError as error:
-    raise saved_experiment.SavedExperimentError(
-      f'was run by another version of this program, or with other data: {error}'
-    ) from error
+  return experiment

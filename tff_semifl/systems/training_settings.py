@@ -7,9 +7,10 @@ Defaults are those of SemiFL's Tables 4 and 5, unless a meaning says otherwise.
 None stands for what suits the data, which an experiment fills in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 import functools
+import math
 import types
 
 import tensorflow as tf
@@ -143,6 +144,12 @@ class ClientEpochs(ClientBatches):
     settings.ABOVE_0,
   )
 
+  def count_steps(self, client_sizes: Sequence[int]) -> int:
+    """Returns the steps of the client that has most images, 0 without any."""
+    return count_epoch_steps(
+      max(client_sizes, default=0), self.client_batch_size, self.client_epochs
+    )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerBatches(settings.Settings):
@@ -166,6 +173,12 @@ class ServerEpochs(ServerBatches):
     ' batches of one epoch; others are rounded up to whole epochs (A.10).',
     settings.AT_LEAST_0,
   )
+
+  def count_steps(self, num_labeled: int) -> int:
+    """Returns the steps of a server that has so many images."""
+    return count_epoch_steps(
+      num_labeled, self.server_batch_size, self.server_epochs
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -206,3 +219,13 @@ class Confidence(settings.Settings):
     'Probability from which on a pseudo-label is trained on.',
     settings.SHARE,
   )
+
+
+def count_epoch_steps(
+  num_images: int, batch_size: int, num_epochs: float
+) -> int:
+  """Returns the steps of some epochs, as `training_loop.train` takes them."""
+  num_batches = math.ceil(num_images / batch_size)
+  if num_epochs < 1:
+    return math.ceil(num_epochs * num_batches)
+  return math.ceil(num_epochs) * num_batches
