@@ -6,7 +6,6 @@
 import asyncio
 from collections.abc import Iterator
 import contextlib
-from typing import Protocol
 
 import tensorflow_federated as tff
 
@@ -115,24 +114,12 @@ def _create_managers(
   return tff.program.GroupingReleaseManager([folder.metrics_manager(), *others])
 
 
-class _Watcher(Protocol):
-  """Whoever is told how training goes."""
-
-  def start(self, first_round: int) -> None:
-    """Takes the first round to be run."""
-
-  def show_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
-  ) -> None:
-    """Takes an evaluated round."""
-
-
 @contextlib.contextmanager
 def _watchers(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
   quiet: bool,
-) -> Iterator[list[_Watcher]]:
+) -> Iterator[list[progress.Watcher]]:
   """Yields what the settings ask for to show how training goes."""
   if experiment.run.draw_data:
     _draw_data(experiment, folder)
