@@ -15,19 +15,18 @@ is a result within minutes; --help has these defaults:
   python -m launch.demo --task=image_folder --image_dir=photos --help
 """
 
-from collections.abc import Mapping, Sequence
-import statistics
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import markdown
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
 from tff_semifl.programs import outputs
 from tff_semifl.programs import results
+from tff_semifl.sweeps import comparison
 
 
 def main(command: command_lib.Command) -> None:
@@ -46,7 +45,7 @@ def main(command: command_lib.Command) -> None:
       (seed, _run(*labels_alone), _run(*with_clients))
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
-  print(_table(rows))
+  print(comparison.to_markdown(rows))
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
 
 
@@ -67,13 +66,6 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   return settings.change_present(command, {**quick, **changes})
 
 
-class _Result(NamedTuple):
-  """The last test accuracy, and the time that the rounds took."""
-
-  accuracy: float
-  minutes: float
-
-
 _Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 
 
@@ -90,48 +82,11 @@ def _create_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
 
 def _run(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
-) -> _Result:
+) -> comparison.Result:
   final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   # Read from the table, which includes rounds before an interruption.
   minutes = results.read_results(folder.metrics_path).minutes
-  return _Result(final.accuracy, minutes)
-
-
-def _table(rows: Sequence[tuple[int, _Result, _Result]]) -> str:
-  """Returns accuracies and minutes as a Markdown table."""
-  table_rows = [
-    (
-      str(seed),
-      f'{alone.accuracy:.1%}',
-      f'{semifl.accuracy:.1%}',
-      f'{100 * (semifl.accuracy - alone.accuracy):+.1f} points',
-      f'{alone.minutes:.1f} + {semifl.minutes:.1f}',
-    )
-    for seed, alone, semifl in rows
-  ]
-  if len(rows) > 1:
-    alone, semifl = (
-      [result.accuracy for result in column]
-      for column in list(zip(*rows, strict=True))[1:]
-    )
-    differences = [b - a for a, b in zip(alone, semifl, strict=True)]
-    table_rows.append(
-      (
-        'mean (standard deviation)',
-        _mean_and_deviation(alone),
-        _mean_and_deviation(semifl),
-        f'{100 * statistics.mean(differences):+.1f} points',
-        '',
-      )
-    )
-  return markdown.table(
-    ('seed', 'labels alone', 'SemiFL', 'difference', 'minutes'), table_rows
-  )
-
-
-def _mean_and_deviation(values: Sequence[float]) -> str:
-  deviation = statistics.stdev(values)
-  return f'{statistics.mean(values):.1%} ({100 * deviation:.1f})'
+  return comparison.Result(final.accuracy, minutes)
 
 
 if __name__ == '__main__':

@@ -216,7 +216,7 @@ class AllSystemsTest(parameterized.TestCase):
     command = self._command(system_name, model='wide_resnet')
     experiment = command.create_experiment()
     model = experiment.settings.model.model
-    self.assertTrue(model.has_static_batch_norm(lambda: experiment.model))
+    self.assertTrue(model.has_static_batch_norm)
     self.assertIsNone(experiment.training_program.statistics)
 
   def test_more_clients_in_a_step_than_there_are(self):

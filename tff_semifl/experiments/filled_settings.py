@@ -11,6 +11,7 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
+from tff_semifl.models import weight_kinds
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
@@ -52,9 +53,10 @@ def fill_in(
     system, {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH}
   )
   model = experiment.model.model
-  are_there = model.has_static_batch_norm(
-    create_model or (lambda: experiment.create_model(task))
-  )
+  are_there = model.has_static_batch_norm
+  if are_there is None:
+    create_model = create_model or (lambda: experiment.create_model(task))
+    are_there = bool(weight_kinds.find(create_model()).statistics)
   statistics, final_test = experiment.statistics, experiment.final_test
   if statistics is not None:
     statistics = statistics.fill_in(system, are_there=are_there)

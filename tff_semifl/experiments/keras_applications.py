@@ -7,7 +7,6 @@ With few labels a pretrained backbone that is frozen decides: only the last
 layer is trained, sent and averaged.
 """
 
-from collections.abc import Callable
 import dataclasses
 import os
 from typing import Any, ClassVar
@@ -57,11 +56,9 @@ class Application(models.Converted):
     """True if the model drops anything in training."""
     return self.drops and not self.freeze_backbone
 
-  def has_static_batch_norm(
-    self, create_model: Callable[[], tf.keras.Model]
-  ) -> bool:
-    """Returns whether the model has static batch normalization."""
-    del create_model  # It is chosen.
+  @property
+  def has_static_batch_norm(self) -> bool:
+    """True if static batch normalization is chosen, and not frozen."""
     return self.normalization == 'static_batch' and not self.freeze_backbone
 
   @property

@@ -36,9 +36,12 @@ class Model(settings.Settings, abc.ABC):
 
   Attributes:
     has_dropout: Whether the model drops anything.
+    has_static_batch_norm: Whether the model has static batch normalization;
+      None if only the model itself shows it.
   """
 
   has_dropout: ClassVar[bool] = False
+  has_static_batch_norm: ClassVar[bool | None] = False
 
   @abc.abstractmethod
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
@@ -57,17 +60,6 @@ class Model(settings.Settings, abc.ABC):
     del task  # Others have some.
     return self
 
-  def has_static_batch_norm(
-    self, create_model: Callable[[], tf.keras.Model]
-  ) -> bool:
-    """Returns whether the model has static batch normalization.
-
-    Args:
-      create_model: Creates the model, if only the model itself shows it.
-    """
-    del create_model  # None of ours has to be looked at.
-    return False
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Normalized(Model):
@@ -80,11 +72,9 @@ class _Normalized(Model):
     settings.one_of(*sorted(_NORMALIZATIONS)),
   )
 
-  def has_static_batch_norm(
-    self, create_model: Callable[[], tf.keras.Model]
-  ) -> bool:
-    """Returns whether the model has static batch normalization."""
-    del create_model  # It is chosen.
+  @property
+  def has_static_batch_norm(self) -> bool | None:
+    """True if static batch normalization is chosen."""
     return self.normalization == 'static_batch'
 
   @property
