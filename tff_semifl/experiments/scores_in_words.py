@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What scores on test images say of a model, and what they do not, in words."""
+"""Scores on test images in words: what they say of a model, and what not."""
 
 from collections.abc import Iterator, Sequence
 import math
