@@ -12,6 +12,7 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import saved_experiment
 from tff_semifl.systems import registry as systems
 from tff_semifl.tasks import registry as tasks
@@ -19,7 +20,7 @@ from tff_semifl.tasks import registry as tasks
 
 def _restore(values, system_name='semifl', **instead):
   return recorded.restore(
-    saved_experiment.Hparams(values, None, {}, system_name),
+    hparams_file.Hparams(system_name, values, None, {}),
     tasks.ChosenTask(),
     instead,
   )

@@ -16,6 +16,7 @@ from tff_semifl.experiments import scores_in_words
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import picture_files
 from tff_semifl.programs import saved_experiment
 
@@ -72,7 +73,7 @@ def write(
   name: str,
   model: tf.keras.Model,
   class_names: Sequence[str],
-  hparams: saved_experiment.Hparams,
+  hparams: hparams_file.Hparams,
   trained: saved_experiment.TrainedModel,
   files: Sequence[ExportedFile],
   why_not_tested: str | None,
@@ -171,7 +172,7 @@ def _use(
 
 
 def _training(
-  hparams: saved_experiment.Hparams, trained: saved_experiment.TrainedModel
+  hparams: hparams_file.Hparams, trained: saved_experiment.TrainedModel
 ) -> Iterator[str]:
   values = hparams.flags
   partition = values.get('partition')
@@ -234,7 +235,7 @@ def _accuracy(
 
 def _limits(
   class_names: Sequence[str],
-  hparams: saved_experiment.Hparams,
+  hparams: hparams_file.Hparams,
   trained: saved_experiment.TrainedModel,
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
@@ -253,7 +254,7 @@ def _limits(
   yield ''
 
 
-def _record(hparams: saved_experiment.Hparams) -> Iterator[str]:
+def _record(hparams: hparams_file.Hparams) -> Iterator[str]:
   yield '## Flags and versions'
   yield ''
   yield markdown.facts(

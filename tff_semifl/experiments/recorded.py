@@ -10,6 +10,7 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import saved_experiment
 from tff_semifl.systems import registry
 
@@ -18,7 +19,7 @@ _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
 
 
 def restore(
-  hparams: saved_experiment.Hparams,
+  hparams: hparams_file.Hparams,
   chosen_task: image_task.ChosenTask,
   instead: Mapping[str, Any],
 ) -> experiment_settings.ExperimentSettings:
