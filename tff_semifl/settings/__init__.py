@@ -34,7 +34,6 @@ from tff_semifl.settings.trees import describe
 from tff_semifl.settings.trees import describe_all
 from tff_semifl.settings.trees import fill_in
 from tff_semifl.settings.trees import find_owners
-from tff_semifl.settings.trees import get_options
 from tff_semifl.settings.trees import name_of
 from tff_semifl.settings.values import ABOVE_0
 from tff_semifl.settings.values import ANY
@@ -76,7 +75,6 @@ __all__ = (
   'describe_all',
   'fill_in',
   'find_owners',
-  'get_options',
   'name_of',
   'one_of',
   'setting',

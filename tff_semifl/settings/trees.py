@@ -63,21 +63,6 @@ def as_dict(part: fields.Settings) -> dict[str, Any]:
   return {each.name: each.value for each in describe(part)}
 
 
-def get_options(
-  part: fields.Settings,
-) -> dict[str, Mapping[str, fields.Settings]]:
-  """Returns the parts that each choice in a tree has, by their names."""
-  found = {}
-  for field in dataclasses.fields(part):
-    kept = field.metadata.get(fields.KEY)
-    if isinstance(kept, fields.Choice):
-      found[field.name] = kept.options
-    value = getattr(part, field.name)
-    if isinstance(value, fields.Settings):
-      found |= get_options(value)
-  return found
-
-
 def describe_all(
   part: fields.Settings, owner: str = ''
 ) -> Iterator[tuple[str, Description]]:
@@ -144,10 +129,7 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
 def find_owners(part: fields.Settings, name: str) -> list[str]:
   """Returns the choices of which a setting would be, as 'choice=option'."""
   return [
-    f'{choice}={option_name}'
-    for choice, options in get_options(part).items()
-    for option_name, option in options.items()
-    if name in all_names(option)
+    owner for owner, each in describe_all(part) if owner and each.name == name
   ]
 
 
