@@ -240,11 +240,13 @@ def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
   """Returns values for settings of the system that suit the task."""
   if not experiment.data.task.gives_shares:
     return training_settings.SEMIFL
-  # How many clients take part is known once the images are.
-  usual = {'total_rounds': training_settings.SEMIFL['total_rounds']}
-  if 'client_epochs' in settings.as_dict(experiment.system):
-    usual['total_rounds'] = _ROUNDS_OF_GIVEN_CLIENTS
-  return usual
+  # How many clients take part is filled in when the images are known.
+  has_epochs = 'client_epochs' in settings.as_dict(experiment.system)
+  return {
+    'total_rounds': _ROUNDS_OF_GIVEN_CLIENTS
+    if has_epochs
+    else training_settings.SEMIFL['total_rounds']
+  }
 
 
 def _short(name: str) -> str:
