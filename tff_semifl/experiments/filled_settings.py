@@ -67,7 +67,10 @@ def fill_in(
     experiment,
     data=data,
     system=system,
-    model=dataclasses.replace(experiment.model, model=model.fill_in(task)),
+    model=settings.fill_in(
+      experiment.model,
+      {'model_depth': task.model_depth, 'model_width': task.model_width},
+    ),
     statistics=statistics,
   )
 
