@@ -72,7 +72,7 @@ class Narration:
 
 
 class Watcher(Protocol):
-  """What is told how training goes."""
+  """An observer that is told how training goes."""
 
   def start(self, first_round: int) -> None:
     """Takes the first round, in which computations are also compiled.
