@@ -28,6 +28,11 @@ demo: venv ## Train on a small task, from start to exported model.
 test: venv ## Run the tests.
 	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile $(TESTS)
 
+.PHONY: notebooks
+notebooks: venv ## Run the notebooks of examples, and keep what they show.
+	cd examples && ../.venv/bin/jupyter execute --inplace \
+	  --NotebookClient.record_timing=False *.ipynb
+
 .PHONY: docs
 docs: .venv-docs/requirements-docs.txt ## Make the documentation, build/site.
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet --strict
