@@ -125,7 +125,7 @@ class DecomposedWideResNet(WideResNet):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ResNet(_Normalized):
-  """The ResNet of the code of SemiFL's authors (B.3)."""
+  """The ResNet of the code of SemiFL's authors (B.2)."""
 
   model_depth: int = settings.setting(
     9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
@@ -145,7 +145,7 @@ class ResNet(_Normalized):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PostActivationResNet(_Normalized):
-  """The ResNet-18 of Zhang et al. (B.4)."""
+  """The ResNet-18 of Zhang et al. (B.3)."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
@@ -159,7 +159,7 @@ class PostActivationResNet(_Normalized):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatchResNet(Model):
-  """FedMatch's own ResNet-9, with kernels of two parts (B.5)."""
+  """FedMatch's own ResNet-9, with kernels of two parts (D.6)."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""

@@ -70,8 +70,7 @@ def _train(
   program = experiment.training_program
   with (
     _watchers(experiment, folder, quiet) as watchers,
-    # Not `asyncio.run`, which would put off an interrupt to the round's end.
-    contextlib.closing(asyncio.new_event_loop()) as loop,
+    _own_event_loop() as loop,
   ):
 
     def on_start(first_round: int) -> None:
@@ -97,6 +96,19 @@ def _train(
         on_round=on_round,
       )
     )
+
+
+@contextlib.contextmanager
+def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
+  """Yields an event loop, also where another one runs, as in Jupyter."""
+  outer = asyncio._get_running_loop()
+  asyncio._set_running_loop(None)
+  try:
+    # Not `asyncio.run`, which would put off an interrupt to the round's end.
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+      yield loop
+  finally:
+    asyncio._set_running_loop(outer)
 
 
 def _create_managers(
