@@ -71,7 +71,7 @@ class SoftFixMix(sfl.FixMix):
       )
 
     return sfl.Guidance(
-      initialize=initialize, tell=lambda state, weights: state, update=update
+      initialize=initialize, tell=lambda state, *_: state, update=update
     )
 
   @property

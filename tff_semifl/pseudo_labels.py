@@ -20,11 +20,14 @@ class PseudoLabels(NamedTuple):
     labels: int32 [num_images], the most probable class (hard labels, D12).
     confidences: float32 [num_images] in [0, 1], its probability.
     probabilities: float32 [num_images, classes], of all classes (soft labels).
+    prior: float32 [classes], the shares of classes among the images, where
+      labeling estimates them (`client_prior`); else ().
   """
 
   labels: tf.Tensor
   confidences: tf.Tensor
   probabilities: tf.Tensor
+  prior: tf.Tensor | tuple[()] = ()
 
 
 def from_logits(logits: tf.Tensor) -> PseudoLabels:
@@ -39,6 +42,17 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
     confidences=tf.reduce_max(probabilities, axis=-1),
     probabilities=probabilities,
   )
+
+
+# (`RoundContext.guidance`, float32 [num_images, classes], the logits of all
+# images of a client) -> their pseudo-labels.
+LabelFn = Callable[[Any, tf.Tensor], PseudoLabels]
+
+
+def most_probable(guidance: Any, logits: tf.Tensor) -> PseudoLabels:
+  """Returns `from_logits`, a `LabelFn` whatever the server tells (A.6)."""
+  del guidance  # Logits are all that matters.
+  return from_logits(logits)
 
 
 # (`RoundContext.guidance`, pseudo-labels) -> which images are trained on, bool

@@ -48,7 +48,7 @@ def compose_gradient_process(
   def run_round(state, server_data, client_data, *memories):
     begun = parts.begin_round(state)
     # Clients compute gradients of the model that they receive.
-    sent = parts.send(state, begun.context)
+    sent = parts.send(state, begun.context, server_data)
     trained = parts.client_work.next(
       state.client_work, sent.result, client_data, *memories
     )

@@ -116,7 +116,7 @@ def compose_parallel_process(
     begun = parts.begin_round(state)
     received_weights = state.global_model_weights
     # Clients and server train the same model at the same time.
-    sent = parts.send(state, begun.context)
+    sent = parts.send(state, begun.context, server_data)
     trained = parts.client_work.next(
       state.client_work, sent.result, client_data, *memories
     )

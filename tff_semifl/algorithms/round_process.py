@@ -162,13 +162,14 @@ class RoundParts:
     return tff.federated_map(begin, (state.seed, state.round_num))
 
   def send(
-    self, state: tff.Value, context: tff.Value
+    self, state: tff.Value, context: tff.Value, server_data: tff.Value
   ) -> tff.templates.MeasuredProcessOutput:
     """Sends model, context and guidance, if there is any, to the clients.
 
     Args:
       state: The `RoundState` before the round.
       context: The context of the round.
+      server_data: The server's images, which guidance may depend on.
 
     Returns:
       The distributor's output; its result is what the client work takes.
@@ -176,8 +177,10 @@ class RoundParts:
     sent = self.distributor.next(state.distributor, state.global_model_weights)
     if self.guidance is not None:
       context = tff.federated_map(
-        self.guidance.build_tell(self.weights_type),
-        (state.guidance, state.global_model_weights, context),
+        self.guidance.build_tell(
+          self.weights_type, server_data.type_signature.member
+        ),
+        (state.guidance, state.global_model_weights, server_data, context),
       )
     received = tff.federated_zip(
       (sent.result, tff.federated_broadcast(context))
@@ -249,7 +252,7 @@ class RoundParts:
     trained: tff.Value,
   ) -> tff.Value:
     """Returns the state of the guidance after a round."""
-    if self.guidance is None:
+    if self.guidance is None or self.guidance.update is None:
       return state.guidance
     reports = tff.federated_sum(trained.result.report)
     return tff.federated_map(

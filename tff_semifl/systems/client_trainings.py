@@ -106,6 +106,7 @@ class Fix(ClientTraining):
       optimizer=optimizer,
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
+      label_fn=self.label,
       selection_fn=self.select,
       report_fn=self.report,
       **self.mixing,
@@ -116,6 +117,12 @@ class Fix(ClientTraining):
     """The arguments of `build_fix_mix_training` on labels and mixup."""
     # The concentration is of no use without mixing.
     return {'mixup_concentration': 1.0, 'mix_loss_weight': 0.0}
+
+  def label(
+    self, guidance: Any, logits: tf.Tensor
+  ) -> pseudo_labels.PseudoLabels:
+    """Returns labels of all images of a client, a `pseudo_labels.LabelFn`."""
+    return pseudo_labels.most_probable(guidance, logits)
 
   def select(
     self, guidance: Any, labels: pseudo_labels.PseudoLabels

@@ -85,9 +85,11 @@ class FlexibleFixMix(client_trainings.FixMix):
       return LabelCounts(tf.zeros([classifier.num_classes]), tf.zeros([]))
 
     def tell(
-      counts: LabelCounts, weights: functional.ModelWeights
+      counts: LabelCounts,
+      weights: functional.ModelWeights,
+      server_data: tf.data.Dataset,
     ) -> tf.Tensor:
-      del weights  # Clients have them.
+      del weights, server_data  # Counts are all that matters.
       return class_thresholds(counts, self.confidence.confidence_threshold)
 
     def update(

@@ -7,6 +7,7 @@ from tff_semifl import settings
 from tff_semifl.settings import references
 from tff_semifl.systems import averaging
 from tff_semifl.systems import centralized
+from tff_semifl.systems import client_prior_semifl
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
@@ -35,6 +36,10 @@ SYSTEMS = {
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
   'flexmatch_semifl': averaging.Alternating(client=flexmatch.FlexibleFixMix()),
+  'client_prior_semifl': averaging.Alternating(
+    client=client_prior_semifl.ClientPriorFixMix()
+  ),
+  'true_prior_semifl': client_prior_semifl.TruePriorSemiFL(),
   # Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),

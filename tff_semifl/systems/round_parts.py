@@ -11,6 +11,7 @@ import tensorflow_federated as tff
 from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import finalizer
 from tff_semifl.algorithms import round_process
+from tff_semifl.data import pipelines
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -67,7 +68,9 @@ def build_round_parts(
   )
   context_type = round_context.ROUND_CONTEXT_TYPE
   if guidance is not None:
-    context_type = guidance.build_tell(weights_type).type_signature.result
+    context_type = guidance.build_tell(
+      weights_type, pipelines.labeled_type(classifier.image_shape)
+    ).type_signature.result
   return round_process.RoundParts(
     initial_weights=classifier.initial_weights,
     seed=ingredients.seed,

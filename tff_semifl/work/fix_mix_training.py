@@ -71,6 +71,7 @@ def build_fix_mix_training(
   soft_labels: bool = False,
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
+  label_fn: pseudo_labels.LabelFn = pseudo_labels.most_probable,
   logit_offset_fn: LogitOffsetFn | None = None,
   report_fn: ReportFn | None = None,
 ) -> client_work.LocalTrainingFn:
@@ -98,6 +99,7 @@ def build_fix_mix_training(
       paper, instead of each with a new draw (D13).
     mix_before_augmentation: Whether raw images are mixed and the mixture
       augmented, as in the paper, instead of two weak views mixed (D14).
+    label_fn: Labels all images, once; by default with the most probable class.
     logit_offset_fn: Returns an offset that is added to the logits in both
       losses; by default none.
     report_fn: Makes the client's message to `Guidance.update` from the labels
@@ -125,6 +127,7 @@ def build_fix_mix_training(
       context=context,
       client_id=client_id,
       weak_augmentation=weak_augmentation,
+      label_fn=label_fn,
     )
     targets = labels.probabilities if soft_labels else labels.labels
     offset = None

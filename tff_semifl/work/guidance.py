@@ -13,6 +13,7 @@ from collections.abc import Callable
 import dataclasses
 from typing import Any
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.models import functional
@@ -24,38 +25,45 @@ class Guidance:
   """A state of the server's own, in plain TensorFlow.
 
   Attributes:
-    initialize: ( -> state before round 0).
-    tell: (state, weights before the round) -> the message to clients,
-      `RoundContext.guidance`.
+    tell: (state, weights before the round, the server's data) -> the message to
+      clients, `RoundContext.guidance`. Data are as the server's work has them.
+    initialize: ( -> state before round 0); by default there is none.
     update: (state, `RoundContext`, weights after the round, reports) -> state
-      after it. Reports are `LocalTraining.report`, added up over all clients of
-      the round that are not rejected.
+      after it; by default the same. Reports are `LocalTraining.report`, added
+      up over all clients of the round that are not rejected.
   """
 
-  initialize: Callable[[], Any]
-  tell: Callable[[Any, functional.ModelWeights], Any]
-  update: Callable[
-    [Any, round_context.RoundContext, functional.ModelWeights, Any], Any
-  ]
+  tell: Callable[[Any, functional.ModelWeights, tf.data.Dataset], Any]
+  initialize: Callable[[], Any] = lambda: ()
+  update: (
+    Callable[
+      [Any, round_context.RoundContext, functional.ModelWeights, Any], Any
+    ]
+    | None
+  ) = None
 
   def build_initialize(self) -> tff.Computation:
     """Builds ( -> state)."""
     return tff.tensorflow.computation(self.initialize)
 
-  def build_tell(self, weights_type: tff.Type) -> tff.Computation:
-    """Builds (<state, weights, RoundContext> -> RoundContext with guidance)."""
+  def build_tell(
+    self, weights_type: tff.Type, server_data_type: tff.SequenceType
+  ) -> tff.Computation:
+    """Builds (<state, weights, data, RoundContext> -> RoundContext to send)."""
 
     @tff.tensorflow.computation(
       self.build_initialize().type_signature.result,
       weights_type,
+      server_data_type,
       round_context.ROUND_CONTEXT_TYPE,
     )
     def tell(
       state: Any,
       weights: functional.ModelWeights,
+      server_data: tf.data.Dataset,
       context: round_context.RoundContext,
     ):
-      return context._replace(guidance=self.tell(state, weights))
+      return context._replace(guidance=self.tell(state, weights, server_data))
 
     return tell
 

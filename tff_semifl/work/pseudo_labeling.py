@@ -27,6 +27,7 @@ def label_images(
   context: round_context.RoundContext,
   client_id: tf.Tensor,
   weak_augmentation: augmentation.Augmentation,
+  label_fn: pseudo_labels.LabelFn = pseudo_labels.most_probable,
 ) -> pseudo_labels.PseudoLabels:
   """Labels each image once, by one weak view of it, in inference mode.
 
@@ -38,6 +39,7 @@ def label_images(
     client_id: int32 scalar. Together with the round it decides the views, so
       that the same call elsewhere gives the same labels.
     weak_augmentation: Makes the views.
+    label_fn: Makes labels of the logits of all views.
 
   Returns:
     A pseudo-label for each image.
@@ -46,8 +48,8 @@ def label_images(
     random_seeds.Purpose.PSEUDO_LABEL_VIEW
   )
   views = weak_augmentation(images, seed)
-  return pseudo_labels.from_logits(
-    logits_in_batches(classifier, weights, views)
+  return label_fn(
+    context.guidance, logits_in_batches(classifier, weights, views)
   )
 
 
