@@ -14,6 +14,7 @@ import pathlib
 import runpy
 import sys
 
+from tff_semifl import launch
 from tff_semifl.launch import command_line
 
 PROGRAMS = (
@@ -45,6 +46,7 @@ def main() -> None:
     print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
     sys.exit(0 if is_asked else 1)
   sys.argv[1:] = arguments
+  launch.end_at_interrupt()
   runpy.run_module(
     f'tff_semifl.launch.{name}', run_name='__main__', alter_sys=True
   )

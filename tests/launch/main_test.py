@@ -6,7 +6,10 @@
 import ast
 import contextlib
 import io
+import os
+import pathlib
 import re
+import signal
 import subprocess
 import sys
 from unittest import mock
@@ -74,6 +77,40 @@ class MainTest(parameterized.TestCase):
       self.assertEqual(
         completed.stdout + completed.stderr, ''.join(_run(*arguments)[1:])
       )
+
+  @parameterized.parameters([['launch.train']], [['launch', 'train']])
+  def test_interrupt_while_tensorflow_is_imported(self, command):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'tensorflow.py').write_text(
+      'import os, signal, time\n'
+      'os.kill(os.getpid(), signal.SIGINT)\n'
+      'time.sleep(60)\n'
+    )
+    completed = subprocess.run(
+      [sys.executable, '-m', *command, 'semifl'],
+      env={**os.environ, 'PYTHONPATH': str(folder)},
+      cwd=source_tree.PROJECT_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=50,
+    )
+    self.assertEqual(completed.returncode, -signal.SIGINT)
+    self.assertEqual(completed.stdout + completed.stderr, '')
+
+  def test_import_leaves_interrupts_alone(self):
+    code = (
+      'import signal, tff_semifl.launch;'
+      ' print(signal.getsignal(signal.SIGINT).__name__)'
+    )
+    completed = subprocess.run(
+      [sys.executable, '-c', code],
+      cwd=source_tree.PROJECT_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=50,
+      check=True,
+    )
+    self.assertEqual(completed.stdout, 'default_int_handler\n')
 
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):
