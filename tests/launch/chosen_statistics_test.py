@@ -17,6 +17,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from tests import small_digits
+from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.launch import commands
@@ -71,7 +72,8 @@ def _command(system_name, **changes):
 
 class ChosenStatisticsTest(parameterized.TestCase):
   def _create(self, system_name, **changes):
-    return _command(system_name, **changes).create_experiment()
+    with small_systems.without_process(system_name):
+      return _command(system_name, **changes).create_experiment()
 
   def _assert_computes(self, experiment, statistics, expected):
     """Checks the first layer's statistics."""
