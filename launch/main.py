@@ -14,7 +14,7 @@ import pathlib
 import runpy
 import sys
 
-from tff_semifl.launch import invocation
+from tff_semifl.launch import command_line
 
 PROGRAMS = (
   'train',
@@ -34,10 +34,10 @@ PROGRAMS = (
 def main() -> None:
   """Runs the program that is the first argument, with the other arguments."""
   name, *arguments = sys.argv[1:] or ['']
-  invocation.answer_version(sys.argv[1:])
+  command_line.answer_version(sys.argv[1:])
   if name not in PROGRAMS:
-    is_asked = name in invocation.HELP
-    how = invocation.spell_commands('python -m launch.PROGRAM')
+    is_asked = name in command_line.HELP
+    how = command_line.spell_commands('python -m launch.PROGRAM')
     lines = [f'usage: {how} [--flag=value ...]', '', 'programs:']
     lines.extend(f'  {key}: {_summarize(key)}' for key in PROGRAMS)
     if name and not is_asked:

@@ -20,6 +20,7 @@ from tff_semifl.models import functional
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
+from tff_semifl.systems import training_settings
 
 _NOTHING = types.MappingProxyType({})
 
@@ -41,7 +42,9 @@ def create(
     A `system_lib.System`.
   """
   system = settings.change_present(registry.SYSTEMS[system_name], usual)
-  return settings.change(system, changes)
+  return settings.fill_in(
+    settings.change(system, changes), training_settings.SEMIFL
+  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

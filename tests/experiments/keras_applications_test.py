@@ -105,21 +105,19 @@ class TrainingTest(parameterized.TestCase):
   def _run(self, experiment):
     """Trains, and returns the classifier's weights before and after."""
     self.enter_context(runtime.simulation_context('in_process'))
-    trainable = weight_kinds.find(experiment.model).trainable
-    before = [weight.numpy() for weight in trainable]
-    frozen = functional.frozen_weights(experiment.model)
+    before = experiment.classifier.initial_weights
+    variables = experiment.classifier.variables.frozen
+    frozen = [variable.numpy() for variable in variables]
     folder = experiment_folder.open_folder(experiment)
     final = running.run(experiment, folder, quiet=True)
     self.assertEqual(final.round_num, 2)
     after = final.state.global_model_weights
     changed = [
       not np.array_equal(old, new)
-      for old, new in zip(before, after.trainable, strict=True)
+      for old, new in zip(before.trainable, after.trainable, strict=True)
     ]
     self.assertTrue(any(changed))
-    for old, new in zip(
-      frozen, functional.frozen_weights(experiment.model), strict=True
-    ):
+    for old, new in zip(frozen, variables, strict=True):
       np.testing.assert_array_equal(old, new)
     exported = exported_model.load(folder.export_path)
     np.testing.assert_allclose(
@@ -173,10 +171,7 @@ class TrainingTest(parameterized.TestCase):
     )
     # Only the last layer is sent: 256 features and 2 classes.
     self.assertEqual(
-      [
-        tuple(weight.shape)
-        for weight in weight_kinds.find(experiment.model).trainable
-      ],
+      [each.shape for each in experiment.classifier.initial_weights.trainable],
       [(256, 2), (2,)],
     )
     # The weights are those of the file.

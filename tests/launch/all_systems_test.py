@@ -262,7 +262,7 @@ class AllSystemsTest(parameterized.TestCase):
     with small_systems.without_process(system_name):
       experiment = command.create_experiment()
     model = experiment.settings.model.model
-    self.assertTrue(model.has_static_batch_norm(experiment.task))
+    self.assertTrue(model.has_static_batch_norm)
     self.assertIsNone(experiment.training_program.statistics)
 
   def test_more_clients_in_a_step_than_there_are(self):

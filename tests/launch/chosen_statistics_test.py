@@ -67,7 +67,7 @@ def _average_batches(experiment, images, batch_size):
 def _command(system_name, **changes):
   """Returns a command with what the system has of small settings."""
   small = settings.change_present(commands.create(system_name, {}), _SMALL)
-  return small.with_changes(changes)
+  return settings.change(small, changes)
 
 
 class ChosenStatisticsTest(parameterized.TestCase):

@@ -202,7 +202,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(values['client_epochs'], 1)
     # The network is one for images of that size.
     # In this process, which has run TensorFlow, threads stay as they are.
-    quick = quick.with_changes({'threads_per_operation': None})
+    quick = settings.change(quick, {'threads_per_operation': None})
     described = plan.describe(quick.create_experiment())
     self.assertEqual(described['image_shape'], (32, 32, 3))
     for chosen in (

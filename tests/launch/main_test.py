@@ -16,7 +16,7 @@ from absl.testing import parameterized
 
 from tests.repository import source_tree
 import tff_semifl
-from tff_semifl.launch import invocation
+from tff_semifl.launch import command_line
 from tff_semifl.launch import main
 
 
@@ -82,10 +82,10 @@ class MainTest(parameterized.TestCase):
 
   def test_commands_are_those_that_users_type(self):
     text = 'Say python -m launch.train semifl.'
-    self.assertEqual(invocation.spell_commands(text), text)
+    self.assertEqual(command_line.spell_commands(text), text)
     with mock.patch.object(tff_semifl, '__path__', ['site/tff_semifl']):
       self.assertEqual(
-        invocation.spell_commands(text), 'Say tff-semifl train semifl.'
+        command_line.spell_commands(text), 'Say tff-semifl train semifl.'
       )
 
 

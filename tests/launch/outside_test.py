@@ -15,7 +15,7 @@ from absl.testing import absltest
 
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.launch import known
+from tff_semifl.systems import registry
 
 _MODULE = '''
 import dataclasses
@@ -186,7 +186,7 @@ class OutsideTest(absltest.TestCase):
         with self.assertRaisesRegex(
           settings.SettingError, f'^system={system}: {message}'
         ):
-          known.load_system(system)
+          registry.load(system)
 
 
 if __name__ == '__main__':

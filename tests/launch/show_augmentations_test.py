@@ -16,7 +16,7 @@ from PIL import Image
 
 from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
-from tff_semifl.launch import known
+from tff_semifl.launch import commands
 from tff_semifl.launch import program
 from tff_semifl.launch import show_augmentations
 from tff_semifl.tasks import digits
@@ -24,7 +24,7 @@ from tff_semifl.tasks import digits
 
 def _choose(**values):
   """Returns the settings that flags of these values make."""
-  return known.create('semifl', {'task': 'digits'} | values).data
+  return commands.create_data({'task': 'digits'} | values)
 
 
 # Above the columns, and of the two lines below them.

@@ -55,6 +55,17 @@ class TrainSemiFLTest(absltest.TestCase):
     with (self.experiment / 'metrics.csv').open() as file:
       return list(csv.DictReader(file))
 
+  def _start(self, log, *arguments):
+    """Starts the small run in a process group of its own."""
+    return forked_programs.start(
+      *_SMALL,
+      f'--output_dir={self.folder}',
+      *arguments,
+      stdout=log,
+      stderr=log,
+      new_session=True,
+    )
+
   def test_trains_exports_and_leaves_nothing_behind(self):
     # Through a pipe, as `| tee log` would be: it must end with the program.
     completed = subprocess.run(
@@ -96,13 +107,7 @@ class TrainSemiFLTest(absltest.TestCase):
     whole = pathlib.Path(self.create_tempdir().full_path)
     forked_programs.run(*_SMALL, f'--output_dir={whole}').check_returncode()
     with tempfile.TemporaryFile() as log:
-      process = forked_programs.start(
-        *_SMALL,
-        f'--output_dir={self.folder}',
-        stdout=log,
-        stderr=log,
-        new_session=True,
-      )
+      process = self._start(log)
     checkpoint = self.experiment / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150
     while not checkpoint.exists() and time.monotonic() < deadline:
@@ -146,14 +151,7 @@ class TrainSemiFLTest(absltest.TestCase):
 
   def test_worker_of_the_native_runtime_ends_with_the_program(self):
     with tempfile.TemporaryFile() as log:
-      process = forked_programs.start(
-        *_SMALL,
-        f'--output_dir={self.folder}',
-        *('--runtime=native', '--clients_per_round=1'),
-        stdout=log,
-        stderr=log,
-        new_session=True,
-      )
+      process = self._start(log, '--runtime=native', '--clients_per_round=1')
       code = process.wait()
       log.seek(0)
       self.assertEqual(code, 0, log.read().decode())

@@ -21,7 +21,7 @@ from tff_semifl import settings
 from tff_semifl.experiments import running
 from tff_semifl.launch import commands
 from tff_semifl.launch import train
-from tff_semifl.systems import system as system_lib
+from tff_semifl.systems import training_settings
 
 _SMALL = {
   **small_digits.SETTINGS,
@@ -159,7 +159,7 @@ class VariantsTest(parameterized.TestCase):
   def test_steps_of_shares_of_an_epoch(self, num_epochs, num_steps):
     """A.10: 138 images make 14 batches of ten."""
     self.assertEqual(
-      system_lib.count_epoch_steps(138, 10, num_epochs), num_steps
+      training_settings.count_epoch_steps(138, 10, num_epochs), num_steps
     )
 
   @parameterized.named_parameters(

@@ -42,7 +42,7 @@ _ALLOWED = {
   'export': _ALGORITHMS | {'programs'},
   'systems': _SYSTEMS | {'settings'},
   'experiments': _EXPERIMENTS,
-  'sweeps': {'programs', 'experiments', 'runtime'},
+  'sweeps': {'programs', 'systems', 'experiments', 'runtime'},
   'runtime': set(),
   'tasks': _SEEDS | {'data', 'augment', 'models', 'settings', 'experiments'},
   'launch': _PROGRAMS,

@@ -5,7 +5,7 @@
 
 import abc
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -24,7 +24,17 @@ from tff_semifl.work import labeled_client_training
 
 
 class ClientTraining(settings.Settings, abc.ABC):
-  """Base of the parts that say what a client does in its turn."""
+  """Base of the parts that say what a client does in its turn.
+
+  Attributes:
+    labels_by_received_model: Whether images are labeled with the model that the
+      client receives.
+    reports_beside_updates: Whether the client has something to say to
+      `Guidance.update`.
+  """
+
+  labels_by_received_model: ClassVar[bool] = False
+  reports_beside_updates: ClassVar[bool] = False
 
   @abc.abstractmethod
   def build(
@@ -53,19 +63,9 @@ class ClientTraining(settings.Settings, abc.ABC):
     return None
 
   @property
-  def labels_by_received_model(self) -> bool:
-    """True if images are labeled with the model that the client receives."""
-    return False
-
-  @property
   def measures_pseudo_labels(self) -> bool:
     """True if pseudo-labels are compared with the truth, where it is known."""
     return True
-
-  @property
-  def reports_beside_updates(self) -> bool:
-    """True if the client has something to say to `Guidance.update`."""
-    return False
 
   def client_data_type(
     self, classifier: functional.ImageClassifier
@@ -81,6 +81,8 @@ class Fix(ClientTraining):
 
   It is the fix loss of SemiFL, section 3.3, alone.
   """
+
+  labels_by_received_model = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()
   measure_pseudo_labels: bool = settings.setting(
@@ -127,11 +129,6 @@ class Fix(ClientTraining):
     """Returns what the client says of its labels to `Guidance.update`."""
     del labels  # By default there is nothing to say.
     return ()
-
-  @property
-  def labels_by_received_model(self) -> bool:
-    """True if images are labeled with the model that the client receives."""
-    return True
 
   @property
   def measures_pseudo_labels(self) -> bool:
@@ -209,6 +206,8 @@ class LabelEachBatch(ClientTraining):
 class TrainOnLabels(ClientTraining):
   """Trains on true labels, as HeteroFL's clients do (D.7, D53)."""
 
+  measures_pseudo_labels = False
+
   mask_absent_classes: bool = settings.setting(
     False,
     'Whether logits of classes that a client has no image of are 0 in its loss,'
@@ -231,11 +230,6 @@ class TrainOnLabels(ClientTraining):
       batch_size=turn.client_batch_size,
       mask_absent_classes=self.mask_absent_classes,
     )
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    """False: there are no pseudo-labels."""
-    return False
 
   def client_data_type(
     self, classifier: functional.ImageClassifier

@@ -3,12 +3,15 @@
 
 """The systems by name."""
 
+from tff_semifl import settings
+from tff_semifl.settings import references
 from tff_semifl.systems import averaging
 from tff_semifl.systems import centralized
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
 from tff_semifl.systems import flexmatch
+from tff_semifl.systems import system
 from tff_semifl.systems import zhang2020
 
 SYSTEMS = {
@@ -37,3 +40,24 @@ SYSTEMS = {
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),
   'supervised_averaging': zhang2020.SupervisedAveraging(),
 }
+
+
+def load(name: str) -> system.System:
+  """Returns the system of a name.
+
+  Args:
+    name: One of `SYSTEMS`, or 'package.module:NAME'.
+
+  Raises:
+    settings.SettingError: If there is no such system.
+  """
+  with settings.blame('system', name):
+    # A recorded name may have been edited, and be of any type.
+    if isinstance(name, str):
+      if name in SYSTEMS:
+        return SYSTEMS[name]
+      if ':' in name:
+        return references.load(name, system.System)
+    raise ValueError(
+      f'must be one of {", ".join(SYSTEMS)}, or package.module:NAME'
+    )
