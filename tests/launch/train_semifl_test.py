@@ -74,8 +74,7 @@ class TrainSemiFLTest(absltest.TestCase):
         '-c',
         'set -o pipefail; "$@" | cat',
         '-',
-        *(sys.executable, '-m', 'launch.train', 'semifl', *_FLAGS),
-        *('--task=digits', '--model_width=1', f'--output_dir={self.folder}'),
+        *(sys.executable, '-m', *_SMALL, f'--output_dir={self.folder}'),
       ],
       cwd=_ROOT,
       capture_output=True,
@@ -160,8 +159,7 @@ class TrainSemiFLTest(absltest.TestCase):
 
   def test_dry_run_says_what_would_be_and_writes_nothing(self):
     completed = forked_programs.run(
-      *('launch.train', 'semifl', *_FLAGS, '--task=digits', '--dry_run'),
-      f'--output_dir={self.folder}',
+      *_SMALL, '--dry_run', f'--output_dir={self.folder}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     plan = json.loads(completed.stdout)
