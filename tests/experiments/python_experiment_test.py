@@ -44,16 +44,19 @@ def _create_model(task, seed):
 
 
 class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(small_systems.without_process('semifl'))
+
   def test_settings_are_those_of_the_command_line(self):
     changes = {'num_clients': 4, 'clients_per_round': 2, 'total_rounds': 3}
-    with small_systems.without_process('semifl'):
-      created = python_experiment.create_experiment(
-        'semifl', digits.Digits(), **changes, output_dir='elsewhere'
-      )
-      expected = experiment.create_experiment(
-        small_experiment.create(**changes),
-        run_settings.RunSettings(output_dir='elsewhere'),
-      )
+    created = python_experiment.create_experiment(
+      'semifl', digits.Digits(), **changes, output_dir='elsewhere'
+    )
+    expected = experiment.create_experiment(
+      small_experiment.create(**changes),
+      run_settings.RunSettings(output_dir='elsewhere'),
+    )
     self.assertEqual(
       experiment_folder.recorded_settings(created),
       experiment_folder.recorded_settings(expected),

@@ -22,7 +22,6 @@ from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.launch import commands
 from tff_semifl.launch import train
-from tff_semifl.models import functional
 from tff_semifl.tasks import digits
 
 _SMALL = {
@@ -78,7 +77,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def _assert_computes(self, experiment, statistics, expected):
     """Checks the first layer's statistics."""
     with runtime.simulation_context():
-      weights = functional.from_keras(experiment.model).initial_weights
+      weights = experiment.classifier.initial_weights
       found = statistics.computation(weights, statistics.data)
     # In float32 the batches' means are small numbers beside their deviations.
     for value, exact in zip(found.non_trainable, expected, strict=False):

@@ -16,6 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import forked_programs
+from tests import small_digits
 from tests import small_systems
 from tests.augment import photos
 from tests.data import image_tree
@@ -53,8 +54,7 @@ class ImageFolderTest(absltest.TestCase):
       # No probability of the likelier of two is less.
       '--confidence_threshold=0.5',
       '--total_rounds=2',
-      '--model_depth=7',
-      '--model_width=1',
+      f'--model={small_digits.SETTINGS["model"]}',
       f'--output_dir={self._folder}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
