@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import types
 from typing import Any
+from unittest import mock
 
 import tensorflow_federated as tff
 
@@ -112,6 +113,18 @@ def build(
     # With its ingredients: an id is of an object that lives.
     _built[key] = parts, system.build(parts)
   return _built[key][1]
+
+
+def without_process(system_name: str) -> Any:
+  """Within, experiments of a system have no process, which takes longest.
+
+  Args:
+    system_name: One of `registry.SYSTEMS`.
+
+  Returns:
+    A context manager.
+  """
+  return mock.patch.object(type(registry.SYSTEMS[system_name]), 'build')
 
 
 _built = {}

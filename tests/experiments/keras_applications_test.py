@@ -16,6 +16,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import runtime
 from tff_semifl.experiments import experiment as experiment_lib
@@ -74,6 +75,7 @@ class TrainingTest(parameterized.TestCase):
     outside.model = _create_outside
     outside.with_dropout = _create_with_dropout
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
+    self.enter_context(small_digits.without_rand_augment())
 
   def _create(self, system='semifl', **changes):
     task = image_folder.ImageFolder(
@@ -169,12 +171,7 @@ class TrainingTest(parameterized.TestCase):
     )
     # Only the last layer is sent: 256 features and 2 classes.
     self.assertEqual(
-      [
-        each.shape
-        for each in functional.from_keras(
-          experiment.model
-        ).initial_weights.trainable
-      ],
+      [each.shape for each in experiment.classifier.initial_weights.trainable],
       [(256, 2), (2,)],
     )
     # The weights are those of the file.

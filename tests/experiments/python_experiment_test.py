@@ -7,6 +7,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import small_systems
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import experiment
@@ -43,6 +44,10 @@ def _create_model(task, seed):
 
 
 class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(small_systems.without_process('semifl'))
+
   def test_settings_are_those_of_the_command_line(self):
     changes = {'num_clients': 4, 'clients_per_round': 2, 'total_rounds': 3}
     created = python_experiment.create_experiment(

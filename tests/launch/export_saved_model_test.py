@@ -126,7 +126,7 @@ class ExportSavedModelTest(parameterized.TestCase):
   def test_images_of_ones_own(self):
     images = image_tree.write_tree(self._folder / 'photos')
     model = trained_experiment.save(
-      self._experiment, task='image_folder', image_dir=images
+      self._experiment, task='image_folder', image_dir=images, model_depth=7
     )
     moved = self._folder / 'moved'
     images.rename(moved)

@@ -58,13 +58,9 @@ class RealProgramsTest(absltest.TestCase):
     cls._experiment = pathlib.Path(folder, 'small')
     cls._trained = _run(
       'launch.train',
-      'semifl',
+      'labels_alone',
       '--task=digits',
-      '--num_clients=10',
-      '--clients_per_round=2',
-      '--client_epochs=1',
-      '--server_epochs=1',
-      '--total_rounds=2',
+      '--total_epochs=3',
       '--model_width=1',
       '--seed=3',
       '--experiment_name=small',

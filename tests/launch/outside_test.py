@@ -73,6 +73,7 @@ class FewDigits(image_task.Task):
       load=load,
       class_names=task.class_names[: self.last_digit + 1],
       num_labeled=8,
+      strong_augmentation=task.weak_augmentation,
     )
 
 

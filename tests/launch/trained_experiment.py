@@ -17,6 +17,7 @@ from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import filled_settings
 from tff_semifl.launch import commands
 from tff_semifl.models import functional
+from tff_semifl.models import weight_kinds
 from tff_semifl.programs import training
 
 
@@ -73,7 +74,11 @@ def save(
   generator = np.random.default_rng(round_num)
   for weight in model.weights:
     weight.assign(weight + generator.uniform(0, 0.1, size=weight.shape))
-  weights = functional.from_keras(model).initial_weights
+  kinds = weight_kinds.find(model)
+  weights = functional.ModelWeights(
+    tuple(weight.numpy() for weight in kinds.trainable),
+    tuple(weight.numpy() for weight in kinds.statistics),
+  )
   state = training.ProgramState(_State(weights), round_num, 0.25, 0.5)
   asyncio.run(opened.state_manager().save(state, round_num))
   return model
