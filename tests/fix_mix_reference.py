@@ -54,6 +54,7 @@ def train_client(
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
   accumulator=None,
+  dropout_rate: float = 0.0,
 ) -> ClientRound:
   """Labels and trains as Algorithm 1 says (A.6 to A.9)."""
   purpose = random_seeds.Purpose
@@ -63,6 +64,11 @@ def train_client(
 
   def view(augmentation, of, which, *keys):
     return augmentation(tf.constant(of), stateless_seed(which, *keys)).numpy()
+
+  def drop(of, *keys):
+    return linear_reference.drop(
+      of, dropout_rate, stateless_seed(purpose.DROPOUT_MASK, *keys)
+    )
 
   probabilities = linear_reference.softmax(
     linear_reference.logits(
@@ -104,10 +110,13 @@ def train_client(
       mixed += (1 - share) * mix_views[batch]
       if mix_before_augmentation:
         mixed = view(weak, mixed, purpose.WEAK_VIEW, epoch, batch_num)
-      strong_logits = linear_reference.logits(sgd.weights, strong_views[batch])
+      # Each of the two passes drops by itself.
+      strong_batch = drop(strong_views[batch], epoch, batch_num, 0)
+      mixed = drop(mixed, epoch, batch_num, 1)
+      strong_logits = linear_reference.logits(sgd.weights, strong_batch)
       num_correct += np.sum(strong_logits.argmax(axis=1) == fix_labels)
       loss = sgd.step(
-        (1.0, strong_views[batch], fix_targets),
+        (1.0, strong_batch, fix_targets),
         (mix_loss_weight * share, mixed, fix_targets),
         (mix_loss_weight * (1 - share), mixed, mix_targets),
       )

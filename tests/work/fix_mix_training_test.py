@@ -34,9 +34,10 @@ def _build(
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
   keep_optimizer_state=False,
+  dropout_rate=0.0,
   **options,
 ):
-  classifier = linear_reference.create_classifier()
+  classifier = linear_reference.create_classifier(dropout_rate=dropout_rate)
   optimizer = optimizers.build_nesterov_sgd()
   return client_work.build_client_work(
     classifier,
@@ -125,14 +126,18 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       (linear_reference.unchanged, linear_reference.unchanged),
       (linear_reference.shifted, linear_reference.inverted),
     ],
+    dropout_rate=[0.0, 0.25],
   )
-  def test_update_and_loss_equal_numpy(self, mix_loss_weight, augmentations):
+  def test_update_and_loss_equal_numpy(
+    self, mix_loss_weight, augmentations, dropout_rate
+  ):
     weak, strong = augmentations
     process = _build(
       threshold=self.threshold,
       mix_loss_weight=mix_loss_weight,
       weak=weak,
       strong=strong,
+      dropout_rate=dropout_rate,
     )
     output = self._next(process, [(3, self.images)], round_num=4)
     expected = fix_mix_reference.train_client(
@@ -148,6 +153,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       mix_loss_weight=mix_loss_weight,
       weak=weak,
       strong=strong,
+      dropout_rate=dropout_rate,
     )
     # Some are sure, some are not, and the last batch is smaller.
     self.assertBetween(expected.num_confident, 3, 6)

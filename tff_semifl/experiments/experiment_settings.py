@@ -326,13 +326,6 @@ def _check_model(experiment: ExperimentSettings) -> None:
       name,
       f'{experiment.system_name} trains {" or ".join(system.models)}',
     )
-  if experiment.model.model.has_dropout and not system.takes_dropout:
-    raise settings.SettingError(
-      'model',
-      name,
-      f'{experiment.system_name} gives dropout no random numbers; choose a'
-      ' model without',
-    )
 
 
 def _check_privacy(experiment: ExperimentSettings) -> None:

@@ -32,12 +32,10 @@ class Application(models.Converted):
   Attributes:
     function_name: Name of the function of `tf.keras.applications`.
     input_range: What the backbone expects pixels in.
-    drops: Whether the backbone drops anything in training.
   """
 
   function_name: ClassVar[str]
   input_range: ClassVar[str] = '-1_to_1'
-  drops: ClassVar[bool] = False
 
   weights: str | None = settings.setting(
     None,
@@ -50,11 +48,6 @@ class Application(models.Converted):
     'Whether the backbone stays as its pretrained weights have it, and only the'
     ' last layer is trained and sent. To be preferred with few labels.',
   )
-
-  @property
-  def has_dropout(self) -> bool:
-    """True if the model drops anything in training."""
-    return self.drops and not self.freeze_backbone
 
   def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
     """Returns whether the model has static batch normalization."""
@@ -164,7 +157,6 @@ class EfficientNetV2(Application):
   function_name = 'EfficientNetV2B0'
   # It begins with layers that rescale pixels.
   input_range = '0_to_255'
-  drops = True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

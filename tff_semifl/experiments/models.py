@@ -32,13 +32,7 @@ _BATCH_NORM_REPLACEMENTS = {
 
 
 class Model(settings.Settings, abc.ABC):
-  """Base of the models.
-
-  Attributes:
-    has_dropout: Whether the model drops anything.
-  """
-
-  has_dropout: ClassVar[bool] = False
+  """Base of the models."""
 
   @abc.abstractmethod
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
@@ -194,7 +188,6 @@ class FedMatchResNet(Model):
 class EMNISTCNN(Model):
   """The small network of Zhang et al. for EMNIST (D22)."""
 
-  has_dropout = True
   build: ClassVar[Callable[..., tf.keras.Model]] = staticmethod(
     emnist_cnn.create_emnist_cnn
   )
