@@ -37,6 +37,7 @@ from tff_semifl.launch import known
 from tff_semifl.launch import program
 from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import outputs
 from tff_semifl.programs import saved_experiment
 
 # More images take longer and hardly change the ranges of values.
@@ -125,7 +126,11 @@ def main() -> None:
         f'was trained on other data ({hparams.data}) than there are now'
         f' ({task.data_description})'
       )
-    model = experiment.model.model.create(task, experiment.seed)
+    model = experiment.model.model.create_to_assign(task)
+    if trained.frozen_weights is None and functional.frozen_weights(model):
+      raise ValueError(
+        f'lacks {outputs.FROZEN_WEIGHTS_NAME}, the frozen weights of its model'
+      )
     functional.assign_weights(model, trained.weights, trained.frozen_weights)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:

@@ -74,6 +74,8 @@ def save(
   generator = np.random.default_rng(round_num)
   for weight in model.weights:
     weight.assign(weight + generator.uniform(0, 0.1, size=weight.shape))
+  if frozen_weights := functional.frozen_weights(model):
+    opened.keep_frozen_weights(frozen_weights)
   weights = functional.from_keras(model).initial_weights
   state = training.ProgramState(_State(weights), round_num, 0.25, 0.5)
   asyncio.run(opened.state_manager().save(state, round_num))

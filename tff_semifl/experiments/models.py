@@ -46,6 +46,17 @@ class Model(settings.Settings, abc.ABC):
       ValueError: If there is no such model, or its images are too small.
     """
 
+  def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
+    """Creates the model with any weights; all are then assigned.
+
+    Args:
+      task: The task.
+
+    Raises:
+      ValueError: If there is no such model, or its images are too small.
+    """
+    return self.create(task, seed=0)
+
   def fill_in(self, task: image_task.ImageTask) -> 'Model':
     """Returns it with the task's settings where it has none of its own."""
     del task  # Others have some.
