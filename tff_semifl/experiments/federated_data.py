@@ -275,7 +275,7 @@ def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
   return np.concatenate([np.argsort(order), others])
 
 
-def _pool_of_unknown_classes(images: np.ndarray) -> sources.ImagePool:
+def _pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
   labels = np.full(len(images), sources.UNKNOWN_LABEL, np.int32)
   return sources.ImagePool(images, labels)
 

@@ -35,12 +35,10 @@ class Model(settings.Settings, abc.ABC):
   """Base of the models.
 
   Attributes:
-    has_dropout: Whether the model drops anything.
     has_static_batch_norm: Whether the model has static batch normalization;
       None if only the model itself shows it.
   """
 
-  has_dropout: ClassVar[bool] = False
   has_static_batch_norm: ClassVar[bool | None] = False
 
   @abc.abstractmethod
@@ -54,6 +52,17 @@ class Model(settings.Settings, abc.ABC):
     Raises:
       ValueError: If there is no such model, or its images are too small.
     """
+
+  def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
+    """Creates the model with any weights; all are then assigned.
+
+    Args:
+      task: The task.
+
+    Raises:
+      ValueError: If there is no such model, or its images are too small.
+    """
+    return self.create(task, seed=0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -172,7 +181,6 @@ class FedMatchResNet(Model):
 class EMNISTCNN(Model):
   """The small network of Zhang et al. for EMNIST (D22)."""
 
-  has_dropout = True
   build: ClassVar[Callable[..., tf.keras.Model]] = staticmethod(
     emnist_cnn.create_emnist_cnn
   )

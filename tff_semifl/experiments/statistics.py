@@ -118,7 +118,7 @@ class Statistics(settings.Settings):
         ),
         # Images that no client was given are among them too.
         _class_by_class(data).concatenate(
-          tf.data.Dataset.from_tensors(data.unlabeled.images)
+          tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
         ),
       ),
       'server_batches': lambda: (

@@ -98,7 +98,6 @@ class System(settings.Settings, abc.ABC):
       statistics of batch normalization are of.
     uses_strong_views: Whether clients train on strong views.
     models: Names of the models that it can train; none if any will do.
-    takes_dropout: Whether it can train models with dropout.
   """
 
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
@@ -111,7 +110,6 @@ class System(settings.Settings, abc.ABC):
   chooses_statistics: ClassVar[bool] = True
   uses_strong_views: ClassVar[bool] = True
   models: ClassVar[tuple[str, ...]] = ()
-  takes_dropout: ClassVar[bool] = False
 
   @property
   def summary(self) -> str:

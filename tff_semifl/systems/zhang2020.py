@@ -106,7 +106,6 @@ class _GroupAveraging(system.System):
   )
   # Statistics of batches are running ones (D48).
   chooses_statistics = False
-  takes_dropout = True
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   num_groups: int = settings.setting(

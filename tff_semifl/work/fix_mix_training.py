@@ -167,6 +167,11 @@ def build_fix_mix_training(
         )
       return batch._replace(mix=(fix_images, mix_images, mix_targets))
 
+    def train_logits(model, views, *keys: tf.Tensor | int) -> tf.Tensor:
+      return batch_losses.train_logits(
+        classifier, model, views, node.seed(purpose.DROPOUT_MASK, *keys)
+      )
+
     def mix_loss(model, batch: Batch, epoch, batch_num) -> tf.Tensor:
       fix_images, mix_images, mix_targets = batch.mix
       coefficient = mixup.sample_coefficient(
@@ -183,7 +188,7 @@ def build_fix_mix_training(
           mixture, node.seed(purpose.WEAK_VIEW, epoch, batch_num)
         )
       return losses.mix_loss(
-        batch_losses.train_logits(classifier, model, mixture),
+        train_logits(model, mixture, epoch, batch_num, 1),
         batch.targets,
         mix_targets,
         coefficient,
@@ -193,7 +198,7 @@ def build_fix_mix_training(
 
     def loss(trainable, batch: Batch, epoch, batch_num):
       model = weights._replace(trainable=trainable)
-      logits = batch_losses.train_logits(classifier, model, batch.strong)
+      logits = train_logits(model, batch.strong, epoch, batch_num, 0)
       total = losses.cross_entropy(
         logits, batch.targets, *batch.weights, offset=offset
       )
