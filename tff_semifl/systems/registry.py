@@ -8,7 +8,13 @@ from tff_semifl.systems import centralized
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
+from tff_semifl.systems import fixmatch
 from tff_semifl.systems import flexmatch
+from tff_semifl.systems import mean_teacher
+from tff_semifl.systems import pi_model
+from tff_semifl.systems import pooled
+from tff_semifl.systems import pseudo_labeling
+from tff_semifl.systems import uda
 from tff_semifl.systems import zhang2020
 
 SYSTEMS = {
@@ -32,6 +38,14 @@ SYSTEMS = {
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
   'flexmatch_semifl': averaging.Alternating(client=flexmatch.FlexibleFixMix()),
+  # In one place, of labels and a pool of unlabeled images.
+  'pi_model': pooled.Pooled(method=pi_model.PiModel()),
+  'pseudo_labeling': pooled.Pooled(method=pseudo_labeling.PseudoLabeling()),
+  'mean_teacher': pooled.Pooled(method=mean_teacher.MeanTeacher()),
+  'uda': pooled.Pooled(method=uda.UDA(), steps=pooled.Steps(unlabeled_ratio=7)),
+  'fixmatch': pooled.Pooled(
+    method=fixmatch.FixMatch(), steps=pooled.Steps(unlabeled_ratio=7)
+  ),
   # Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),
