@@ -81,12 +81,13 @@ class Step:
   Attributes:
     x: Weak views of labeled images, [batch, 4].
     y: Their labels, [batch, classes].
+    num: The number of the step.
     progress: The share of all steps before this one.
   """
 
   def __init__(self, num: int, student, average, num_unlabeled: int):
     """Draws the images of step `num`."""
-    self._num = num
+    self.num = num
     self._student = student
     self._average = average
     labeled = np.flatnonzero(LABELS >= 0)
@@ -106,7 +107,7 @@ class Step:
   def seed(self, purpose: str, *keys: int) -> tf.Tensor:
     """Returns the seed of a draw of this step."""
     return random_seeds.stateless_seed(
-      SEED, random_seeds.Purpose[purpose], self._num, *keys
+      SEED, random_seeds.Purpose[purpose], self.num, *keys
     )
 
   def weak(self, key: int = 0) -> np.ndarray:
@@ -223,6 +224,7 @@ def assert_system_equals(
   loss_fn: Callable[[Step], tf.Tensor],
   *,
   ratio: int = 1,
+  head: tuple[np.ndarray, ...] = (),
 ) -> None:
   """Asserts that a system trains by a loss.
 
@@ -231,12 +233,13 @@ def assert_system_equals(
     changes: Its settings.
     loss_fn: See `train`.
     ratio: Likewise.
+    head: Likewise.
   """
   default = registry.SYSTEMS[system_name].steps.unlabeled_ratio
   assert ratio != default, 'the default would do as well'
   assert_equal(
     train_system(system_name, {**changes, 'unlabeled_ratio': ratio}),
-    train(loss_fn, ratio=ratio),
+    train(loss_fn, ratio=ratio, head=head),
   )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.models import features as features_lib
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import probabilities
@@ -58,6 +59,8 @@ class ImageClassifier(NamedTuple):
     image_shape: Height, width, channels.
     num_classes: Number of logits.
     trainable_names: Names of the trainable weights, `<layer>/<weight>:0`.
+    features: Features of images, of a model whose last layer is dense; None for
+      others.
   """
 
   initial_weights: ModelWeights
@@ -67,6 +70,7 @@ class ImageClassifier(NamedTuple):
   image_shape: tuple[int, int, int]
   num_classes: int
   trainable_names: tuple[str, ...]
+  features: features_lib.Features | None = None
 
   @property
   def weights_type(self) -> tff.Type:
@@ -126,18 +130,22 @@ def from_keras(
   logits = create(call_fn=lambda clone, images: clone(images, training=False))
   if not returns_logits:
     probabilities.check_outputs(model, logits, initial_weights)
+  create_for_training = functools.partial(
+    create,
+    model=_clone_in_bfloat16(model) if train_in_bfloat16 else model,
+    jit_compile=jit_compile,
+  )
   return ImageClassifier(
     initial_weights=initial_weights,
-    train_logits=create(
-      model=_clone_in_bfloat16(model) if train_in_bfloat16 else model,
-      call_fn=lambda clone, images: clone(images, training=True),
-      jit_compile=jit_compile,
+    train_logits=create_for_training(
+      call_fn=lambda clone, images: clone(images, training=True)
     ),
     logits=logits,
     batch_moments=create(call_fn=_batch_moments) if kinds.statistics else None,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
     trainable_names=tuple(w.name for w in kinds.trainable),
+    features=features_lib.plan(model, create_for_training),
   )
 
 

@@ -65,19 +65,15 @@ class Steps(settings.Settings):
         self.steps_per_round,
         f'must divide total_steps, {self.total_steps}',
       )
-    num_drawn = self.total_steps * self.num_unlabeled
+    num_unlabeled = self.batch_size * self.unlabeled_ratio
+    num_drawn = self.total_steps * num_unlabeled
     if num_drawn > _MOST_DRAWS:
       raise settings.SettingError(
         'total_steps',
         self.total_steps,
-        f'of {self.num_unlabeled} unlabeled images are {num_drawn} images; at'
+        f'of {num_unlabeled} unlabeled images are {num_drawn} images; at'
         f' most {_MOST_DRAWS} can be counted',
       )
-
-  @property
-  def num_unlabeled(self) -> int:
-    """Unlabeled images in a step."""
-    return self.batch_size * self.unlabeled_ratio
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -171,7 +167,7 @@ class Pooled(system.System):
         steps_per_round=self.steps.steps_per_round,
         total_steps=self.steps.total_steps,
         batch_size=self.steps.batch_size,
-        num_unlabeled=self.steps.num_unlabeled,
+        unlabeled_ratio=self.steps.unlabeled_ratio,
         average_decay=self.average.average_decay,
         optimizer=self.optimizer.build(classifier.trainable_names, len(head)),
         learning_rate_fn=functools.partial(

@@ -11,9 +11,11 @@ from tff_semifl.systems import fedsgd
 from tff_semifl.systems import fixmatch
 from tff_semifl.systems import flexmatch
 from tff_semifl.systems import mean_teacher
+from tff_semifl.systems import mixmatch
 from tff_semifl.systems import pi_model
 from tff_semifl.systems import pooled
 from tff_semifl.systems import pseudo_labeling
+from tff_semifl.systems import remixmatch
 from tff_semifl.systems import uda
 from tff_semifl.systems import zhang2020
 
@@ -42,7 +44,9 @@ SYSTEMS = {
   'pi_model': pooled.Pooled(method=pi_model.PiModel()),
   'pseudo_labeling': pooled.Pooled(method=pseudo_labeling.PseudoLabeling()),
   'mean_teacher': pooled.Pooled(method=mean_teacher.MeanTeacher()),
+  'mixmatch': pooled.Pooled(method=mixmatch.MixMatch()),
   'uda': pooled.Pooled(method=uda.UDA(), steps=pooled.Steps(unlabeled_ratio=7)),
+  'remixmatch': pooled.Pooled(method=remixmatch.ReMixMatch()),
   'fixmatch': pooled.Pooled(
     method=fixmatch.FixMatch(), steps=pooled.Steps(unlabeled_ratio=7)
   ),

@@ -53,6 +53,7 @@ class Step:
     class_shares: float32 [classes], the share of each class among all labels.
     num: int32 scalar, the number of the step in the whole run, from 0.
     progress: float32 scalar, the share of all steps that were taken before.
+    unlabeled_ratio: Unlabeled images for each labeled one.
     head: The weights of the method's head, tensors.
   """
 
@@ -67,6 +68,7 @@ class Step:
     weak_augmentation: augmentation.Augmentation,
     strong_augmentation: augmentation.Augmentation,
     class_shares: tf.Tensor,
+    unlabeled_ratio: int,
     seed: tf.Tensor,
     num: tf.Tensor,
     total_steps: int,
@@ -82,6 +84,7 @@ class Step:
       weak_augmentation: Makes weak views.
       strong_augmentation: Makes strong views.
       class_shares: See the class.
+      unlabeled_ratio: See the class.
       seed: int32 scalar, the run's seed.
       num: See the class.
       total_steps: Steps of the whole run.
@@ -98,6 +101,7 @@ class Step:
     self.class_shares = class_shares
     self.num = num
     self.progress = tf.cast(num, tf.float32) / total_steps
+    self.unlabeled_ratio = unlabeled_ratio
     self.head = head
 
   @property
@@ -142,6 +146,13 @@ class Step:
     """Returns the averaged model's logits, likewise, without a gradient."""
     found = self._pass(self._classifier.train_logits, self._teacher, views)
     return [tf.stop_gradient(logits) for logits in found]
+
+  def features(self, *views: tf.Tensor) -> list[tf.Tensor]:
+    """Returns what the student's last layer is given, likewise.
+
+    Only of classifiers that have features.
+    """
+    return self._pass(self._classifier.features.build(), self._student, views)
 
   def _pass(
     self,

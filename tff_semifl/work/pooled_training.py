@@ -39,7 +39,7 @@ class PooledSteps:
     steps_per_round: Steps in each round, the first one, round 0, included.
     total_steps: Steps of the whole run.
     batch_size: Labeled images in a step.
-    num_unlabeled: Unlabeled images in a step.
+    unlabeled_ratio: Unlabeled images in a step for each labeled one.
     average_decay: What of the average a step leaves.
     optimizer: Takes the steps.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
@@ -49,10 +49,15 @@ class PooledSteps:
   steps_per_round: int
   total_steps: int
   batch_size: int
-  num_unlabeled: int
+  unlabeled_ratio: int
   average_decay: float
   optimizer: tff.learning.optimizers.Optimizer
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+
+  @property
+  def num_unlabeled(self) -> int:
+    """Unlabeled images in a step."""
+    return self.batch_size * self.unlabeled_ratio
 
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
     """Returns the learning rate of the last step of a round."""
@@ -149,6 +154,7 @@ class PooledTraining:
           weak_augmentation=self.weak_augmentation,
           strong_augmentation=self.strong_augmentation,
           class_shares=class_shares,
+          unlabeled_ratio=steps.unlabeled_ratio,
           seed=context.seed,
           num=num,
           total_steps=steps.total_steps,
