@@ -45,7 +45,7 @@ SETTINGS = {
 
 
 class Trained(NamedTuple):
-  """What training came to.
+  """The outcome of training.
 
   Attributes:
     student: The trained weights.

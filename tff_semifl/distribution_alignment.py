@@ -6,7 +6,7 @@
 References:
   Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
   Semi-supervised learning with distribution alignment and augmentation
-  anchoring. ICLR 2020. Section 3.1.
+  anchoring. ICLR 2020.
 """
 
 import tensorflow as tf

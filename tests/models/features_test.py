@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of features, what the last layer of a model is given."""
+"""Tests of features, the inputs of the last layer of a model."""
 
 from absl.testing import absltest
 from absl.testing import parameterized

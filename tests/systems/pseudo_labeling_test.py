@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of pseudo-labeling in one place, against its formulas (F.5, S5)."""
+"""Tests of pseudo-labeling in one place, against its formulas (F.5, S6)."""
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -33,7 +33,7 @@ def _loss(step, num_sure, *, reproduce_mask):
 
 class PseudoLabelingTest(parameterized.TestCase):
   @parameterized.parameters(False, True)
-  def test_equals_the_formula_s5(self, reproduce_mask):
+  def test_equals_the_formula_s6(self, reproduce_mask):
     num_sure = []
     pooled_reference.assert_system_equals(
       'pseudo_labeling',

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of UDA in one place, against its formulas (F.6, S6)."""
+"""Tests of UDA in one place, against its formulas (F.6, S8)."""
 
 import math
 
@@ -63,7 +63,7 @@ class UDATest(parameterized.TestCase):
     ('exp', [math.exp(-5), math.exp(-2.5), 1]),
     ('log', [0, 1 - math.exp(-2.5), 1 - math.exp(-5)]),
   )
-  def test_threshold_rises_from_a_guess_to_all_s6(self, annealing, risen):
+  def test_threshold_rises_from_a_guess_to_all_s8(self, annealing, risen):
     found = uda.annealed_threshold(tf.constant([0, 0.5, 1]), 10, annealing)
     np.testing.assert_allclose(found, 0.1 + 0.9 * np.array(risen), rtol=1e-6)
 

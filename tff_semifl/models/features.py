@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the last layer of a model is given: features of images."""
+"""Features of images: the inputs of the last layer of a model."""
 
 from collections.abc import Callable
 import functools
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 
 class Features(NamedTuple):
-  """What the last layer of a model is given, as a function to be built.
+  """Features of images, as a function to be built.
 
   Attributes:
     size: Number of features of an image.

@@ -34,7 +34,7 @@ class PseudoLabeling(pooled_method.Method):
     False,
     'Whether, as in the code of FixMatch, all images are trained on, sure of'
     ' their label or not, and the share of sure ones is a factor on the loss'
-    ' (S5).',
+    ' (S6).',
   )
 
   def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:

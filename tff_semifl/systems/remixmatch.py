@@ -39,7 +39,7 @@ class ReMixMatch(pooled_method.Method):
   num_strong_views: int = settings.setting(
     1,
     'Strong views of each unlabeled image: 1 as a default of the code, 8 in the'
-    ' paper (S9).',
+    ' paper (S10).',
     settings.AT_LEAST_1,
   )
   aligned_batches: int = settings.setting(

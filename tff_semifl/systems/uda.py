@@ -82,14 +82,14 @@ class UDA(pooled_method.Method):
   target_temperature: float = settings.setting(
     1.0,
     'Temperature that weak predictions are sharpened by before strong ones are'
-    " compared with them: 1 in FixMatch's code, 0.4 in UDA's paper (S6). How"
+    " compared with them: 1 in FixMatch's code, 0.4 in UDA's paper (S8). How"
     ' sure they are is asked before.',
     settings.ABOVE_0,
   )
   signal_annealing: str = settings.setting(
     'none',
     'How the probability rises up to which labeled images are trained on: none,'
-    " as in FixMatch's code, trains on all; linear, exp or log (S6).",
+    " as in FixMatch's code, trains on all; linear, exp or log (S8).",
     settings.one_of(*_ANNEALING),
   )
 

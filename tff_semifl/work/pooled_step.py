@@ -31,7 +31,7 @@ class Batch(NamedTuple):
 
 
 class StepOutput(NamedTuple):
-  """What a method makes of a step.
+  """The result of a loss function for a step.
 
   Attributes:
     loss: Scalar, to be minimized.
@@ -167,5 +167,5 @@ class Step:
     return tf.split(outputs, [tf.shape(part)[0] for part in views])
 
 
-# (step, memory of the method) -> what the method makes of it.
+# (step, memory of the method) -> the loss, and the memory after the step.
 LossFn = Callable[[Step, Any], StepOutput]
