@@ -185,7 +185,7 @@ _ONE_PLACE = {
   'momentum': 0.9,
   'weight_decay': 5e-4,
   'average_decay': 0.999,
-  'model': 'wide_resnet',
+  'model': 'fixmatch_wide_resnet',
   'model_depth': 28,
   'normalization': 'static_batch',
   'batch_norm_statistics': 'server',

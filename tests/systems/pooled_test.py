@@ -6,14 +6,17 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import tensorflow as tf
 
 from tests import linear_reference
 from tests import pooled_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tff_semifl import settings
+from tff_semifl.models import functional
 from tff_semifl.systems import pooled
 from tff_semifl.systems import registry
+from tff_semifl.work import pooled_step
 
 _CHANGES = {**pooled_reference.SETTINGS, 'unlabeled_ratio': 2}
 
@@ -86,14 +89,56 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       self.assertBetween(correct, 0, 12)
 
 
+class DropoutTest(absltest.TestCase):
+  def test_each_pass_drops_others_and_each_step_the_same_again(self):
+    classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input([2, 2, 1]),
+          tf.keras.layers.Flatten(),
+          tf.keras.layers.Dropout(0.5),
+          tf.keras.layers.Dense(3),
+        ]
+      )
+    )
+    weights = classifier.initial_weights
+
+    def passes(num):
+      step = pooled_step.Step(
+        classifier,
+        pooled_step.Batch(None, None, None),
+        student=weights,
+        teacher=weights,
+        head=(),
+        weak_augmentation=linear_reference.unchanged,
+        strong_augmentation=linear_reference.unchanged,
+        class_shares=tf.zeros([3]),
+        unlabeled_ratio=1,
+        seed=tf.constant(1),
+        num=tf.constant(num),
+        total_steps=9,
+      )
+      images = pooled_reference.IMAGES
+      return [
+        *(logits.numpy() for logits in step.logits(images)),
+        *(logits.numpy() for logits in step.logits(images)),
+        *(logits.numpy() for logits in step.teacher_logits(images)),
+      ]
+
+    first, second, third = passes(4)
+    self.assertFalse(np.allclose(first, second))
+    self.assertFalse(np.allclose(second, third))
+    np.testing.assert_array_equal(first, passes(4)[0])
+    self.assertFalse(np.allclose(first, passes(5)[0]))
+
+
 class LimitsTest(parameterized.TestCase):
   def test_without_an_average_it_is_what_was_trained(self):
     found = pooled_reference.train_system('fixmatch', {'average_decay': 0})
     for average, student in zip(found.average, found.student, strict=True):
       np.testing.assert_array_equal(average, student)
 
-  def test_without_unlabeled_images_all_methods_but_one_batch_are_alike(self):
-    """Their views change nothing but the statistics of a joint batch."""
+  def test_weight_0_leaves_training_on_labels_alone(self):
     found, expected = (
       pooled_reference.train_system(name, {'unlabeled_loss_weight': 0})
       for name in ('pi_model', 'mean_teacher')

@@ -14,7 +14,6 @@ from typing import Any
 
 from tff_semifl import losses
 from tff_semifl import pseudo_labels
-from tff_semifl import settings
 from tff_semifl.systems import pooled_method
 from tff_semifl.systems import training_settings
 from tff_semifl.work import pooled_step
@@ -27,9 +26,7 @@ class FixMatch(pooled_method.Method):
   uses_strong_views = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()
-  unlabeled_loss_weight: float = settings.setting(
-    1.0, 'Factor on the loss of unlabeled images.', settings.AT_LEAST_0
-  )
+  unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
 
   def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
     """Returns the loss of a step."""
@@ -41,7 +38,7 @@ class FixMatch(pooled_method.Method):
     labels = pseudo_labels.from_logits(weak_logits)
     return pooled_step.StepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
-      + self.unlabeled_loss_weight
+      + self.unlabeled.unlabeled_loss_weight
       * losses.masked_cross_entropy(
         strong_logits,
         labels.labels,

@@ -55,8 +55,8 @@ class MixMatch(pooled_method.Method):
   """MixMatch: sharpened guesses of two weak views, and mixup of all images."""
 
   mixing: Mixing = Mixing(mixup_concentration=0.5)
-  unlabeled_loss_weight: float = settings.setting(
-    100.0, 'Factor on the loss of unlabeled images.', settings.AT_LEAST_0
+  unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss(
+    unlabeled_loss_weight=100.0
   )
 
   def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
@@ -77,7 +77,7 @@ class MixMatch(pooled_method.Method):
     )
     return pooled_step.StepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
-      + self.unlabeled_loss_weight
+      + self.unlabeled.unlabeled_loss_weight
       * self.mixing.ramp(step.num)
       * losses.consistency(
         mixed.guesses, tf.nn.softmax(mixed.unlabeled_logits)

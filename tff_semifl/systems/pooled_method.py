@@ -60,12 +60,18 @@ class Method(settings.Settings, abc.ABC):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RampedLoss(settings.Settings):
-  """The weight of unlabeled images, which rises as training goes on (F.2)."""
+class UnlabeledLoss(settings.Settings):
+  """The weight of unlabeled images."""
 
   unlabeled_loss_weight: float = settings.setting(
     1.0, 'Factor on the loss of unlabeled images.', settings.AT_LEAST_0
   )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RampedLoss(UnlabeledLoss):
+  """The weight of unlabeled images, which rises as training goes on (F.2)."""
+
   ramp_up_share: float = settings.setting(
     0.4,
     'Share of all steps in which that factor rises from 0; 0 has all of it from'

@@ -76,9 +76,7 @@ class UDA(pooled_method.Method):
   uses_strong_views = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()
-  unlabeled_loss_weight: float = settings.setting(
-    1.0, 'Factor on the loss of unlabeled images.', settings.AT_LEAST_0
-  )
+  unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
   target_temperature: float = settings.setting(
     1.0,
     'Temperature that weak predictions are sharpened by before strong ones are'
@@ -108,7 +106,7 @@ class UDA(pooled_method.Method):
     )
     return pooled_step.StepOutput(
       annealed_cross_entropy(labeled_logits, step.labels, threshold)
-      + self.unlabeled_loss_weight
+      + self.unlabeled.unlabeled_loss_weight
       * losses.divergence(
         weak_logits / self.target_temperature, strong_logits, is_sure
       ),
