@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses of SemiFL (NeurIPS 2022, section 3.4) and of Zhang et al. (E.2).
+"""Losses of SemiFL (NeurIPS 2022, section 3.4), Zhang et al. (E.2) and F.
 
 All of them are means over the examples of one batch, of whatever size it is.
 """
@@ -100,3 +100,45 @@ def mix_loss(
     for labels in (first_labels, second_labels)
   )
   return coefficient * first + (1.0 - coefficient) * second
+
+
+def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
+  """Mean squared difference of probabilities, over examples and classes.
+
+  As the Pi-Model, Mean Teacher and MixMatch have it (F.3, F.4, F.7).
+
+  Args:
+    targets: float [batch, classes], probabilities, as a rule without a
+      gradient.
+    probabilities: float [batch, classes].
+
+  Returns:
+    A scalar of the dtype of `probabilities`, at least zero.
+  """
+  return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
+
+
+def divergence(
+  target_logits: tf.Tensor,
+  logits: tf.Tensor,
+  weights: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """Mean of KL(target || prediction), as UDA has it (F.6).
+
+  Args:
+    target_logits: float [batch, classes], unnormalized; they are constants.
+    logits: float [batch, classes], unnormalized, of the predictions.
+    weights: As in `cross_entropy`.
+
+  Returns:
+    A scalar of the dtype of `logits`, at least zero.
+  """
+  target_logits = tf.stop_gradient(target_logits)
+  each = tf.reduce_sum(
+    tf.nn.softmax(target_logits)
+    * (tf.nn.log_softmax(target_logits) - tf.nn.log_softmax(logits)),
+    axis=-1,
+  )
+  if weights is not None:
+    each *= tf.cast(weights, each.dtype)
+  return tf.reduce_mean(each)

@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.models import features as features_lib
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import probabilities
@@ -59,6 +60,8 @@ class ImageClassifier(NamedTuple):
     image_shape: Height, width, channels.
     num_classes: Number of logits.
     variables: The weights of the Keras model.
+    features: Features of images, of a model whose last layer is dense; None for
+      others.
   """
 
   initial_weights: ModelWeights
@@ -69,6 +72,7 @@ class ImageClassifier(NamedTuple):
   image_shape: tuple[int, int, int]
   num_classes: int
   variables: weight_kinds.WeightKinds
+  features: features_lib.Features | None = None
 
   @property
   def trainable_names(self) -> tuple[str, ...]:
@@ -152,6 +156,7 @@ def from_keras(
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
     variables=kinds,
+    features=features_lib.plan(model, create_for_training),
   )
 
 

@@ -27,6 +27,8 @@ class Labels(enum.Enum):
   AT_SERVER = enum.auto()
   # The server has some labels, and nobody has the other images.
   AT_SERVER_ALONE = enum.auto()
+  # The server has all images, and labels of some: one place, no clients.
+  AT_SERVER_WITH_POOL = enum.auto()
   # The server has all images, with their labels.
   ALL_AT_SERVER = enum.auto()
   # Clients have all images, with their labels, and the server none.
