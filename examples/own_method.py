@@ -41,8 +41,9 @@ class SoftFixMix(sfl.FixMix):
     below = tf.maximum(guidance['mean_confidence'] - labels.confidences, 0.0)
     return tf.exp(-((below / self.softness) ** 2) / 2)
 
-  def report(self, labels: sfl.PseudoLabels) -> Any:
+  def report(self, guidance: Any, labels: sfl.PseudoLabels) -> Any:
     """Returns sums over a client's images, which are added up over clients."""
+    del guidance  # Whatever it was.
     return {
       'confidence': tf.reduce_sum(labels.confidences),
       'classes': tf.reduce_sum(labels.probabilities, axis=0),

@@ -100,3 +100,29 @@ def mix_loss(
     for labels in (first_labels, second_labels)
   )
   return coefficient * first + (1.0 - coefficient) * second
+
+
+def divergence(
+  target_logits: tf.Tensor,
+  logits: tf.Tensor,
+  weights: tf.Tensor | None = None,
+) -> tf.Tensor:
+  """Mean of KL(target || prediction).
+
+  Args:
+    target_logits: float [batch, classes], unnormalized; they are constants.
+    logits: float [batch, classes], unnormalized, of the predictions.
+    weights: As in `cross_entropy`.
+
+  Returns:
+    A scalar of the dtype of `logits`, at least zero.
+  """
+  target_logits = tf.stop_gradient(target_logits)
+  each = tf.reduce_sum(
+    tf.nn.softmax(target_logits)
+    * (tf.nn.log_softmax(target_logits) - tf.nn.log_softmax(logits)),
+    axis=-1,
+  )
+  if weights is not None:
+    each *= tf.cast(weights, each.dtype)
+  return tf.reduce_mean(each)

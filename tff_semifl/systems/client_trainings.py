@@ -4,6 +4,7 @@
 """The settings of a client's turn: how it labels its images and trains."""
 
 import abc
+from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
@@ -14,12 +15,13 @@ from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.systems import client_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import batch_label_training
 from tff_semifl.work import client_work
 from tff_semifl.work import fix_mix_training
-from tff_semifl.work import guidance
+from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import labeled_client_training
 
 
@@ -43,7 +45,7 @@ class ClientTraining(settings.Settings, abc.ABC):
 
   def build_guidance(
     self, classifier: functional.ImageClassifier
-  ) -> guidance.Guidance | None:
+  ) -> guidance_lib.Guidance | None:
     """Builds what the server keeps and tells clients beside the weights.
 
     Args:
@@ -51,6 +53,11 @@ class ClientTraining(settings.Settings, abc.ABC):
     """
     del classifier  # By default there is nothing.
     return None
+
+  @property
+  def summary(self) -> str:
+    """A line on what it is."""
+    return summarize(self)
 
   @property
   def labels_by_received_model(self) -> bool:
@@ -67,6 +74,11 @@ class ClientTraining(settings.Settings, abc.ABC):
     """True if the client has something to say to `Guidance.update`."""
     return False
 
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return False
+
   def client_data_type(
     self, classifier: functional.ImageClassifier
   ) -> tff.SequenceType | None:
@@ -79,10 +91,24 @@ class ClientTraining(settings.Settings, abc.ABC):
 class Fix(ClientTraining):
   """Labels all images once, with the received model, and trains on sure ones.
 
-  It is the fix loss of SemiFL, section 3.3, alone.
+  It is the fix loss of SemiFL, section 3.3, alone, unless parts are others. Any
+  of these can be exchanged.
+
+  Attributes:
+    selection: Which images are trained on.
+    labeler: The model that labels.
+    alignment: How its logits become labels.
+    adjustment: What is added to logits in the losses.
+    regularizer: A further loss.
+    weighting: How much the client's update counts.
   """
 
-  confidence: training_settings.Confidence = training_settings.Confidence()
+  selection: client_parts.Selection = client_parts.FixedThreshold()
+  labeler: client_parts.Labeler = client_parts.Labeler()
+  alignment: client_parts.Alignment = client_parts.Alignment()
+  adjustment: client_parts.Adjustment = client_parts.Adjustment()
+  regularizer: client_parts.Regularizer = client_parts.Regularizer()
+  weighting: client_parts.Weighting = client_parts.Weighting()
   measure_pseudo_labels: bool = settings.setting(
     True,
     'Whether to compare pseudo-labels with the true ones, which a simulation'
@@ -104,8 +130,13 @@ class Fix(ClientTraining):
       optimizer=optimizer,
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
+      labeler_fn=lambda guidance, weights: self.labeler.choose(
+        _told(guidance, 'labeler'), weights
+      ),
       label_fn=self.label,
       selection_fn=self.select,
+      consistency=self.regularizer.consistency,
+      weight_fn=self.weighting.weigh,
       report_fn=self.report,
       **self.mixing,
     )
@@ -114,26 +145,77 @@ class Fix(ClientTraining):
   def mixing(self) -> dict[str, Any]:
     """The arguments of `build_fix_mix_training` on labels and mixup."""
     # The concentration is of no use without mixing.
-    return {'mixup_concentration': 1.0, 'mix_loss_weight': 0.0}
+    return {
+      'mixup_concentration': 1.0,
+      'mix_loss_weight': 0.0,
+      'logit_offset_fn': self.adjustment.logit_offset_fn,
+    }
 
   def label(
     self, guidance: Any, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Returns labels of all images of a client, a `pseudo_labels.LabelFn`."""
-    return pseudo_labels.most_probable(guidance, logits)
+    return self.alignment.label(_told(guidance, 'alignment'), logits)
 
   def select(
     self, guidance: Any, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are trained on, a `pseudo_labels.SelectionFn`."""
-    return pseudo_labels.at_least(self.confidence.confidence_threshold)(
-      guidance, labels
+    return self.selection.select(_told(guidance, 'selection'), labels)
+
+  def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
+    """Returns what the client says of its labels to `Guidance.update`."""
+    return {
+      name: part.report(_told(guidance, name), labels)
+      for name, part in self._parts.items()
+      if part.reports
+    }
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance_lib.Guidance | None:
+    """Builds the states of the parts that have one."""
+    built = {
+      name: part.build_guidance(classifier)
+      for name, part in self._parts.items()
+    }
+    return guidance_lib.combine(
+      {name: each for name, each in built.items() if each is not None}
     )
 
-  def report(self, labels: pseudo_labels.PseudoLabels) -> Any:
-    """Returns what the client says of its labels to `Guidance.update`."""
-    del labels  # By default there is nothing to say.
-    return ()
+  @property
+  def _parts(self) -> dict[str, client_parts.ClientPart]:
+    """The parts by name."""
+    return {
+      name: value
+      for name, value in vars(self).items()
+      if isinstance(value, client_parts.ClientPart)
+    }
+
+  @property
+  def summary(self) -> str:
+    """A line on what it is, with those of its parts that are not SemiFL's."""
+    usual = vars(Fix())
+    return ' '.join(
+      [
+        summarize(self),
+        *(
+          summarize(part)
+          for name, part in self._parts.items()
+          if type(part) is not type(usual[name])
+        ),
+      ]
+    )
+
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True if the client has something to say to `Guidance.update`."""
+    return any(part.reports for part in self._parts.values())
+
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return not self.weighting.is_uniform
 
   @property
   def labels_by_received_model(self) -> bool:
@@ -180,6 +262,7 @@ class FixMix(Fix):
   def mixing(self) -> dict[str, Any]:
     """The arguments of `build_fix_mix_training` on labels and mixup."""
     return {
+      **super().mixing,
       'mixup_concentration': self.mixup_concentration,
       'mix_loss_weight': self.mix_loss_weight,
       'soft_labels': self.soft_pseudo_labels,
@@ -249,3 +332,14 @@ class TrainOnLabels(ClientTraining):
   ) -> tff.SequenceType | None:
     """Returns the type of a client's data: images with labels."""
     return pipelines.labeled_client_type(classifier.image_shape)
+
+
+def summarize(part: settings.Settings) -> str:
+  """Returns the first line of what a part says of itself."""
+  return type(part).__doc__.partition('\n')[0]
+
+
+def _told(guidance: Any, name: str) -> Any:
+  """Returns what a part's own state tells; () if it has none."""
+  is_told = isinstance(guidance, Mapping) and name in guidance
+  return guidance[name] if is_told else ()

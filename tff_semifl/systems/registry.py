@@ -31,7 +31,9 @@ SYSTEMS = {
   'labels_alone': centralized.LabelsAlone(),
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
-  'flexmatch_semifl': averaging.Alternating(client=flexmatch.FlexibleFixMix()),
+  'flexmatch_semifl': averaging.Alternating(
+    client=client_trainings.FixMix(selection=flexmatch.FlexMatch())
+  ),
   # Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),

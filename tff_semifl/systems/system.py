@@ -174,6 +174,11 @@ class System(settings.Settings, abc.ABC):
     return False
 
   @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return False
+
+  @property
   def aggregation(self) -> aggregations.Aggregation | None:
     """The aggregation of updates; None where there is no choice."""
     return None
