@@ -6,9 +6,11 @@
 from tff_semifl.systems import averaging
 from tff_semifl.systems import centralized
 from tff_semifl.systems import client_trainings
+from tff_semifl.systems import composed
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
 from tff_semifl.systems import flexmatch
+from tff_semifl.systems import flfl
 from tff_semifl.systems import zhang2020
 
 SYSTEMS = {
@@ -31,9 +33,12 @@ SYSTEMS = {
   'labels_alone': centralized.LabelsAlone(),
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
+  'flfl': flfl.FLFL,
+  # SemiFL with one part of a later method, and with any of them.
   'flexmatch_semifl': averaging.Alternating(
     client=client_trainings.FixMix(selection=flexmatch.FlexMatch())
   ),
+  'composed_semifl': averaging.Alternating(client=composed.ComposedFixMix()),
   # Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),
