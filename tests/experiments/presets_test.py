@@ -80,6 +80,9 @@ class PresetsTest(parameterized.TestCase):
         'consistency_averaging': 66,
         'self_training_averaging': 1,
         'supervised_averaging': 7,
+        'easgd': 2,
+        'overlap_sgd': 2,
+        'data_sharing': 1,
       },
     )
 

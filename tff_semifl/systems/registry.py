@@ -7,6 +7,8 @@ from tff_semifl.systems import averaging
 from tff_semifl.systems import centralized
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import composed
+from tff_semifl.systems import data_sharing
+from tff_semifl.systems import elastic
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
 from tff_semifl.systems import flexmatch
@@ -43,4 +45,8 @@ SYSTEMS = {
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),
   'supervised_averaging': zhang2020.SupervisedAveraging(),
+  # What Zhang et al. compare them with.
+  'easgd': elastic.EASGD(),
+  'overlap_sgd': elastic.OverlapSGD(),
+  'data_sharing': data_sharing.DataSharing(),
 }
