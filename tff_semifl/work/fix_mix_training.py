@@ -66,7 +66,8 @@ class Batch(NamedTuple):
     targets: int32 [batch], their pseudo-labels, or float32 [batch, classes] if
       labels are soft.
     labels: int32 [batch], the most probable classes.
-    confidences: float32 [batch], those of the labels.
+    confidences: Those of the labels, (float32 [batch],), or () if the losses do
+      not need them.
     weights: Weights in the losses, (float32 [batch],), or () for all the same.
     mix: For the mix loss as many images of the fix data set, images of the mix
       data set and targets of the latter, or () without it. Images are weak
@@ -76,7 +77,7 @@ class Batch(NamedTuple):
   strong: tf.Tensor
   targets: tf.Tensor
   labels: tf.Tensor
-  confidences: tf.Tensor
+  confidences: tuple[tf.Tensor, ...]
   weights: tuple[tf.Tensor, ...]
   mix: tuple[tf.Tensor, ...] = ()
 
@@ -169,7 +170,7 @@ def build_fix_mix_training(
     fix_data, given = pseudo_labeling.select(
       selection_fn(context.guidance, labels),
       labels,
-      (images, targets, labels.confidences),
+      (images, targets, () if consistency is None else (labels.confidences,)),
       tf.range(num_images),
     )
     num_confident = tf.shape(fix_data[0][0])[0]
@@ -241,7 +242,7 @@ def build_fix_mix_training(
           batch.strong,
           logits,
           batch.labels,
-          batch.confidences,
+          *batch.confidences,
         )
       # The authors' logs compare a weak view, at the cost of one more pass
       # (A.14).
