@@ -28,6 +28,11 @@ demo: venv ## Train on a small task, from start to exported model.
 test: venv ## Run the tests.
 	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile $(TESTS)
 
+.PHONY: notebooks
+notebooks: venv ## Run the notebooks of examples, and keep what they show.
+	cd examples && ../.venv/bin/jupyter execute --inplace \
+	  --NotebookClient.record_timing=False *.ipynb
+
 .PHONY: docs
 docs: .venv-docs/requirements-docs.txt ## Make the documentation, build/site.
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --quiet --strict
@@ -106,7 +111,7 @@ lock: ## Make the locks, requirements*.txt, of pyproject.toml and requirements-d
 	  echo "# Inputs: $$inputs"; \
 	  "$$uv" pip compile --quiet --no-header "$$@"; \
 	}; \
-	write pyproject.toml --group dev >"$$scratch/all"; \
+	write pyproject.toml --extra mlflow --group dev >"$$scratch/all"; \
 	sed -n "/^gpu = /,/^]/s/^ *'\(.*\)',/\1/p" pyproject.toml | \
 	  write - >"$$scratch/gpu"; \
 	inputs=$$(sha256sum <requirements-docs.in); \

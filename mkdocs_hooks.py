@@ -8,6 +8,8 @@ docs/python.md is beside it, and the sources and tables that pages link to are
 where a link from there leads.
 """
 
+import base64
+import json
 import pathlib
 import re
 import shutil
@@ -64,6 +66,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     text = f'# {path.name}\n\n```python\n{path.read_text()}```\n'
     name = f'examples/{path.stem}.md'
     files.append(File.generated(config, name, content=text))
+  for path in sorted((_ROOT / 'examples').glob('*.ipynb')):
+    _add_notebook(path, files, config)
   files.append(File.generated(config, 'api.md', content=_list_public_names()))
   return files
 
@@ -81,7 +85,34 @@ def on_page_markdown(
     markdown = markdown.replace(
       '](' + '../' * (depth + 1), '](' + '../' * depth
     )
-  return re.sub(r'(\]\([./]*examples/\w+)\.py\)', r'\1.md)', markdown)
+  return re.sub(r'(\]\([./]*examples/\w+)\.(py|ipynb)\)', r'\1.md)', markdown)
+
+
+def _add_notebook(
+  path: pathlib.Path, files: Files, config: MkDocsConfig
+) -> None:
+  """Adds a page of a notebook with all that it showed, and its pictures."""
+  parts = []
+  for number, cell in enumerate(json.loads(path.read_text())['cells']):
+    source = ''.join(cell['source'])
+    if cell['cell_type'] == 'markdown':
+      source = source.replace('](../docs/', '](../')
+      parts.append(re.sub(r'\]\((\w+)\.(py|ipynb)\)', r'](\1.md)', source))
+      continue
+    parts.append(f'```python\n{source}\n```')
+    for output in cell['outputs']:
+      if output['output_type'] == 'stream':
+        parts.append(f'```text\n{"".join(output["text"])}```')
+        continue
+      # Matplotlib shows one picture at the end of a cell.
+      picture = f'{path.stem}_{number}.png'
+      content = base64.b64decode(output['data']['image/png'])
+      files.append(
+        File.generated(config, f'examples/{picture}', content=content)
+      )
+      parts.append(f'![What the cell shows]({picture})')
+  text = '\n\n'.join(parts)
+  files.append(File.generated(config, f'examples/{path.stem}.md', content=text))
 
 
 def _list_public_names() -> str:

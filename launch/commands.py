@@ -1,147 +1,53 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training commands: a system with all of its settings."""
+"""Commands to train: systems, tasks and all of their settings, by name."""
 
-from collections.abc import Mapping, Sequence
-import contextlib
-import dataclasses
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+import functools
+import sys
+from typing import Any, NoReturn
 
 from absl import flags
 
 from tff_semifl import settings
-from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import run_settings
-from tff_semifl.experiments import running
-from tff_semifl.experiments import runtimes
 from tff_semifl.launch import command_line
-from tff_semifl.launch import invocation
-from tff_semifl.launch import known
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_flags
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import outputs
-from tff_semifl.programs import training
+from tff_semifl.launch import setting_program
 from tff_semifl.systems import registry
+from tff_semifl.tasks import registry as tasks
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Command(settings.Settings):
-  """All settings of a training program.
+def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
+  """Creates a command.
 
-  Attributes:
-    experiment: Settings of the experiment, which determine its results.
-    run: Settings of the run, such as its folder.
-    runtime: Settings of the TFF runtime.
+  Args:
+    system_name: Name of the system.
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If there is no such system or setting, or a setting
+      does not take its value.
   """
-
-  experiment: experiment_settings.ExperimentSettings
-  run: run_settings.RunSettings
-  runtime: runtimes.ChosenRuntime
-
-  def groups(self) -> dict[str, list[settings.Settings]]:
-    """Returns the parts under headings for help texts."""
-    experiment = self.experiment
-    of_system = [
-      experiment.system,
-      experiment.statistics,
-      experiment.final_test,
-    ]
-    return {
-      'data': [experiment.data],
-      'model': [experiment.model],
-      'system': [part for part in of_system if part is not None],
-      'run': [self.run, self.runtime],
-    }
-
-  def with_changes(self, changes: Mapping[str, Any]) -> 'Command':
-    """Returns the command with other values of settings.
-
-    Args:
-      changes: New values of settings by name.
-
-    Raises:
-      settings.SettingError: If a setting does not take its value.
-    """
-    return settings.change(self, changes)
-
-  def create_experiment(self) -> experiment_lib.Experiment:
-    """Builds the experiment.
-
-    Raises:
-      settings.SettingError: If settings contradict each other, or the folder
-        for results cannot be used.
-    """
-    self.check()
-    # The number of threads cannot be changed once TensorFlow runs.
-    self.runtime.runtime.limit_threads()
-    with blame_output(self.run):
-      return experiment_lib.create_experiment(
-        self.experiment, self.run, by_index=self.runtime.runtime.by_index
-      )
-
-  def check(self) -> None:
-    """Checks the settings of the runtime.
-
-    Raises:
-      settings.SettingError: If settings contradict each other.
-    """
-    if self.experiment.model.jit_compile and not self.runtime.runtime.has_xla:
-      raise settings.SettingError(
-        'jit_compile',
-        True,
-        "TFF's worker has no XLA; use --runtime=in_process or leave it out",
-      )
-    self.runtime.runtime.check()
-
-  def open_folder(
-    self, experiment: experiment_lib.Experiment
-  ) -> outputs.ExperimentFolder:
-    """Creates the folder of an experiment, or opens an existing one.
-
-    Args:
-      experiment: The experiment.
-
-    Raises:
-      settings.SettingError: If it cannot be used.
-    """
-    with blame_output(experiment.run):
-      return experiment_folder.open_folder(
-        experiment, settings.as_dict(self.runtime), UNIMPORTANT
-      )
-
-  def check_folder(self) -> None:
-    """Checks that the existing folder belongs to this experiment.
-
-    Raises:
-      settings.SettingError: If it cannot be used.
-    """
-    task = experiment_lib.create_task(self.experiment.data)
-    experiment = experiment_settings.fill_in(self.experiment, task)
-    run = self.run.fill_in(experiment)
-    with blame_output(run):
-      experiment_folder.take_folder(
-        experiment,
-        run,
-        task,
-        experiment_folder.record(experiment, run),
-        UNIMPORTANT,
-      )
-
-  def context(self) -> contextlib.AbstractContextManager[None]:
-    """Returns a context in which the runtime runs TFF computations."""
-    return self.runtime.runtime.context()
+  return command_lib.create(system_name, tasks.ChosenTask(), changes)
 
 
-# Names of settings that determine how an experiment is computed, but not its
-# results.
-UNIMPORTANT = frozenset(
-  settings.all_names(runtimes.ChosenRuntime())
-  | settings.all_names(run_settings.RunSettings())
-)
+def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
+  """Creates the settings of the data that SemiFL trains on.
+
+  Args:
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If there is no such setting, or it does not take its
+      value.
+  """
+  return experiment_settings.create(
+    'semifl', registry.load('semifl'), tasks.ChosenTask(), changes
+  ).data
 
 
 def names_of_all_settings() -> frozenset[str]:
@@ -151,94 +57,92 @@ def names_of_all_settings() -> frozenset[str]:
   )
 
 
-def create(system_name: str, changes: Mapping[str, Any]) -> Command:
-  """Creates a command.
-
-  Args:
-    system_name: Name of the system.
-    changes: Values of settings by name.
-
-  Raises:
-    settings.SettingError: If a setting does not take its value, or if there is
-      no such setting.
-  """
-  system = known.load_system(system_name)
-  rest = {k: v for k, v in changes.items() if k not in UNIMPORTANT}
-  command = Command(
-    experiment=known.create(system_name, rest),
-    run=settings.change_present(run_settings.RunSettings(), system.usual),
-    runtime=runtimes.ChosenRuntime(),
-  )
-  return settings.change(
-    command, {k: v for k, v in changes.items() if k in UNIMPORTANT}
-  )
-
-
-def parse(system_name: str, arguments: Sequence[str]) -> Command:
+def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
   """Returns the command of a command line, without changing global flags.
 
   Args:
     system_name: Name of the system.
-    arguments: Flags, with those of flagfiles and presets in front.
+    arguments: Flags, with --flagfile and --preset among them.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
-    ValueError: If an argument is not a flag, or not a flag of the system.
+    flags.Error: If an argument is not a flag, or not a flag of the system.
   """
-
-  def create_with(changes: Mapping[str, Any]) -> Command:
-    return create(system_name, changes)
-
-  command = setting_flags.choose(create_with, arguments)
-  values = flags.FlagValues()
-  setting_flags.define(command, values)
-  try:
-    _, *rest = values(['', *arguments])
-  except flags.UnrecognizedFlagError as error:
-    raise ValueError(
-      setting_flags.explain_unknown(
-        error,
-        command,
-        create_with,
-        invocation.spell_commands(f'python -m launch.train {system_name}'),
-        names_of_all_settings,
-      )
-    ) from error
-  except flags.Error as error:
-    raise ValueError(command_line.explain(error)) from error
-  if rest:
-    raise ValueError(f'unexpected argument {rest[0]!r}; flags are --name=value')
-  return create_with(setting_flags.read(command, values))
+  return setting_flags.parse(
+    functools.partial(create, system_name),
+    command_line.expand(system_name, arguments),
+    command_line.spell_commands(f'python -m launch.train {system_name}'),
+    names_of_all_settings,
+    flags.FlagValues(),
+  )
 
 
 def run(
-  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
-) -> training.ProgramState:
-  """Trains and exports the model.
+  name: str,
+  description: str,
+  main: Callable[[command_lib.Command], None],
+  *,
+  system_name: str | None = None,
+  create_command: Callable[
+    [str, Mapping[str, Any]], command_lib.Command
+  ] = create,
+) -> None:
+  """Reads a system and its flags, runs `main` and ends the process.
 
   Args:
-    experiment: The experiment.
-    folder: Its folder.
-
-  Returns:
-    The state after the last round.
-
-  Raises:
-    settings.SettingError: If training diverges, the folder cannot be written
-      to, or a file in it is damaged.
+    name: Name of the program's module in `launch`.
+    description: Description of the program, for its help text.
+    main: The program.
+    system_name: Name of the system; by default it is the first argument.
+    create_command: Creates the command of a system from settings by name.
   """
-  values = settings.as_dict(experiment.settings)
-  with (
-    blame_output(experiment.run),
-    settings.blame(
-      'learning_rate', values['learning_rate'], training.TrainingDivergedError
-    ),
-  ):
-    return running.run(experiment, folder, quiet=program.is_quiet())
+  how = command_line.spell_commands(f'python -m launch.{name}')
+  arguments = sys.argv[1:]
+  command_line.answer_version(arguments)
+  try:
+    if system_name is None:
+      if not arguments or arguments[0] in command_line.HELP:
+        _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
+      system_name, *arguments = arguments
+      if system_name.startswith('-'):
+        raise program.FlagError(
+          f'what to train comes before flags: {how} SYSTEM {system_name} ...,'
+          f' where SYSTEM is one of {", ".join(registry.SYSTEMS)}'
+        )
+      how = f'{how} {system_name}'
+      try:
+        registry.load(system_name)
+      except settings.SettingError as error:
+        # The system is no flag.
+        raise program.FlagError(str(error)) from error
+    arguments = command_line.expand(system_name, arguments)
+  except Exception as error:
+    program.end_with_error(error)
+  setting_program.run(
+    how,
+    description,
+    functools.partial(create_command, system_name),
+    main,
+    arguments=arguments,
+    groups=command_lib.Command.groups,
+    common={'preset': command_line.PRESET_HELP, **setting_program.COMMON},
+    elsewhere=names_of_all_settings,
+    interrupted=program.RESUMES,
+  )
 
 
-def blame_output(
-  run: run_settings.RunSettings,
-) -> contextlib.AbstractContextManager[None]:
-  """Turns errors about the folder of results into errors of --output_dir."""
-  return settings.blame('output_dir', run.output_dir, durable_files.OutputError)
+def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
+  """Prints the systems, and ends the process."""
+  lines = [
+    command_line.spell_commands(description),
+    f'usage: {how} [--flag=value ...]',
+    '',
+    'systems:',
+  ]
+  for name, system in registry.SYSTEMS.items():
+    lines.append(f'  {name}')
+    lines.append(
+      flags.text_wrap(system.summary, flags.get_help_width(), '      ')
+    )
+  print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
+  sys.exit(0 if is_asked else 1)

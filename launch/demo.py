@@ -15,21 +15,21 @@ is a result within minutes; --help has these defaults:
   python -m launch.demo --task=image_folder --image_dir=photos --help
 """
 
-from collections.abc import Mapping, Sequence
-import statistics
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from tff_semifl import settings
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import markdown
 from tff_semifl.launch import commands
+from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
-from tff_semifl.launch import system_program
 from tff_semifl.programs import outputs
 from tff_semifl.programs import results
+from tff_semifl.sweeps import comparison
 
 
-def main(command: commands.Command) -> None:
+def main(command: command_lib.Command) -> None:
   """Trains with and without clients, with each seed."""
   seeds = seeds_lib.parse(command.experiment.seed)
   with settings.blame('clients_per_round', 0):
@@ -45,11 +45,11 @@ def main(command: commands.Command) -> None:
       (seed, _run(*labels_alone), _run(*with_clients))
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
-  print(_table(rows))
+  print(comparison.to_markdown(rows))
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
 
 
-def create(system_name: str, changes: Mapping[str, Any]) -> commands.Command:
+def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   """Creates the command, with what is quick where nothing is chosen.
 
   Args:
@@ -66,19 +66,12 @@ def create(system_name: str, changes: Mapping[str, Any]) -> commands.Command:
   return settings.change_present(command, {**quick, **changes})
 
 
-class _Result(NamedTuple):
-  """The last test accuracy, and the time that the rounds took."""
-
-  accuracy: float
-  minutes: float
-
-
 _Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 
 
-def _create_pair(command: commands.Command, seed: int) -> tuple[_Run, _Run]:
+def _create_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
-  command = command.with_changes({'seed': seed})
+  command = settings.change(command, {'seed': seed})
   experiment = command.create_experiment()
   labels_alone = experiment_lib.without_clients(experiment)
   return (
@@ -89,49 +82,14 @@ def _create_pair(command: commands.Command, seed: int) -> tuple[_Run, _Run]:
 
 def _run(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
-) -> _Result:
-  final = commands.run(experiment, folder)
+) -> comparison.Result:
+  final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   # Read from the table, which includes rounds before an interruption.
   minutes = results.read_results(folder.metrics_path).minutes
-  return _Result(final.accuracy, minutes)
-
-
-def _table(rows: Sequence[tuple[int, _Result, _Result]]) -> str:
-  """Returns accuracies and minutes as a Markdown table."""
-  table_rows = [
-    (
-      str(seed),
-      f'{alone.accuracy:.1%}',
-      f'{semifl.accuracy:.1%}',
-      f'{100 * (semifl.accuracy - alone.accuracy):+.1f} points',
-      f'{alone.minutes:.1f} + {semifl.minutes:.1f}',
-    )
-    for seed, alone, semifl in rows
-  ]
-  if len(rows) > 1:
-    alone, semifl = (
-      [result.accuracy for result in column]
-      for column in list(zip(*rows, strict=True))[1:]
-    )
-    differences = [b - a for a, b in zip(alone, semifl, strict=True)]
-    table_rows.append(
-      (
-        'mean (standard deviation)',
-        _mean_and_deviation(alone),
-        _mean_and_deviation(semifl),
-        f'{100 * statistics.mean(differences):+.1f} points',
-        '',
-      )
-    )
-  return markdown.table(
-    ('seed', 'labels alone', 'SemiFL', 'difference', 'minutes'), table_rows
-  )
-
-
-def _mean_and_deviation(values: Sequence[float]) -> str:
-  deviation = statistics.stdev(values)
-  return f'{statistics.mean(values):.1%} ({100 * deviation:.1f})'
+  return comparison.Result(final.accuracy, minutes)
 
 
 if __name__ == '__main__':
-  system_program.run('demo', __doc__, main, system_name='semifl', create=create)
+  commands.run(
+    'demo', __doc__, main, system_name='semifl', create_command=create
+  )

@@ -16,7 +16,6 @@ trained with differential privacy it also prints the guarantee for clients.
 from collections.abc import Iterator
 import dataclasses
 import json
-import pathlib
 
 from absl import flags
 import numpy as np
@@ -28,19 +27,19 @@ from tff_semifl.data import image_folders
 from tff_semifl.experiments import image_task
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.launch import chosen_task
 from tff_semifl.launch import exported_model_flags
 from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import durable_files
+from tff_semifl.tasks import registry
 
 _BATCH_SIZE = 250
 
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def main(chosen: chosen_task.ChosenTask | None) -> None:
+def main(chosen: registry.ChosenTask | None) -> None:
   """Measures the accuracy and prints it.
 
   Args:
@@ -78,12 +77,20 @@ def main(chosen: chosen_task.ChosenTask | None) -> None:
     print(f'privacy: {model.privacy.headline}')
     for what, text in model.privacy.details:
       print(f'  {what}: {text}')
-  if path is not None:
-    _write_json(model, scores, path)
+  if path is None:
+    return
+  results = {
+    **scores.to_dict(model.class_names),
+    'privacy': model.privacy and dataclasses.asdict(model.privacy),
+  }
+  with output_flag.writing(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with durable_files.replacing(path) as file:
+      file.write(f'{json.dumps(results, indent=2)}\n'.encode())
 
 
 def _batches_of_task(
-  model: exported_model.ExportedModel, chosen: chosen_task.ChosenTask
+  model: exported_model.ExportedModel, chosen: registry.ChosenTask
 ) -> _Batches:
   """Returns the test images of a task."""
   task = chosen.task.create()
@@ -105,12 +112,8 @@ def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
   """Returns the images of a folder of class folders, once all are checked."""
-  with program.blame(
-    exported_model_flags.IMAGES,
-    image_folders.ImageFolderError,
-    image_files.ImageFileError,
-    ValueError,
-    value=folder,
+  with exported_model_flags.blame_images(
+    image_folders.ImageFolderError, image_files.ImageFileError, ValueError
   ):
     classes = image_folders.list_classes(folder)
     unknown = [name for name in classes if name not in model.class_names]
@@ -131,39 +134,6 @@ def _batches_of_folder(
   )
 
 
-def _write_json(
-  model: exported_model.ExportedModel,
-  scores: scores_lib.Scores,
-  path: pathlib.Path,
-) -> None:
-  results = {
-    'accuracy': scores.accuracy,
-    'loss': scores.loss,
-    'num_images': scores.num_images,
-    'classes': {
-      name: {'num_images': int(size), 'accuracy': accuracy}
-      for name, size, accuracy in zip(
-        model.class_names,
-        scores.class_sizes,
-        scores.class_accuracies,
-        strict=True,
-      )
-    },
-    'confident': [
-      {'floor': floor, 'num_images': int(size), 'num_right': int(num_right)}
-      for floor, (size, num_right) in zip(
-        scores_lib.FLOORS, scores.confident, strict=True
-      )
-    ],
-    'confusion': scores.confusion.tolist(),
-    'privacy': model.privacy and dataclasses.asdict(model.privacy),
-  }
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with durable_files.replacing(path) as file:
-      file.write(f'{json.dumps(results, indent=2)}\n'.encode())
-
-
 def _percent(share: float | None) -> str:
   return 'unknown' if share is None else f'{share:.1%}'
 
@@ -177,6 +147,6 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.evaluate',
     __doc__,
-    lambda changes: settings.change(chosen_task.ChosenTask(), changes),
+    lambda changes: settings.change(registry.ChosenTask(), changes),
     lambda chosen: main(chosen if flags.FLAGS['task'].present else None),
   )

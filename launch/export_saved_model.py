@@ -13,34 +13,24 @@ if its images have been moved since, name their folder by --data_dir or
 --image_dir.
 """
 
-import math
 import pathlib
 from typing import Any
 
 from absl import flags
-import numpy as np
 
-from tff_semifl import settings
-from tff_semifl.data import partition
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
-from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
-from tff_semifl.launch import chosen_task
-from tff_semifl.launch import commands
-from tff_semifl.launch import known
 from tff_semifl.launch import program
 from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import saved_experiment
-
-# More images take longer and hardly change the ranges of values.
-_MAX_CALIBRATION_IMAGES = 500
+from tff_semifl.tasks import registry
 
 _EXPERIMENT = flags.DEFINE_string(
   'experiment', None, 'Folder of the experiment, <output_dir>/<name>.'
@@ -109,11 +99,7 @@ def main() -> None:
     folder = pathlib.Path(_EXPERIMENT.value).absolute()
     hparams = saved_experiment.read_hparams(folder)
     experiment = recorded.restore(
-      hparams,
-      known.load_system(hparams.system),
-      chosen_task.ChosenTask(),
-      unimportant=commands.UNIMPORTANT,
-      instead=_where_data_are(hparams.flags),
+      hparams, registry.ChosenTask(), _where_data_are(hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)
   export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
@@ -131,7 +117,9 @@ def main() -> None:
   if export_formats.TFLITE_INT8 in formats:
     with program.blame(_FORMAT, ValueError):
       tflite.check_is_for_integers(model)
-    calibration_images = _load_calibration_images(experiment.data, task)
+    calibration_images = export_formats.load_calibration_images(
+      experiment.data, task
+    )
   test, why_not_tested = _load_test_images(task)
   privacy = client_privacy.describe(hparams.flags, trained.round_num)
   with (
@@ -166,7 +154,6 @@ def main() -> None:
       files=files,
       why_not_tested=why_not_tested,
       privacy=privacy,
-      unimportant=commands.UNIMPORTANT,
       license_name=_LICENSE.value,
       intended_use=_INTENDED_USE.value,
       labels_alone_accuracy=_LABELS_ALONE_ACCURACY.value,
@@ -207,22 +194,6 @@ def _check_is_replaceable(path: pathlib.Path) -> None:
         f'has {foreign} in it, which is of no export and would be lost; name'
         ' another folder'
       )
-
-
-def _load_calibration_images(
-  data: experiment_settings.Data, task: image_task.ImageTask
-) -> np.ndarray:
-  """Returns some of the server's labeled images of each class."""
-  labeled = image_task.load(data.task, task).train
-  num_labeled = settings.as_dict(data).get('num_labeled')
-  # Otherwise all labeled images are at the server, or in one place.
-  if num_labeled is not None and num_labeled < len(labeled.labels):
-    split = partition.split_labels(
-      labeled.labels, num_labeled, task.num_classes, data.seed.seed
-    )
-    labeled = labeled.select(split.labeled)
-  by_class = labeled.images[np.argsort(labeled.labels, kind='stable')]
-  return by_class[:: math.ceil(len(by_class) / _MAX_CALIBRATION_IMAGES)]
 
 
 def _load_test_images(

@@ -3,6 +3,7 @@
 
 """The flags of programs that use an exported model."""
 
+import contextlib
 import pathlib
 
 from absl import flags
@@ -36,3 +37,10 @@ def load_model() -> exported_model.ExportedModel:
     if not EXPORTED_MODEL.value:
       raise ValueError('name the folder or the file of a model')
     return exported_model.load(pathlib.Path(EXPORTED_MODEL.value))
+
+
+def blame_images(
+  *errors: type[Exception],
+) -> contextlib.AbstractContextManager[None]:
+  """Turns errors in the `with` block into errors of --images."""
+  return program.blame(IMAGES, *errors, value=','.join(IMAGES.value or ()))

@@ -14,7 +14,8 @@ import pathlib
 import runpy
 import sys
 
-from tff_semifl.launch import invocation
+from tff_semifl import launch
+from tff_semifl.launch import command_line
 
 PROGRAMS = (
   'train',
@@ -34,10 +35,10 @@ PROGRAMS = (
 def main() -> None:
   """Runs the program that is the first argument, with the other arguments."""
   name, *arguments = sys.argv[1:] or ['']
-  invocation.answer_version(sys.argv[1:])
+  command_line.answer_version(sys.argv[1:])
   if name not in PROGRAMS:
-    is_asked = name in invocation.HELP
-    how = invocation.spell_commands('python -m launch.PROGRAM')
+    is_asked = name in command_line.HELP
+    how = command_line.spell_commands('python -m launch.PROGRAM')
     lines = [f'usage: {how} [--flag=value ...]', '', 'programs:']
     lines.extend(f'  {key}: {_summarize(key)}' for key in PROGRAMS)
     if name and not is_asked:
@@ -45,6 +46,7 @@ def main() -> None:
     print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
     sys.exit(0 if is_asked else 1)
   sys.argv[1:] = arguments
+  launch.end_at_interrupt()
   runpy.run_module(
     f'tff_semifl.launch.{name}', run_name='__main__', alter_sys=True
   )

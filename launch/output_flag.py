@@ -3,6 +3,7 @@
 
 """The flag --output_file, which says where a program writes its result."""
 
+from collections.abc import Sequence
 import contextlib
 import pathlib
 
@@ -16,6 +17,7 @@ OUTPUT_FILE = flags.DEFINE_list(
   'File to write. A program that draws with Matplotlib takes several, with'
   ' commas; the suffix of each chooses PNG, PDF or SVG.',
 )
+_WRONG_FORMAT = 'must each end in .png, .pdf or .svg'
 
 
 def one(default: str | None) -> pathlib.Path | None:
@@ -36,6 +38,35 @@ def one(default: str | None) -> pathlib.Path | None:
   return pathlib.Path(files[0])
 
 
+def pictures(default: str) -> list[str]:
+  """Returns the files of a picture.
+
+  Args:
+    default: The only one if the flag is not given.
+
+  Raises:
+    program.FlagError: If the flag names no file, or one in another format.
+  """
+  files = [default] if OUTPUT_FILE.value is None else OUTPUT_FILE.value
+  with program.blame(OUTPUT_FILE, ValueError):
+    if not _are_pictures(files):
+      raise ValueError(_WRONG_FORMAT)
+  return files
+
+
+def require_pictures(flag: flags.FlagHolder[list[str] | None]) -> None:
+  """Restricts a flag to names of files in the formats of pictures.
+
+  Args:
+    flag: A flag whose value is a list of files, or None for no picture.
+  """
+  flags.register_validator(
+    flag.name,
+    lambda files: files is None or _are_pictures(files),
+    message=_WRONG_FORMAT,
+  )
+
+
 def writing(
   *files: str | pathlib.Path,
 ) -> contextlib.AbstractContextManager[None]:
@@ -45,3 +76,8 @@ def writing(
     *files: The files that are written.
   """
   return program.blame(OUTPUT_FILE, OSError, value=files)
+
+
+def _are_pictures(files: Sequence[str]) -> bool:
+  suffixes = {pathlib.Path(file).suffix for file in files}
+  return bool(files) and suffixes <= {'.png', '.pdf', '.svg'}

@@ -37,7 +37,6 @@ import pathlib
 from absl import flags
 
 from tff_semifl.launch import output_flag
-from tff_semifl.launch import picture_flags
 from tff_semifl.launch import program
 from tff_semifl.programs import learning_curves
 from tff_semifl.programs import metrics_table
@@ -70,7 +69,7 @@ _METRICS = flags.DEFINE_list(
 )
 
 flags.adopt_module_key_flags(output_flag)
-picture_flags.require_formats(_PSEUDO_LABEL_FILES)
+output_flag.require_pictures(_PSEUDO_LABEL_FILES)
 
 
 def main() -> None:
@@ -84,7 +83,7 @@ def main() -> None:
   chosen = _choose_panels(experiments)
   curve_files = None
   if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
-    curve_files = picture_flags.output_files('learning_curves.png')
+    curve_files = output_flag.pictures('learning_curves.png')
   elif _METRICS.value is not None:
     with program.blame(_METRICS, ValueError):
       raise ValueError('give --output_file too, or no --pseudo_label_files')

@@ -18,7 +18,6 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.launch import command_line
-from tff_semifl.launch import invocation
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # The last line of a program that was interrupted.
@@ -75,8 +74,8 @@ def run(
 
   Args:
     main: The program, called after its flags were parsed.
-    arguments: The command line. By default that of the process, with the
-      content of flagfiles in front.
+    arguments: The command line without the program. By default that of the
+      process, with the content of flagfiles in front.
     parse: Parses the command line like `flags.FLAGS`, and returns the arguments
       that are not flags.
     interrupted: The last line if the program is interrupted.
@@ -116,19 +115,19 @@ def run(
   def guarded_parse(argv: Sequence[str]) -> Sequence[str]:
     try:
       return parse(argv)
-    except flags.Error as error:
+    except Exception as error:
       end_with_error(error)
 
-  invocation.answer_version(sys.argv[1:])
+  command_line.answer_version(sys.argv[1:])
   main_module = sys.modules['__main__']
   # absl prints it as help.
-  main_module.__doc__ = invocation.spell_commands(main_module.__doc__ or '')
+  main_module.__doc__ = command_line.spell_commands(main_module.__doc__ or '')
   if arguments is None:
     try:
-      arguments = [sys.argv[0], *command_line.files_first(sys.argv[1:])]
+      arguments = command_line.files_first(sys.argv[1:])
     except flags.Error as error:
       end_with_error(error)
-  app.run(guarded_main, list(arguments), guarded_parse)
+  app.run(guarded_main, [sys.argv[0], *arguments], guarded_parse)
 
 
 def describe(error: BaseException) -> str | None:

@@ -23,6 +23,43 @@ _DEFINE = {
 }
 
 
+def parse(
+  create: Callable[[Mapping[str, Any]], _Part],
+  arguments: Sequence[str],
+  how: str,
+  elsewhere: Callable[[], Collection[str]],
+  flag_values: flags.FlagValues = flags.FLAGS,
+) -> _Part:
+  """Returns the settings of a command line.
+
+  Args:
+    create: Creates the settings from changes by name.
+    arguments: The command line, without the program and without flagfiles.
+    how: The command, such as 'python -m launch.train semifl'.
+    elsewhere: Returns the names of settings that other commands have, to
+      explain an unknown flag.
+    flag_values: Where to define the flags of settings, and which other flags
+      there are.
+
+  Raises:
+    settings.SettingError: If a setting does not take its value.
+    flags.Error: If an argument is no flag, or of another program.
+  """
+  part = choose(create, arguments)
+  define(part, flag_values)
+  try:
+    _, *rest = flag_values([how, *arguments])
+  except flags.UnrecognizedFlagError as error:
+    raise flags.Error(
+      _explain_unknown(error, part, create, how, elsewhere)
+    ) from error
+  if rest:
+    raise flags.Error(
+      f'unexpected argument {rest[0]!r}; flags are --name=value'
+    )
+  return create(read(part, flag_values))
+
+
 def choose(
   create: Callable[[Mapping[str, Any]], _Part], arguments: Sequence[str]
 ) -> _Part:
@@ -93,22 +130,14 @@ def read(
   }
 
 
-def explain_unknown(
+def _explain_unknown(
   error: flags.UnrecognizedFlagError,
   part: settings.Settings,
   create: Callable[[Mapping[str, Any]], settings.Settings],
   how: str,
   elsewhere: Callable[[], Collection[str]],
 ) -> str:
-  """Returns a line that explains why a program does not have a flag.
-
-  Args:
-    error: The error about the flag.
-    part: The program's settings, which do not include the flag.
-    create: Creates the settings from changes by name.
-    how: The command, such as 'python -m launch.train semifl'.
-    elsewhere: Returns the names of settings that other commands have.
-  """
+  """Returns a line that explains why a program does not have a flag."""
   chosen = {
     each.name: each.value for each in settings.describe(part) if each.is_choice
   }

@@ -11,7 +11,6 @@ from absl import flags
 
 from tff_semifl import settings
 from tff_semifl.launch import command_line
-from tff_semifl.launch import invocation
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_flags
 
@@ -54,35 +53,25 @@ def run(
       explain an unknown flag.
     interrupted: As in `program.run`.
   """
-  how = invocation.spell_commands(how)
+  how = command_line.spell_commands(how)
   own = _own_flags()
-  try:
-    invocation.answer_version(sys.argv[1:])
-    if arguments is None:
-      arguments = command_line.files_first(sys.argv[1:])
-    part = setting_flags.choose(create, arguments)
-  except Exception as error:
-    program.end_with_error(error)
-  setting_flags.define(part)
+  parsed = []
 
   def parse(argv: Sequence[str]) -> Sequence[str]:
-    if invocation.HELP.intersection(argv):
-      print(invocation.spell_commands(description))
+    if command_line.HELP.intersection(argv):
+      part = setting_flags.choose(create, argv[1:])
+      print(command_line.spell_commands(description))
       print(f'usage: {how} [--flag=value ...]')
       of_parts = {'settings': [part]} if groups is None else groups(part)
       print(setting_flags.format_help(of_parts))
       print(_format_own(own, common))
       sys.exit(0)
-    try:
-      return flags.FLAGS(argv)
-    except flags.UnrecognizedFlagError as error:
-      raise flags.Error(
-        setting_flags.explain_unknown(error, part, create, how, elsewhere)
-      ) from error
+    parsed.append(setting_flags.parse(create, argv[1:], how, elsewhere))
+    return argv[:1]
 
   program.run(
-    lambda: main(create(setting_flags.read(part))),
-    arguments=[how, *arguments],
+    lambda: main(*parsed),
+    arguments=arguments,
     parse=parse,
     interrupted=interrupted,
   )

@@ -18,7 +18,6 @@ from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.launch import commands
-from tff_semifl.launch import known
 from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
@@ -65,7 +64,7 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.show_augmentations',
     __doc__,
-    lambda changes: known.create('semifl', changes).data,
+    commands.create_data,
     main,
     elsewhere=commands.names_of_all_settings,
   )

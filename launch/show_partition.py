@@ -19,9 +19,7 @@ from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import partition_summary
 from tff_semifl.launch import commands
-from tff_semifl.launch import known
 from tff_semifl.launch import output_flag
-from tff_semifl.launch import picture_flags
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import picture_files
 
@@ -32,7 +30,7 @@ def main(settings: experiment_settings.Data) -> None:
   Args:
     settings: The settings of the data.
   """
-  files = picture_flags.output_files('partition.png')
+  files = output_flag.pictures('partition.png')
   task = settings.task.create()
   data = experiment.load_data(settings.fill_in(task), task)
   summary = partition_summary.summarize(task, data, settings.title)
@@ -63,7 +61,7 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.show_partition',
     __doc__,
-    lambda changes: known.create('semifl', changes).data,
+    commands.create_data,
     main,
     elsewhere=commands.names_of_all_settings,
   )

@@ -24,7 +24,8 @@ These are the settings of `python -m launch.train SYSTEM`. Each is a flag of the
 same name. `python -m launch.show_settings` generates this page from the
 dataclasses whose fields the settings are. Parentheses at the end of a meaning
 name the systems that have the setting, if not all have it, and the value of
-another setting that it requires, such as `task=image_folder`."""
+another setting that it requires, such as `task=image_folder`. Where the default
+is empty, there is none, or the meaning says what is chosen."""
 
 
 class _Row(NamedTuple):
@@ -52,16 +53,19 @@ def create_page() -> str:
   groups = collections.defaultdict(dict)
   for system_name in registry.SYSTEMS:
     command = commands.create(system_name, {})
-    chosen = settings.as_dict(command)
+    # Several models have a `model_depth`, each with a meaning of its own.
+    chosen = {
+      (each.name, each.meaning): each.value
+      for each in settings.describe(command)
+    }
     for group, parts in command.groups().items():
       for part in parts:
         for owner, setting in settings.describe_all(part):
-          row = groups[group].setdefault(
-            (setting.name, setting.meaning), _Row([], setting, {})
-          )
+          key = setting.name, setting.meaning
+          row = groups[group].setdefault(key, _Row([], setting, {}))
           if owner and owner not in row.owners:
             row.owners.append(owner)
-          default = chosen.get(setting.name, setting.value)
+          default = chosen.get(key, setting.value)
           row.defaults[system_name] = settings.show(default)
   lines = [_HEADING]
   for group, rows in groups.items():
@@ -110,8 +114,9 @@ def _format_default(row: _Row) -> str:
   others = [
     f'{default} for {", ".join(names)}' for default, names in by_value.items()
   ]
-  shown = '' if usual == 'None' else usual
-  return '; '.join([shown, *others]) if others else shown
+  if usual == 'None':
+    usual = 'see meaning' if others else ''
+  return '; '.join([usual, *others])
 
 
 if __name__ == '__main__':

@@ -161,13 +161,13 @@ def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
   seeds = seeds_lib.parse(0)
   sweep_experiments.check_passed_on(passed_on)
   with program.blame(_FLAGFILES, ValueError):
-    entries = sweep_experiments.read_flagfiles(_FLAGFILES.value)
+    entries = entries_lib.read_flagfiles(_FLAGFILES.value)
   with program.blame(_PRESETS, ValueError):
-    entries.extend(sweep_experiments.find_presets(_PRESETS.value))
+    entries.extend(entries_lib.find_presets(_PRESETS.value))
   with program.blame(_FLAGFILES, ValueError, value=''):
     if not entries:
       raise ValueError('name at least one, or one of --presets')
-    sweep_experiments.check_names(entries)
+    entries_lib.check_names(entries)
   return {
     entry: sweep_experiments.create_experiments(
       entry, seeds, passed_on, pathlib.Path(_OUTPUT_DIR.value)

@@ -25,9 +25,10 @@ import json
 from absl import flags
 
 from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import plan
 from tff_semifl.launch import commands
-from tff_semifl.launch import system_program
+from tff_semifl.launch import program
 from tff_semifl.programs import results
 
 _DRY_RUN = flags.DEFINE_bool(
@@ -37,7 +38,7 @@ _DRY_RUN = flags.DEFINE_bool(
 )
 
 
-def main(command: commands.Command) -> None:
+def main(command: command_lib.Command) -> None:
   """Trains, or with --dry_run prints what would be run.
 
   Args:
@@ -49,13 +50,13 @@ def main(command: commands.Command) -> None:
     return
   folder = command.open_folder(experiment)
   with command.context():
-    final = commands.run(experiment, folder)
+    final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   print(
     f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
     f' {final.best_accuracy:.1%}'
   )
   if experiment.training_program.final_test is not None:
-    with commands.blame_output(experiment.run):
+    with command_lib.blame_output(experiment.run):
       found = results.read_final_test(folder.metrics_path)
     print(
       f'final test as in D11, of the model of round {found.round_num}:'
@@ -69,4 +70,4 @@ def main(command: commands.Command) -> None:
 
 
 if __name__ == '__main__':
-  system_program.run('train', __doc__, main)
+  commands.run('train', __doc__, main)

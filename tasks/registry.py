@@ -1,8 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The registry of all tasks by name."""
+"""The tasks by name, and the setting that names one.
 
+Programs that use an exported model have the setting, too, and do not need TFF
+for it.
+"""
+
+import dataclasses
+
+from tff_semifl import settings
+from tff_semifl.experiments import image_task
+from tff_semifl.settings import references
 from tff_semifl.tasks import cifar10
 from tff_semifl.tasks import cifar100
 from tff_semifl.tasks import digits
@@ -20,3 +29,29 @@ TASKS = {
   'svhn': svhn.SVHN(),
   'image_folder': image_folder.ImageFolder(),
 }
+
+
+def _load(reference: str) -> image_task.Task:
+  """Returns a task that is not part of this repository.
+
+  Args:
+    reference: 'package.module:NAME', the name of an instance or a class.
+  """
+  found = references.load(reference)
+  if isinstance(found, type) and issubclass(found, image_task.Task):
+    return found()
+  if not isinstance(found, image_task.Task):
+    raise ValueError(f'is a {type(found).__name__}; must be a Task')
+  return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChosenTask(image_task.ChosenTask):
+  """A task that is chosen by its name."""
+
+  task: image_task.Task = settings.choice(
+    TASKS,
+    'digits',
+    'Learning task; image_folder uses your own images, in --image_dir.',
+    load=_load,
+  )

@@ -26,6 +26,7 @@ class ClientRound(NamedTuple):
     num_examples: Number of those examples.
     num_confident: Size of the fix data set.
     accumulator: Of the optimizer, for the client's next turn.
+    labels: The pseudo-labels of all images.
   """
 
   weights: list[np.ndarray]
@@ -34,6 +35,12 @@ class ClientRound(NamedTuple):
   num_examples: int
   num_confident: int
   accumulator: list[np.ndarray]
+  labels: np.ndarray
+
+
+def _no_offset(logits: np.ndarray) -> tuple[float, float]:
+  del logits  # They are left as they are.
+  return 0.0, 0.0
 
 
 def train_client(
@@ -54,8 +61,30 @@ def train_client(
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
   accumulator=None,
+  offsets_fn=_no_offset,
 ) -> ClientRound:
-  """Labels and trains as Algorithm 1 says (A.6 to A.9)."""
+  """Labels and trains as Algorithm 1 says (A.6 to A.9).
+
+  Args:
+    weights: What the client receives.
+    images: Those of the client.
+    client_id: Its number.
+    round_num: Counted from 0.
+    seed: The run's.
+    learning_rate: The round's.
+    num_epochs: E.
+    batch_size: Images in a step.
+    threshold: Least confidence.
+    mix_loss_weight: Factor of the mix loss.
+    weak: Weak views.
+    strong: Strong views.
+    soft_labels: See D12.
+    mix_once_per_round: See D13.
+    mix_before_augmentation: See D14.
+    accumulator: Of the optimizer; by default zeros.
+    offsets_fn: Logits of all images -> what is added to them for labels, and
+      what is added to those in losses.
+  """
   purpose = random_seeds.Purpose
 
   def stateless_seed(which, *keys):
@@ -64,11 +93,11 @@ def train_client(
   def view(augmentation, of, which, *keys):
     return augmentation(tf.constant(of), stateless_seed(which, *keys)).numpy()
 
-  probabilities = linear_reference.softmax(
-    linear_reference.logits(
-      weights, view(weak, images, purpose.PSEUDO_LABEL_VIEW)
-    )
+  logits = linear_reference.logits(
+    weights, view(weak, images, purpose.PSEUDO_LABEL_VIEW)
   )
+  label_offset, loss_offset = offsets_fn(logits)
+  probabilities = linear_reference.softmax(logits + label_offset)
   labels = probabilities.argmax(axis=1)
   targets = probabilities if soft_labels else labels
   confident = np.flatnonzero(probabilities.max(axis=1) >= threshold)
@@ -110,6 +139,7 @@ def train_client(
         (1.0, strong_views[batch], fix_targets),
         (mix_loss_weight * share, mixed, fix_targets),
         (mix_loss_weight * (1 - share), mixed, mix_targets),
+        offset=loss_offset,
       )
       loss_sum += loss * len(fix_labels)
       num_examples += len(fix_labels)
@@ -120,4 +150,5 @@ def train_client(
     num_examples,
     len(confident),
     sgd.accumulator,
+    labels,
   )

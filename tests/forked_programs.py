@@ -5,8 +5,8 @@
 
 A program takes seconds to import TensorFlow and TensorFlow Federated, as long
 as many tests of what it prints take in all. Here one process imports them,
-before they do anything, and each program is a fork of it, with its own modules,
-flags, output, working directory, signals and exit code. Tests of how programs
+before they do anything, and each program is a fork of it, with its own flags,
+output, working directory, signals and exit code. Tests of how programs
 start need `subprocess`.
 """
 
@@ -284,13 +284,16 @@ def _main() -> None:
   # when it is imported.
   os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
 
-  # What programs import that is not of this repository. None of it computes
-  # anything: threads of TensorFlow would not be there in a fork.
+  # What programs import. None of it computes anything: threads of TensorFlow
+  # would not be there in a fork.
   import keras_cv  # noqa: F401
   import matplotlib.figure  # noqa: F401
   import tensorflow_datasets  # noqa: F401
   import tensorflow_federated  # noqa: F401
   import tensorflow_privacy  # noqa: F401
+
+  # The library, which has no flags.
+  import tff_semifl.experiments.command  # noqa: F401
 
   gc.collect()
   gc.freeze()

@@ -120,17 +120,22 @@ class NumpySGD:
     """Returns float64 [num_images, classes]."""
     return logits(self.weights, images)
 
-  def step(self, *terms: tuple[float, np.ndarray, np.ndarray]) -> float:
+  def step(
+    self,
+    *terms: tuple[float, np.ndarray, np.ndarray],
+    offset: np.ndarray | float = 0.0,
+  ) -> float:
     """Takes a step on a sum of losses, and returns that sum.
 
     Args:
       *terms: Factor, images and labels of each mean cross-entropy; labels are
         classes, or a row of probabilities each.
+      offset: float64 [classes], is added to all logits.
     """
     loss = 0.0
     gradients = [np.zeros_like(array) for array in self.weights]
     for factor, images, labels in terms:
-      probabilities = softmax(logits(self.weights, images))
+      probabilities = softmax(logits(self.weights, images) + offset)
       targets = labels if labels.ndim == 2 else np.eye(NUM_CLASSES)[labels]
       loss -= factor * np.mean(np.sum(targets * np.log(probabilities), axis=1))
       # d(mean cross-entropy)/d(logits) = (p - targets) / batch.

@@ -9,45 +9,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
+from tests import optimizer_steps
 from tff_semifl import optimizers
-
-_SHAPES = ((3, 2), (2,), ())
-
-
-def _random_tensors(generator, scale):
-  return [
-    np.asarray(generator.normal(scale=scale, size=shape), np.float32)
-    for shape in _SHAPES
-  ]
-
-
-def _specs(tensors):
-  return [tf.TensorSpec(np.shape(t), tf.float32) for t in tensors]
-
-
-def _get_accumulator(state):
-  _, accumulator = state.values()  # After the learning rate.
-  return accumulator
-
-
-def _set_learning_rate(optimizer, state, learning_rate):
-  hparams = {optimizers.LEARNING_RATE_KEY: tf.constant(learning_rate)}
-  return optimizer.set_hparams(state, hparams)
-
-
-def _run(optimizer, weights, all_gradients, learning_rates):
-  """Returns state and weights after a step for each of the gradients."""
-  state = optimizer.initialize(_specs(weights))
-  weights = [tf.constant(w, tf.float32) for w in weights]
-  for gradients, learning_rate in zip(
-    all_gradients, learning_rates, strict=True
-  ):
-    state = _set_learning_rate(optimizer, state, learning_rate)
-    gradients = [tf.constant(g, tf.float32) for g in gradients]
-    state, weights = optimizer.next(state, weights, gradients)
-  return state, weights
 
 
 def _run_numpy(
@@ -91,14 +55,15 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
   def test_steps_equal_numpy_while_the_learning_rate_changes(self, arguments):
     """Clip, decay all, Nesterov: the authors' code (D6)."""
     generator = np.random.default_rng(0)
-    weights = _random_tensors(generator, scale=1)
+    weights = optimizer_steps.random_tensors(generator, scale=1)
     # Norms around 3 * scale: some steps are clipped and some are not.
     all_gradients = [
-      _random_tensors(generator, scale) for scale in (2, 0.1, 5, 0.01, 1, 0)
+      optimizer_steps.random_tensors(generator, scale)
+      for scale in (2, 0.1, 5, 0.01, 1, 0)
     ]
     learning_rates = [0.3, 0.3, 0.1, 0.4, 0.0, 0.2]
 
-    _, found = _run(
+    _, found = optimizer_steps.run(
       optimizers.build_nesterov_sgd(**arguments),
       weights,
       all_gradients,
@@ -126,7 +91,7 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_clips_by_the_norm_over_all_tensors(self):
     # Norm 5 of (3, 4), to be 1: the steps are 3/5 and 4/5.
-    _, found = _run(
+    _, found = optimizer_steps.run(
       optimizers.build_nesterov_sgd(momentum=0, weight_decay=0),
       [np.array([0.0]), np.array(0.0)],
       [[np.array([3.0]), np.array(4.0)]],
@@ -135,7 +100,7 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(found, [[-0.6], -0.8], atol=1e-6)
 
   def test_leaves_gradients_within_the_bound_alone(self):
-    _, found = _run(
+    _, found = optimizer_steps.run(
       optimizers.build_nesterov_sgd(momentum=0, weight_decay=0),
       [np.array([0.0, 0.0])],
       [[np.array([0.3, 0.4])]],
@@ -145,7 +110,7 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_decays_after_clipping_and_biases_too(self):
     # The gradient is clipped to norm 0.5; the decay of 0.1 * 20 = 2 is not.
-    _, found = _run(
+    _, found = optimizer_steps.run(
       optimizers.build_nesterov_sgd(
         momentum=0, weight_decay=0.1, clip_norm=0.5
       ),
@@ -157,23 +122,31 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_learning_rate_is_not_in_the_buffer(self):
     generator = np.random.default_rng(1)
-    weights = _random_tensors(generator, 1)
-    all_gradients = [_random_tensors(generator, 0.1) for _ in range(4)]
+    weights = optimizer_steps.random_tensors(generator, 1)
+    all_gradients = [
+      optimizer_steps.random_tensors(generator, 0.1) for _ in range(4)
+    ]
     # Without decay the gradients, and so the buffer, know no learning rate.
     optimizer = optimizers.build_nesterov_sgd(weight_decay=0)
-    small, _ = _run(optimizer, weights, all_gradients, [0.01, 0.02, 0.03, 0.5])
-    large, _ = _run(optimizer, weights, all_gradients, [1.0, 0.7, 0.2, 0.5])
+    small, _ = optimizer_steps.run(
+      optimizer, weights, all_gradients, [0.01, 0.02, 0.03, 0.5]
+    )
+    large, _ = optimizer_steps.run(
+      optimizer, weights, all_gradients, [1.0, 0.7, 0.2, 0.5]
+    )
     for each_small, each_large in zip(
-      _get_accumulator(small), _get_accumulator(large), strict=True
+      optimizer_steps.get_accumulator(small),
+      optimizer_steps.get_accumulator(large),
+      strict=True,
     ):
       self.assertAllEqual(each_small, each_large)
       self.assertNotAllClose(each_small, tf.zeros_like(each_small))
 
   def test_reduces_to_plain_gradient_descent(self):
     generator = np.random.default_rng(2)
-    weights = _random_tensors(generator, 1)
-    gradients = _random_tensors(generator, 100)
-    _, found = _run(
+    weights = optimizer_steps.random_tensors(generator, 1)
+    gradients = optimizer_steps.random_tensors(generator, 100)
+    _, found = optimizer_steps.run(
       optimizers.build_nesterov_sgd(momentum=0, weight_decay=0, clip_norm=None),
       weights,
       [gradients, gradients],
@@ -185,9 +158,9 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.parameters(1.0, None)
   def test_zero_gradients_change_nothing(self, clip_norm):
-    weights = _random_tensors(np.random.default_rng(3), 1)
+    weights = optimizer_steps.random_tensors(np.random.default_rng(3), 1)
     zeros = [np.zeros_like(w) for w in weights]
-    _, found = _run(
+    _, found = optimizer_steps.run(
       optimizers.build_nesterov_sgd(weight_decay=0, clip_norm=clip_norm),
       weights,
       [zeros, zeros],
@@ -198,10 +171,10 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_same_in_a_graph(self):
     generator = np.random.default_rng(4)
-    weights = _random_tensors(generator, 1)
-    gradients = _random_tensors(generator, 1)
+    weights = optimizer_steps.random_tensors(generator, 1)
+    gradients = optimizer_steps.random_tensors(generator, 1)
     optimizer = optimizers.build_nesterov_sgd()
-    state = optimizer.initialize(_specs(weights))
+    state = optimizer.initialize(optimizer_steps.specs(weights))
     expected_state, expected = optimizer.next(
       state, weights, [tf.constant(g) for g in gradients]
     )
@@ -210,75 +183,6 @@ class NesterovSGDTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(
       tf.nest.flatten(found_state), tf.nest.flatten(expected_state)
     )
-
-
-class RestrictTest(tf.test.TestCase):
-  def test_clips_by_all_and_trains_some_d41(self):
-    # The norm 5 of (3, 4) is to be 1, and only the second is trained. The
-    # others do not decay either.
-    state, found = _run(
-      optimizers.restrict(
-        optimizers.build_nesterov_sgd(momentum=0, weight_decay=0.1),
-        [False, True, False],
-      ),
-      [np.array([7.0]), np.array(10.0), np.array([2.0])],
-      [[np.array([3.0]), np.array(4.0), np.array([0.0])]],
-      [1.0],
-    )
-    self.assertAllClose(found, [[7.0], 10 - 0.8 - 1, [2.0]], atol=1e-6)
-    (accumulator,) = _get_accumulator(state)
-    self.assertAllClose(accumulator, 0.8 + 1, atol=1e-6)
-
-  def test_masks_after_clipping_and_before_decay_d41(self):
-    optimizer = optimizers.restrict(
-      optimizers.build_nesterov_sgd(momentum=0.9, weight_decay=0.1),
-      [True, False],
-      optimizers.zero_second_half,
-    )
-    weights = [np.array([[1.0, 1.0, 1.0, 1.0]]), np.array([0.0])]
-    gradients = [np.array([[2.0, 2.0, 2.0, 2.0]]), np.array([3.0])]
-    _, found = _run(optimizer, weights, [gradients], [1.0])
-    # Norm 5, so 2 / 5; then 0.1 of decay, and Nesterov's first step is 1.9 of
-    # both.
-    self.assertAllClose(
-      found,
-      [[[1 - 1.9 * 0.5] * 2 + [1 - 1.9 * 0.1] * 2], [0.0]],
-      atol=1e-6,
-    )
-
-  def test_all_is_what_the_optimizer_does_itself(self):
-    generator = np.random.default_rng(5)
-    weights = _random_tensors(generator, 1)
-    all_gradients = [_random_tensors(generator, 2) for _ in range(3)]
-    optimizer = optimizers.build_nesterov_sgd()
-    expected, found = (
-      _run(each, weights, all_gradients, [0.1, 0.2, 0.3])
-      for each in (optimizer, optimizers.restrict(optimizer, [True] * 3))
-    )
-    for a, b in zip(
-      tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
-    ):
-      self.assertAllEqual(a, b)
-
-  def test_restricts_any_optimizer(self):
-    optimizer = tff.learning.optimizers.build_sgdm(0.5)
-    _, found = _run(
-      optimizers.restrict(optimizer, [True, False]),
-      [np.array(1.0), np.array(1.0)],
-      [[np.array(1.0), np.array(1.0)]],
-      [0.25],
-    )
-    self.assertAllEqual(found, [0.75, 1.0])
-
-  def test_half_of_an_odd_number_is_the_smaller_one_d41(self):
-    self.assertAllEqual(
-      optimizers.zero_second_half(tf.ones([2, 3])), [[1, 0, 0]] * 2
-    )
-
-  def test_as_many_as_there_are_weights(self):
-    optimizer = optimizers.restrict(optimizers.build_nesterov_sgd(), [True])
-    with self.assertRaisesRegex(ValueError, 'is shorter than'):
-      optimizer.initialize([tf.TensorSpec([2]), tf.TensorSpec([2])])
 
 
 class StateTest(tf.test.TestCase):
@@ -303,7 +207,7 @@ class StateTest(tf.test.TestCase):
   def test_keeps_its_structure_over_steps(self):
     optimizer = optimizers.build_nesterov_sgd()
     weights = [tf.ones([2, 3]), tf.ones([4])]
-    state = optimizer.initialize(_specs(weights))
+    state = optimizer.initialize(optimizer_steps.specs(weights))
     new_state, new_weights = optimizer.next(state, weights, weights)
     tf.nest.assert_same_structure(new_state, state)
     self.assertEqual(list(new_state), list(state))
@@ -318,13 +222,16 @@ class StateTest(tf.test.TestCase):
     optimizer = optimizers.build_nesterov_sgd()
     weights = [tf.ones([2])]
     state, _ = optimizer.next(
-      optimizer.initialize(_specs(weights)), weights, weights
+      optimizer.initialize(optimizer_steps.specs(weights)), weights, weights
     )
-    new_state = _set_learning_rate(optimizer, state, 0.125)
+    new_state = optimizer_steps.set_learning_rate(optimizer, state, 0.125)
     tf.nest.assert_same_structure(new_state, state)
     hparams = optimizer.get_hparams(new_state)
     self.assertAllEqual(hparams[optimizers.LEARNING_RATE_KEY], 0.125)
-    self.assertAllEqual(_get_accumulator(new_state), _get_accumulator(state))
+    self.assertAllEqual(
+      optimizer_steps.get_accumulator(new_state),
+      optimizer_steps.get_accumulator(state),
+    )
 
   def test_setting_nothing_changes_nothing(self):
     optimizer = optimizers.build_nesterov_sgd(0.25)
@@ -351,7 +258,7 @@ class ArgumentsTest(parameterized.TestCase):
   def test_gradients_that_do_not_fit_the_weights(self):
     optimizer = optimizers.build_nesterov_sgd()
     weights = [tf.ones([2]), tf.ones([2])]
-    state = optimizer.initialize(_specs(weights))
+    state = optimizer.initialize(optimizer_steps.specs(weights))
     with self.assertRaisesRegex(ValueError, 'is longer than'):
       optimizer.next(state, weights, weights[:1])
 

@@ -24,7 +24,7 @@ class PrivacyKeyTest(parameterized.TestCase):
     secrets = [1 << bit for bit in range(256)]
     for name in ('noise', 'cohorts'):
       derived = {
-        privacy_key.PrivacyKey.insecure_fixed(secret).derive(name, 16)
+        privacy_key.PrivacyKey(secret.to_bytes(32)).derive(name, 16)
         for secret in secrets
       }
       self.assertLen(derived, 256)

@@ -8,13 +8,18 @@ than to train it in a test. Tests of what programs do with any task and any
 model train these, by `FLAGS` or `SETTINGS`.
 """
 
+from collections.abc import Iterator
+import contextlib
 import dataclasses
 import functools
+from unittest import mock
 
 import tensorflow as tf
 
+from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import strong_views
 from tff_semifl.models import static_batch_norm
 from tff_semifl.tasks import digits
 
@@ -24,6 +29,8 @@ SETTINGS = {
 }
 FLAGS = tuple(f'--{name}={value}' for name, value in SETTINGS.items())
 
+_shift = functools.partial(weak.flip_and_crop, flip=False, padding=2)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SmallDigits(digits.Digits):
@@ -31,12 +38,18 @@ class SmallDigits(digits.Digits):
 
   def create(self) -> image_task.ImageTask:
     """Creates the task."""
-    strong_augmentation = functools.partial(
-      weak.flip_and_crop, flip=False, padding=2
-    )
-    return dataclasses.replace(
-      super().create(), strong_augmentation=strong_augmentation
-    )
+    return dataclasses.replace(super().create(), strong_augmentation=_shift)
+
+
+@contextlib.contextmanager
+def without_rand_augment() -> Iterator[None]:
+  """Within, the RandAugment of digits and of one's own images is a shift."""
+  name = 'build_gentle_rand_augment'
+  with (
+    mock.patch.object(keras_cv_policy, name, lambda: _shift),
+    mock.patch.dict(strong_views.BUILDERS, keras_cv_gentle=lambda: _shift),
+  ):
+    yield
 
 
 def create_small_model(task: image_task.ImageTask, seed: int) -> tf.keras.Model:

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import types
 from typing import Any
+from unittest import mock
 
 import tensorflow_federated as tff
 
@@ -19,6 +20,7 @@ from tff_semifl.models import functional
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
+from tff_semifl.systems import training_settings
 
 _NOTHING = types.MappingProxyType({})
 
@@ -40,7 +42,9 @@ def create(
     A `system_lib.System`.
   """
   system = settings.change_present(registry.SYSTEMS[system_name], usual)
-  return settings.change(system, changes)
+  return settings.fill_in(
+    settings.change(system, changes), training_settings.SEMIFL
+  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,6 +113,18 @@ def build(
     # With its ingredients: an id is of an object that lives.
     _built[key] = parts, system.build(parts)
   return _built[key][1]
+
+
+def without_process(system_name: str) -> Any:
+  """Within, experiments of a system have no process, which takes longest.
+
+  Args:
+    system_name: One of `registry.SYSTEMS`.
+
+  Returns:
+    A context manager.
+  """
+  return mock.patch.object(type(registry.SYSTEMS[system_name]), 'build')
 
 
 _built = {}

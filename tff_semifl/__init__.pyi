@@ -59,6 +59,9 @@ from tff_semifl.runtime import simulation_context as simulation_context
 from tff_semifl.settings import setting as setting
 from tff_semifl.systems.averaging import Alternating as Alternating
 from tff_semifl.systems.averaging import Parallel as Parallel
+from tff_semifl.systems.client_prior_semifl import (
+  ClientPriorFixMix as ClientPriorFixMix,
+)
 from tff_semifl.systems.client_trainings import FixMix as FixMix
 from tff_semifl.systems.client_trainings import LabelEachBatch as LabelEachBatch
 from tff_semifl.systems.registry import SYSTEMS as SYSTEMS

@@ -36,15 +36,6 @@ class PrivacyKey:
     """Returns a new key, from the operating system's generator."""
     return cls(secrets.token_bytes(NUM_BYTES))
 
-  @classmethod
-  def insecure_fixed(cls, number: int) -> 'PrivacyKey':
-    """Returns a key that protects nobody, for tests.
-
-    Args:
-      number: Which, from 0 to 2**256 - 1.
-    """
-    return cls(number.to_bytes(NUM_BYTES, 'big'))
-
   @property
   def secret(self) -> bytes:
     """The key itself, for the file that it is kept in."""

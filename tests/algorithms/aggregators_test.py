@@ -21,7 +21,7 @@ from tff_semifl.programs import checkpoints
 
 # One of more than 256 elements, which is quantized, and one of as many.
 _SHAPES = ((30, 40), (256,))
-_KEY = privacy_key.PrivacyKey.insecure_fixed(3)
+_KEY = privacy_key.PrivacyKey((3).to_bytes(32))
 _TYPE = tff.to_type([tff.TensorType(np.float32, shape) for shape in _SHAPES])
 
 
@@ -202,7 +202,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
     first, state = self._noise(process, state)
     second, _ = self._noise(process, state)
     # The last bit of 256.
-    process = _create_private_mean(privacy_key.PrivacyKey.insecure_fixed(2))
+    process = _create_private_mean(privacy_key.PrivacyKey((2).to_bytes(32)))
     other_key, _ = self._noise(process, process.initialize())
     samples = [
       first[0].ravel()[:256],

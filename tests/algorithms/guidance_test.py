@@ -25,7 +25,7 @@ _GROWTH = 0.002
 
 
 def _tell_nothing_of_the_teacher(state, weights, server_data):
-  del weights, server_data  # Clients have them, and must not.
+  del weights, server_data  # The threshold is all that clients are told.
   return state['threshold']
 
 

@@ -7,6 +7,7 @@ How fast it is, is no test.
 """
 
 import dataclasses
+import functools
 from unittest import mock
 
 from absl.testing import absltest
@@ -25,6 +26,7 @@ from benchmarks import scaling
 from benchmarks import startup
 from tests import small_digits
 from tff_semifl import runtime
+from tff_semifl.augment import weak
 from tff_semifl.experiments import models
 from tff_semifl.tasks import cifar10
 
@@ -37,7 +39,30 @@ _SIZE = federation_lib.Size(
 )
 
 
-class FederationTest(absltest.TestCase):
+class _TestCase(absltest.TestCase):
+  """Federations are built in a moment."""
+
+  def setUp(self):
+    super().setUp()
+    # To build RandAugment and a WideResNet takes far longer than to measure
+    # them here.
+    data_set = dataclasses.replace(
+      cifar10.CIFAR10.data_set,
+      build_strong_augmentation=lambda: functools.partial(
+        weak.flip_and_crop, flip=False, padding=2
+      ),
+    )
+    self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))
+    self.enter_context(
+      mock.patch.object(
+        models.WideResNet,
+        'create',
+        lambda self, task, seed: small_digits.create_small_model(task, seed),
+      )
+    )
+
+
+class FederationTest(_TestCase):
   def test_plain_round_is_the_round_of_the_process(self):
     federation = federation_lib.Federation(_SIZE)
     with runtime.simulation_context('in_process'):
@@ -65,24 +90,7 @@ class FederationTest(absltest.TestCase):
     self.assertGreater(max(np.abs(v).max() for v in velocity), 1e-3)
 
 
-class MeasurementsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    # To build RandAugment and a WideResNet takes far longer than to measure
-    # them here.
-    data_set = dataclasses.replace(
-      cifar10.CIFAR10.data_set,
-      build_strong_augmentation=lambda: lambda images, seed: images,
-    )
-    self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))
-    self.enter_context(
-      mock.patch.object(
-        models.WideResNet,
-        'create',
-        lambda self, task, seed: small_digits.create_small_model(task, seed),
-      )
-    )
-
+class MeasurementsTest(_TestCase):
   def _check(self, measured, names, num_repetitions=2):
     self.assertEqual(list(measured.values), names)
     for values in measured.values.values():

@@ -17,6 +17,7 @@ import tff_semifl as sfl
 _NAMES = (
   'Alternating',
   'AsyncContext',
+  'ClientPriorFixMix',
   'FixMix',
   'Guidance',
   'ImageClassifier',

@@ -118,6 +118,9 @@ class AggregatorSettingsTest(parameterized.TestCase):
       'composed_semifl', labeler='averaged_teacher', **_PRIVATE
     )
 
+  def test_client_priors_are_told_to_nobody(self):
+    small_experiment.fill_in('client_prior_semifl', **_PRIVATE)
+
   @parameterized.parameters('federated', 'pooled')
   def test_statistics_that_tell_what_noise_should_hide(self, statistics):
     message = f'^batch_norm_statistics={statistics}: tells of the images'

@@ -9,6 +9,7 @@ from absl.testing import absltest
 import numpy as np
 import PIL.Image
 
+from tests import small_digits
 from tests.programs import full_disk
 from tff_semifl.data import sources
 from tff_semifl.experiments import data_pictures
@@ -27,7 +28,7 @@ class DataPicturesTest(absltest.TestCase):
     images = sources.LabeledImages(self._images, np.asarray(labels, np.int32))
     data_pictures.draw(
       self._folder,
-      task=digits.Digits().create(),
+      task=small_digits.SmallDigits().create(),
       data=federated_data.FederatedData(
         labeled=images,
         unlabeled=sources.ImagePool(*images),

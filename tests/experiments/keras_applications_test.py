@@ -16,6 +16,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import runtime
 from tff_semifl.experiments import experiment as experiment_lib
@@ -74,6 +75,7 @@ class TrainingTest(parameterized.TestCase):
     outside.model = _create_outside
     outside.with_dropout = _create_with_dropout
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
+    self.enter_context(small_digits.without_rand_augment())
 
   def _create(self, system='semifl', **changes):
     task = image_folder.ImageFolder(
@@ -103,8 +105,9 @@ class TrainingTest(parameterized.TestCase):
   def _run(self, experiment):
     """Trains, and returns the classifier's weights before and after."""
     self.enter_context(runtime.simulation_context('in_process'))
-    before = functional.from_keras(experiment.model).initial_weights
-    frozen = functional.frozen_weights(experiment.model)
+    before = experiment.classifier.initial_weights
+    variables = experiment.classifier.variables.frozen
+    frozen = [variable.numpy() for variable in variables]
     folder = experiment_folder.open_folder(experiment)
     final = running.run(experiment, folder, quiet=True)
     self.assertEqual(final.round_num, 2)
@@ -114,9 +117,7 @@ class TrainingTest(parameterized.TestCase):
       for old, new in zip(before.trainable, after.trainable, strict=True)
     ]
     self.assertTrue(any(changed))
-    for old, new in zip(
-      frozen, functional.frozen_weights(experiment.model), strict=True
-    ):
+    for old, new in zip(frozen, variables, strict=True):
       np.testing.assert_array_equal(old, new)
     exported = exported_model.load(folder.export_path)
     np.testing.assert_allclose(
@@ -170,12 +171,7 @@ class TrainingTest(parameterized.TestCase):
     )
     # Only the last layer is sent: 256 features and 2 classes.
     self.assertEqual(
-      [
-        each.shape
-        for each in functional.from_keras(
-          experiment.model
-        ).initial_weights.trainable
-      ],
+      [each.shape for each in experiment.classifier.initial_weights.trainable],
       [(256, 2), (2,)],
     )
     # The weights are those of the file.

@@ -14,10 +14,11 @@ from tests.export import small_model
 from tff_semifl.experiments import model_card
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import saved_experiment
 
 _NAMES = ('cat', 'dog|wolf', 'owl')
-_HPARAMS = saved_experiment.Hparams(
+_HPARAMS = hparams_file.Hparams(
   flags={
     'task': 'image_folder',
     'num_labeled': 40,
@@ -71,7 +72,6 @@ class ModelCardTest(absltest.TestCase):
       ],
       why_not_tested=why_not_tested,
       privacy=privacy,
-      unimportant={'output_dir'},
       **stated,
     )
     return (self._folder / 'README.md').read_text()

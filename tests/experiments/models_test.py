@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow as tf
 
+from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import function_models
 from tff_semifl.experiments import models
@@ -56,16 +57,19 @@ class ModelsTest(parameterized.TestCase):
 
   @parameterized.parameters(*sorted(models.MODELS))
   def test_static_batch_norm_is_where_it_is_said_to_be(self, name):
-    model = models.MODELS[name].fill_in(self.task)
+    model = models.MODELS[name]
+    created = model.create(self.task, seed=0)
     self.assertEqual(
-      model.has_static_batch_norm(self.task),
-      bool(weight_kinds.find(model.create(self.task, seed=0)).statistics),
+      model.has_static_batch_norm,
+      bool(weight_kinds.find(created).statistics),
     )
 
   @parameterized.parameters(('linear', False), ('normalized', True))
   def test_static_batch_norm_of_an_outside_model(self, name, expected):
-    model = function_models.load_outside_model(f'outside:{name}')
-    self.assertEqual(model.has_static_batch_norm(self.task), expected)
+    filled = small_experiment.fill_in(model=f'outside:{name}')
+    self.assertEqual(
+      filled.statistics.batch_norm_statistics, 'server' if expected else None
+    )
 
   @parameterized.parameters(
     ('number', 'is no function'),
@@ -80,7 +84,7 @@ class ModelsTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, f'^model=outside:{name}: {message}$'
     ):
-      model.has_static_batch_norm(self.task)
+      model.create(self.task, seed=0)
 
 
 if __name__ == '__main__':

@@ -113,6 +113,7 @@ def create_experiment(name):
       'create',
       return_value=mock.Mock(trainable_weights=[]),
     ),
+    mock.patch.object(experiment_lib.training_programs, 'create_classifier'),
     mock.patch.object(
       experiment_lib.training_programs, 'create_training_program'
     ),

@@ -20,7 +20,7 @@ from tests.experiments import semifl_cells
 from tests.experiments import zhang2020_cells
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import presets
 
 _DIGITS = 'semifl/digits_50_iid'
@@ -122,7 +122,7 @@ class PresetsTest(parameterized.TestCase):
     command = preset_cells.create_command(cell.name)
     task = experiment_lib.create_task(command.experiment.data)
     values = settings_lib.as_dict(
-      experiment_settings.fill_in(command.experiment, task)
+      filled_settings.fill_in(command.experiment, task)
     ) | settings_lib.as_dict(command.run)
     if 'total_epochs' in values:
       # Epochs are rounds, from 0 on.

@@ -7,11 +7,13 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import small_systems
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
@@ -42,6 +44,10 @@ def _create_model(task, seed):
 
 
 class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(small_systems.without_process('semifl'))
+
   def test_settings_are_those_of_the_command_line(self):
     changes = {'num_clients': 4, 'clients_per_round': 2, 'total_rounds': 3}
     created = python_experiment.create_experiment(
@@ -72,7 +78,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
   ):
     task = _create_task(clients=np.split(_IMAGES[:36], num_clients))
     part = own_data.OwnTaskWithShares(prepared=task)
-    filled = experiment_settings.fill_in(
+    filled = filled_settings.fill_in(
       experiment_settings.create(
         system,
         registry.SYSTEMS[system],
@@ -84,6 +90,38 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(filled.system.clients_per_round, clients_per_round)
     self.assertEqual(filled.system.total_rounds, total_rounds)
     self.assertNotIn('without_clients', filled.default_name)
+
+  def test_what_a_system_says_of_itself_stays(self):
+    """Also if it is what SemiFL has where nobody says who has what."""
+    system = settings.change(
+      registry.SYSTEMS['semifl'],
+      {'clients_per_round': 10, 'total_rounds': 800},
+    )
+    created = python_experiment.create_experiment(
+      system, _create_task(clients=np.split(_IMAGES, 10)), **_MODEL
+    )
+    self.assertEqual(created.training_program.total_rounds, 800)
+    with self.assertRaisesRegex(
+      settings.SettingError, '^clients_per_round=10: .* among 5'
+    ):
+      python_experiment.create_experiment(
+        system, _create_task(clients=np.split(_IMAGES, 5)), **_MODEL
+      )
+
+  def test_model_is_created_once(self):
+    seeds = []
+
+    def create_model(task, seed):
+      seeds.append(seed)
+      return _create_model(task, seed)
+
+    python_experiment.create_experiment(
+      'semifl',
+      _create_task(clients=np.split(_IMAGES, 2)),
+      create_model=create_model,
+      seed=7,
+    )
+    self.assertEqual(seeds, [7])
 
   def test_no_default_counts_for_more_than_what_is_chosen(self):
     created = python_experiment.create_experiment(

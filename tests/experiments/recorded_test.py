@@ -3,34 +3,26 @@
 
 """Tests of taking settings from what an experiment wrote down."""
 
-import dataclasses
-
 from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
-from tff_semifl.experiments import image_task
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import saved_experiment
 from tff_semifl.systems import registry as systems
 from tff_semifl.tasks import registry as tasks
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _ChosenTask(image_task.ChosenTask):
-  task: image_task.Task = settings.choice(tasks.TASKS, 'digits', 'Any.')
-
-
 def _restore(values, system_name='semifl', **instead):
   return recorded.restore(
-    saved_experiment.Hparams(values, None, {}, system_name),
-    systems.SYSTEMS[system_name],
-    _ChosenTask(),
-    unimportant={'workers', 'runtime'},
-    instead=instead,
+    hparams_file.Hparams(system_name, values, None, {}),
+    tasks.ChosenTask(),
+    instead,
   )
 
 
@@ -52,12 +44,10 @@ class RecordedTest(parameterized.TestCase):
     created = experiment_settings.create(
       system_name,
       systems.SYSTEMS[system_name],
-      _ChosenTask(),
+      tasks.ChosenTask(),
       {'seed': 7, 'learning_rate': 0.25},
     )
-    filled = experiment_settings.fill_in(
-      created, tasks.TASKS['digits'].create()
-    )
+    filled = filled_settings.fill_in(created, tasks.TASKS['digits'].create())
     run = run_settings.RunSettings().fill_in(filled)
     values = experiment_folder.record(filled, run)
     self.assertEqual(_restore(values, system_name), filled)

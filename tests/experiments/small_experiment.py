@@ -4,6 +4,7 @@
 """Settings of experiments with digits."""
 
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.systems import registry
 from tff_semifl.tasks import digits
@@ -25,6 +26,6 @@ def fill_in(
   system_name: str = 'semifl', **changes: object
 ) -> experiment_settings.ExperimentSettings:
   """Creates the same with defaults filled in that depend on others."""
-  return experiment_settings.fill_in(
+  return filled_settings.fill_in(
     create(system_name, **changes), digits.Digits().create()
   )

@@ -18,7 +18,7 @@ from tff_semifl import settings
 from tff_semifl.data import main_class_partition
 from tff_semifl.data import skewed_partition
 from tff_semifl.launch import commands
-from tff_semifl.launch import known
+from tff_semifl.systems import registry
 
 
 def _run(*arguments, **options):
@@ -271,7 +271,7 @@ class BadInputTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, '^system=.*: must be one of semifl, .*:NAME$'
     ):
-      known.load_system(name)
+      registry.load(name)
 
   def test_setting_of_an_experiment_is_not_to_be_chosen_for_its_export(self):
     completed = forked_programs.run(

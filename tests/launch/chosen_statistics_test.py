@@ -17,11 +17,11 @@ from absl.testing import parameterized
 import numpy as np
 
 from tests import small_digits
+from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.launch import commands
 from tff_semifl.launch import train
-from tff_semifl.models import functional
 from tff_semifl.tasks import digits
 
 _SMALL = {
@@ -66,17 +66,18 @@ def _average_batches(experiment, images, batch_size):
 def _command(system_name, **changes):
   """Returns a command with what the system has of small settings."""
   small = settings.change_present(commands.create(system_name, {}), _SMALL)
-  return small.with_changes(changes)
+  return settings.change(small, changes)
 
 
 class ChosenStatisticsTest(parameterized.TestCase):
   def _create(self, system_name, **changes):
-    return _command(system_name, **changes).create_experiment()
+    with small_systems.without_process(system_name):
+      return _command(system_name, **changes).create_experiment()
 
   def _assert_computes(self, experiment, statistics, expected):
     """Checks the first layer's statistics."""
     with runtime.simulation_context():
-      weights = functional.from_keras(experiment.model).initial_weights
+      weights = experiment.classifier.initial_weights
       found = statistics.computation(weights, statistics.data)
     # In float32 the batches' means are small numbers beside their deviations.
     for value, exact in zip(found.non_trainable, expected, strict=False):

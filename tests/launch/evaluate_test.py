@@ -18,9 +18,9 @@ from tests import forked_programs
 from tests.data import image_tree
 from tests.export import brightness_model
 from tff_semifl import settings
-from tff_semifl.launch import chosen_task
 from tff_semifl.launch import evaluate
 from tff_semifl.launch import program
+from tff_semifl.tasks import registry
 
 
 class EvaluateTest(parameterized.TestCase):
@@ -43,7 +43,7 @@ class EvaluateTest(parameterized.TestCase):
       task: Settings of the task by name, its own among them; None for none.
       **values: Of the program's own flags.
     """
-    chosen = task and settings.change(chosen_task.ChosenTask(), task)
+    chosen = task and settings.change(registry.ChosenTask(), task)
     values = {'exported_model': self._models.get(model, model)} | values
     output = io.StringIO()
     with (

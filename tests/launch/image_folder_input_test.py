@@ -6,6 +6,7 @@
 import pathlib
 import shutil
 
+from absl import flags
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -34,7 +35,7 @@ class ImageFolderInputTest(parameterized.TestCase):
     return self._parse(**values).experiment.data.task.create()
 
   def _assert_refused(self, message, **values):
-    with self.assertRaises(ValueError) as raised:
+    with self.assertRaises((ValueError, flags.Error)) as raised:
       self._create_task(**values)
     # What is wrong with a command line is a line of its own.
     line = program.describe(raised.exception) or str(raised.exception)

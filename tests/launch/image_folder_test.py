@@ -16,6 +16,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests import forked_programs
+from tests import small_digits
+from tests import small_systems
 from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl import settings
@@ -52,8 +54,7 @@ class ImageFolderTest(absltest.TestCase):
       # No probability of the likelier of two is less.
       '--confidence_threshold=0.5',
       '--total_rounds=2',
-      '--model_depth=7',
-      '--model_width=1',
+      f'--model={small_digits.SETTINGS["model"]}',
       f'--output_dir={self._folder}',
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
@@ -178,7 +179,8 @@ class ImageFolderTest(absltest.TestCase):
   def test_plan(self):
     shutil.rmtree(self._images / 'test')
     command = self._command(test_fraction=0.5, model_depth=7, model_width=1)
-    described = plan.describe(command.create_experiment())
+    with small_systems.without_process('semifl'):
+      described = plan.describe(command.create_experiment())
     self.assertIn("2 of the server's for testing", described['data'])
     self.assertEqual(described['labeled_images'], 2)
     self.assertEqual(
@@ -202,8 +204,9 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(values['client_epochs'], 1)
     # The network is one for images of that size.
     # In this process, which has run TensorFlow, threads stay as they are.
-    quick = quick.with_changes({'threads_per_operation': None})
-    described = plan.describe(quick.create_experiment())
+    quick = settings.change(quick, {'threads_per_operation': None})
+    with small_systems.without_process('semifl'):
+      described = plan.describe(quick.create_experiment())
     self.assertEqual(described['image_shape'], (32, 32, 3))
     for chosen in (
       {'image_size': '64', 'total_rounds': 3},

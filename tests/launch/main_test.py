@@ -6,7 +6,10 @@
 import ast
 import contextlib
 import io
+import os
+import pathlib
 import re
+import signal
 import subprocess
 import sys
 from unittest import mock
@@ -16,7 +19,7 @@ from absl.testing import parameterized
 
 from tests.repository import source_tree
 import tff_semifl
-from tff_semifl.launch import invocation
+from tff_semifl.launch import command_line
 from tff_semifl.launch import main
 
 
@@ -75,6 +78,40 @@ class MainTest(parameterized.TestCase):
         completed.stdout + completed.stderr, ''.join(_run(*arguments)[1:])
       )
 
+  @parameterized.parameters([['launch.train']], [['launch', 'train']])
+  def test_interrupt_while_tensorflow_is_imported(self, command):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'tensorflow.py').write_text(
+      'import os, signal, time\n'
+      'os.kill(os.getpid(), signal.SIGINT)\n'
+      'time.sleep(60)\n'
+    )
+    completed = subprocess.run(
+      [sys.executable, '-m', *command, 'semifl'],
+      env={**os.environ, 'PYTHONPATH': str(folder)},
+      cwd=source_tree.PROJECT_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=50,
+    )
+    self.assertEqual(completed.returncode, -signal.SIGINT)
+    self.assertEqual(completed.stdout + completed.stderr, '')
+
+  def test_import_leaves_interrupts_alone(self):
+    code = (
+      'import signal, tff_semifl.launch;'
+      ' print(signal.getsignal(signal.SIGINT).__name__)'
+    )
+    completed = subprocess.run(
+      [sys.executable, '-c', code],
+      cwd=source_tree.PROJECT_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=50,
+      check=True,
+    )
+    self.assertEqual(completed.stdout, 'default_int_handler\n')
+
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):
     expected = f'tff-semifl {tff_semifl.__version__}\n'
@@ -82,10 +119,10 @@ class MainTest(parameterized.TestCase):
 
   def test_commands_are_those_that_users_type(self):
     text = 'Say python -m launch.train semifl.'
-    self.assertEqual(invocation.spell_commands(text), text)
+    self.assertEqual(command_line.spell_commands(text), text)
     with mock.patch.object(tff_semifl, '__path__', ['site/tff_semifl']):
       self.assertEqual(
-        invocation.spell_commands(text), 'Say tff-semifl train semifl.'
+        command_line.spell_commands(text), 'Say tff-semifl train semifl.'
       )
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies
 
 from tests import damage
 from tff_semifl import settings
-from tff_semifl.launch import known
+from tff_semifl.launch import commands
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_flags
 from tff_semifl.launch import show_partition
@@ -91,7 +91,7 @@ class MalformedFlagsTest(absltest.TestCase):
 
 
 def _create(changes):
-  return known.create('semifl', changes).data
+  return commands.create_data(changes)
 
 
 def _show(values):

@@ -15,7 +15,7 @@ from absl.testing import absltest
 
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.launch import known
+from tff_semifl.systems import registry
 
 _MODULE = '''
 import dataclasses
@@ -70,6 +70,7 @@ class FewDigits(image_task.Task):
       load=load,
       class_names=task.class_names[: self.last_digit + 1],
       num_labeled=8,
+      strong_augmentation=task.weak_augmentation,
     )
 
 
@@ -182,7 +183,7 @@ class OutsideTest(absltest.TestCase):
         with self.assertRaisesRegex(
           settings.SettingError, f'^system={system}: {message}'
         ):
-          known.load_system(system)
+          registry.load(system)
 
 
 if __name__ == '__main__':

@@ -11,24 +11,18 @@ from tff_semifl import settings
 from tff_semifl.experiments import presets as table
 from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
-from tff_semifl.launch import presets
 
 _NAME = 'semifl/cifar10_250_iid'
 
 
 def _parse(system_name, *arguments):
-  return settings.as_dict(
-    commands.parse(
-      system_name,
-      presets.expand(system_name, command_line.files_first(arguments)),
-    )
-  )
+  return settings.as_dict(commands.parse(system_name, arguments))
 
 
 class PresetsTest(parameterized.TestCase):
   def test_nothing_is_added_without_one(self):
     arguments = ['--seed=1', '--tensorboard', '--other', '2']
-    self.assertEqual(presets.expand('semifl', arguments), arguments)
+    self.assertEqual(command_line.expand('semifl', arguments), arguments)
 
   @parameterized.parameters(*table.names())
   def test_flags_mean_the_preset(self, name):
@@ -70,11 +64,11 @@ class PresetsTest(parameterized.TestCase):
       settings.SettingError,
       f'^preset={_NAME}: is of semifl; train that, or .* of fedavg_fixmatch$',
     ):
-      presets.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
+      command_line.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
     with self.assertRaisesRegex(settings.SettingError, '^preset=semifl/none'):
-      presets.expand('semifl', ['--preset=semifl/none'])
+      command_line.expand('semifl', ['--preset=semifl/none'])
     with self.assertRaisesRegex(flags.Error, 'preset'):
-      presets.expand('semifl', ['--preset'])
+      command_line.expand('semifl', ['--preset'])
 
 
 if __name__ == '__main__':

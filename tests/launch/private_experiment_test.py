@@ -54,9 +54,13 @@ class PrivateExperimentTest(parameterized.TestCase):
     with (
       mock.patch.object(models.WideResNet, 'create'),
       mock.patch.object(
+        training_programs, 'create_classifier'
+      ) as create_classifier,
+      mock.patch.object(
         training_programs, 'create_training_program'
       ) as create_training_program,
     ):
+      create_classifier.return_value.variables.frozen = ()
       create_training_program.return_value.total_rounds = 2
       return self._command(**values).create_experiment()
 

@@ -9,7 +9,6 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl import settings
-from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
 from tff_semifl.systems import registry
 
@@ -47,9 +46,7 @@ class RecordedFlagfilesTest(parameterized.TestCase):
     path = _FOLDER / name
     lines = path.read_text().splitlines()
     self.assertStartsWith(lines[0], '# ')
-    command = commands.parse(
-      system, command_line.files_first([f'--flagfile={path}'])
-    )
+    command = commands.parse(system, [f'--flagfile={path}'])
     values = settings.as_dict(command)
     for line in lines:
       if line.startswith('--'):

@@ -6,6 +6,7 @@
 import contextlib
 import io
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -15,8 +16,7 @@ from PIL import Image
 
 from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
-from tff_semifl.experiments import experiment
-from tff_semifl.launch import known
+from tff_semifl.launch import commands
 from tff_semifl.launch import program
 from tff_semifl.launch import show_augmentations
 from tff_semifl.tasks import digits
@@ -24,12 +24,21 @@ from tff_semifl.tasks import digits
 
 def _choose(**values):
   """Returns the settings that flags of these values make."""
-  return known.create('semifl', {'task': 'digits'} | values).data
+  return commands.create_data({'task': 'digits'} | values)
 
 
 # Above the columns, and of the two lines below them.
 _HEADING = 16
 _NOTES = 2 * 16
+
+
+def _without_measuring():
+  """Within, nothing is measured, which takes longer than to draw."""
+  return mock.patch.object(
+    remaining_contrast,
+    'measure',
+    return_value=remaining_contrast.RemainingContrast(0, 8, 0, 1.0, 1.0),
+  )
 
 
 def _read(path):
@@ -55,7 +64,8 @@ class ShowAugmentationsTest(parameterized.TestCase):
 
   @parameterized.parameters(None, 'semifl', 'fixmatch', 'keras_cv')
   def test_shows_the_images_and_ten_columns(self, name):
-    picture, _ = self._show(strong_augmentation=name)
+    with _without_measuring():
+      picture, _ = self._show(strong_augmentation=name)
     # Images of 8x8 are drawn as 64x64, with 6 pixels before, between and after,
     # names above and notes below.
     self.assertEqual(
@@ -84,19 +94,25 @@ class ShowAugmentationsTest(parameterized.TestCase):
       self.assertGreater(len(np.unique(views[2:], axis=0)), 3)
 
   def test_names_the_columns(self):
-    picture, _ = self._show(strong_augmentation='semifl')
+    with _without_measuring():
+      picture, _ = self._show()
     headings = picture[3:20, 6:].min(axis=(0, 2))
     for column in range(10):
       self.assertLess(headings[column * 70 : column * 70 + 64].min(), 50)
 
   @parameterized.parameters(None, 'semifl')
   def test_says_how_much_of_strong_views_is_left(self, name):
-    picture, lines = self._show(strong_augmentation=name)
-    task = experiment.create_task(_choose(strong_augmentation=name))
-    # Of all images, and not only of those that are shown.
-    found = remaining_contrast.measure(
-      task.load().train.images, task.strong_augmentation, seed=0
-    )
+    measure, measured = remaining_contrast.measure, []
+
+    def watch(images, strong, *, seed):
+      # Of all images, and not only of those that are shown.
+      self.assertLen(images, 1437)
+      measured.append(measure(images, strong, seed=seed))
+      return measured[0]
+
+    with mock.patch.object(remaining_contrast, 'measure', watch):
+      picture, lines = self._show(strong_augmentation=name)
+    [found] = measured
     self.assertEqual(lines, found.describe())
     # Of 8x8 pixels, two shifts and a gray box of SemiFL's 15 operations leave
     # nothing; two are drawn, and each is applied half of the time.
@@ -113,16 +129,17 @@ class ShowAugmentationsTest(parameterized.TestCase):
       self.assertGreater(columns[-6:].min(), 200)
 
   def test_augmentations_and_seeds_give_other_pictures(self):
-    pictures = [
-      self._show(strong_augmentation=name, seed=seed)[0]
-      for name, seed in (
-        ('semifl', 0),
-        ('semifl', 0),
-        ('semifl', 1),
-        ('fixmatch', 0),
-        (None, 0),
-      )
-    ]
+    with _without_measuring():
+      pictures = [
+        self._show(strong_augmentation=name, seed=seed)[0]
+        for name, seed in (
+          ('semifl', 0),
+          ('semifl', 0),
+          ('semifl', 1),
+          ('fixmatch', 0),
+          (None, 0),
+        )
+      ]
     np.testing.assert_array_equal(pictures[0], pictures[1])
     for index, picture in enumerate(pictures[2:]):
       for other in pictures[: index + 2]:
@@ -136,9 +153,11 @@ class ShowAugmentationsTest(parameterized.TestCase):
         show_augmentations.main(_choose())
 
   def test_file_that_cannot_be_written(self):
-    with flagsaver.flagsaver(
-      num_images=1,
-      output_file=['/proc/nothing/picture.png'],
+    with (
+      flagsaver.flagsaver(
+        num_images=1, output_file=['/proc/nothing/picture.png']
+      ),
+      _without_measuring(),
     ):
       with self.assertRaisesRegex(
         program.FlagError,
@@ -151,7 +170,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     completed = forked_programs.run(
       'launch.show_augmentations',
       '--task=digits',
-      '--strong_augmentation=semifl',
+      '--strong_augmentation=keras_cv_gentle',
       '--num_images=2',
       f'--output_file={folder}/picture.png',
     )

@@ -33,6 +33,18 @@ class ShowSettingsTest(absltest.TestCase):
   def test_says_what_a_paper_has_instead(self):
     self.assertIn('\n| `learning_rate` | 0.03; 0.001 for `fedmatch`', self.page)
 
+  def test_says_where_a_default_depends(self):
+    self.assertIn(
+      '\n| `server_batch_size` | see meaning; 100 for `fedmatch` |', self.page
+    )
+    self.assertIn('\n| `data_dir` | |', self.page)
+    self.assertNotIn('| ;', self.page)
+
+  def test_settings_of_one_name_have_each_their_default(self):
+    # WideResNets have that of the task, ResNets 9, whatever the system has.
+    self.assertIn('\n| `model_depth` | | Depth of the model. By', self.page)
+    self.assertIn('\n| `model_depth` | 9 | Depth of the model, 9', self.page)
+
 
 if __name__ == '__main__':
   absltest.main()

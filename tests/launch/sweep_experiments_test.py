@@ -12,6 +12,7 @@ from absl.testing import flagsaver
 
 from tff_semifl.launch import sweep
 from tff_semifl.launch import sweep_experiments
+from tff_semifl.sweeps import entries
 
 
 class ExperimentsTest(absltest.TestCase):
@@ -22,7 +23,7 @@ class ExperimentsTest(absltest.TestCase):
   def _create(self, text, seeds, arguments=()):
     path = self.folder / 'my.flags'
     path.write_text(text)
-    (entry,) = sweep_experiments.read_flagfiles([f'semifl:{path}'])
+    (entry,) = entries.read_flagfiles([f'semifl:{path}'])
     return sweep_experiments.create_experiments(
       entry, seeds, arguments, self.folder / 'results'
     )
@@ -60,7 +61,7 @@ class ExperimentsTest(absltest.TestCase):
     self.assertFalse((self.folder / 'results').exists())
 
   def test_presets(self):
-    (entry,) = sweep_experiments.find_presets(['semifl/cifar10_4000_iid'])
+    (entry,) = entries.find_presets(['semifl/cifar10_4000_iid'])
     (one,) = sweep_experiments.create_experiments(
       entry, [3], ['--total_rounds=7'], self.folder
     )

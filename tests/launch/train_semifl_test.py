@@ -4,6 +4,7 @@
 """Tests of the real program, in a process of its own."""
 
 import csv
+import functools
 import json
 import os
 import pathlib
@@ -45,6 +46,33 @@ def _processes_of_group(group):
   return found
 
 
+@functools.cache
+def _run_whole():
+  """Returns a finished program of its own interpreter, and its folder."""
+  folder = tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+  # Through a pipe, as `| tee log` would be: it must end with the program.
+  completed = subprocess.run(
+    [
+      'bash',
+      '-c',
+      'set -o pipefail; "$@" | cat',
+      '-',
+      *(sys.executable, '-m', *_SMALL, f'--output_dir={folder}'),
+    ],
+    cwd=_ROOT,
+    capture_output=True,
+    text=True,
+    timeout=200,
+    start_new_session=True,
+  )
+  return completed, pathlib.Path(folder, 'small')
+
+
+def _read_rows(experiment):
+  with (experiment / 'metrics.csv').open() as file:
+    return list(csv.DictReader(file))
+
+
 class TrainSemiFLTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -52,28 +80,23 @@ class TrainSemiFLTest(absltest.TestCase):
     self.experiment = pathlib.Path(self.folder, 'small')
 
   def _rows(self):
-    with (self.experiment / 'metrics.csv').open() as file:
-      return list(csv.DictReader(file))
+    return _read_rows(self.experiment)
+
+  def _start(self, log, *arguments):
+    """Starts the small run in a process group of its own."""
+    return forked_programs.start(
+      *_SMALL,
+      f'--output_dir={self.folder}',
+      *arguments,
+      stdout=log,
+      stderr=log,
+      new_session=True,
+    )
 
   def test_trains_exports_and_leaves_nothing_behind(self):
-    # Through a pipe, as `| tee log` would be: it must end with the program.
-    completed = subprocess.run(
-      [
-        'bash',
-        '-c',
-        'set -o pipefail; "$@" | cat',
-        '-',
-        *(sys.executable, '-m', 'launch.train', 'semifl', *_FLAGS),
-        *('--task=digits', '--model_width=1', f'--output_dir={self.folder}'),
-      ],
-      cwd=_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=200,
-      start_new_session=True,
-    )
+    completed, experiment = _run_whole()
     self.assertEqual(completed.returncode, 0, completed.stderr)
-    rows = self._rows()
+    rows = _read_rows(experiment)
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     self.assertIn(
       f'test accuracy after round 2: {float(rows[-1]["test/accuracy"]):.1%}',
@@ -81,10 +104,10 @@ class TrainSemiFLTest(absltest.TestCase):
     )
     self.assertIn('round 2/2', completed.stderr)
     self.assertNotIn('Traceback', completed.stderr)
-    hparams = json.loads((self.experiment / 'hparams.json').read_text())
+    hparams = json.loads((experiment / 'hparams.json').read_text())
     self.assertEqual(hparams['flags']['total_rounds'], 2)
     self.assertEqual(hparams['flags']['num_labeled'], 50)
-    served = tf.saved_model.load(str(self.experiment / 'export'))
+    served = tf.saved_model.load(str(experiment / 'export'))
     outputs = served.signatures['serving_default'](
       images=tf.zeros([3, 8, 8, 1], tf.uint8)
     )
@@ -93,16 +116,8 @@ class TrainSemiFLTest(absltest.TestCase):
     )
 
   def test_killed_run_resumes_to_the_same_numbers(self):
-    whole = pathlib.Path(self.create_tempdir().full_path)
-    forked_programs.run(*_SMALL, f'--output_dir={whole}').check_returncode()
     with tempfile.TemporaryFile() as log:
-      process = forked_programs.start(
-        *_SMALL,
-        f'--output_dir={self.folder}',
-        stdout=log,
-        stderr=log,
-        new_session=True,
-      )
+      process = self._start(log)
     checkpoint = self.experiment / 'checkpoints' / 'program_state_1.npz'
     deadline = time.monotonic() + 150
     while not checkpoint.exists() and time.monotonic() < deadline:
@@ -114,11 +129,10 @@ class TrainSemiFLTest(absltest.TestCase):
     completed = forked_programs.run(*_SMALL, f'--output_dir={self.folder}')
     self.assertEqual(completed.returncode, 0, completed.stderr)
     self.assertIn('resumed after round', completed.stderr)
-    with (whole / 'small' / 'metrics.csv').open() as file:
-      expected = list(csv.DictReader(file))
+    _, whole = _run_whole()
     self.assertEqual(
       [row | {'seconds': None} for row in self._rows()],
-      [row | {'seconds': None} for row in expected],
+      [row | {'seconds': None} for row in _read_rows(whole)],
     )
 
   def test_interrupt_ends_it_soon_and_says_how_to_go_on(self):
@@ -146,14 +160,7 @@ class TrainSemiFLTest(absltest.TestCase):
 
   def test_worker_of_the_native_runtime_ends_with_the_program(self):
     with tempfile.TemporaryFile() as log:
-      process = forked_programs.start(
-        *_SMALL,
-        f'--output_dir={self.folder}',
-        *('--runtime=native', '--clients_per_round=1'),
-        stdout=log,
-        stderr=log,
-        new_session=True,
-      )
+      process = self._start(log, '--runtime=native', '--clients_per_round=1')
       code = process.wait()
       log.seek(0)
       self.assertEqual(code, 0, log.read().decode())
@@ -162,8 +169,7 @@ class TrainSemiFLTest(absltest.TestCase):
 
   def test_dry_run_says_what_would_be_and_writes_nothing(self):
     completed = forked_programs.run(
-      *('launch.train', 'semifl', *_FLAGS, '--task=digits', '--dry_run'),
-      f'--output_dir={self.folder}',
+      *_SMALL, '--dry_run', f'--output_dir={self.folder}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
     plan = json.loads(completed.stdout)

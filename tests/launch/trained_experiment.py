@@ -14,9 +14,10 @@ import tensorflow as tf
 from tff_semifl import settings as settings_lib
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
-from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import filled_settings
 from tff_semifl.launch import commands
 from tff_semifl.models import functional
+from tff_semifl.models import weight_kinds
 from tff_semifl.programs import training
 
 
@@ -58,7 +59,7 @@ def save(
     },
   )
   task = experiment_lib.create_task(command.experiment.data)
-  settings = experiment_settings.fill_in(command.experiment, task)
+  settings = filled_settings.fill_in(command.experiment, task)
   run = command.run.fill_in(settings)
   opened = experiment_folder.take_folder(
     settings,
@@ -68,13 +69,16 @@ def save(
       **experiment_folder.record(settings, run),
       **settings_lib.as_dict(command.runtime),
     },
-    commands.UNIMPORTANT,
   )
   model = settings.model.model.create(task, settings.seed)
   generator = np.random.default_rng(round_num)
   for weight in model.weights:
     weight.assign(weight + generator.uniform(0, 0.1, size=weight.shape))
-  weights = functional.from_keras(model).initial_weights
+  kinds = weight_kinds.find(model)
+  weights = functional.ModelWeights(
+    tuple(weight.numpy() for weight in kinds.trainable),
+    tuple(weight.numpy() for weight in kinds.statistics),
+  )
   state = training.ProgramState(_State(weights), round_num, 0.25, 0.5)
   asyncio.run(opened.state_manager().save(state, round_num))
   return model

@@ -16,11 +16,12 @@ from absl.testing import parameterized
 import numpy as np
 
 from tests import small_digits
+from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.experiments import running
 from tff_semifl.launch import commands
 from tff_semifl.launch import train
-from tff_semifl.systems import system as system_lib
+from tff_semifl.systems import training_settings
 
 _SMALL = {
   **small_digits.SETTINGS,
@@ -70,7 +71,7 @@ class VariantsTest(parameterized.TestCase):
     (
       'group_norm',
       'semifl',
-      {'model': 'wide_resnet', 'normalization': 'group'},
+      {'model': 'wide_resnet', 'model_width': 1, 'normalization': 'group'},
     ),
     (
       'as_in_the_formulas',
@@ -137,16 +138,15 @@ class VariantsTest(parameterized.TestCase):
     np.testing.assert_allclose(*numbers, rtol=1e-3)
 
   def test_dry_run_has_the_model_and_the_steps_asked_for(self):
-    plan = json.loads(
-      self._train(
+    with small_systems.without_process('semifl'):
+      printed = self._train(
         'semifl',
         dry_run=True,
-        task='digits',
         model='resnet',
         client_epochs=0.5,
         server_epochs=1.5,
       )
-    )
+    plan = json.loads(printed)
     # The count of B.2 for three channels and ten classes, less what the first
     # convolution has for two of the channels.
     self.assertEqual(plan['trainable_parameters'], 4901450 - 2 * 9 * 64)
@@ -159,7 +159,7 @@ class VariantsTest(parameterized.TestCase):
   def test_steps_of_shares_of_an_epoch(self, num_epochs, num_steps):
     """A.10: 138 images make 14 batches of ten."""
     self.assertEqual(
-      system_lib.count_epoch_steps(138, 10, num_epochs), num_steps
+      training_settings.count_epoch_steps(138, 10, num_epochs), num_steps
     )
 
   @parameterized.named_parameters(
@@ -190,10 +190,10 @@ class VariantsTest(parameterized.TestCase):
     self.assertFalse(pathlib.Path(self.folder, 'small').exists())
 
   def test_systems_have_names_and_settings_of_their_own(self):
-    created = {
-      name: commands.create(name, {}).create_experiment()
-      for name in ('semifl', 'batch_label_semifl')
-    }
+    created = {}
+    for name in ('semifl', 'batch_label_semifl'):
+      with small_systems.without_process(name):
+        created[name] = commands.create(name, {}).create_experiment()
     self.assertEqual(
       [experiment.run.experiment_name for experiment in created.values()],
       [
@@ -210,10 +210,11 @@ class VariantsTest(parameterized.TestCase):
 
   def test_pooled_statistics_are_of_the_labeled_class_by_class(self):
     """D10: then all other images, whether a client has them or not."""
-    experiment = commands.create(
-      'semifl',
-      _SMALL | {'batch_norm_statistics': 'pooled', 'num_clients': 7},
-    ).create_experiment()
+    command = commands.create(
+      'semifl', _SMALL | {'batch_norm_statistics': 'pooled', 'num_clients': 7}
+    )
+    with small_systems.without_process('semifl'):
+      experiment = command.create_experiment()
     data = experiment.data
     chunks = experiment.training_program.statistics.data
     labeled, others = chunks.as_numpy_iterator()

@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
+from tests import small_digits
 from tff_semifl import settings
 from tff_semifl.experiments import running
 from tff_semifl.launch import commands
@@ -70,7 +71,7 @@ class WatchingTest(parameterized.TestCase):
         'clients_per_round': 2,
         'client_epochs': 0.2,
         'server_epochs': 0.5,
-        'model_width': 1,
+        **small_digits.SETTINGS,
         'total_rounds': 2,
         'tensorboard': False,
         'output_dir': self._folder,

@@ -19,6 +19,7 @@ from tests import forked_programs
 from tests import small_digits
 from tests.runtime import worker_processes
 from tff_semifl import settings
+from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import runtimes
 from tff_semifl.launch import commands
 
@@ -116,7 +117,7 @@ class SettingsTest(parameterized.TestCase):
         *settings.all_names(runtimes.TLSFiles()),
         *settings.all_names(runtimes.Threads()),
       },
-      commands.UNIMPORTANT,
+      run_settings.UNIMPORTANT,
     )
 
 

@@ -3,6 +3,8 @@
 
 """Tests of training passes in bfloat16, and compiled by XLA."""
 
+import functools
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
@@ -25,6 +27,13 @@ def _create_model(create_normalization=residual.create_static_batch_norm):
     pixel_standard_deviation=(0.2, 0.3, 0.4),
     create_normalization=create_normalization,
   )
+
+
+@functools.cache
+def _create_classifier(
+  create_normalization=residual.create_static_batch_norm, **precision
+):
+  return functional.from_keras(_create_model(create_normalization), **precision)
 
 
 def _run(classifier):
@@ -62,8 +71,8 @@ class BFloat16Test(tf.test.TestCase):
       # Group normalization divides by the root of the variance.
       (residual.create_group_norm, 'Rsqrt'),
     ):
-      classifier = functional.from_keras(
-        _create_model(create_normalization), train_in_bfloat16=True
+      classifier = _create_classifier(
+        create_normalization, train_in_bfloat16=True
       )
       types = {}
       for op, dtype, _ in _operations(classifier):
@@ -73,10 +82,8 @@ class BFloat16Test(tf.test.TestCase):
       self.assertEqual(types[normalization], {tf.float32.as_datatype_enum})
 
   def test_logits_are_those_of_float32_to_the_precision_of_bfloat16(self):
-    expected, expected_gradients = _run(functional.from_keras(_create_model()))
-    found, gradients = _run(
-      functional.from_keras(_create_model(), train_in_bfloat16=True)
-    )
+    expected, expected_gradients = _run(_create_classifier())
+    found, gradients = _run(_create_classifier(train_in_bfloat16=True))
     # Eight bits, and some ten layers that each round.
     scale = np.abs(expected).max()
     self.assertAllClose(found, expected, rtol=0, atol=10 * 2**-8 * scale)
@@ -89,9 +96,8 @@ class BFloat16Test(tf.test.TestCase):
       self.assertGreater(cosine, 0.9)
 
   def test_weights_and_inference_are_float32(self):
-    model = _create_model()
-    plain = functional.from_keras(model)
-    classifier = functional.from_keras(model, train_in_bfloat16=True)
+    plain = _create_classifier()
+    classifier = _create_classifier(train_in_bfloat16=True)
     self.assertEqual(classifier.weights_type, plain.weights_type)
     weights = classifier.initial_weights
     self.assertAllEqual(
@@ -105,9 +111,8 @@ class BFloat16Test(tf.test.TestCase):
 
 class JitCompileTest(tf.test.TestCase):
   def test_compiles_and_computes_the_same(self):
-    model = _create_model()
-    plain = functional.from_keras(model)
-    compiled = functional.from_keras(model, jit_compile=True)
+    plain = _create_classifier()
+    compiled = _create_classifier(jit_compile=True)
 
     def has_compiled(classifier):
       return any(

@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests.programs import cut_text
 from tff_semifl.programs import confusion_picture
 
 _CONFUSION = np.array([[3, 1, 0], [0, 0, 0], [5, 0, 15]])
@@ -72,6 +73,15 @@ class ConfusionPictureTest(parameterized.TestCase):
       background = 0.2126 * red + 0.7152 * green + 0.0722 * blue
       foreground = 1.0 if text.get_color() == 'white' else 0.0
       self.assertGreater(abs(background - foreground), 0.4)
+
+  @parameterized.product(num_classes=[2, 10, 40], name=['', 'a name ' * 8])
+  def test_nothing_is_cut_off(self, num_classes, name):
+    figure = confusion_picture.create_figure(
+      np.eye(num_classes, dtype=int),
+      [f'{name}{n}' for n in range(num_classes)],
+      f'{name}semifl_digits_50_iid_seed0: 95.0% of 360 test images',
+    )
+    self.assertEqual(cut_text.measure(figure), 0)
 
 
 if __name__ == '__main__':

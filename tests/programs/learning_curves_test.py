@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests.programs import cut_text
 from tff_semifl.programs import learning_curves
 from tff_semifl.programs import metrics_table
 
@@ -167,6 +168,31 @@ class LearningCurvesTest(parameterized.TestCase):
     [legend] = picture.legends
     self.assertIn('standard deviation', legend.get_title().get_text())
 
+  def test_band_of_percentages_ends_where_these_do(self):
+    runs = [
+      {'round': _ROUNDS, 'test/accuracy': np.array(values)}
+      for values in ([0.0, 0.5, 1.0], [0.2, 0.5, 0.9])
+    ]
+    picture = learning_curves.create_figure({'a': runs}, _CURVES, '')
+    band = _band(picture.axes[0])
+    # Of two numbers, 0 and 20 say, the deviation is 20 / sqrt(2).
+    np.testing.assert_allclose(band[0], (0, 10 + 20 / np.sqrt(2)))
+    np.testing.assert_allclose(band[2], (95 - 10 / np.sqrt(2), 100))
+
+  def test_band_of_other_values_has_no_end(self):
+    column = 'aggregator/epsilon'
+    runs = [
+      {'round': _ROUNDS, column: np.array(values)}
+      for values in ([0.0, 1.0, 100.0], [0.0, 3.0, 200.0])
+    ]
+    picture = learning_curves.create_figure(
+      {'a': runs}, [learning_curves.create_panel(column)], ''
+    )
+    band = _band(picture.axes[0])
+    np.testing.assert_allclose(
+      band[2], (150 - 100 / np.sqrt(2), 150 + 100 / np.sqrt(2))
+    )
+
   def test_columns_that_a_file_lacks_or_has_beyond_those_drawn(self):
     old = {'round': _ROUNDS, 'test/accuracy': np.array([0.1, 0.2, 0.3])}
     new = _SEMIFL | {'client/num_rejected': np.ones(3)}
@@ -177,13 +203,17 @@ class LearningCurvesTest(parameterized.TestCase):
     picture = learning_curves.create_figure({'old': [old]}, _CURVES, '')
     self.assertLen(picture.axes, 1)
 
-  def test_curves_differ_in_color_and_in_line(self):
+  @parameterized.parameters(4, 7, 30)
+  def test_curves_differ_in_color_and_in_line(self, number):
     picture = learning_curves.create_figure(
-      {str(n): [_ALONE] for n in range(4)}, _CURVES, ''
+      {str(n): [_ALONE] for n in range(number)}, _CURVES, ''
     )
     lines = picture.axes[0].lines
-    for get in ('get_color', 'get_linestyle'):
-      self.assertLen({getattr(line, get)() for line in lines}, 4)
+    self.assertLen({line.get_color() for line in lines}, number)
+    self.assertLen({line.get_linestyle() for line in lines}, 4)
+    # Neighbors in the range of colors differ in their line.
+    for one, other in zip(lines, lines[1:], strict=False):
+      self.assertNotEqual(one.get_linestyle(), other.get_linestyle())
 
   def test_an_experiment_looks_the_same_in_all_panels(self):
     picture = learning_curves.create_figure(
@@ -228,6 +258,16 @@ class LearningCurvesTest(parameterized.TestCase):
     # Most of the picture is for the curves.
     for axes in picture.axes:
       self.assertGreater(axes.bbox.height, 0.4 * picture.bbox.height)
+
+  @parameterized.product(panels=[_CURVES[:1], _CURVES], number=[2, 25])
+  def test_nothing_is_cut_off(self, panels, number):
+    names = [f'consistency_averaging_two_groups_{n}' for n in range(number)]
+    picture = learning_curves.create_figure(
+      {name: [_SEMIFL, _SEMIFL] for name in names},
+      panels,
+      'Digits, 50 labels, IID: every system, five seeds, two cores',
+    )
+    self.assertEqual(cut_text.measure(picture), 0)
 
 
 if __name__ == '__main__':

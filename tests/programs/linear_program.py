@@ -120,7 +120,7 @@ def _build_computations(has_federated_statistics, **changes) -> _Computations:
       classifier=classifier,
       computes_statistics=False,
       returns_given_labels=True,
-      privacy_key=privacy_key_lib.PrivacyKey.insecure_fixed(0),
+      privacy_key=privacy_key_lib.PrivacyKey(bytes(32)),
     ),
     evaluation=evaluation.build_evaluation(classifier),
   )

@@ -28,6 +28,7 @@ _METRICS = (
   b'round,test/accuracy,seconds\r\n0,0.1,1.5\r\n1,0.25,2.5\r\n2,0.5,3.5\r\n'
 )
 _FLAGS = {'seed': 0, 'image_size': [4, 5]}
+_HPARAMS = {'system': None, 'flags': _FLAGS, 'data': None, 'versions': {}}
 _JSON = strategies.recursive(
   strategies.none()
   | strategies.booleans()
@@ -78,9 +79,9 @@ class MalformedFilesTest(parameterized.TestCase):
     )
 
   @hypothesis.given(
-    _JSON.map(lambda value: json.dumps({'flags': value}).encode())
+    _JSON.map(lambda value: json.dumps(_HPARAMS | {'flags': value}).encode())
     | _JSON.map(lambda value: json.dumps(value).encode())
-    | damage.damaged(json.dumps({'flags': _FLAGS}).encode())
+    | damage.damaged(json.dumps(_HPARAMS).encode())
     | strategies.binary(max_size=30)
   )
   @hypothesis.example(b'[' * 100_000)

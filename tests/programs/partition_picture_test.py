@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests.programs import cut_text
 from tff_semifl.programs import partition_picture
 
 _COUNTS = np.array([[0, 3], [7, 1], [2, 2]])
@@ -59,6 +60,16 @@ class PartitionPictureTest(parameterized.TestCase):
     self.assertLen(boxes, num_classes)
     for upper, lower in zip(boxes, boxes[1:], strict=False):
       self.assertGreaterEqual(upper.y0, lower.y1 - 1)
+
+  @parameterized.parameters((2, 1), (6, 4), (100, 40))
+  def test_nothing_is_cut_off(self, num_clients, num_classes):
+    figure = partition_picture.create_figure(
+      np.ones([num_clients, num_classes], int),
+      [f'{n}, {"a name of many words " * (n % 5)}' for n in range(num_classes)],
+      'image_folder, as in /home/somebody/data/collections/2026/flowers,'
+      ' 6 clients: R unknown, as the class of 480 images is',
+    )
+    self.assertEqual(cut_text.measure(figure), 0)
 
 
 if __name__ == '__main__':

@@ -23,7 +23,6 @@ class PictureFilesTest(absltest.TestCase):
 
   def test_writes_what_the_names_say(self):
     starts = {'.png': b'\x89PNG', '.pdf': b'%PDF', '.svg': b'<?xml'}
-    self.assertSameElements(picture_files.FORMATS, starts)
     files = [self._folder / f'a{suffix}' for suffix in starts]
     picture_files.save(self._picture, files)
     for file, start in zip(files, starts.values(), strict=True):

@@ -49,7 +49,7 @@ class CitationsTest(parameterized.TestCase):
       numbers[letter].append(int(number))
     for letter, found in numbers.items():
       self.assertEqual(found, list(range(1, len(found) + 1)), letter)
-    self.assertSameElements(numbers, [*'ABCDEGI'])
+    self.assertSameElements(numbers, [*'ABCDEGHI'])
     for letter in 'DF':
       found = [each for each in differences if each.startswith(letter)]
       self.assertEqual(

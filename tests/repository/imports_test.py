@@ -18,6 +18,7 @@ _PARTS = _SEEDS | {
   'models',
   'losses',
   'pseudo_labels',
+  'client_prior',
   'optimizers',
   'schedules',
 }
@@ -34,6 +35,7 @@ _ALLOWED = {
   'models': _PARTS,
   'losses': _PARTS,
   'pseudo_labels': _PARTS,
+  'client_prior': _PARTS,
   'optimizers': _PARTS,
   'schedules': _PARTS,
   'work': _PARTS,
@@ -42,7 +44,7 @@ _ALLOWED = {
   'export': _ALGORITHMS | {'programs'},
   'systems': _SYSTEMS | {'settings'},
   'experiments': _EXPERIMENTS,
-  'sweeps': {'programs', 'experiments', 'runtime'},
+  'sweeps': {'programs', 'systems', 'experiments', 'runtime'},
   'runtime': set(),
   'tasks': _SEEDS | {'data', 'augment', 'models', 'settings', 'experiments'},
   'launch': _PROGRAMS,
@@ -56,6 +58,7 @@ _WITHOUT_TFF = (
   'tff_semifl/augment/',
   'tff_semifl/losses.py',
   'tff_semifl/pseudo_labels.py',
+  'tff_semifl/client_prior.py',
   'tff_semifl/data/partition.py',
   'tff_semifl/export/',
 )

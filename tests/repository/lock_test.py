@@ -81,6 +81,7 @@ class LockTest(parameterized.TestCase):
     project = _read_project()
     for entries in (
       project['project']['dependencies'],
+      project['project']['optional-dependencies']['mlflow'],
       project['dependency-groups']['dev'],
       project['build-system']['requires'],
       project['tool']['uv']['override-dependencies'],

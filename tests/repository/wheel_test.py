@@ -45,12 +45,9 @@ with sfl.simulation_context():
 print(final.round_num, sfl.__file__, digits.__file__)
 """
 _FLAGS = (
-  'semifl',
+  'labels_alone',
   '--task=digits',
-  '--num_clients=4',
-  '--clients_per_round=2',
-  '--client_epochs=1',
-  '--total_rounds=1',
+  '--total_epochs=2',
   '--model_width=1',
 )
 

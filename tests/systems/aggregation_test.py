@@ -31,7 +31,7 @@ def _build(aggregator, **changes):
       'aggregator': aggregator,
       **changes,
     },
-    privacy_key=privacy_key.PrivacyKey.insecure_fixed(0),
+    privacy_key=privacy_key.PrivacyKey(bytes(32)),
   )
 
 

@@ -78,6 +78,19 @@ class GuidanceTest(tf.test.TestCase):
       self.assertBetween(num_found, 1, 6)
       self.assertAllEqual(found[0], expected[0])
 
+  def test_labels_by_what_the_server_tells(self):
+    def label(guidance, logits):
+      return pseudo_labels.from_logits(logits + guidance)
+
+    # It makes all images certain to be of class 1.
+    (_, bias), num_found = self._train(
+      tf.constant([0.0, 100.0, 0.0]),
+      label_fn=label,
+      selection_fn=pseudo_labels.at_least(0.99),
+    )
+    self.assertEqual(num_found, 7)
+    self.assertAllEqual(tf.sign(bias), [-1.0, 1.0, -1.0])
+
   def test_weights_of_two_are_a_step_of_twice_the_length(self):
     found, num_found = self._train(
       (), selection_fn=lambda _, labels: 2.0 * tf.ones_like(labels.confidences)

@@ -3,8 +3,6 @@
 
 """Tests of the training of a SemiFL client."""
 
-import functools
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -12,56 +10,15 @@ import tensorflow as tf
 
 from tests import fix_mix_reference
 from tests import linear_reference
-from tests import simulation_test_case
-from tff_semifl import optimizers
-from tff_semifl import pseudo_labels
+from tests.work import fix_mix_client
 from tff_semifl.models import functional
-from tff_semifl.work import client_work
-from tff_semifl.work import fix_mix_training
 from tff_semifl.work import round_context
-
-_LEARNING_RATE = 0.25
-_SEED = 7
-
-
-@functools.cache
-def _build(
-  *,
-  threshold=0.34,
-  mix_loss_weight=1.0,
-  num_epochs=2,
-  batch_size=2,
-  weak=linear_reference.unchanged,
-  strong=linear_reference.unchanged,
-  keep_optimizer_state=False,
-  **options,
-):
-  classifier = linear_reference.create_classifier()
-  optimizer = optimizers.build_nesterov_sgd()
-  return client_work.build_client_work(
-    classifier,
-    fix_mix_training.build_fix_mix_training(
-      classifier,
-      weak_augmentation=weak,
-      strong_augmentation=strong,
-      optimizer=optimizer,
-      num_epochs=num_epochs,
-      batch_size=batch_size,
-      selection_fn=pseudo_labels.at_least(threshold),
-      mixup_concentration=0.75,
-      mix_loss_weight=mix_loss_weight,
-      **options,
-    ),
-    optimizer=optimizer,
-    keep_optimizer_state=keep_optimizer_state,
-    max_update_norm_ratio=10.0,
-  )
 
 
 class ComputationTest(absltest.TestCase):
   def test_types(self):
     weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
-    process = _build()
+    process = fix_mix_client.build()
     self.assertEqual(
       process.next.type_signature.compact_representation(),
       '(<state=<>@SERVER,received={<'
@@ -75,50 +32,8 @@ class ComputationTest(absltest.TestCase):
       'relative_weight_diversity=float32>@SERVER>)',
     )
 
-  def test_types_if_clients_keep_their_momentum(self):
-    """D5: a client's state is placed at the client."""
-    process = _build(keep_optimizer_state=True)
-    state = '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>'
-    self.assertEqual(
-      process.initialize_memory.type_signature.compact_representation(),
-      f'( -> {state})',
-    )
-    types = process.next.type_signature
-    self.assertEqual(
-      types.parameter[3].compact_representation(), f'{{{state}}}@CLIENTS'
-    )
-    self.assertEqual(
-      types.result.result.compact_representation(),
-      '{<update=<float32[4,3],float32[3]>,update_weight=float32,'
-      # Given labels are not asked for.
-      f'memory={state},given_labels=<>,report=<>>}}@CLIENTS',
-    )
 
-
-class ExecutionTest(simulation_test_case.SimulationTestCase):
-  def setUp(self):
-    super().setUp()
-    self.weights = linear_reference.create_classifier().initial_weights
-    self.images = linear_reference.create_images(7)
-    probabilities = linear_reference.softmax(
-      linear_reference.logits(self.weights.trainable, self.images)
-    )
-    self.confidences = np.sort(probabilities.max(axis=1))
-    # Between the second and the third: five of seven are sure enough.
-    self.threshold = float(self.confidences[1:3].mean())
-
-  def _next(self, process, clients, weights=None, round_num=1, seed=_SEED):
-    context = round_context.RoundContext(seed, round_num, _LEARNING_RATE)
-    received = (weights or self.weights, context)
-    return process.next(
-      process.initialize(),
-      [received] * len(clients),
-      [
-        linear_reference.client_dataset(client_id, images)
-        for client_id, images in clients
-      ],
-    )
-
+class ExecutionTest(fix_mix_client.FixMixClientTestCase):
   @parameterized.product(
     mix_loss_weight=[0.0, 0.5, 1.0],
     augmentations=[
@@ -128,20 +43,20 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
   )
   def test_update_and_loss_equal_numpy(self, mix_loss_weight, augmentations):
     weak, strong = augmentations
-    process = _build(
+    process = fix_mix_client.build(
       threshold=self.threshold,
       mix_loss_weight=mix_loss_weight,
       weak=weak,
       strong=strong,
     )
-    output = self._next(process, [(3, self.images)], round_num=4)
+    output = self.next(process, [(3, self.images)], round_num=4)
     expected = fix_mix_reference.train_client(
       self.weights.trainable,
       self.images,
       client_id=3,
       round_num=4,
-      seed=_SEED,
-      learning_rate=_LEARNING_RATE,
+      seed=fix_mix_client.SEED,
+      learning_rate=fix_mix_client.LEARNING_RATE,
       num_epochs=2,
       batch_size=2,
       threshold=self.threshold,
@@ -185,10 +100,10 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
   )
   def test_options_equal_numpy_and_matter(self, options):
     def train(**given):
-      process = _build(
+      process = fix_mix_client.build(
         threshold=self.threshold, weak=linear_reference.mirrored, **given
       )
-      [result] = self._next(process, [(3, self.images)]).result
+      [result] = self.next(process, [(3, self.images)]).result
       return result.update
 
     expected = fix_mix_reference.train_client(
@@ -196,8 +111,8 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       self.images,
       client_id=3,
       round_num=1,
-      seed=_SEED,
-      learning_rate=_LEARNING_RATE,
+      seed=fix_mix_client.SEED,
+      learning_rate=fix_mix_client.LEARNING_RATE,
       num_epochs=2,
       batch_size=2,
       threshold=self.threshold,
@@ -211,65 +126,6 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     )
     self.assertGreater(np.abs(update[0] - train()[0]).max(), 1e-4)
 
-  def test_momentum_that_a_client_keeps_equals_numpy(self):
-    """D5: the second turn starts with the buffer of the first."""
-    process = _build(threshold=self.threshold, keep_optimizer_state=True)
-    memory = process.initialize_memory()
-    weights, accumulator = self.weights, None
-    for round_num in (2, 9):
-      output = process.next(
-        process.initialize(),
-        [(weights, round_context.RoundContext(_SEED, round_num, 0.1))],
-        [linear_reference.client_dataset(3, self.images)],
-        [memory],
-      )
-      expected = fix_mix_reference.train_client(
-        weights.trainable,
-        self.images,
-        client_id=3,
-        round_num=round_num,
-        seed=_SEED,
-        learning_rate=0.1,
-        num_epochs=2,
-        batch_size=2,
-        threshold=self.threshold,
-        mix_loss_weight=1.0,
-        accumulator=accumulator,
-      )
-      [result] = output.result
-      memory, accumulator = result.memory, expected.accumulator
-      for found, wanted in zip(memory['accumulator'], accumulator, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-      linear_reference.assert_is_update(
-        result.update, weights.trainable, expected.weights
-      )
-
-  def test_client_that_does_not_train_keeps_its_momentum(self):
-    def overflow(images, seed):
-      del seed  # Unused.
-      return tf.cast(images, tf.float32) * np.inf
-
-    state = {
-      'learning_rate': np.float32(0),
-      'accumulator': [np.ones([4, 3], np.float32), np.ones([3], np.float32)],
-    }
-    # Sure of nothing (A.11), or trained to what is not finite.
-    for process in (
-      _build(threshold=1.0, keep_optimizer_state=True),
-      _build(strong=overflow, keep_optimizer_state=True),
-    ):
-      context = round_context.RoundContext(_SEED, 1, _LEARNING_RATE)
-      output = process.next(
-        process.initialize(),
-        [(self.weights, context)],
-        [linear_reference.client_dataset(0, self.images)],
-        [state],
-      )
-      [result] = output.result
-      self.assertEqual(result.update_weight, 0.0)
-      for array in result.memory['accumulator']:
-        np.testing.assert_array_equal(array, np.ones_like(array))
-
   def test_client_without_confident_image_is_left_out(self):
     sure = self.images[
       linear_reference.softmax(
@@ -278,9 +134,9 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       >= self.threshold
     ]
     unsure = self.images[:1] * 0 + np.uint8(1)
-    process = _build(threshold=self.threshold)
-    alone = self._next(process, [(0, sure)])
-    output = self._next(process, [(0, sure), (1, unsure)])
+    process = fix_mix_client.build(threshold=self.threshold)
+    alone = self.next(process, [(0, sure)])
+    output = self.next(process, [(0, sure), (1, unsure)])
     self.assertEqual([r.update_weight for r in output.result], [1.0, 0.0])
     for update in output.result[1].update:
       np.testing.assert_array_equal(update, np.zeros_like(update))
@@ -294,9 +150,9 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     )
 
   def test_no_clients_and_no_images(self):
-    process = _build()
+    process = fix_mix_client.build()
     for clients in ([], [(0, self.images[:0])]):
-      output = self._next(process, clients)
+      output = self.next(process, clients)
       measured = dict(output.measurements)
       self.assertEqual(measured.pop('num_participating'), 0)
       self.assertEqual(measured.pop('num_rejected'), 0)
@@ -309,8 +165,8 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     kernel = np.zeros([4, 3], np.float32)
     bias = np.array([1000, 0, 0], np.float32)
     weights = functional.ModelWeights((kernel, bias), ())
-    output = self._next(
-      _build(threshold=1.0), [(0, self.images)], weights=weights
+    output = self.next(
+      fix_mix_client.build(threshold=1.0), [(0, self.images)], weights=weights
     )
     self.assertEqual(output.measurements['label_ratio'], 1.0)
 
@@ -320,8 +176,8 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       del seed  # Unused.
       return tf.cast(images, tf.float32) * np.inf
 
-    process = _build(threshold=self.threshold, strong=overflow)
-    output = self._next(process, [(0, self.images)])
+    process = fix_mix_client.build(threshold=self.threshold, strong=overflow)
+    output = self.next(process, [(0, self.images)])
     [result] = output.result
     self.assertEqual(result.update_weight, 0.0)
     for update in result.update:
@@ -334,7 +190,9 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       self.assertTrue(np.isnan(value), name)
 
   def test_single_example_trains(self):
-    output = self._next(_build(batch_size=10), [(0, self.images[:1])])
+    output = self.next(
+      fix_mix_client.build(batch_size=10), [(0, self.images[:1])]
+    )
     self.assertEqual(output.measurements['num_participating'], 1.0)
     self.assertGreater(np.abs(output.result[0].update[0]).max(), 0)
 
@@ -343,8 +201,8 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
     # strong views alone make a difference; a rate of 0, so that they alone do.
     images = np.repeat(self.images[-1:], 4, axis=0)
 
-    def loss(num_epochs=1, client_id=0, round_num=1, seed=_SEED):
-      process = _build(
+    def loss(num_epochs=1, client_id=0, round_num=1, seed=fix_mix_client.SEED):
+      process = fix_mix_client.build(
         num_epochs=num_epochs,
         batch_size=4,
         mix_loss_weight=0.0,

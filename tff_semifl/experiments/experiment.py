@@ -4,6 +4,7 @@
 """An experiment: its settings, and what is built from them."""
 
 import dataclasses
+import functools
 
 import tensorflow as tf
 
@@ -14,9 +15,11 @@ from tff_semifl.data import pipelines
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import training_programs
+from tff_semifl.models import functional
 from tff_semifl.programs import by_reference
 from tff_semifl.programs import training
 
@@ -30,6 +33,7 @@ class Experiment:
     run: How it is run, likewise.
     task: What is learned.
     model: The Keras model, with initial weights.
+    classifier: The same as pure functions.
     data: Who has which images.
     clients: The clients.
     training_program: What to train.
@@ -41,6 +45,7 @@ class Experiment:
   run: run_settings.RunSettings
   task: image_task.ImageTask
   model: tf.keras.Model
+  classifier: functional.ImageClassifier
   data: federated_data.FederatedData
   clients: pipelines.ClientPopulation
   training_program: training.TrainingProgram
@@ -69,7 +74,8 @@ def create_experiment(
       used.
   """
   task = create_task(settings.data)
-  settings = experiment_settings.fill_in(settings, task)
+  create_model = functools.cache(functools.partial(settings.create_model, task))
+  settings = filled_settings.fill_in(settings, task, create_model)
   run = run.fill_in(settings)
   data = load_data(settings.data, task)
   system = settings.system
@@ -92,14 +98,12 @@ def create_experiment(
       have_labels=system.clients_have_labels,
       know_turns=system.clients_know_turns,
     )
-  with settings_lib.blame(
-    'model', settings_lib.name_of(settings.model, 'model')
-  ):
-    model = settings.model.model.create(task, settings.seed)
+  model = create_model()
+  classifier = training_programs.create_classifier(model, settings.model)
   training_program = training_programs.create_training_program(
     settings,
     task,
-    model,
+    classifier,
     data,
     clients,
     privacy_key,
@@ -115,6 +119,7 @@ def create_experiment(
     run=run,
     task=task,
     model=model,
+    classifier=classifier,
     data=data,
     clients=clients,
     training_program=training_program,

@@ -3,7 +3,7 @@
 
 """The folder of an experiment: its results, and the settings they are of."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 import types
 from typing import Any
 
@@ -12,7 +12,6 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
-from tff_semifl.models import functional
 from tff_semifl.programs import outputs
 
 _NOTHING = types.MappingProxyType({})
@@ -21,16 +20,13 @@ _NOTHING = types.MappingProxyType({})
 def open_folder(
   experiment: experiment_lib.Experiment,
   computed: Mapping[str, Any] = _NOTHING,
-  unimportant: Collection[str] = (),
 ) -> outputs.ExperimentFolder:
   """Makes or finds the experiment's folder.
 
   Args:
     experiment: The experiment.
     computed: Values of settings by name that say how it is computed, to be
-      written down with its own.
-    unimportant: Names of settings that may change when it is resumed, beside
-      those of the run and of `computed`.
+      written down with its own. They may change when it is resumed.
 
   Raises:
     durable_files.OutputError: If it cannot be written to, holds another
@@ -41,11 +37,10 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
-    {*computed, *unimportant},
   )
-  frozen_weights = functional.frozen_weights(experiment.model)
-  if frozen_weights:
-    folder.keep_frozen_weights(frozen_weights)
+  frozen = experiment.classifier.variables.frozen
+  if frozen:
+    folder.keep_frozen_weights([weight.numpy() for weight in frozen])
   if experiment.privacy_key is not None:
     folder.keep_privacy_key(
       experiment.privacy_key, experiment.training_program.total_rounds
@@ -58,7 +53,6 @@ def take_folder(
   run: run_settings.RunSettings,
   task: image_task.ImageTask,
   recorded: Mapping[str, Any],
-  unimportant: Collection[str],
 ) -> outputs.ExperimentFolder:
   """Makes or finds the folder of an experiment that is not built.
 
@@ -67,7 +61,6 @@ def take_folder(
     run: How it is run, likewise.
     task: What is learned.
     recorded: What is written down of all that.
-    unimportant: As in `open_folder`.
 
   Raises:
     durable_files.OutputError: If it cannot be written to, or holds another
@@ -78,12 +71,7 @@ def take_folder(
   return outputs.ExperimentFolder(
     run.path,
     recorded,
-    {
-      *settings_lib.as_dict(run),
-      *unimportant,
-      *part.told_by_data,
-      *given,
-    },
+    {*run_settings.UNIMPORTANT, *part.told_by_data, *given},
     task.data_description,
     settings.system_name,
   )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+import tensorflow as tf
+
 from tff_semifl import settings
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import function_models
@@ -19,13 +21,8 @@ from tff_semifl.systems import aggregations
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
-# The authors' rule at the time of the paper (D4).
-_FEW_LABELS = 250
-_SMALL_BATCH, _LARGE_BATCH = 10, 250
-# What the settings `clients_per_round` and `total_rounds` say of given shares.
-_SEMIFL_CLIENTS_PER_ROUND = training_settings.Cohorts().clients_per_round
-_SEMIFL_ROUNDS = training_settings.Rounds().total_rounds
-_ROUNDS_WITH_GIVEN_SHARES = 80
+# Ten clients have as many turns then as each of 100 in SemiFL's 800 rounds.
+_ROUNDS_OF_GIVEN_CLIENTS = 80
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,15 +85,12 @@ class Data(settings.Settings):
     Args:
       task: The task that it has.
     """
-    defaults = {
-      'num_labeled': task.num_labeled,
-      'strong_augmentation': self.task.strong_augmentation,
-    }
-    missing = {
-      name for name, value in settings.as_dict(self).items() if value is None
-    }
-    filled = settings.change(
-      self, {name: defaults[name] for name in defaults.keys() & missing}
+    filled = settings.fill_in(
+      self,
+      {
+        'num_labeled': task.num_labeled,
+        'strong_augmentation': self.task.strong_augmentation,
+      },
     )
     chosen_task = dataclasses.replace(
       filled.chosen_task, task=self.task.fill_in(task)
@@ -141,6 +135,18 @@ class ExperimentSettings(settings.Settings):
   def task_name(self) -> str:
     """Name of the task."""
     return settings.name_of(self.data.chosen_task, 'task')
+
+  def create_model(self, task: image_task.ImageTask) -> tf.keras.Model:
+    """Creates the model, with initial weights.
+
+    Args:
+      task: The task.
+
+    Raises:
+      settings.SettingError: If there is no such model.
+    """
+    with settings.blame('model', settings.name_of(self.model, 'model')):
+      return self.model.model.create(task, self.seed)
 
   @property
   def private_mean(self) -> aggregations.PrivateMean | None:
@@ -223,148 +229,24 @@ def create(
     else None,
   )
   # What is usual in its paper may have no place beside what is chosen.
-  usual = {**_usual_with(chosen_task.task, system), **system.usual}
-  changed = settings.change_present(experiment, {**usual, **changes})
+  changed = settings.change_present(experiment, {**system.usual, **changes})
   if not lenient:
     settings.change(changed, changes)
-  return changed
+  system = settings.fill_in(changed.system, _usual_of(changed))
+  return dataclasses.replace(changed, system=system)
 
 
-def _usual_with(
-  task: image_task.Task, system: system_lib.System
-) -> dict[str, Any]:
-  """Returns what suits given clients in place of SemiFL's defaults.
-
-  Values that the system has of its own stay as they are.
-  """
-  if not task.gives_shares:
-    return {}
-  values = settings.as_dict(system)
-  usual = {}
-  if values.get('clients_per_round') == _SEMIFL_CLIENTS_PER_ROUND:
-    usual['clients_per_round'] = None
-  if 'client_epochs' in values and values['total_rounds'] == _SEMIFL_ROUNDS:
-    usual['total_rounds'] = _ROUNDS_WITH_GIVEN_SHARES
-  return usual
-
-
-def fill_in(
-  experiment: ExperimentSettings, task: image_task.ImageTask
-) -> ExperimentSettings:
-  """Returns settings with all defaults filled in that depend on others.
-
-  Args:
-    experiment: The settings.
-    task: The task that they have.
-
-  Raises:
-    settings.SettingError: If settings contradict each other.
-  """
-  _check_model(experiment)
-  _check_privacy(experiment)
-  data = experiment.data.fill_in(task)
-  system = experiment.system
-  if system.clients_per_round is None:
-    system = settings.change(
-      system, {'clients_per_round': _count_clients_per_round(data.task, task)}
-    )
-  if settings.as_dict(system).get('server_batch_size', 0) is None:
-    is_small = (
-      system.labels is not system_lib.Labels.ALL_AT_SERVER
-      and settings.as_dict(data).get('num_labeled', task.num_labeled)
-      <= _FEW_LABELS
-    )
-    system = settings.change(
-      system,
-      {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH},
-    )
-  model = experiment.model.model.fill_in(task)
-  are_there = model.has_static_batch_norm(task)
-  statistics, final_test = experiment.statistics, experiment.final_test
-  if statistics is not None:
-    statistics = statistics.fill_in(experiment.system, are_there=are_there)
-  if final_test is not None:
-    final_test.check(are_there=are_there)
-  filled = dataclasses.replace(
-    experiment,
-    data=data,
-    system=system,
-    model=dataclasses.replace(experiment.model, model=model),
-    statistics=statistics,
-  )
-  if experiment.private_mean is not None and statistics is not None:
-    kind = statistics.batch_norm_statistics
-    if kind in ('federated', 'pooled'):
-      raise settings.SettingError(
-        'batch_norm_statistics',
-        kind,
-        'tells of the images of clients without the noise of'
-        ' aggregator=differential_privacy; use server, or normalization=group',
-      )
-  return filled
-
-
-def _count_clients_per_round(
-  part: image_task.Task, task: image_task.ImageTask
-) -> int:
-  shares = image_task.load(part, task).shares
-  if shares is None:
-    raise settings.SettingError(
-      'clients_per_round',
-      None,
-      'the task does not say which client has which images; give a number',
-    )
-  return min(len(shares), _SEMIFL_CLIENTS_PER_ROUND)
-
-
-def _check_model(experiment: ExperimentSettings) -> None:
-  name = settings.name_of(experiment.model, 'model')
-  system = experiment.system
-  if system.models and name not in system.models:
-    raise settings.SettingError(
-      'model',
-      name,
-      f'{experiment.system_name} trains {" or ".join(system.models)}',
-    )
-  if experiment.model.model.has_dropout and not system.takes_dropout:
-    raise settings.SettingError(
-      'model',
-      name,
-      f'{experiment.system_name} gives dropout no random numbers; choose a'
-      ' model without',
-    )
-
-
-def _check_privacy(experiment: ExperimentSettings) -> None:
-  private_mean = experiment.private_mean
-  if private_mean is None:
-    return
-  if private_mean.noise_multiplier is None:
-    raise settings.SettingError(
-      'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
-    )
-  if experiment.system.reports_beside_updates:
-    raise settings.SettingError(
-      'aggregator',
-      'differential_privacy',
-      f'clients of {experiment.system_name} report, beside updates, what no'
-      ' noise is added to; choose another',
-    )
-  if experiment.system.weighs_clients:
-    raise settings.SettingError(
-      'aggregator',
-      'differential_privacy',
-      f'clients of {experiment.system_name} differ in weight, and with noise'
-      ' all weigh the same; choose another',
-    )
-  if settings.as_dict(experiment.system).get('keep_client_momentum'):
-    raise settings.SettingError(
-      'aggregator',
-      'differential_privacy',
-      'with keep_client_momentum what a client sends depends on the rounds that'
-      ' it took part in before, which are secret, and epsilon is not computed'
-      ' for that; leave keep_client_momentum out',
-    )
+def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
+  """Returns values for settings of the system that suit the task."""
+  if not experiment.data.task.gives_shares:
+    return training_settings.SEMIFL
+  # How many clients take part is filled in when the images are known.
+  has_epochs = 'client_epochs' in settings.as_dict(experiment.system)
+  return {
+    'total_rounds': _ROUNDS_OF_GIVEN_CLIENTS
+    if has_epochs
+    else training_settings.SEMIFL['total_rounds']
+  }
 
 
 def _short(name: str) -> str:

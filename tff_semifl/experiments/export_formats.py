@@ -12,7 +12,11 @@ import numpy as np
 import tensorflow as tf
 import tqdm
 
+from tff_semifl import settings
+from tff_semifl.data import partition
 from tff_semifl.data import sources
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
 from tff_semifl.experiments import model_card
 from tff_semifl.export import exported_model
 from tff_semifl.export import privacy_statement
@@ -41,6 +45,8 @@ _FILES = (
 )
 
 _BATCH_SIZE = 250
+# More images take longer and hardly change the ranges of values.
+_MAX_CALIBRATION_IMAGES = 500
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
@@ -65,6 +71,30 @@ def resolve(chosen: Sequence[str]) -> list[str]:
   """
   is_meant = set(chosen) | (set(_TFLITE) if ALL_TFLITE in chosen else set())
   return [name for name in NAMES if name in is_meant]
+
+
+def load_calibration_images(
+  data: experiment_settings.Data, task: image_task.ImageTask
+) -> np.ndarray:
+  """Returns some of the server's labeled images of each class.
+
+  Args:
+    data: The settings of an experiment's data.
+    task: The task that they have.
+
+  Raises:
+    settings.SettingError: If the images cannot be had.
+  """
+  labeled = image_task.load(data.task, task).train
+  num_labeled = settings.as_dict(data).get('num_labeled')
+  # Otherwise all labeled images are at the server, or in one place.
+  if num_labeled is not None and num_labeled < len(labeled.labels):
+    split = partition.split_labels(
+      labeled.labels, num_labeled, task.num_classes, data.seed.seed
+    )
+    labeled = labeled.select(split.labeled)
+  by_class = labeled.images[np.argsort(labeled.labels, kind='stable')]
+  return by_class[:: math.ceil(len(by_class) / _MAX_CALIBRATION_IMAGES)]
 
 
 def export(

@@ -13,11 +13,10 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
-from tff_semifl.experiments import references
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import pixel_ranges
 from tff_semifl.models import pure_layers
-from tff_semifl.models import weight_kinds
+from tff_semifl.settings import references
 
 # A function of a task and a seed that returns a compiled or uncompiled
 # `tf.keras.Model` from float32 images to logits.
@@ -31,6 +30,8 @@ class FunctionModel(models.Converted, abc.ABC):
   A subclass has an attribute `reference`, 'module:name of the function', for
   records and errors.
   """
+
+  has_static_batch_norm = None
 
   input_range: str = settings.setting(
     '0_to_255',
@@ -62,10 +63,6 @@ class FunctionModel(models.Converted, abc.ABC):
       inputs = tf.keras.Input(shape)
       outputs = model(pixel_ranges.rescale(inputs, self.input_range))
       return tf.keras.Model(inputs, outputs, name=model.name)
-
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
-    """Returns whether the model has static batch normalization."""
-    return bool(weight_kinds.find(self.create(task, seed=0)).statistics)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -56,9 +56,9 @@ class Application(models.Converted):
     """True if the model drops anything in training."""
     return self.drops and not self.freeze_backbone
 
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
-    """Returns whether the model has static batch normalization."""
-    del task  # It is chosen.
+  @property
+  def has_static_batch_norm(self) -> bool:
+    """True if static batch normalization is chosen, and not frozen."""
     return self.normalization == 'static_batch' and not self.freeze_backbone
 
   @property

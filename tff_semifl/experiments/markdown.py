@@ -18,6 +18,23 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
   return '\n'.join(lines)
 
 
+def facts(
+  rows: Iterable[tuple[str, object]], heading: Sequence[str] = ('what', '')
+) -> str:
+  """Returns a table of two columns, of names and of values of any kind.
+
+  Args:
+    rows: The names and values.
+    heading: The names of the columns.
+  """
+  return table(heading, ([name, escape(str(value))] for name, value in rows))
+
+
+def escape(text: str) -> str:
+  """Returns a text as a cell of a table must have it."""
+  return text.replace('|', r'\|').replace('\n', ' ')
+
+
 def _row(cells: Sequence[str]) -> str:
   # An empty cell is one space wide.
   return '|' + ''.join(f' {cell} |' if cell else ' |' for cell in cells)

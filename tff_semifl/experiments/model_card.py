@@ -3,27 +3,35 @@
 
 """The model card: what users of a model should know of it, as Markdown."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import dataclasses
-import math
 import pathlib
 
 import numpy as np
 import tensorflow as tf
 
 from tff_semifl.experiments import markdown
+from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import scores_in_words
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import picture_files
 from tff_semifl.programs import saved_experiment
 
 CARD = 'README.md'
 PICTURE = 'confusion_matrix.png'
-# With that many an accuracy has a standard error of up to ten points.
-_FEW_IMAGES = 25
-# What a class has more images than another for a mean over images to hide it.
-_UNBALANCED = 1.5
+_LIMITS_OF_ALL = """\
+- It knows these classes and no other. It gives one of their names to whatever \
+it is shown, often with a high probability: noise, too. `--least_confidence` \
+of `launch.predict` leaves some of that without a name, and not all.
+- Its probabilities have not been compared with how often it is right; it may \
+be too sure of itself.
+- It has not been tested on images from elsewhere: other cameras, places, \
+people or years than those of the task.
+- What its weights tell of the images that it was trained on has not been \
+tested."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -65,12 +73,11 @@ def write(
   name: str,
   model: tf.keras.Model,
   class_names: Sequence[str],
-  hparams: saved_experiment.Hparams,
+  hparams: hparams_file.Hparams,
   trained: saved_experiment.TrainedModel,
   files: Sequence[ExportedFile],
   why_not_tested: str | None,
   privacy: privacy_statement.PrivacyStatement | None = None,
-  unimportant: Collection[str] = (),
   license_name: str | None = None,
   intended_use: str | None = None,
   labels_alone_accuracy: float | None = None,
@@ -87,8 +94,6 @@ def write(
     files: What was exported; classes are reported of the first.
     why_not_tested: The reason, or None if the files were tested.
     privacy: What is promised to clients, or None if nothing was asked for.
-    unimportant: Names of settings that say how it was computed, and that the
-      card leaves out.
     license_name: License of the model, None if it is not stated; likewise:
     intended_use: What the model is for.
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
@@ -101,7 +106,7 @@ def write(
     *_privacy(privacy),
     *_accuracy(class_names, files[0], why_not_tested),
     *_limits(class_names, hparams, trained, files[0].scores),
-    *_record(hparams, unimportant),
+    *_record(hparams),
   ]
   (folder / CARD).write_text('\n'.join(lines))
   scores = files[0].scores
@@ -131,7 +136,7 @@ def _summary(
     f' takes uint8 images of {height}x{width} pixels, {colors}'
     f' ({num_channels} channel{"s" if num_channels > 1 else ""}), and gives the'
     f' probabilities of {len(class_names)} classes:'
-    f' {", ".join(map(_escape, class_names))}.'
+    f' {", ".join(map(markdown.escape, class_names))}.'
   )
   yield ''
   yield format_table(files)
@@ -160,15 +165,14 @@ def _use(
   }
   yield '## Use'
   yield ''
-  yield markdown.table(
-    ['what', ''],
-    ([what, _escape(text or 'not stated')] for what, text in facts.items()),
+  yield markdown.facts(
+    (what, text or 'not stated') for what, text in facts.items()
   )
   yield ''
 
 
 def _training(
-  hparams: saved_experiment.Hparams, trained: saved_experiment.TrainedModel
+  hparams: hparams_file.Hparams, trained: saved_experiment.TrainedModel
 ) -> Iterator[str]:
   values = hparams.flags
   partition = values.get('partition')
@@ -190,13 +194,8 @@ def _training(
   }
   yield '## Data and training'
   yield ''
-  yield markdown.table(
-    ['what', ''],
-    (
-      [what, _escape(str(value))]
-      for what, value in facts.items()
-      if value is not None
-    ),
+  yield markdown.facts(
+    (what, value) for what, value in facts.items() if value is not None
   )
   yield ''
 
@@ -208,13 +207,10 @@ def _privacy(
     return
   yield '## Differential privacy of clients'
   yield ''
-  yield f'Privacy: {_escape(privacy.headline)}.'
+  yield f'Privacy: {markdown.escape(privacy.headline)}.'
   yield ''
   if privacy.details:
-    yield markdown.table(
-      ['what', ''],
-      ([what, _escape(text)] for what, text in privacy.details),
-    )
+    yield markdown.facts(privacy.details)
     yield ''
 
 
@@ -224,54 +220,22 @@ def _accuracy(
   yield '## Accuracy'
   yield ''
   if why_not_tested is not None:
-    yield f'It was not tested when it was exported: {_escape(why_not_tested)}.'
+    yield (
+      'It was not tested when it was exported:'
+      f' {markdown.escape(why_not_tested)}.'
+    )
+  else:
+    yield from scores_in_words.describe_accuracy(
+      class_names, file.scores, file.format
+    )
     yield ''
-    return
-  scores = file.scores
-  error = math.sqrt(scores.accuracy * (1 - scores.accuracy) / scores.num_images)
-  yield (
-    f'{scores.accuracy:.1%} of {scores.num_images} test images, with a'
-    f' standard error of {100 * error:.1f} points; loss {scores.loss:.3f}'
-    f' ({file.format}).'
-  )
+    yield f'![Which classes it takes for which]({PICTURE})'
   yield ''
-  yield markdown.table(
-    ['class', 'test images', 'accuracy', 'most often mistaken for'],
-    (
-      [
-        _escape(name),
-        str(size),
-        'unknown' if accuracy is None else f'{accuracy:.1%}',
-        _escape(_worst_mistake(class_names, row, label)),
-      ]
-      for label, (name, size, accuracy, row) in enumerate(
-        zip(
-          class_names,
-          scores.class_sizes,
-          scores.class_accuracies,
-          scores.confusion,
-          strict=True,
-        )
-      )
-    ),
-  )
-  yield ''
-  yield f'![Which classes it takes for which]({PICTURE})'
-  yield ''
-
-
-def _worst_mistake(
-  class_names: Sequence[str], row: np.ndarray, label: int
-) -> str:
-  mistakes = row.copy()
-  mistakes[label] = 0
-  worst = int(mistakes.argmax())
-  return f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else ''
 
 
 def _limits(
   class_names: Sequence[str],
-  hparams: saved_experiment.Hparams,
+  hparams: hparams_file.Hparams,
   trained: saved_experiment.TrainedModel,
   scores: scores_lib.Scores | None,
 ) -> Iterator[str]:
@@ -285,89 +249,24 @@ def _limits(
   if scores is None:
     yield '- Nobody knows how right it is: it has not been tested.'
   else:
-    yield from _limits_of_test(class_names, scores)
-  yield (
-    '- It knows these classes and no other. It gives one of their names to'
-    ' whatever it is shown, often with a high probability: noise, too.'
-    ' `--least_confidence` of `launch.predict` leaves some of that without a'
-    ' name, and not all.'
-  )
-  yield (
-    '- Its probabilities have not been compared with how often it is right; it'
-    ' may be too sure of itself.'
-  )
-  yield (
-    '- It has not been tested on images from elsewhere: other cameras, places,'
-    ' people or years than those of the task.'
-  )
-  yield (
-    '- What its weights tell of the images that it was trained on has not been'
-    ' tested.'
-  )
+    yield from scores_in_words.describe_limits(class_names, scores)
+  yield _LIMITS_OF_ALL
   yield ''
 
 
-def _limits_of_test(
-  class_names: Sequence[str], scores: scores_lib.Scores
-) -> Iterator[str]:
-  sizes = scores.class_sizes
-  few = [
-    f'{_escape(name)} ({size})'
-    for name, size in zip(class_names, sizes, strict=True)
-    if size < _FEW_IMAGES
-  ]
-  if few:
-    yield (
-      f'- Little is known of classes with fewer than {_FEW_IMAGES} test images:'
-      f' {", ".join(few)}.'
-    )
-  if sizes.max() > _UNBALANCED * sizes.min():
-    yield (
-      f'- Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
-      ' class. The accuracy over all is above all that of large classes; the'
-      f' mean over classes is {_mean_of_classes(scores):.1%}.'
-    )
-  accuracies = [
-    (accuracy, name)
-    for name, accuracy in zip(class_names, scores.class_accuracies, strict=True)
-    if accuracy is not None
-  ]
-  worst, best = min(accuracies), max(accuracies)
-  yield (
-    f'- It is not equally right everywhere: {worst[0]:.1%} for class'
-    f' {_escape(worst[1])}, {best[0]:.1%} for {_escape(best[1])}.'
-  )
-
-
-def _mean_of_classes(scores: scores_lib.Scores) -> float:
-  known = [each for each in scores.class_accuracies if each is not None]
-  return sum(known) / len(known)
-
-
-def _record(
-  hparams: saved_experiment.Hparams, unimportant: Collection[str]
-) -> Iterator[str]:
+def _record(hparams: hparams_file.Hparams) -> Iterator[str]:
   yield '## Flags and versions'
   yield ''
-  yield markdown.table(
-    ['flag', 'value'],
+  yield markdown.facts(
     (
-      [f'`--{name}`', _escape(str(value))]
+      (f'`--{name}`', value)
       for name, value in sorted(hparams.flags.items())
-      if value is not None and name not in unimportant
+      if value is not None and name not in run_settings.UNIMPORTANT
     ),
+    heading=('flag', 'value'),
   )
   yield ''
-  yield markdown.table(
-    ['what', 'version'],
-    (
-      [name, _escape(str(version))]
-      for name, version in sorted(hparams.versions.items())
-    ),
+  yield markdown.facts(
+    sorted(hparams.versions.items()), heading=('what', 'version')
   )
   yield ''
-
-
-def _escape(text: str) -> str:
-  """Returns text that is the same in a cell of a table."""
-  return text.replace('|', r'\|').replace('\n', ' ')

@@ -36,9 +36,12 @@ class Model(settings.Settings, abc.ABC):
 
   Attributes:
     has_dropout: Whether the model drops anything.
+    has_static_batch_norm: Whether the model has static batch normalization;
+      None if only the model itself shows it.
   """
 
   has_dropout: ClassVar[bool] = False
+  has_static_batch_norm: ClassVar[bool | None] = False
 
   @abc.abstractmethod
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
@@ -52,24 +55,6 @@ class Model(settings.Settings, abc.ABC):
       ValueError: If there is no such model, or its images are too small.
     """
 
-  def fill_in(self, task: image_task.ImageTask) -> 'Model':
-    """Returns it with the task's settings where it has none of its own."""
-    del task  # Others have some.
-    return self
-
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
-    """Returns whether the model has static batch normalization.
-
-    Args:
-      task: The task.
-
-    Raises:
-      settings.SettingError: If only the model itself shows it, and there is no
-        such model.
-    """
-    del task  # None of ours depends on it.
-    return False
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Normalized(Model):
@@ -82,9 +67,9 @@ class _Normalized(Model):
     settings.one_of(*sorted(_NORMALIZATIONS)),
   )
 
-  def has_static_batch_norm(self, task: image_task.ImageTask) -> bool:
-    """Returns whether the model has static batch normalization."""
-    del task  # It is chosen.
+  @property
+  def has_static_batch_norm(self) -> bool | None:
+    """True if static batch normalization is chosen."""
     return self.normalization == 'static_batch'
 
   @property
@@ -113,22 +98,15 @@ class WideResNet(_Normalized):
     settings.AT_LEAST_1,
   )
 
-  def fill_in(self, task: image_task.ImageTask) -> Model:
-    """Returns it with depth and width."""
-    return dataclasses.replace(
-      self,
-      model_depth=self.model_depth or task.model_depth,
-      model_width=self.model_width or task.model_width,
-    )
-
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
-    with settings.blame('model_depth', self.model_depth):
+    depth = self.model_depth or task.model_depth
+    with settings.blame('model_depth', depth):
       return _create(
         wide_resnet.create_wide_resnet,
         task,
         seed,
-        depth=self.model_depth or task.model_depth,
+        depth=depth,
         width=self.model_width or task.model_width,
         num_groups=task.model_num_groups,
         create_normalization=self.create_normalization,
@@ -147,7 +125,7 @@ class DecomposedWideResNet(WideResNet):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ResNet(_Normalized):
-  """The ResNet of the code of SemiFL's authors (B.3)."""
+  """The ResNet of the code of SemiFL's authors (B.2)."""
 
   model_depth: int = settings.setting(
     9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
@@ -167,7 +145,7 @@ class ResNet(_Normalized):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PostActivationResNet(_Normalized):
-  """The ResNet-18 of Zhang et al. (B.4)."""
+  """The ResNet-18 of Zhang et al. (B.3)."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
@@ -181,7 +159,7 @@ class PostActivationResNet(_Normalized):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatchResNet(Model):
-  """FedMatch's own ResNet-9, with kernels of two parts (B.5)."""
+  """FedMatch's own ResNet-9, with kernels of two parts (D.6)."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""

@@ -6,6 +6,7 @@
 import abc
 from collections.abc import Sequence
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,10 +17,15 @@ from tff_semifl.data import skewed_partition
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base of the ways to share out images."""
+  """Base of the ways to share out images.
 
-  # How it is called.
-  name: str
+  Attributes:
+    name: How it is called.
+    words: The same in a few words, with settings by name in braces.
+  """
+
+  name: ClassVar[str]
+  words: ClassVar[str]
 
   @abc.abstractmethod
   def share_out(
@@ -46,9 +52,9 @@ class Partition(settings.Settings, abc.ABC):
     return 0
 
   @property
-  @abc.abstractmethod
   def description(self) -> str:
     """In a few words, with its number."""
+    return self.words.format(**settings.as_dict(self))
 
   def __str__(self) -> str:
     """Returns its piece of the default name of an experiment."""
@@ -61,11 +67,7 @@ class IID(Partition):
   """The same number of images each, at random (C.5)."""
 
   name = 'iid'
-
-  @property
-  def description(self) -> str:
-    """In a few words, with its number."""
-    return 'IID'
+  words = 'IID'
 
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
@@ -85,14 +87,10 @@ class Classes(Partition):
   """A few classes each (C.5)."""
 
   name = 'classes'
+  words = '{classes_per_client} classes per client'
   classes_per_client: int = settings.setting(
     2, "Classes of a client; 2 as in SemiFL's paper.", settings.AT_LEAST_1
   )
-
-  @property
-  def description(self) -> str:
-    """In a few words, with its number."""
-    return f'{self.classes_per_client} classes per client'
 
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
@@ -108,6 +106,7 @@ class Dirichlet(Partition):
   """A random mix of classes each (C.5)."""
 
   name = 'dirichlet'
+  words = 'Dirichlet {dirichlet_concentration}'
   dirichlet_concentration: float = settings.setting(
     0.3,
     "How alike clients are; SemiFL's paper has 0.1 and 0.3.",
@@ -115,11 +114,6 @@ class Dirichlet(Partition):
       skewed_partition.LEAST_CONCENTRATION, skewed_partition.MOST_CONCENTRATION
     ),
   )
-
-  @property
-  def description(self) -> str:
-    """In a few words, with its number."""
-    return f'Dirichlet {self.dirichlet_concentration}'
 
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
@@ -136,17 +130,13 @@ class MainClasses(Partition):
   """One class or several more than others each (Zhang et al., equation 8)."""
 
   name = 'main_classes'
+  words = 'main classes, R = {skew}'
   skew: float = settings.setting(
     0.4,
     'R of Zhang et al.: from 0, clients are alike, to 1, each has its main'
     ' classes alone (equation 8, D32).',
     settings.FRACTION,
   )
-
-  @property
-  def description(self) -> str:
-    """In a few words, with its number."""
-    return f'main classes, R = {self.skew}'
 
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int

@@ -31,7 +31,8 @@ def create_experiment(
   """Loads the data and builds everything that is to be run.
 
   Args:
-    system: A system, or the name of one in `SYSTEMS`.
+    system: A system, or the name of one: a name in `SYSTEMS`, or
+      'package.module:NAME'.
     task: A task, such as one of `TASKS` or what `own_data` returns.
     create_model: (task, seed) -> Keras model from float32 images in 0..255 to
       logits. By default the model that the setting `model` names.
@@ -47,7 +48,9 @@ def create_experiment(
     durable_files.OutputError: If the folder has a private key that cannot be
       used.
   """
-  name, system = _find_system(system)
+  name = type(system).__name__
+  if not isinstance(system, system_lib.System):
+    name, system = system, registry.load(system)
   run_names = settings_lib.all_names(run_settings.RunSettings())
   of_run = {k: v for k, v in settings.items() if k in run_names}
   others = {k: v for k, v in settings.items() if k not in run_names}
@@ -67,15 +70,3 @@ def create_experiment(
   return experiment.create_experiment(
     chosen, settings_lib.change(usual, of_run)
   )
-
-
-def _find_system(
-  system: str | system_lib.System,
-) -> tuple[str, system_lib.System]:
-  """Returns the name of a system, and the system."""
-  if isinstance(system, system_lib.System):
-    return type(system).__name__, system
-  with settings_lib.blame('system', system):
-    if system not in registry.SYSTEMS:
-      raise ValueError(f'must be one of {", ".join(registry.SYSTEMS)}')
-  return system, registry.SYSTEMS[system]

@@ -3,79 +3,60 @@
 
 """The settings of an experiment that was run, from what it wrote down."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import saved_experiment
-from tff_semifl.systems import system as system_lib
+from tff_semifl.systems import registry
 
 # Written down for all, whether they are settings or follow from others.
 _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
 
 
 def restore(
-  hparams: saved_experiment.Hparams,
-  system: system_lib.System,
+  hparams: hparams_file.Hparams,
   chosen_task: image_task.ChosenTask,
-  *,
-  unimportant: Collection[str],
   instead: Mapping[str, Any],
 ) -> experiment_settings.ExperimentSettings:
   """Returns the settings of an experiment.
 
   Args:
     hparams: What it wrote down.
-    system: The system of that name.
     chosen_task: A choice of tasks.
-    unimportant: Names of settings that are not of the experiment.
     instead: Settings by name that count instead of what is written down: where
       data are may have changed.
 
   Raises:
+    settings.SettingError: If its system is not there any more.
     saved_experiment.SavedExperimentError: If a setting is not there any more,
       or does not take its value.
   """
   values = {**hparams.flags, **instead}
-  experiment = _create(hparams, system, chosen_task, values, lenient=True)
-  known = settings.as_dict(experiment).keys()
-  ignored = (
-    settings.all_names(experiment)
-    | settings.all_names(chosen_task)
-    | settings.as_dict(run_settings.RunSettings()).keys()
-    | _OF_ALL.union(unimportant)
-  )
-  for name, value in values.items():
-    if name not in known and name not in ignored and value is not None:
-      raise saved_experiment.SavedExperimentError(
-        'was run by another version of this program, with a setting that this'
-        f' one has not: {name}={value}'
-      )
-  return _create(
-    hparams,
-    system,
-    chosen_task,
-    {name: value for name, value in values.items() if name in known},
-    lenient=False,
-  )
-
-
-def _create(
-  hparams: saved_experiment.Hparams,
-  system: system_lib.System,
-  chosen_task: image_task.ChosenTask,
-  values: Mapping[str, Any],
-  *,
-  lenient: bool,
-) -> experiment_settings.ExperimentSettings:
+  system = registry.load(hparams.system)
   try:
-    return experiment_settings.create(
-      hparams.system, system, chosen_task, values, lenient=lenient
+    # What is not there is named below, with another remedy.
+    experiment = experiment_settings.create(
+      hparams.system, system, chosen_task, values, lenient=True
     )
   except settings.SettingError as error:
     raise saved_experiment.SavedExperimentError(
       f'was run by another version of this program, or with other data: {error}'
     ) from error
+  known = (
+    settings.all_names(experiment)
+    | settings.all_names(chosen_task)
+    | run_settings.UNIMPORTANT
+    | _OF_ALL
+  )
+  for name, value in values.items():
+    if name not in known and value is not None:
+      raise saved_experiment.SavedExperimentError(
+        'was run by another version of this program, with a setting that this'
+        f' one has not: {name}={value}'
+      )
+  return experiment

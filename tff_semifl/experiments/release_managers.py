@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow_federated as tff
 
 from tff_semifl import settings as settings_lib
-from tff_semifl.experiments import references
+from tff_semifl.settings import references
 
 _SETTING = 'release_managers'
 _Create = Callable[

@@ -12,6 +12,7 @@ import pathlib
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import release_managers
+from tff_semifl.experiments import runtimes
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,3 +89,11 @@ class RunSettings(settings.Settings):
   def path(self) -> pathlib.Path:
     """The folder of the experiment, once its name is filled in."""
     return pathlib.Path(self.output_dir) / self.experiment_name
+
+
+# Names of settings that determine how an experiment is computed, but not its
+# results.
+UNIMPORTANT = frozenset(
+  settings.all_names(RunSettings())
+  | settings.all_names(runtimes.ChosenRuntime())
+)

@@ -6,7 +6,6 @@
 import asyncio
 from collections.abc import Iterator
 import contextlib
-from typing import Protocol
 
 import tensorflow_federated as tff
 
@@ -15,7 +14,6 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
-from tff_semifl.models import functional
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import json_lines
 from tff_semifl.programs import outputs
@@ -47,7 +45,7 @@ def run(
       holds what is damaged.
   """
   final = _train(experiment, folder, quiet)
-  functional.assign_weights(experiment.model, final.state.global_model_weights)
+  experiment.classifier.variables.assign(final.state.global_model_weights)
   with (
     durable_files.naming(folder.export_path),
     durable_files.replacing_folder(folder.export_path) as path,
@@ -72,8 +70,7 @@ def _train(
   program = experiment.training_program
   with (
     _watchers(experiment, folder, quiet) as watchers,
-    # Not `asyncio.run`, which would put off an interrupt to the round's end.
-    contextlib.closing(asyncio.new_event_loop()) as loop,
+    _own_event_loop() as loop,
   ):
 
     def on_start(first_round: int) -> None:
@@ -101,6 +98,19 @@ def _train(
     )
 
 
+@contextlib.contextmanager
+def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
+  """Yields an event loop, also where another one runs, as in Jupyter."""
+  outer = asyncio._get_running_loop()
+  asyncio._set_running_loop(None)
+  try:
+    # Not `asyncio.run`, which would put off an interrupt to the round's end.
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+      yield loop
+  finally:
+    asyncio._set_running_loop(outer)
+
+
 def _create_managers(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> tff.program.ReleaseManager:
@@ -116,24 +126,12 @@ def _create_managers(
   return tff.program.GroupingReleaseManager([folder.metrics_manager(), *others])
 
 
-class _Watcher(Protocol):
-  """Whoever is told how training goes."""
-
-  def start(self, first_round: int) -> None:
-    """Takes the first round to be run."""
-
-  def show_round(
-    self, round_num: int, metrics: round_metrics.RoundMetrics
-  ) -> None:
-    """Takes an evaluated round."""
-
-
 @contextlib.contextmanager
 def _watchers(
   experiment: experiment_lib.Experiment,
   folder: outputs.ExperimentFolder,
   quiet: bool,
-) -> Iterator[list[_Watcher]]:
+) -> Iterator[list[progress.Watcher]]:
   """Yields what the settings ask for to show how training goes."""
   if experiment.run.draw_data:
     _draw_data(experiment, folder)

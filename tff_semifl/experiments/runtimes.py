@@ -140,14 +140,19 @@ class Runtime(settings.Settings, abc.ABC):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class InProcess(Runtime):
-  """The TensorFlow of this program."""
+class _OnThisMachine(Runtime):
+  """Base of those whose threads this program limits."""
 
   threads: Threads = Threads()
 
   def limit_threads(self) -> None:
     """Limits threads of operations, before TensorFlow is at work."""
     self.threads.limit()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class InProcess(_OnThisMachine):
+  """The TensorFlow of this program."""
 
   def context(self) -> contextlib.AbstractContextManager[None]:
     """Runs the computations called in the `with` block."""
@@ -157,17 +162,11 @@ class InProcess(Runtime):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Native(Runtime):
+class Native(_OnThisMachine):
   """A worker process of TFF's, on the CPU, a check on the others."""
 
   by_index = True
   has_xla = False
-
-  threads: Threads = Threads()
-
-  def limit_threads(self) -> None:
-    """Limits threads of operations, before TensorFlow is at work."""
-    self.threads.limit()
 
   def context(self) -> contextlib.AbstractContextManager[None]:
     """Runs the computations called in the `with` block."""

@@ -21,10 +21,21 @@ from tff_semifl.systems import system as system_lib
 _EVALUATION_BATCH_SIZE = 500
 
 
+def create_classifier(
+  model: tf.keras.Model, chosen: experiment_settings.ChosenModel
+) -> functional.ImageClassifier:
+  """Makes pure functions of a model, in the precision that was chosen."""
+  return functional.from_keras(
+    model,
+    train_in_bfloat16=chosen.train_in_bfloat16,
+    jit_compile=chosen.jit_compile,
+  )
+
+
 def create_training_program(
   experiment: experiment_settings.ExperimentSettings,
   task: image_task.ImageTask,
-  model: tf.keras.Model,
+  classifier: functional.ImageClassifier,
   data: federated_data.FederatedData,
   clients: pipelines.ClientPopulation,
   privacy_key: privacy_key_lib.PrivacyKey | None,
@@ -35,7 +46,7 @@ def create_training_program(
   Args:
     experiment: The settings, filled in.
     task: What is learned.
-    model: The model, with initial weights.
+    classifier: The model, with initial weights.
     data: Who has which images.
     clients: The clients.
     privacy_key: What noise follows from, or None if there is none.
@@ -44,11 +55,6 @@ def create_training_program(
   system = experiment.system
   with_statistics = experiment.statistics
   with_final_test = experiment.final_test
-  classifier = functional.from_keras(
-    model,
-    train_in_bfloat16=experiment.model.train_in_bfloat16,
-    jit_compile=experiment.model.jit_compile,
-  )
   measures_pseudo_labels = system.measures_pseudo_labels and bool(
     np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
   )

@@ -3,8 +3,8 @@
 
 """Accuracy and loss of an exported model, in all and by class."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,6 +57,29 @@ class Scores(NamedTuple):
         np.diag(self.confusion), self.class_sizes, strict=True
       )
     ]
+
+  def to_dict(self, class_names: Sequence[str]) -> dict[str, Any]:
+    """Returns all of it, for JSON.
+
+    Args:
+      class_names: A name for each class.
+    """
+    return {
+      'accuracy': self.accuracy,
+      'loss': self.loss,
+      'num_images': self.num_images,
+      'classes': {
+        name: {'num_images': int(size), 'accuracy': accuracy}
+        for name, size, accuracy in zip(
+          class_names, self.class_sizes, self.class_accuracies, strict=True
+        )
+      },
+      'confident': [
+        {'floor': floor, 'num_images': int(size), 'num_right': int(num_right)}
+        for floor, (size, num_right) in zip(FLOORS, self.confident, strict=True)
+      ],
+      'confusion': self.confusion.tolist(),
+    }
 
 
 def score(

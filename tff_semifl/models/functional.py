@@ -57,7 +57,7 @@ class ImageClassifier(NamedTuple):
       [3, channels]; nothing is dropped. None for a model without statistics.
     image_shape: Height, width, channels.
     num_classes: Number of logits.
-    trainable_names: Names of the trainable weights, `<layer>/<weight>:0`.
+    variables: The weights of the Keras model.
   """
 
   initial_weights: ModelWeights
@@ -66,7 +66,12 @@ class ImageClassifier(NamedTuple):
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
   image_shape: tuple[int, int, int]
   num_classes: int
-  trainable_names: tuple[str, ...]
+  variables: weight_kinds.WeightKinds
+
+  @property
+  def trainable_names(self) -> tuple[str, ...]:
+    """Names of the trainable weights, `<layer>/<weight>:0`."""
+    return tuple(weight.name for weight in self.variables.trainable)
 
   @property
   def weights_type(self) -> tff.Type:
@@ -137,7 +142,7 @@ def from_keras(
     batch_moments=create(call_fn=_batch_moments) if kinds.statistics else None,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
-    trainable_names=tuple(w.name for w in kinds.trainable),
+    variables=kinds,
   )
 
 
@@ -152,27 +157,13 @@ def assign_weights(
     model: The model, as `keras_conversion.convert` returns it; its own weights
       are overwritten.
     weights: Weights of the same number and shapes as the model's.
-    frozen: Frozen weights, see `frozen_weights`; by default they stay as they
-      are.
+    frozen: Values of `weight_kinds.WeightKinds.frozen`; by default they stay as
+      they are.
 
   Raises:
     ValueError: If there are more or fewer, or one has another shape.
   """
-  kinds = weight_kinds.find(model)
-  variables = [*kinds.trainable, *kinds.statistics]
-  values = [*weights.trainable, *weights.non_trainable]
-  if frozen is not None:
-    variables += kinds.frozen
-    values += frozen
-  if [tuple(each.shape) for each in variables] != [*map(np.shape, values)]:
-    raise ValueError('these are the weights of another model')
-  for variable, value in zip(variables, values, strict=True):
-    variable.assign(value)
-
-
-def frozen_weights(model: tf.keras.Model) -> tuple[np.ndarray, ...]:
-  """Returns the values of a model's frozen weights, in the model's order."""
-  return tuple(w.numpy() for w in weight_kinds.find(model).frozen)
+  weight_kinds.find(model).assign(weights, frozen)
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:

@@ -3,9 +3,12 @@
 
 """The weights of a Keras model, by what becomes of them in training."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
@@ -25,6 +28,30 @@ class WeightKinds(NamedTuple):
   trainable: tuple[tf.Variable, ...]
   statistics: tuple[tf.Variable, ...]
   frozen: tuple[tf.Variable, ...]
+
+  def assign(
+    self,
+    weights: tff.learning.models.ModelWeights,
+    frozen: Sequence[np.ndarray] | None = None,
+  ) -> None:
+    """Assigns values to the weights.
+
+    Args:
+      weights: Values of trainable weights and, not trainable, of statistics.
+      frozen: Values of frozen weights; by default they stay as they are.
+
+    Raises:
+      ValueError: If there are more or fewer, or one has another shape.
+    """
+    variables = [*self.trainable, *self.statistics]
+    values = [*weights.trainable, *weights.non_trainable]
+    if frozen is not None:
+      variables += self.frozen
+      values += frozen
+    if [tuple(each.shape) for each in variables] != [*map(np.shape, values)]:
+      raise ValueError('these are the weights of another model')
+    for variable, value in zip(variables, values, strict=True):
+      variable.assign(value)
 
 
 def find(model: tf.keras.Model) -> WeightKinds:

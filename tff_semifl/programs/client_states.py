@@ -129,16 +129,7 @@ class ClientMemories:
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Returns the memory of each client from the end of its last turn.
-
-    Args:
-      held: The empty tuple.
-      round_num: The round.
-      cohort: Numbers of the clients.
-
-    Returns:
-      The memories, in the order of `cohort`.
-    """
+    """Returns the memory of each client from the end of its last turn."""
     del held  # Empty.
     return self._states.load(cohort, round_num)
 
@@ -149,16 +140,6 @@ class ClientMemories:
     cohort: Sequence[int],
     returned: Sequence[Any],
   ) -> tuple[()]:
-    """Saves the memory of each client at the end of its turn.
-
-    Args:
-      held: The empty tuple.
-      round_num: The round.
-      cohort: Numbers of the clients.
-      returned: Their memories, in the order of `cohort`.
-
-    Returns:
-      The empty tuple.
-    """
+    """Saves the memory of each client at the end of its turn."""
     self._states.save(cohort, returned, round_num)
     return held

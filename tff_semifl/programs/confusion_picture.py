@@ -10,6 +10,11 @@ from matplotlib import figure
 from matplotlib import ticker
 import numpy as np
 
+from tff_semifl.programs import picture_text
+
+_TITLE_SIZE = 12
+# Longer names, in inches, are broken into lines.
+_MAX_NAME = 3.0
 # With more classes, the numbers in the cells would be too small to read.
 _MAX_CLASSES_WITH_NUMBERS = 30
 
@@ -38,9 +43,18 @@ def create_figure(
   sizes = confusion.sum(axis=1, keepdims=True)
   shares = confusion / np.maximum(sizes, 1)
   # In inches, enough for a line of text for each class.
-  side = float(np.clip(2.5 + 0.38 * num_classes, 5, 16))
-  font_size = float(np.clip(40 * side / num_classes, 5.5, 9))
-  picture = figure.Figure((side, 0.88 * side), layout='constrained')
+  side = float(np.clip(1.2 + 0.38 * num_classes, 4, 14.5))
+  font_size = float(np.clip(45 * side / num_classes, 5.5, 9))
+  names = picture_text.wrap_names(class_names, _MAX_NAME, font_size)
+  title = picture_text.wrap(title, side, _TITLE_SIZE)
+  picture = figure.Figure(
+    (
+      side + names.length + 1.6,
+      side + names.length + 0.7 + 0.2 * title.count('\n'),
+    ),
+    # With cells that are squares, constrained layout cuts labels off.
+    layout='compressed',
+  )
   axes = picture.add_subplot()
   mesh = axes.imshow(
     shares,
@@ -48,12 +62,12 @@ def create_figure(
     norm=colors.PowerNorm(0.5, vmin=0, vmax=1),
     interpolation='nearest',
   )
-  axes.set_title(title)
+  axes.set_title(title, fontsize=_TITLE_SIZE)
   axes.set_xlabel('taken for')
   axes.set_ylabel('class')
   ticks = range(num_classes)
-  axes.set_xticks(ticks, class_names, fontsize=font_size, rotation=90)
-  axes.set_yticks(ticks, class_names, fontsize=font_size)
+  axes.set_xticks(ticks, names.texts, fontsize=font_size, rotation=90)
+  axes.set_yticks(ticks, names.texts, fontsize=font_size)
   if num_classes <= _MAX_CLASSES_WITH_NUMBERS:
     for row, column in np.argwhere(confusion):
       axes.text(

@@ -85,16 +85,7 @@ class Helpers:
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Returns for each client of a cohort phi of its helpers, stacked.
-
-    Args:
-      held: The empty tuple.
-      round_num: The round.
-      cohort: Numbers of the clients.
-
-    Returns:
-      The helpers' phi, in the order of `cohort`.
-    """
+    """Returns for each client of a cohort phi of its helpers, stacked."""
     del held  # Empty.
     choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
@@ -117,17 +108,7 @@ class Helpers:
     cohort: Sequence[int],
     returned: Sequence[fedmatch_client_work.ClientModel],
   ) -> tuple[()]:
-    """Saves the usable models of a cohort, and their outputs.
-
-    Args:
-      held: The empty tuple.
-      round_num: The round.
-      cohort: Numbers of the clients.
-      returned: Their models, in the order of `cohort`.
-
-    Returns:
-      The empty tuple.
-    """
+    """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):
       if model.is_usable:
         self._models.save([client], [model.phi], round_num)

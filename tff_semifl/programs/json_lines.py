@@ -32,10 +32,6 @@ class JSONLines:
 
     The time is in ISO 8601, in UTC. Metrics have the names of the columns of
     `metrics.csv`; what was not measured is null.
-
-    Args:
-      round_num: The round.
-      metrics: The round's metrics.
     """
     written = {
       'time': datetime.datetime.now(datetime.UTC).isoformat(),

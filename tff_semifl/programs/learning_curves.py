@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 import matplotlib
 from matplotlib import axes as axes_lib
+from matplotlib import colors as colors_lib
 from matplotlib import figure
 from matplotlib import lines
 from matplotlib import ticker
 import numpy as np
 
 from tff_semifl.programs import metrics_table
+from tff_semifl.programs import picture_text
 
 
 class Panel(NamedTuple):
@@ -83,13 +85,18 @@ _OF_CONFIDENT_LABELS = (
 )
 # The palette of Okabe and Ito, whose colors people with any color vision can
 # tell apart; the line styles differ in a gray print, too.
-_COLOURS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
+_COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
+# For more curves, from one end to the other of this.
+_COLORMAP = 'turbo'
 _STYLES = ('-', '--', '-.', ':')
 # Sizes in inches and points: three panels have the width of a page, and text
 # the size of a caption.
 _PANEL_SIZE = (2.4, 2.2)
 _LEGEND_LINE = 0.2
+# Without the text of an entry: its line, and gaps.
+_LEGEND_ENTRY = 0.55
 _FONT_SIZE = 8
+_TITLE_SIZE = 9.6
 
 # The runs by their name in the legend. Runs of the same name differ only in
 # their seeds.
@@ -107,12 +114,12 @@ def create_figure(
   """Creates a picture of panels side by side, with a curve for each name.
 
   The curve of several runs is their mean, in a band of one standard deviation
-  to both sides, over the rounds that all of them have. A curve that is nowhere
-  above 0 is left out, for example if clients made no pseudo-labels or their
-  true labels are not known. A panel without curves is left out, too. A curve
-  has a gap where nothing was measured, even if the table has 0 there: columns
-  of clients in round 0, in which no client takes part, and the accuracy of
-  labels that were trained on where there were none.
+  to both sides (of percentages within 0 and 100), over the rounds that all of
+  them have. A curve that is nowhere above 0 is left out, for example if clients
+  made no pseudo-labels or their true labels are not known. A panel without
+  curves is left out, too. A curve has a gap where nothing was measured, even if
+  the table has 0 there: columns of clients in round 0, in which no client takes
+  part, and the accuracy of labels that were trained on where there were none.
 
   Args:
     experiments: The runs to draw.
@@ -140,11 +147,23 @@ def create_figure(
       f'there is nothing to draw: none of {columns} is above 0'
     )
   width, height = _PANEL_SIZE
-  height += _LEGEND_LINE * math.ceil(len(experiments) / len(curves))
+  width *= len(curves)
+  labels = picture_text.wrap_names(
+    [_label(name, len(runs)) for name, runs in experiments.items()],
+    width - _LEGEND_ENTRY,
+    _FONT_SIZE,
+  )
+  num_columns = int(width / (labels.length + _LEGEND_ENTRY))
+  num_columns = min(max(num_columns, 1), len(curves))
+  num_rows = math.ceil(len(experiments) / num_columns)
+  height += num_rows * max(labels.height, _LEGEND_LINE)
+  title = picture_text.wrap(title, width, _TITLE_SIZE)
+  height += _LEGEND_LINE * title.count('\n')
+  colors = _choose_colors(len(experiments))
   with matplotlib.rc_context({'font.size': _FONT_SIZE}):
-    picture = figure.Figure((width * len(curves), height), layout='constrained')
+    picture = figure.Figure((width, height), layout='constrained')
     picture.get_layout_engine().set(w_pad=0.08)
-    picture.suptitle(title)
+    picture.suptitle(title, fontsize=_TITLE_SIZE)
     [all_axes] = picture.subplots(ncols=len(curves), sharex=True, squeeze=False)
     in_legend = {}
     for axes, (panel, drawn) in zip(all_axes, curves.items(), strict=True):
@@ -157,35 +176,54 @@ def create_figure(
       axes.grid(alpha=0.3)
       for number, name in enumerate(experiments):
         if name in drawn:
-          in_legend[name] = _draw_curve(axes, name, drawn[name], number)
+          in_legend[name] = _draw_curve(
+            axes,
+            drawn[name],
+            limits=(0, 100) if panel.scale == 100 else None,
+            label=labels.texts[number],
+            color=colors[number],
+            linestyle=_STYLES[number % len(_STYLES)],
+          )
     has_bands = any(len(runs) > 1 for runs in experiments.values())
     picture.legend(
       handles=[in_legend[name] for name in experiments if name in in_legend],
       title='mean ± standard deviation of runs' if has_bands else None,
       loc='outside lower center',
-      ncols=len(curves),
+      ncols=num_columns,
     )
   return picture
 
 
+def _label(name: str, num_runs: int) -> str:
+  return f'{name} ({num_runs} runs)' if num_runs > 1 else name
+
+
+def _choose_colors(number: int) -> Sequence[str]:
+  """Returns a color for each curve, all of them different."""
+  if number <= len(_COLORS):
+    return _COLORS
+  colormap = matplotlib.colormaps[_COLORMAP]
+  return [colors_lib.to_hex(colormap(n / (number - 1))) for n in range(number)]
+
+
 def _draw_curve(
   axes: axes_lib.Axes,
-  name: str,
   runs: Sequence[Mapping[int, float]],
-  number: int,
+  *,
+  limits: tuple[float, float] | None,
+  color: str,
+  **line_style: str,
 ) -> lines.Line2D:
-  """Draws the curve of one or more runs, in the number's color and style."""
+  """Draws the curve of one or more runs, their band within limits."""
   rounds = sorted(set.intersection(*map(set, runs)))
   values = np.array([[run[round_num] for round_num in rounds] for run in runs])
   mean = values.mean(axis=0)
-  color = _COLOURS[number % len(_COLOURS)]
   if len(runs) > 1:
-    name = f'{name} ({len(runs)} runs)'
     deviation = values.std(axis=0, ddof=1)
+    band = np.stack([mean - deviation, mean + deviation])
     axes.fill_between(
       rounds,
-      mean - deviation,
-      mean + deviation,
+      *(band if limits is None else np.clip(band, *limits)),
       color=color,
       alpha=0.2,
       linewidth=0,
@@ -198,10 +236,9 @@ def _draw_curve(
     mean,
     marker='.' if np.any(is_alone) else None,
     markevery=np.flatnonzero(is_alone).tolist(),
-    label=name,
     color=color,
-    linestyle=_STYLES[number % len(_STYLES)],
     linewidth=1.2,
+    **line_style,
   )
   return line
 

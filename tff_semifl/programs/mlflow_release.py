@@ -3,7 +3,6 @@
 
 r"""Releases metrics to MLflow.
 
-  pip install mlflow-skinny
   python -m launch.train semifl \
     --release_managers=tff_semifl.programs.mlflow_release:create
 
@@ -115,7 +114,7 @@ def _import_mlflow() -> Any:
   except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
       f'MLflow cannot be imported ({error}); install it: pip install'
-      ' mlflow-skinny'
+      " 'mlflow-skinny<2.18'"
     ) from error
   return mlflow
 

@@ -6,12 +6,8 @@
 from collections.abc import Collection, Mapping, Sequence
 import fcntl
 import gc
-import importlib.metadata
-import json
 import os
 import pathlib
-import platform
-import subprocess
 from typing import IO, Any
 
 import numpy as np
@@ -22,19 +18,11 @@ from tff_semifl.programs import array_files
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import client_states
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import metrics_file
 from tff_semifl.programs import privacy_key_file
 from tff_semifl.programs import run_log
 from tff_semifl.programs import tensorboard_log
-
-_PACKAGES = (
-  'tensorflow',
-  'tensorflow-federated',
-  'tensorflow-datasets',
-  'keras-cv',
-  'numpy',
-)
-
 
 _LOCK_NAME = '.lock'
 # Checkpoints, of which there are several, leave them out.
@@ -85,7 +73,9 @@ class ExperimentFolder:
         raise PermissionError(13, 'Permission denied')
       self._lock_file = self._lock()
       try:
-        self._check_or_write_hparams(flags, may_change, data, system)
+        self._check_or_write_hparams(
+          hparams_file.create(system, flags, data), may_change
+        )
       except BaseException:
         # The error's traceback may keep this object, and so the lock, alive.
         self._lock_file.close()
@@ -233,48 +223,25 @@ class ExperimentFolder:
     return file
 
   def _check_or_write_hparams(
-    self,
-    flags: Mapping[str, Any],
-    may_change: Collection[str],
-    data: str | None,
-    system: str | None,
+    self, hparams: hparams_file.Hparams, may_change: Collection[str]
   ) -> None:
-    path = self.path / 'hparams.json'
+    path = self.path / hparams_file.NAME
     durable_files.require_file(
       path,
       'put back the file that was there, and the same command goes on, or'
       ' choose another --output_dir',
     )
-    # Converted to JSON and back, to be comparable with what JSON recorded.
-    flags = json.loads(json.dumps(flags))
     if path.exists():
       try:
-        hparams = json.loads(path.read_text())
-        written = {str(k): v for k, v in dict(hparams['flags']).items()}
-        written_data = hparams.get('data')
-        written_system = hparams.get('system')
-      except (ValueError, KeyError, TypeError, RecursionError) as error:
+        difference = hparams_file.read(path).find_difference(
+          hparams, may_change
+        )
+      except ValueError as error:
         raise durable_files.OutputError(
-          f'{path} is not what an experiment writes; choose another'
-          ' --output_dir'
+          f'{error}; choose another --output_dir'
         ) from error
-      if system != written_system:
-        raise durable_files.OutputError(
-          f'{self.path} holds another experiment, of {written_system} and not'
-          f' {system}; choose another --output_dir'
-        )
-      for name in sorted({*flags, *written}.difference(may_change)):
-        if flags.get(name) != written.get(name):
-          raise durable_files.OutputError(
-            f'{self.path} holds another experiment, with'
-            f' --{name}={written.get(name)} and not {flags.get(name)}; choose'
-            ' another --output_dir, or repeat its flags to resume it'
-          )
-      if data != written_data:
-        raise durable_files.OutputError(
-          f'{self.path} holds an experiment on other data ({written_data}) than'
-          f' these ({data}); choose another --output_dir'
-        )
+      if difference is not None:
+        raise durable_files.OutputError(f'{self.path} holds {difference}')
       return
     # A kill may have left these files before `hparams.json` was complete.
     ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
@@ -283,39 +250,7 @@ class ExperimentFolder:
         f'{self.path} is not empty and holds no experiment; choose another'
         ' --output_dir'
       )
-    hparams = {
-      'system': system,
-      'flags': flags,
-      'data': data,
-      'versions': _versions(),
-    }
-    with durable_files.replacing(path) as file:
-      file.write(f'{json.dumps(hparams, indent=2)}\n'.encode())
-
-
-def _versions() -> dict[str, str | None]:
-  versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
-  return {
-    'git_commit': _git_commit(),
-    'python': platform.python_version(),
-    **versions,
-  }
-
-
-def _git_commit() -> str | None:
-  """Returns the program's Git commit, with `-dirty` if files have changed."""
-  try:
-    return subprocess.run(
-      # It would refresh Git's index, and may leave its lock on a full disk.
-      ['git', '--no-optional-locks', 'describe', '--always', '--dirty']
-      + ['--abbrev=40'],
-      cwd=pathlib.Path(__file__).parent,
-      capture_output=True,
-      check=True,
-      text=True,
-    ).stdout.strip()
-  except (OSError, subprocess.CalledProcessError):
-    return None
+    hparams_file.write(path, hparams)
 
 
 def _take_lock(file: IO[str]) -> None:

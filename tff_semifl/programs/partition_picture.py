@@ -10,6 +10,13 @@ from matplotlib import figure
 from matplotlib import ticker
 import numpy as np
 
+from tff_semifl.programs import picture_text
+
+_TITLE_SIZE = 12
+# Longer names, in inches, are broken into lines.
+_MAX_NAME = 3.0
+_NAME_SIZE = 9
+
 
 def create_figure(
   counts: np.ndarray, class_names: Sequence[str], title: str
@@ -30,12 +37,15 @@ def create_figure(
     The figure.
   """
   num_clients, num_classes = counts.shape
-  # In inches, enough for a line of text for each class, within limits.
-  size = (
-    float(np.clip(3 + 0.08 * num_clients, 7, 14)),
-    float(np.clip(1.6 + 0.17 * num_classes, 3.5, 20)),
+  names = picture_text.wrap_names(class_names, _MAX_NAME, _NAME_SIZE)
+  # In inches, enough for all names.
+  width = float(np.clip(2 + 0.08 * num_clients, 5.5, 13))
+  height = max(1.6 + names.height * num_classes, 3.5)
+  title = picture_text.wrap(title, width, _TITLE_SIZE)
+  picture = figure.Figure(
+    (width + names.length + 0.6, height + 0.2 * title.count('\n')),
+    layout='constrained',
   )
-  picture = figure.Figure(size, layout='constrained')
   axes = picture.add_subplot()
   mesh = axes.imshow(
     counts.T,
@@ -44,10 +54,10 @@ def create_figure(
     aspect='auto',
     interpolation='nearest',
   )
-  axes.set_title(title)
+  axes.set_title(title, fontsize=_TITLE_SIZE)
   axes.set_xlabel('client')
   axes.xaxis.set_major_locator(ticker.MaxNLocator(20, integer=True))
   axes.set_ylabel('class')
-  axes.set_yticks(range(num_classes), class_names, fontsize=9)
+  axes.set_yticks(range(num_classes), names.texts, fontsize=_NAME_SIZE)
   picture.colorbar(mesh, label='images')
   return picture

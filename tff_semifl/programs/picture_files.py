@@ -9,15 +9,13 @@ import pathlib
 import matplotlib
 from matplotlib import figure
 
-FORMATS = ('.png', '.pdf', '.svg')
-
 
 def save(picture: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
   """Saves a picture to files.
 
   Args:
     picture: The picture.
-    files: Paths of the files. Each must end in one of `FORMATS`, which
+    files: Paths of the files. Each must end in .png, .pdf or .svg, which
       determines its format.
 
   Raises:

@@ -5,6 +5,7 @@
 
 import math
 import sys
+from typing import Protocol
 
 import tqdm
 
@@ -70,6 +71,28 @@ class Narration:
     return f'{text}, {left} left'
 
 
+class Watcher(Protocol):
+  """An observer that is told how training goes."""
+
+  def start(self, first_round: int) -> None:
+    """Takes the first round, in which computations are also compiled.
+
+    Args:
+      first_round: The round; later than the last one if the run is complete.
+    """
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Takes an evaluated round.
+
+    Args:
+      round_num: The round.
+      metrics: Its metrics; `seconds` is the time of all rounds since the last
+        call.
+    """
+
+
 class Progress:
   """A display of progress, to be used as a context manager.
 
@@ -97,11 +120,7 @@ class Progress:
       self._bar.close()
 
   def start(self, first_round: int) -> None:
-    """Shows the first round, in which computations are also compiled.
-
-    Args:
-      first_round: The round; later than `total_rounds` if the run is complete.
-    """
+    """Shows the first round."""
     *before, last = self._narration.start(first_round)
     for text in before:
       self._print(text)
@@ -120,12 +139,7 @@ class Progress:
   def show_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    """Shows a round.
-
-    Args:
-      round_num: The latest round.
-      metrics: As for `Narration.describe_round`.
-    """
+    """Shows a round."""
     text = self._narration.describe_round(round_num, metrics)
     if self._bar is None:
       self._print(text)

@@ -71,9 +71,6 @@ class RunLog:
   def start(self, first_round: int) -> None:
     """Writes the first round, and what came before it.
 
-    Args:
-      first_round: The round; later than `total_rounds` if the run is complete.
-
     Raises:
       durable_files.OutputError: If the file cannot be written.
     """
@@ -84,10 +81,6 @@ class RunLog:
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
     """Writes a round.
-
-    Args:
-      round_num: The round.
-      metrics: The round's metrics.
 
     Raises:
       durable_files.OutputError: If the file cannot be written.

@@ -8,9 +8,8 @@ Nothing is written, so that a run may use the folder at the same time.
 
 from collections.abc import Mapping
 import itertools
-import json
 import pathlib
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,28 +17,12 @@ from tff_semifl.models import functional
 from tff_semifl.programs import array_files
 from tff_semifl.programs import checkpoints
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import outputs
 
 
 class SavedExperimentError(Exception):
   """A folder holds no experiment, or an experiment without a model."""
-
-
-class Hparams(NamedTuple):
-  """The content of an experiment's `hparams.json`.
-
-  Attributes:
-    flags: All flags of the program by name, including defaults.
-    data: A description of the data if they may change under the same flags,
-      else None.
-    versions: Versions of Python and of packages, and the Git commit, by name.
-    system: Name of the system, or None if the file has none.
-  """
-
-  flags: Mapping[str, Any]
-  data: str | None
-  versions: Mapping[str, str | None]
-  system: str | None
 
 
 class TrainedModel(NamedTuple):
@@ -61,7 +44,7 @@ class TrainedModel(NamedTuple):
   frozen_weights: tuple[np.ndarray, ...] | None = None
 
 
-def read_hparams(folder: pathlib.Path) -> Hparams:
+def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
   """Reads the settings of an experiment.
 
   Args:
@@ -73,27 +56,16 @@ def read_hparams(folder: pathlib.Path) -> Hparams:
   Raises:
     SavedExperimentError: If it is not the folder of an experiment.
   """
-  path = folder / 'hparams.json'
+  path = folder / hparams_file.NAME
   try:
-    found = durable_files.describe_special_file(path)
-    if found is not None:
-      raise SavedExperimentError(f'{path} is {found}, not a file')
-    hparams = json.loads(path.read_text())
-    return Hparams(
-      dict(hparams['flags']),
-      hparams['data'],
-      dict(hparams['versions']),
-      hparams.get('system'),
-    )
+    return hparams_file.read(path)
   except OSError as error:
     raise SavedExperimentError(
       f'is no folder of an experiment, which would be'
       f' <output_dir>/<experiment_name>: cannot read {path}: {error.strerror}'
     ) from error
-  except (ValueError, KeyError, TypeError) as error:
-    raise SavedExperimentError(
-      f'{path} is not what an experiment writes'
-    ) from error
+  except ValueError as error:
+    raise SavedExperimentError(str(error)) from error
 
 
 def read_trained_model(folder: pathlib.Path) -> TrainedModel:

@@ -53,15 +53,7 @@ class SlotMemories:
     round_num: int,
     cohort: Sequence[int],
   ) -> list[group_averaging.SlotMemory]:
-    """Returns the memories of the slots that a cohort takes.
-
-    Args:
-      held: The memories of all slots.
-      round_num: The round.
-      cohort: Numbers of the clients, in the order of slots.
-
-    Returns:
-      The memories of the first slots, one for each client.
+    """Returns the memories of the first slots, which a cohort takes in turn.
 
     Raises:
       ValueError: If there are more clients than slots.
@@ -80,16 +72,6 @@ class SlotMemories:
     cohort: Sequence[int],
     returned: Sequence[group_averaging.SlotMemory],
   ) -> tuple[group_averaging.SlotMemory, ...]:
-    """Returns the memories of all slots after a round.
-
-    Args:
-      held: The memories of all slots before the round.
-      round_num: The round.
-      cohort: Numbers of the clients that took slots.
-      returned: The memories of these slots after the round.
-
-    Returns:
-      The memories, in the order of slots.
-    """
+    """Returns the memories of all slots after a round."""
     del round_num  # A slot is taken in all rounds.
     return (*returned, *held[len(cohort) :])

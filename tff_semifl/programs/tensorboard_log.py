@@ -62,9 +62,7 @@ class TensorBoardLog:
   def start(self, first_round: int) -> None:
     """Writes a new log up to the first round, and removes earlier files.
 
-    Args:
-      first_round: The first round that will be run. Earlier rounds are taken
-        from the table.
+    Earlier rounds are taken from the table.
 
     Raises:
       durable_files.OutputError: If the log cannot be written.
@@ -89,15 +87,10 @@ class TensorBoardLog:
   ) -> None:
     """Adds a round that is in the table.
 
-    Args:
-      round_num: The round.
-      metrics: The round's metrics, which are not used: they are read from the
-        table, where they have names.
-
     Raises:
       durable_files.OutputError: If the log cannot be written.
     """
-    del metrics  # Unused.
+    del metrics  # Read from the table, where they have names.
     with durable_files.naming(self._folder):
       self._write_rounds(round_num, round_num + 1)
       self._writer.flush()

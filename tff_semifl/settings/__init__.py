@@ -32,8 +32,8 @@ from tff_semifl.settings.trees import change
 from tff_semifl.settings.trees import change_present
 from tff_semifl.settings.trees import describe
 from tff_semifl.settings.trees import describe_all
+from tff_semifl.settings.trees import fill_in
 from tff_semifl.settings.trees import find_owners
-from tff_semifl.settings.trees import get_options
 from tff_semifl.settings.trees import name_of
 from tff_semifl.settings.values import ABOVE_0
 from tff_semifl.settings.values import ANY
@@ -73,8 +73,8 @@ __all__ = (
   'choice',
   'describe',
   'describe_all',
+  'fill_in',
   'find_owners',
-  'get_options',
   'name_of',
   'one_of',
   'setting',

@@ -63,21 +63,6 @@ def as_dict(part: fields.Settings) -> dict[str, Any]:
   return {each.name: each.value for each in describe(part)}
 
 
-def get_options(
-  part: fields.Settings,
-) -> dict[str, Mapping[str, fields.Settings]]:
-  """Returns the parts that each choice in a tree has, by their names."""
-  found = {}
-  for field in dataclasses.fields(part):
-    kept = field.metadata.get(fields.KEY)
-    if isinstance(kept, fields.Choice):
-      found[field.name] = kept.options
-    value = getattr(part, field.name)
-    if isinstance(value, fields.Settings):
-      found |= get_options(value)
-  return found
-
-
 def describe_all(
   part: fields.Settings, owner: str = ''
 ) -> Iterator[tuple[str, Description]]:
@@ -144,10 +129,7 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
 def find_owners(part: fields.Settings, name: str) -> list[str]:
   """Returns the choices of which a setting would be, as 'choice=option'."""
   return [
-    f'{choice}={option_name}'
-    for choice, options in get_options(part).items()
-    for option_name, option in options.items()
-    if name in all_names(option)
+    owner for owner, each in describe_all(part) if owner and each.name == name
   ]
 
 
@@ -164,6 +146,20 @@ def _explain_unknown(part: fields.Settings, name: str) -> str:
 def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   """Returns the same as `change`, without the changes that have no setting."""
   return _change(part, dict(changes))
+
+
+def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
+  """Returns a tree in which settings that are None have the given values.
+
+  Args:
+    part: The tree.
+    values: Values by name, also of settings that are not None or not there.
+
+  Raises:
+    SettingError: If a setting does not take its value.
+  """
+  missing = {each.name for each in describe(part) if each.value is None}
+  return change(part, {name: values[name] for name in missing & values.keys()})
 
 
 def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:

@@ -3,9 +3,18 @@
 
 """The entries of a sweep, each of which is trained with all its seeds."""
 
+from collections.abc import Sequence
+import fnmatch
+import pathlib
+import re
 from typing import NamedTuple
 
 from tff_semifl.experiments import presets
+from tff_semifl.systems import registry
+
+_PAPER_PREFIX = '# Paper:'
+# SemiFL's Table 2 has one more digit, and no deviation.
+_PAPER = re.compile(r'# Paper: (\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?: \S')
 
 
 class Entry(NamedTuple):
@@ -22,3 +31,97 @@ class Entry(NamedTuple):
   system_name: str
   source: str
   paper: presets.PaperAccuracy | None
+
+
+def read_flagfiles(names: Sequence[str]) -> list[Entry]:
+  """Returns an entry of the sweep for each flagfile.
+
+  Args:
+    names: Paths, each with the system and a colon in front.
+
+  Raises:
+    ValueError: If a flagfile cannot be read, or if no system is in front.
+  """
+  return [_read(name) for name in names]
+
+
+def find_presets(patterns: Sequence[str]) -> list[Entry]:
+  """Returns an entry of the sweep for each matching preset.
+
+  Args:
+    patterns: Names of presets, in which * stands for any characters.
+
+  Raises:
+    ValueError: If no preset matches a pattern.
+  """
+  found = []
+  for pattern in patterns:
+    names = fnmatch.filter(presets.names(), pattern)
+    if not names:
+      # Raises an error that names similar presets.
+      presets.load(pattern)
+    for name in names:
+      preset = presets.load(name)
+      found.append(
+        Entry(
+          name=name.replace('/', '_'),
+          system_name=preset.system_name,
+          source=name,
+          paper=preset.paper,
+        )
+      )
+  return found
+
+
+def check_names(found: Sequence[Entry]) -> None:
+  """Checks that no two entries have the same name.
+
+  Args:
+    found: The entries.
+
+  Raises:
+    ValueError: If two entries have the same name.
+  """
+  by_name = {}
+  for entry in found:
+    other = by_name.setdefault(entry.name, entry)
+    if other is not entry:
+      raise ValueError(
+        f'{other.source} and {entry.source} would both be {entry.name}; rename'
+        ' one, or leave it out'
+      )
+
+
+def _read(name: str) -> Entry:
+  system_name, colon, rest = name.rpartition(':')
+  if not colon:
+    raise ValueError(f'what trains {name}? Write it in front, as semifl:{name}')
+  registry.load(system_name)
+  path = pathlib.Path(rest)
+  try:
+    first_line = path.read_text().partition('\n')[0]
+  except OSError as error:
+    raise ValueError(f'cannot read {path}: {error.strerror}') from error
+  except UnicodeDecodeError as error:
+    raise ValueError(f'{path} is no text') from error
+  short = system_name.rpartition(':')[2]
+  return Entry(
+    name=path.stem if path.stem.startswith(short) else f'{short}_{path.stem}',
+    system_name=system_name,
+    source=str(path),
+    paper=_parse_paper(path, first_line),
+  )
+
+
+def _parse_paper(
+  path: pathlib.Path, first_line: str
+) -> presets.PaperAccuracy | None:
+  if not first_line.startswith(_PAPER_PREFIX):
+    return None
+  found = _PAPER.match(first_line)
+  if not found:
+    raise ValueError(
+      f"{path} begins with {first_line!r}; the paper's accuracy is written"
+      " as '# Paper: 93.1% (0.1): ...' or '# Paper: 80.42%: ...'"
+    )
+  return presets.parse_accuracy(*found.groups())

@@ -110,14 +110,6 @@ class Averaging(system.System):
     """The aggregation of updates."""
     return self.averaging
 
-  def count_client_steps(self, client_sizes: Sequence[int]) -> int:
-    """Returns the steps of the client that has most images."""
-    return system.count_epoch_steps(
-      max(client_sizes, default=0),
-      self.client_turn.client_batch_size,
-      self.client_turn.client_epochs,
-    )
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SemiSupervisedAveraging(Averaging):
@@ -130,10 +122,8 @@ class SemiSupervisedAveraging(Averaging):
   ) -> system.Steps:
     """Counts the steps of a round."""
     return system.Steps(
-      system.count_epoch_steps(
-        num_labeled, self.server.server_batch_size, self.server.server_epochs
-      ),
-      self.count_client_steps(client_sizes),
+      self.server.count_steps(num_labeled),
+      self.client_turn.count_steps(client_sizes),
     )
 
 
@@ -225,4 +215,4 @@ class Supervised(Averaging):
   ) -> system.Steps:
     """Counts the steps of a round."""
     del num_labeled  # There are none.
-    return system.Steps(0, self.count_client_steps(client_sizes))
+    return system.Steps(0, self.client_turn.count_steps(client_sizes))

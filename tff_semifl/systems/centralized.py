@@ -81,7 +81,10 @@ class LabelsAlone(system.System):
     """Counts the steps of a round."""
     del client_sizes  # There are no clients.
     return system.Steps(
-      system.count_epoch_steps(num_labeled, self.server.server_batch_size, 1), 0
+      training_settings.count_epoch_steps(
+        num_labeled, self.server.server_batch_size, 1
+      ),
+      0,
     )
 
 

@@ -6,7 +6,7 @@
 import abc
 from collections.abc import Mapping
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -26,7 +26,19 @@ from tff_semifl.work import labeled_client_training
 
 
 class ClientTraining(settings.Settings, abc.ABC):
-  """Base of the parts that say what a client does in its turn."""
+  """Base of the parts that say what a client does in its turn.
+
+  Attributes:
+    labels_by_received_model: Whether images are labeled with the model that the
+      client receives.
+    reports_beside_updates: Whether the client has something to say to
+      `Guidance.update`.
+    weighs_clients: Whether updates of clients that train may differ in weight.
+  """
+
+  labels_by_received_model: ClassVar[bool] = False
+  reports_beside_updates: ClassVar[bool] = False
+  weighs_clients: ClassVar[bool] = False
 
   @abc.abstractmethod
   def build(
@@ -60,24 +72,9 @@ class ClientTraining(settings.Settings, abc.ABC):
     return summarize(self)
 
   @property
-  def labels_by_received_model(self) -> bool:
-    """True if images are labeled with the model that the client receives."""
-    return False
-
-  @property
   def measures_pseudo_labels(self) -> bool:
     """True if pseudo-labels are compared with the truth, where it is known."""
     return True
-
-  @property
-  def reports_beside_updates(self) -> bool:
-    """True if the client has something to say to `Guidance.update`."""
-    return False
-
-  @property
-  def weighs_clients(self) -> bool:
-    """True if updates of clients that train may differ in weight."""
-    return False
 
   def client_data_type(
     self, classifier: functional.ImageClassifier
@@ -102,6 +99,8 @@ class Fix(ClientTraining):
     regularizer: A further loss.
     weighting: How much the client's update counts.
   """
+
+  labels_by_received_model = True
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
   labeler: client_parts.Labeler = client_parts.Labeler()
@@ -218,11 +217,6 @@ class Fix(ClientTraining):
     return not self.weighting.is_uniform
 
   @property
-  def labels_by_received_model(self) -> bool:
-    """True if images are labeled with the model that the client receives."""
-    return True
-
-  @property
   def measures_pseudo_labels(self) -> bool:
     """True if pseudo-labels are compared with the truth, where it is known."""
     return self.measure_pseudo_labels
@@ -299,6 +293,8 @@ class LabelEachBatch(ClientTraining):
 class TrainOnLabels(ClientTraining):
   """Trains on true labels, as HeteroFL's clients do (D.7, D53)."""
 
+  measures_pseudo_labels = False
+
   mask_absent_classes: bool = settings.setting(
     False,
     'Whether logits of classes that a client has no image of are 0 in its loss,'
@@ -321,11 +317,6 @@ class TrainOnLabels(ClientTraining):
       batch_size=turn.client_batch_size,
       mask_absent_classes=self.mask_absent_classes,
     )
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    """False: there are no pseudo-labels."""
-    return False
 
   def client_data_type(
     self, classifier: functional.ImageClassifier

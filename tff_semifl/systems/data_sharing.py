@@ -148,5 +148,8 @@ class DataSharing(averaging.Averaging):
     """Counts the steps of a round after the warm-up."""
     num_shared = int(count_shared(num_labeled, self.client.shared_fraction))
     return system.Steps(
-      0, self.count_client_steps([size + num_shared for size in client_sizes])
+      0,
+      self.client_turn.count_steps(
+        [size + num_shared for size in client_sizes]
+      ),
     )

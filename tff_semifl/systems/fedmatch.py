@@ -45,6 +45,7 @@ class FedMatch(system.System):
     {'model': 'fedmatch_resnet', 'strong_augmentation': 'fedmatch'}
   )
   models = ('fedmatch_resnet',)
+  measures_pseudo_labels = True
   chooses_statistics = False
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts(
@@ -145,11 +146,6 @@ class FedMatch(system.System):
     )
 
   @property
-  def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
-    return True
-
-  @property
   def aggregation(self) -> aggregations.Aggregation:
     """The aggregation of updates."""
     return self.averaging
@@ -159,14 +155,8 @@ class FedMatch(system.System):
   ) -> system.Steps:
     """Counts the steps of a round."""
     return system.Steps(
-      system.count_epoch_steps(
-        num_labeled, self.server.server_batch_size, self.server.server_epochs
-      ),
-      system.count_epoch_steps(
-        max(client_sizes, default=0),
-        self.client_turn.client_batch_size,
-        self.client_turn.client_epochs,
-      ),
+      self.server.count_steps(num_labeled),
+      self.client_turn.count_steps(client_sizes),
     )
 
 

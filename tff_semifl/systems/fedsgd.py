@@ -25,6 +25,8 @@ from tff_semifl.work import union_work
 class _FedSGD(system.System):
   """Base of both: steps on batches of the server and of clients."""
 
+  measures_pseudo_labels = True
+
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
   client: training_settings.ClientBatches = training_settings.ClientBatches()
   server: training_settings.ServerBatches = training_settings.ServerBatches()
@@ -32,11 +34,6 @@ class _FedSGD(system.System):
   optimizer: training_settings.ClippedNesterov = (
     training_settings.ClippedNesterov()
   )
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
-    return True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

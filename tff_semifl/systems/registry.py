@@ -3,8 +3,11 @@
 
 """The systems by name."""
 
+from tff_semifl import settings
+from tff_semifl.settings import references
 from tff_semifl.systems import averaging
 from tff_semifl.systems import centralized
+from tff_semifl.systems import client_prior_semifl
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import composed
 from tff_semifl.systems import data_sharing
@@ -13,6 +16,7 @@ from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
 from tff_semifl.systems import flexmatch
 from tff_semifl.systems import flfl
+from tff_semifl.systems import system
 from tff_semifl.systems import zhang2020
 
 SYSTEMS = {
@@ -41,6 +45,10 @@ SYSTEMS = {
     client=client_trainings.FixMix(selection=flexmatch.FlexMatch())
   ),
   'composed_semifl': averaging.Alternating(client=composed.ComposedFixMix()),
+  'client_prior_semifl': averaging.Alternating(
+    client=client_prior_semifl.ClientPriorFixMix()
+  ),
+  'true_prior_semifl': client_prior_semifl.TruePriorSemiFL(),
   # Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),
@@ -50,3 +58,24 @@ SYSTEMS = {
   'overlap_sgd': elastic.OverlapSGD(),
   'data_sharing': data_sharing.DataSharing(),
 }
+
+
+def load(name: str) -> system.System:
+  """Returns the system of a name.
+
+  Args:
+    name: One of `SYSTEMS`, or 'package.module:NAME'.
+
+  Raises:
+    settings.SettingError: If there is no such system.
+  """
+  with settings.blame('system', name):
+    # A recorded name may have been edited, and be of any type.
+    if isinstance(name, str):
+      if name in SYSTEMS:
+        return SYSTEMS[name]
+      if ':' in name:
+        return references.load(name, system.System)
+    raise ValueError(
+      f'must be one of {", ".join(SYSTEMS)}, or package.module:NAME'
+    )

@@ -7,7 +7,6 @@ import abc
 from collections.abc import Mapping, Sequence
 import dataclasses
 import enum
-import math
 import types
 from typing import Any, ClassVar, NamedTuple
 
@@ -89,6 +88,11 @@ class System(settings.Settings, abc.ABC):
     labels: Who has labels.
     labels_by_received_model: Whether clients label images with the model that
       they receive, by its batch normalization statistics.
+    measures_pseudo_labels: Whether pseudo-labels are compared with the truth,
+      where it is known.
+    reports_beside_updates: Whether clients report more of their images than
+      updates and metrics.
+    weighs_clients: Whether updates of clients that train may differ in weight.
     clients_know_turns: Whether clients know in how many rounds they took part.
     all_clients_take_part: Whether all clients do in each round but round 0.
     chooses_statistics: Whether it is the user's choice which images the
@@ -101,6 +105,9 @@ class System(settings.Settings, abc.ABC):
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
   labels: ClassVar[Labels] = Labels.AT_SERVER
   labels_by_received_model: ClassVar[bool] = False
+  measures_pseudo_labels: ClassVar[bool] = False
+  reports_beside_updates: ClassVar[bool] = False
+  weighs_clients: ClassVar[bool] = False
   clients_know_turns: ClassVar[bool] = False
   all_clients_take_part: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
@@ -164,21 +171,6 @@ class System(settings.Settings, abc.ABC):
     return folder.client_memories(process.initialize_memory, num_kept)
 
   @property
-  def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
-    return False
-
-  @property
-  def reports_beside_updates(self) -> bool:
-    """True if clients report more of their images than updates and metrics."""
-    return False
-
-  @property
-  def weighs_clients(self) -> bool:
-    """True if updates of clients that train may differ in weight."""
-    return False
-
-  @property
   def aggregation(self) -> aggregations.Aggregation | None:
     """The aggregation of updates; None where there is no choice."""
     return None
@@ -212,13 +204,3 @@ class System(settings.Settings, abc.ABC):
   def server_has_labels(self) -> bool:
     """True if the server has images."""
     return self.labels is not Labels.AT_CLIENTS
-
-
-def count_epoch_steps(
-  num_images: int, batch_size: int, num_epochs: float
-) -> int:
-  """Returns the steps of some epochs, as `training_loop.train` takes them."""
-  num_batches = math.ceil(num_images / batch_size)
-  if num_epochs < 1:
-    return math.ceil(num_epochs * num_batches)
-  return math.ceil(num_epochs) * num_batches

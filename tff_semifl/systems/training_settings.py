@@ -4,11 +4,14 @@
 """The settings of training that systems have in common.
 
 Defaults are those of SemiFL's Tables 4 and 5, unless a meaning says otherwise.
+None stands for what suits the data, which an experiment fills in.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 import functools
+import math
+import types
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -17,13 +20,17 @@ from tff_semifl import optimizers
 from tff_semifl import schedules
 from tff_semifl import settings
 
+# What an experiment fills in where its task does not say who has which images,
+# by name of the setting.
+SEMIFL = types.MappingProxyType({'clients_per_round': 10, 'total_rounds': 800})
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cohorts(settings.Settings):
   """The cohort of a round."""
 
   clients_per_round: int | None = settings.setting(
-    10,
+    None,
     'Clients that take part in a round. 0 trains on the labels alone, with the'
     ' same server steps. Where the task says which client has which images, as'
     ' image_folder does, all up to 10 instead of 10.',
@@ -41,8 +48,8 @@ class Cohorts(settings.Settings):
 class Rounds(settings.Settings):
   """The length of training, and its learning rate."""
 
-  total_rounds: int = settings.setting(
-    800,
+  total_rounds: int | None = settings.setting(
+    None,
     'Rounds, and length of the cosine that the learning rate follows where it'
     ' follows one. Where the task says which client has which images, 80 rounds'
     ' of epochs instead of 800: ten clients have as many turns then as each of'
@@ -62,7 +69,15 @@ class CosineSchedule(Rounds):
   """A learning rate that falls to 0 on half a cosine (A.4)."""
 
   def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
-    """Creates round -> learning rate."""
+    """Creates round -> learning rate.
+
+    Raises:
+      settings.SettingError: If the rounds are not filled in.
+    """
+    if self.total_rounds is None:
+      raise settings.SettingError(
+        'total_rounds', None, 'must be a number here; SemiFL has 800'
+      )
     return functools.partial(
       schedules.cosine_decay,
       initial_value=self.learning_rate,
@@ -129,6 +144,12 @@ class ClientEpochs(ClientBatches):
     settings.ABOVE_0,
   )
 
+  def count_steps(self, client_sizes: Sequence[int]) -> int:
+    """Returns the steps of the client that has most images, 0 without any."""
+    return count_epoch_steps(
+      max(client_sizes, default=0), self.client_batch_size, self.client_epochs
+    )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerBatches(settings.Settings):
@@ -152,6 +173,12 @@ class ServerEpochs(ServerBatches):
     ' batches of one epoch; others are rounded up to whole epochs (A.10).',
     settings.AT_LEAST_0,
   )
+
+  def count_steps(self, num_labeled: int) -> int:
+    """Returns the steps of a server that has so many images."""
+    return count_epoch_steps(
+      num_labeled, self.server_batch_size, self.server_epochs
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -198,3 +225,13 @@ class Confidence(settings.Settings):
     'Probability from which on a pseudo-label is trained on.',
     settings.SHARE,
   )
+
+
+def count_epoch_steps(
+  num_images: int, batch_size: int, num_epochs: float
+) -> int:
+  """Returns the steps of some epochs, as `training_loop.train` takes them."""
+  num_batches = math.ceil(num_images / batch_size)
+  if num_epochs < 1:
+    return math.ceil(num_epochs * num_batches)
+  return math.ceil(num_epochs) * num_batches

@@ -49,7 +49,7 @@ class Guidance:
   def build_tell(
     self, weights_type: tff.Type, server_data_type: tff.SequenceType
   ) -> tff.Computation:
-    """Builds (<state, weights, data, RoundContext> -> RoundContext with it)."""
+    """Builds (<state, weights, data, RoundContext> -> RoundContext to send)."""
 
     @tff.tensorflow.computation(
       self.build_initialize().type_signature.result,

@@ -15,9 +15,7 @@ import collections
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl.models import functional
 
@@ -68,26 +66,6 @@ def update_sums(
   """
   kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
   return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
-
-
-def update_sums_type(
-  classifier: functional.ImageClassifier, kernel_index: int | None
-) -> tff.Type:
-  """Returns the type of `UpdateSums` for a model.
-
-  Args:
-    classifier: The model.
-    kernel_index: See `update_sums`.
-
-  Returns:
-    The type.
-  """
-  shape = ()
-  if kernel_index is not None:
-    shape = classifier.initial_weights.trainable[kernel_index].shape
-  return tff.types.to_type(
-    UpdateSums(np.float32, tff.TensorType(np.float32, shape))
-  )
 
 
 def measure(

@@ -9,7 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl.experiments import presets
-from tff_semifl.launch import sweep_experiments
+from tff_semifl.sweeps import entries
 from tff_semifl.systems import registry
 
 
@@ -26,13 +26,13 @@ class FlagfilesTest(parameterized.TestCase):
 
   def _read_one(self, first_line):
     path = self._write('one.flags', f'{first_line}\n--task=digits\n')
-    (entry,) = sweep_experiments.read_flagfiles([f'semifl:{path}'])
+    (entry,) = entries.read_flagfiles([f'semifl:{path}'])
     return entry
 
   def test_each_flagfile_has_its_system_in_front(self):
     first, second = self._write('a_0.3.flags'), self._write('b')
     third = self._write('semifl_c.flags')
-    found = sweep_experiments.read_flagfiles(
+    found = entries.read_flagfiles(
       [
         f'batch_label_semifl:{first}',
         f'semifl:{second}',
@@ -54,22 +54,22 @@ class FlagfilesTest(parameterized.TestCase):
   def test_all_systems_can_train_a_flagfile(self):
     path = self._write('a.flags')
     for name in registry.SYSTEMS:
-      (one,) = sweep_experiments.read_flagfiles([f'{name}:{path}'])
+      (one,) = entries.read_flagfiles([f'{name}:{path}'])
       self.assertEqual(one.system_name, name)
 
   def test_presets_are_found_by_patterns(self):
-    found = sweep_experiments.find_presets(['semifl/svhn_*'])
+    found = entries.find_presets(['semifl/svhn_*'])
     self.assertGreater(len(found), 3)
     for one in found:
       self.assertEqual(one.system_name, 'semifl')
       self.assertStartsWith(one.source, 'semifl/svhn_')
       self.assertEqual(one.name, one.source.replace('/', '_'))
       self.assertEqual(one.paper, presets.load(one.source).paper)
-    every = sweep_experiments.find_presets(['*'])
+    every = entries.find_presets(['*'])
     self.assertEqual([one.source for one in every], list(presets.names()))
-    sweep_experiments.check_names(every)
+    entries.check_names(every)
     with self.assertRaisesRegex(ValueError, 'semifl/svnh_'):
-      sweep_experiments.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
+      entries.find_presets(['semifl/svhn_*', 'semifl/svnh_*'])
 
   def test_what_the_paper_reached(self):
     found = self._read_one('# Paper: 93.1% (0.1): CIFAR-10, IID; Table 1.')
@@ -108,10 +108,10 @@ class FlagfilesTest(parameterized.TestCase):
         self.subTest(message),
         self.assertRaisesRegex(ValueError, message),
       ):
-        sweep_experiments.check_names(sweep_experiments.read_flagfiles(names))
+        entries.check_names(entries.read_flagfiles(names))
     (self.folder / 'bytes').write_bytes(b'\xff\xfe\xff')
     with self.assertRaisesRegex(ValueError, 'bytes is no text'):
-      sweep_experiments.read_flagfiles([f'semifl:{self.folder}/bytes'])
+      entries.read_flagfiles([f'semifl:{self.folder}/bytes'])
 
 
 if __name__ == '__main__':

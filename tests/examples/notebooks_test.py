@@ -1,0 +1,87 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs the notebooks of examples, and checks what is stored in them."""
+
+import os
+import pathlib
+import re
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import nbclient
+import nbformat
+
+from tests.repository import source_tree
+
+_NOTEBOOKS = ('own_photos_and_method', 'semifl_on_digits')
+_FOLDER = source_tree.PROJECT_ROOT / 'examples'
+_VERSION = 4
+# Those of POSIX systems, of some depth.
+_ABSOLUTE_PATH = re.compile(r'(?<![\w.~])/\w[\w.-]*/[\w.-]+/')
+
+
+def _read(name):
+  return nbformat.read(_FOLDER / f'{name}.ipynb', _VERSION)
+
+
+def _find_code(notebook):
+  return [cell for cell in notebook.cells if cell.cell_type == 'code']
+
+
+def _find_text(cell):
+  """Returns what a cell printed."""
+  return ''.join(
+    output.text for output in cell.outputs if output.output_type == 'stream'
+  )
+
+
+def _find_kinds(cell):
+  """Returns what kinds of things a cell showed, sorted."""
+  kinds = set()
+  for output in cell.outputs:
+    kinds.update([output.name] if 'name' in output else output.data)
+  return sorted(kinds)
+
+
+class NotebooksTest(parameterized.TestCase):
+  def test_all_are_tested(self):
+    self.assertCountEqual(
+      [path.stem for path in _FOLDER.glob('*.ipynb')], _NOTEBOOKS
+    )
+
+  @parameterized.parameters(*_NOTEBOOKS)
+  def test_was_run_from_start_to_end_and_has_pictures(self, name):
+    cells = _find_code(_read(name))
+    self.assertEqual(
+      [cell.execution_count for cell in cells], [*range(1, len(cells) + 1)]
+    )
+    pictures = [cell for cell in cells if 'image/png' in _find_kinds(cell)]
+    self.assertGreaterEqual(len(pictures), 3)
+    for cell in cells:
+      text = cell.source + _find_text(cell)
+      self.assertNotRegex(text, _ABSOLUTE_PATH)
+
+  @parameterized.parameters(*_NOTEBOOKS)
+  def test_runs_and_shows_what_is_stored(self, name):
+    notebook = _read(name)
+    stored = [_find_kinds(cell) for cell in _find_code(notebook)]
+    path = pathlib.Path(self.create_tempdir().full_path) / 'examples'
+    path.mkdir()
+    client = nbclient.NotebookClient(
+      notebook, timeout=900, resources={'metadata': {'path': str(path)}}
+    )
+    # There is no package beside that folder.
+    root = str(source_tree.PROJECT_ROOT)
+    with mock.patch.dict(os.environ, {'PYTHONPATH': root}):
+      client.execute()
+    cells = _find_code(notebook)
+    self.assertEqual([_find_kinds(cell) for cell in cells], stored)
+    printed = ''.join(map(_find_text, cells))
+    alone, semifl, *_ = map(float, re.findall(r': ([\d.]+)%', printed))
+    self.assertGreater(semifl, alone + 2)
+
+
+if __name__ == '__main__':
+  absltest.main()

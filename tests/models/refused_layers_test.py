@@ -1,0 +1,191 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of which layers of Keras models are taken, and which are refused."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.models import functional
+from tff_semifl.models import keras_conversion
+
+_SHAPE = (6, 6, 3)
+_IMAGES = np.random.default_rng(0).uniform(0, 255, (5, *_SHAPE)).astype('f')
+
+
+def _connect(*layers, shape=_SHAPE):
+  return tf.keras.Sequential(
+    [
+      tf.keras.Input(shape),
+      *layers,
+      tf.keras.layers.Flatten(),
+      tf.keras.layers.Dense(4),
+    ]
+  )
+
+
+class _WithInner(tf.keras.layers.Layer):
+  """A layer with another inside."""
+
+  def __init__(self, inner, **kwargs):
+    super().__init__(**kwargs)
+    self.inner = inner
+
+  def call(self, inputs):
+    return self.inner(inputs)
+
+  def get_config(self):
+    return {**super().get_config(), 'inner': self.inner}
+
+
+class _Scale(tf.keras.layers.Layer):
+  """A layer whose arguments Keras finds by itself."""
+
+  def __init__(self, factor, **kwargs):
+    super().__init__(**kwargs)
+    self.factor = factor
+
+  def call(self, inputs):
+    return inputs * self.factor
+
+
+class _Forgetful(_Scale):
+  """A layer that does not tell its argument."""
+
+  def get_config(self):
+    return {'name': self.name}
+
+
+class _Counting(tf.keras.layers.Layer):
+  """A layer with a weight of its own."""
+
+  def build(self, input_shape):
+    self.count = self.add_weight('count', (), trainable=False)
+
+  def call(self, inputs):
+    return inputs + self.count
+
+
+class _Subclassed(tf.keras.Model):
+  """A model with a call method of its own."""
+
+  def call(self, inputs):
+    return inputs
+
+
+class _Holding(tf.keras.layers.Layer):
+  """A layer that holds a tensor."""
+
+  def build(self, input_shape):
+    with tf.init_scope():
+      self.held = tf.ones([200])
+
+  def call(self, inputs):
+    return inputs * tf.reduce_mean(self.held)
+
+
+class RefusedTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.named_parameters(
+    (
+      'noise',
+      lambda: tf.keras.layers.GaussianNoise(0.1, name='it'),
+      r"'it' \(GaussianNoise\) draws random numbers.* use Dropout",
+    ),
+    (
+      'augmentation',
+      lambda: tf.keras.layers.RandomFlip(name='it'),
+      r"'it' \(RandomFlip\) draws random numbers.* augmented by the task",
+    ),
+    (
+      'dropout_inside',
+      lambda: _WithInner(tf.keras.layers.Dropout(0.1, name='d'), name='it'),
+      r"'it' \(_WithInner\) has 'd' \(Dropout\) inside.* Set its rate to 0",
+    ),
+    (
+      'batch_normalization_inside',
+      lambda: _WithInner(
+        tf.keras.layers.BatchNormalization(name='b'), name='it'
+      ),
+      r"'it' \(_WithInner\) has 'b' \(BatchNormalization\) inside",
+    ),
+    (
+      'channels_first',
+      lambda: tf.keras.layers.BatchNormalization(axis=1, name='it'),
+      r"'it' \(BatchNormalization\) normalizes along axis \[1\] of 4\. Build",
+    ),
+    (
+      'own_weight',
+      lambda: _Counting(name='it'),
+      r"'it' \(_Counting\) has weights that are not trained .*count.* freeze",
+    ),
+    (
+      'regularizer',
+      lambda: tf.keras.layers.Conv2D(2, 1, kernel_regularizer='l2', name='it'),
+      r"'it' \(Conv2D\) has a regularizer.* Remove it",
+    ),
+    (
+      'subclassed_model',
+      lambda: _Subclassed(name='it'),
+      r"'it' \(_Subclassed\) is a model without a graph.* Build it as",
+    ),
+  )
+  def test_layer(self, create, message):
+    with self.assertRaisesRegex(keras_conversion.LayerError, message):
+      functional.from_keras(_connect(create()))
+
+  def test_layer_that_does_not_tell_its_settings(self):
+    model = _connect(
+      _Forgetful(2.0, name='it'), tf.keras.layers.BatchNormalization()
+    )
+    with self.assertRaisesRegex(
+      keras_conversion.LayerError, r"'it' \(_Forgetful\) cannot be made again"
+    ):
+      functional.from_keras(model)
+
+  def test_layer_that_holds_a_tensor(self):
+    with self.assertRaisesRegex(ValueError, r'tensors of shape \[\[200\]\]'):
+      functional.from_keras(_connect(_Holding()))
+
+  def test_own_layer_is_taken(self):
+    model = _connect(_Scale(2.0))
+    classifier = functional.from_keras(model)
+    self.assertAllClose(
+      classifier.logits(classifier.initial_weights, _IMAGES), model(_IMAGES)
+    )
+
+  def test_normalization_that_is_used_twice(self):
+    layer = tf.keras.layers.BatchNormalization(name='it')
+    with self.assertRaisesRegex(
+      keras_conversion.LayerError, "'it' .* in several places"
+    ):
+      inputs = tf.keras.Input(_SHAPE)
+      x = tf.keras.layers.Flatten()(layer(layer(inputs)))
+      functional.from_keras(tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x)))
+
+  def test_images_of_any_size(self):
+    inputs = tf.keras.Input((None, None, 3))
+    x = tf.keras.layers.GlobalAveragePooling2D()(inputs)
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
+    with self.assertRaisesRegex(ValueError, 'must take one batch of images'):
+      functional.from_keras(model)
+
+  def test_attention_without_dropout_is_taken(self):
+    """Its dropout of rate 0 draws nothing."""
+    inputs = tf.keras.Input(_SHAPE)
+    x = tf.keras.layers.Reshape((36, 3))(inputs)
+    x = tf.keras.layers.MultiHeadAttention(2, 4)(x, x)
+    x = tf.keras.layers.Flatten()(x)
+    model = tf.keras.Model(inputs, tf.keras.layers.Dense(4)(x))
+    classifier = functional.from_keras(model)
+    self.assertAllClose(
+      classifier.train_logits(classifier.initial_weights, _IMAGES),
+      model(_IMAGES),
+      rtol=1e-3,
+      atol=1e-2,
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,18 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measures what of Matplotlib's pictures does not fit into them."""
+
+from matplotlib import figure
+
+
+def measure(picture: figure.Figure) -> float:
+  """Returns by how many inches anything reaches out of the picture, 0 for none.
+
+  Args:
+    picture: The picture, whose size stays as it is.
+  """
+  picture.draw_without_rendering()
+  box = picture.get_tightbbox()
+  width, height = picture.get_size_inches()
+  return max(-box.x0, -box.y0, box.x1 - width, box.y1 - height, 0.0)

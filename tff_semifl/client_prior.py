@@ -1,0 +1,126 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Class priors of clients, estimated from unlabeled images (H.2 to H.4).
+
+A prior is the shares of the classes among some images: float32 [classes], each
+above 0, with sum 1. A model learned from images of the server's prior; those of
+a client may have another, while images of a class look the same everywhere.
+
+References:
+  Saerens, Latinne, Decaestecker. Adjusting the outputs of a classifier to new a
+  priori probabilities: a simple procedure. Neural Computation, 2002.
+"""
+
+import tensorflow as tf
+
+# Share that a class without any label has, in labels.
+_ABSENT = 0.5
+# Share of a class, at least, in the losses (H.4).
+_LEAST_SHARE = 1e-3
+
+
+def from_counts(counts: tf.Tensor) -> tf.Tensor:
+  """Returns the prior of labeled images (H.2).
+
+  Args:
+    counts: float32 [classes], the number of labels of each class. A class of
+      which there is none counts as half a label, because a prior is above 0.
+
+  Returns:
+    float32 [classes], a prior.
+  """
+  counts = tf.maximum(counts, _ABSENT)
+  return counts / tf.reduce_sum(counts)
+
+
+def from_probabilities(
+  probabilities: tf.Tensor, server_prior: tf.Tensor, pseudo_count: float
+) -> tf.Tensor:
+  """Returns the most probable prior of images whose classes are guessed (H.3).
+
+  It is the mode under a Dirichlet distribution with parameters
+  `1 + pseudo_count * server_prior`, as if there were `pseudo_count` more
+  images, with the server's classes.
+
+  Args:
+    probabilities: float32 [images, classes], of the classes of each image; one
+      and zeros where the class is known. There may be no image.
+    server_prior: The prior of the server's images.
+    pseudo_count: Above 0.
+
+  Returns:
+    float32 [classes], a prior.
+  """
+  num_images = tf.cast(tf.shape(probabilities)[0], tf.float32)
+  return (
+    tf.reduce_sum(probabilities, axis=0) + pseudo_count * server_prior
+  ) / (num_images + pseudo_count)
+
+
+def estimate(
+  logits: tf.Tensor,
+  server_prior: tf.Tensor,
+  *,
+  pseudo_count: float,
+  iterations: int,
+) -> tf.Tensor:
+  """Estimates the prior of unlabeled images by expectation maximization (H.3).
+
+  Args:
+    logits: float32 [images, classes], of a model that learned from images of
+      `server_prior`. There may be no image.
+    server_prior: The prior of the server's images.
+    pseudo_count: See `from_probabilities`.
+    iterations: At least 1. The first gives the mean of the model's own
+      probabilities, with the pseudo-count.
+
+  Returns:
+    float32 [classes], a prior.
+  """
+
+  def iterate(prior: tf.Tensor) -> tuple[tf.Tensor]:
+    adapted = adapt(logits, prior, server_prior)
+    return (
+      from_probabilities(tf.nn.softmax(adapted), server_prior, pseudo_count),
+    )
+
+  (prior,) = tf.while_loop(
+    lambda _: True, iterate, (server_prior,), maximum_iterations=iterations
+  )
+  return prior
+
+
+def adapt(
+  logits: tf.Tensor, prior: tf.Tensor, server_prior: tf.Tensor
+) -> tf.Tensor:
+  """Returns logits for images of another prior than the server's (H.2).
+
+  Args:
+    logits: float32 [images, classes], of a model that learned from images of
+      `server_prior`.
+    prior: The prior of the images.
+    server_prior: The prior of the server's images.
+
+  Returns:
+    float32 [images, classes].
+  """
+  return logits + (tf.math.log(prior) - tf.math.log(server_prior))
+
+
+def logit_offset(prior: tf.Tensor, server_prior: tf.Tensor) -> tf.Tensor:
+  """Returns what is added to logits in losses of images of a prior (H.4).
+
+  Shares below one in a thousand count as that, so that classes that a client
+  seems not to have are learned a little from the others.
+
+  Args:
+    prior: The prior of the images.
+    server_prior: The prior of the server's images.
+
+  Returns:
+    float32 [classes].
+  """
+  prior = tf.maximum(prior, _LEAST_SHARE)
+  prior /= tf.reduce_sum(prior)
+  return tf.math.log(prior) - tf.math.log(server_prior)

@@ -1,0 +1,189 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands to train: an experiment, how it is run, and by which runtime.
+
+Their errors are about settings, also those about folders and divergence.
+"""
+
+from collections.abc import Mapping
+import contextlib
+import dataclasses
+from typing import Any
+
+from tff_semifl import settings
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import filled_settings
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import running
+from tff_semifl.experiments import runtimes
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import outputs
+from tff_semifl.programs import training
+from tff_semifl.systems import registry
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Command(settings.Settings):
+  """All settings of a training program.
+
+  Attributes:
+    experiment: Settings of the experiment, which determine its results.
+    run: Settings of the run, such as its folder.
+    runtime: Settings of the TFF runtime.
+  """
+
+  experiment: experiment_settings.ExperimentSettings
+  run: run_settings.RunSettings
+  runtime: runtimes.ChosenRuntime
+
+  def groups(self) -> dict[str, list[settings.Settings]]:
+    """Returns the parts under headings for help texts."""
+    experiment = self.experiment
+    of_system = [
+      experiment.system,
+      experiment.statistics,
+      experiment.final_test,
+    ]
+    return {
+      'data': [experiment.data],
+      'model': [experiment.model],
+      'system': [part for part in of_system if part is not None],
+      'run': [self.run, self.runtime],
+    }
+
+  def create_experiment(self) -> experiment_lib.Experiment:
+    """Builds the experiment.
+
+    Raises:
+      settings.SettingError: If settings contradict each other, or the folder
+        for results cannot be used.
+    """
+    self.check()
+    # The number of threads cannot be changed once TensorFlow runs.
+    self.runtime.runtime.limit_threads()
+    with blame_output(self.run):
+      return experiment_lib.create_experiment(
+        self.experiment, self.run, by_index=self.runtime.runtime.by_index
+      )
+
+  def check(self) -> None:
+    """Checks the settings of the runtime.
+
+    Raises:
+      settings.SettingError: If settings contradict each other.
+    """
+    if self.experiment.model.jit_compile and not self.runtime.runtime.has_xla:
+      raise settings.SettingError(
+        'jit_compile',
+        True,
+        "TFF's worker has no XLA; use --runtime=in_process or leave it out",
+      )
+    self.runtime.runtime.check()
+
+  def open_folder(
+    self, experiment: experiment_lib.Experiment
+  ) -> outputs.ExperimentFolder:
+    """Creates the folder of an experiment, or opens an existing one.
+
+    Args:
+      experiment: The experiment.
+
+    Raises:
+      settings.SettingError: If it cannot be used.
+    """
+    with blame_output(experiment.run):
+      return experiment_folder.open_folder(
+        experiment, settings.as_dict(self.runtime)
+      )
+
+  def check_folder(self) -> None:
+    """Checks that the existing folder belongs to this experiment.
+
+    Raises:
+      settings.SettingError: If it cannot be used.
+    """
+    task = experiment_lib.create_task(self.experiment.data)
+    experiment = filled_settings.fill_in(self.experiment, task)
+    run = self.run.fill_in(experiment)
+    with blame_output(run):
+      experiment_folder.take_folder(
+        experiment, run, task, experiment_folder.record(experiment, run)
+      )
+
+  def context(self) -> contextlib.AbstractContextManager[None]:
+    """Returns a context in which the runtime runs TFF computations."""
+    return self.runtime.runtime.context()
+
+
+def create(
+  system_name: str,
+  chosen_task: image_task.ChosenTask,
+  changes: Mapping[str, Any],
+) -> Command:
+  """Creates a command.
+
+  Args:
+    system_name: Name of the system.
+    chosen_task: The task, or a choice of tasks.
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If there is no such system or setting, or a setting
+      does not take its value.
+  """
+  names = run_settings.UNIMPORTANT
+  system = registry.load(system_name)
+  command = Command(
+    experiment=experiment_settings.create(
+      system_name,
+      system,
+      chosen_task,
+      {k: v for k, v in changes.items() if k not in names},
+    ),
+    run=settings.change_present(run_settings.RunSettings(), system.usual),
+    runtime=runtimes.ChosenRuntime(),
+  )
+  return settings.change(
+    command, {k: v for k, v in changes.items() if k in names}
+  )
+
+
+def run(
+  experiment: experiment_lib.Experiment,
+  folder: outputs.ExperimentFolder,
+  *,
+  quiet: bool = False,
+) -> training.ProgramState:
+  """Trains and exports the model.
+
+  Args:
+    experiment: The experiment.
+    folder: Its folder.
+    quiet: As in `running.run`.
+
+  Returns:
+    The state after the last round.
+
+  Raises:
+    settings.SettingError: If training diverges, the folder cannot be written
+      to, or a file in it is damaged.
+  """
+  values = settings.as_dict(experiment.settings)
+  with (
+    blame_output(experiment.run),
+    settings.blame(
+      'learning_rate', values['learning_rate'], training.TrainingDivergedError
+    ),
+  ):
+    return running.run(experiment, folder, quiet=quiet)
+
+
+def blame_output(
+  run: run_settings.RunSettings,
+) -> contextlib.AbstractContextManager[None]:
+  """Turns errors about the folder of results into errors of --output_dir."""
+  return settings.blame('output_dir', run.output_dir, durable_files.OutputError)

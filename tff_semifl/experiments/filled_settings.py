@@ -1,0 +1,154 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings of an experiment that depend on others: filled in, and checked."""
+
+from collections.abc import Callable
+import dataclasses
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import image_task
+from tff_semifl.models import weight_kinds
+from tff_semifl.systems import system as system_lib
+from tff_semifl.systems import training_settings
+
+# The authors' rule at the time of the paper (D4).
+_FEW_LABELS = 250
+_SMALL_BATCH, _LARGE_BATCH = 10, 250
+
+
+def fill_in(
+  experiment: experiment_settings.ExperimentSettings,
+  task: image_task.ImageTask,
+  create_model: Callable[[], tf.keras.Model] | None = None,
+) -> experiment_settings.ExperimentSettings:
+  """Returns settings with all defaults filled in that depend on others.
+
+  Args:
+    experiment: The settings.
+    task: The task that they have.
+    create_model: Creates the model that they have; called only if the model
+      itself has to be looked at. By default their own `create_model`.
+
+  Raises:
+    settings.SettingError: If settings contradict each other.
+  """
+  _check_model(experiment)
+  _check_privacy(experiment)
+  data = experiment.data.fill_in(task)
+  system = experiment.system
+  if system.clients_per_round is None:
+    system = settings.change(
+      system, {'clients_per_round': _count_clients_per_round(data.task, task)}
+    )
+  num_labeled = settings.as_dict(data).get('num_labeled', task.num_labeled)
+  is_small = (
+    system.labels is not system_lib.Labels.ALL_AT_SERVER
+    and num_labeled <= _FEW_LABELS
+  )
+  system = settings.fill_in(
+    system, {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH}
+  )
+  model = experiment.model.model
+  are_there = model.has_static_batch_norm
+  if are_there is None:
+    create_model = create_model or (lambda: experiment.create_model(task))
+    are_there = bool(weight_kinds.find(create_model()).statistics)
+  statistics, final_test = experiment.statistics, experiment.final_test
+  if statistics is not None:
+    statistics = statistics.fill_in(system, are_there=are_there)
+    _check_statistics(experiment, statistics.batch_norm_statistics)
+  if final_test is not None:
+    final_test.check(are_there=are_there)
+  return dataclasses.replace(
+    experiment,
+    data=data,
+    system=system,
+    model=settings.fill_in(
+      experiment.model,
+      {'model_depth': task.model_depth, 'model_width': task.model_width},
+    ),
+    statistics=statistics,
+  )
+
+
+def _count_clients_per_round(
+  part: image_task.Task, task: image_task.ImageTask
+) -> int:
+  shares = image_task.load(part, task).shares
+  if shares is None:
+    raise settings.SettingError(
+      'clients_per_round',
+      None,
+      'the task does not say which client has which images; give a number',
+    )
+  return min(len(shares), training_settings.SEMIFL['clients_per_round'])
+
+
+def _check_model(
+  experiment: experiment_settings.ExperimentSettings,
+) -> None:
+  name = settings.name_of(experiment.model, 'model')
+  system = experiment.system
+  if system.models and name not in system.models:
+    raise settings.SettingError(
+      'model',
+      name,
+      f'{experiment.system_name} trains {" or ".join(system.models)}',
+    )
+  if experiment.model.model.has_dropout and not system.takes_dropout:
+    raise settings.SettingError(
+      'model',
+      name,
+      f'{experiment.system_name} gives dropout no random numbers; choose a'
+      ' model without',
+    )
+
+
+def _check_privacy(
+  experiment: experiment_settings.ExperimentSettings,
+) -> None:
+  private_mean = experiment.private_mean
+  if private_mean is None:
+    return
+  if private_mean.noise_multiplier is None:
+    raise settings.SettingError(
+      'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
+    )
+  if experiment.system.reports_beside_updates:
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      f'clients of {experiment.system_name} report, beside updates, what no'
+      ' noise is added to; choose another',
+    )
+  if experiment.system.weighs_clients:
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      f'clients of {experiment.system_name} differ in weight, and with noise'
+      ' all weigh the same; choose another',
+    )
+  if settings.as_dict(experiment.system).get('keep_client_momentum'):
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      'with keep_client_momentum what a client sends depends on the rounds that'
+      ' it took part in before, which are secret, and epsilon is not computed'
+      ' for that; leave keep_client_momentum out',
+    )
+
+
+def _check_statistics(
+  experiment: experiment_settings.ExperimentSettings, kind: str | None
+) -> None:
+  if experiment.private_mean is not None and kind in ('federated', 'pooled'):
+    raise settings.SettingError(
+      'batch_norm_statistics',
+      kind,
+      'tells of the images of clients without the noise of'
+      ' aggregator=differential_privacy; use server, or normalization=group',
+    )

@@ -1,0 +1,82 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tables of what an exported model predicts for files of images."""
+
+from collections.abc import Callable, Sequence
+import csv
+import io
+import pathlib
+from typing import BinaryIO
+
+import tqdm
+
+from tff_semifl.data import image_batches
+from tff_semifl.export import exported_model
+
+# The class of an image that the model is not sure of.
+UNKNOWN = 'unknown'
+
+
+def write_table(
+  model: exported_model.ExportedModel,
+  files: Sequence[pathlib.Path],
+  output: BinaryIO,
+  *,
+  all_probabilities: bool = False,
+  least_confidence: float = 0.0,
+  on_error: Callable[[str], None] | None = None,
+) -> int:
+  """Writes a CSV table with a row for each image.
+
+  Args:
+    model: The model.
+    files: Images of any sizes.
+    output: A file, open for writing.
+    all_probabilities: Whether to write the probability of each class, and not
+      just that of the most probable one.
+    least_confidence: Least probability, in [0, 1], of the most probable class
+      for an image to be given it; below, the class is `UNKNOWN`.
+    on_error: Called for a file that cannot be read, which is then left out,
+      with its name and the reason. By default all files are read before the
+      first row is written, and the error names all that cannot be read.
+
+  Returns:
+    The number of images in the table.
+
+  Raises:
+    image_files.ImageFileError: If one cannot be read and `on_error` is None.
+  """
+  if on_error is None:
+    image_batches.check_files(
+      tqdm.tqdm(files, 'reading', disable=None), model.num_channels
+    )
+  # Names of files need not be valid text: other bytes are written unchanged.
+  text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
+  table = csv.writer(text, lineterminator='\n')
+  columns = ['path', 'class_name', 'probability']
+  if all_probabilities:
+    columns.extend(f'probability/{name}' for name in model.class_names)
+  table.writerow(columns)
+  num_written = 0
+  for batch in image_batches.read_batches(
+    ((file, file) for file in tqdm.tqdm(files, 'predicting', disable=None)),
+    model.num_channels,
+    on_error=on_error,
+  ):
+    for file, probabilities in zip(
+      batch.keys, model.predict(batch.images), strict=True
+    ):
+      label = probabilities.argmax()
+      name = model.class_names[label]
+      if probabilities[label] < least_confidence:
+        name = UNKNOWN
+      row = [file, name, probabilities[label]]
+      if all_probabilities:
+        row.extend(probabilities)
+      table.writerow(row)
+    num_written += len(batch.keys)
+  text.flush()
+  # Detached, so that the caller, who opened the file, closes it.
+  text.detach()
+  return num_written

@@ -1,0 +1,59 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Text of pictures that fits into them, whatever people call their things."""
+
+from collections.abc import Sequence
+import textwrap
+from typing import NamedTuple
+
+# Mean width of a character and height of a line, as shares of the size of
+# Matplotlib's font. Text of capitals alone is wider.
+_CHARACTER_WIDTH = 0.62
+_LINE_HEIGHT = 1.4
+_POINTS_PER_INCH = 72
+
+
+class Names(NamedTuple):
+  """Names along an axis or in a legend.
+
+  Attributes:
+    texts: The names, long ones in several lines.
+    length: Length of the longest line in inches.
+    height: Height of the name with the most lines in inches.
+  """
+
+  texts: list[str]
+  length: float
+  height: float
+
+
+def wrap(text: str, width: float, font_size: float) -> str:
+  """Breaks a text into lines.
+
+  Args:
+    text: The text.
+    width: Width of a line in inches.
+    font_size: Size of the font in points.
+  """
+  character = _CHARACTER_WIDTH * font_size / _POINTS_PER_INCH
+  return textwrap.fill(text, max(int(width / character), 1))
+
+
+def wrap_names(names: Sequence[str], width: float, font_size: float) -> Names:
+  """Breaks long names into lines, and measures all.
+
+  Args:
+    names: The names.
+    width: Width of a line in inches.
+    font_size: Size of the font in points.
+  """
+  texts = [wrap(name, width, font_size) for name in names]
+  lines = [text.splitlines() or [''] for text in texts]
+  longest = max(len(line) for each in lines for line in each)
+  size = font_size / _POINTS_PER_INCH
+  return Names(
+    texts,
+    length=longest * _CHARACTER_WIDTH * size,
+    height=max(map(len, lines)) * _LINE_HEIGHT * size,
+  )
