@@ -29,20 +29,23 @@ import tff_semifl as sfl
 class SoftFixMix(sfl.FixMix):
   """Weighs each image by the confidence of its pseudo-label."""
 
-  # Clients tell sums of confidences and probabilities beside their updates.
-  reports_beside_updates = True
-
   softness: float = sfl.setting(
     0.2, 'Deviation below the mean at which a weight has fallen to 61%.'
   )
+
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True: clients tell sums of confidences and probabilities, too."""
+    return True
 
   def select(self, guidance: Any, labels: sfl.PseudoLabels) -> tf.Tensor:
     """Returns the weight of each image, float32 [images] in 0..1."""
     below = tf.maximum(guidance['mean_confidence'] - labels.confidences, 0.0)
     return tf.exp(-((below / self.softness) ** 2) / 2)
 
-  def report(self, labels: sfl.PseudoLabels) -> Any:
+  def report(self, guidance: Any, labels: sfl.PseudoLabels) -> Any:
     """Returns sums over a client's images, which are added up over clients."""
+    del guidance  # Whatever it was.
     return {
       'confidence': tf.reduce_sum(labels.confidences),
       'classes': tf.reduce_sum(labels.probabilities, axis=0),

@@ -22,12 +22,15 @@ class PseudoLabels(NamedTuple):
     probabilities: float32 [num_images, classes], of all classes (soft labels).
     prior: float32 [classes], the shares of classes among the images, where
       labeling estimates them (`client_prior`); else ().
+    unaligned: float32 [num_images, classes], the model's own probabilities,
+      where labels are aligned (I.5); else ().
   """
 
   labels: tf.Tensor
   confidences: tf.Tensor
   probabilities: tf.Tensor
   prior: tf.Tensor | tuple[()] = ()
+  unaligned: tf.Tensor | tuple[()] = ()
 
 
 def from_logits(logits: tf.Tensor) -> PseudoLabels:
@@ -108,13 +111,16 @@ def at_least(threshold: float) -> SelectionFn:
   return select
 
 
-def is_confident(labels: PseudoLabels, threshold: float) -> tf.Tensor:
+def is_confident(
+  labels: PseudoLabels, threshold: float | tf.Tensor
+) -> tf.Tensor:
   """Returns bool [num_images]: confidence at or above `threshold` (A.6).
 
   The comparison is inclusive: an image at exactly the threshold counts.
 
   Args:
     labels: The pseudo-labels.
-    threshold: A probability in (0, 1]; 0.95 in the paper.
+    threshold: A probability in (0, 1], 0.95 in the paper; or float32
+      [num_images], one for each image.
   """
   return labels.confidences >= threshold

@@ -7,11 +7,13 @@ import csv
 import pathlib
 
 from absl.testing import absltest
+import numpy as np
 
 from examples import own_data
 from examples import own_method
 from examples import own_model
 from examples import tff_program
+from examples import theorem_1
 from tests import small_digits
 from tests.repository import source_tree
 
@@ -68,6 +70,26 @@ class ExamplesTest(absltest.TestCase):
     rows = _read(self.folder / 'metrics.csv')
     self.assertEqual([row['round'] for row in rows], ['1', '2'])
     self.assertTrue((self.folder / 'model').exists())
+
+  def test_theorem_1(self):
+    # Equation 10 of SemiFL, by the letter.
+    x = np.array([0.9, 0.1, 0.5, 0.3, 0.55])
+    y = np.array([1, 0, 1, 0, 1])
+    classifier = theorem_1.train(x, y, bandwidth=0.2)
+    for place in (0.0, 0.3, 0.4, 0.72, 1.3):
+      near = np.abs(x - place) <= 0.2
+      self.assertEqual(
+        classifier.estimate(np.array([place])),
+        [y[near].mean() if near.any() else 0],
+      )
+    # Of risks of the best classifier and of the worst.
+    self.assertLess(theorem_1.train(x, y, 0.05).risk(), 0.5)
+    slopes = theorem_1.main((10_000, 300_000), 8, str(self.folder))
+    predicted = [-0.8 * 2 / 5, -2 / 5.5, -2 / 7]
+    for (found, said), expected in zip(slopes.values(), predicted, strict=True):
+      self.assertAlmostEqual(said, expected)
+      self.assertBetween(found, expected - 0.1, expected + 0.1)
+    self.assertTrue((self.folder / 'theorem_1.svg').exists())
 
 
 if __name__ == '__main__':

@@ -102,6 +102,22 @@ class AggregatorSettingsTest(parameterized.TestCase):
       small_experiment.fill_in('flexmatch_semifl', **_PRIVATE)
     small_experiment.fill_in('flexmatch_semifl')
 
+  @parameterized.parameters(
+    ({'selection': 'softmatch'}, 'report, beside updates'),
+    ({'alignment': 'distribution'}, 'report, beside updates'),
+    ({'weighting': 'learning_status'}, 'differ in weight'),
+  )
+  def test_parts_that_noise_does_not_go_with(self, chosen, why):
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      f'^aggregator=differential_privacy: clients of composed_semifl {why}',
+    ):
+      small_experiment.fill_in('composed_semifl', **chosen, **_PRIVATE)
+    # A teacher is told by the server alone.
+    small_experiment.fill_in(
+      'composed_semifl', labeler='averaged_teacher', **_PRIVATE
+    )
+
   def test_client_priors_are_told_to_nobody(self):
     small_experiment.fill_in('client_prior_semifl', **_PRIVATE)
 

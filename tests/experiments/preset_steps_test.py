@@ -125,7 +125,7 @@ class PresetStepsTest(parameterized.TestCase):
   )
   def test_every_image_is_the_servers_or_of_one_user(self, cell):
     described = preset_cells.describe(cell.name)
-    labels = cell.settings['num_labeled']
+    labels = cell.settings.get('num_labeled', 0)
     num_images = sum(preset_cells.CLASS_SIZES[cell.settings['task']])
     self.assertEqual(described['labeled_images'], labels)
     self.assertEqual(described['clients'], cell.settings['num_clients'])

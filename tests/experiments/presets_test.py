@@ -3,8 +3,8 @@
 
 """Tests that there is a preset for each cell of the papers' tables, and right.
 
-What the papers have is written down a second time in `semifl_cells` and
-`zhang2020_cells`.
+What the papers have is written down a second time in `semifl_cells`,
+`zhang2020_cells` and `flfl_cells`.
 """
 
 import collections
@@ -14,6 +14,7 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from tests.experiments import flfl_cells
 from tests.experiments import preset_cells
 from tests.experiments import semifl_cells
 from tests.experiments import zhang2020_cells
@@ -23,7 +24,7 @@ from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import presets
 
 _DIGITS = 'semifl/digits_50_iid'
-_CELLS = (*semifl_cells.CELLS, *zhang2020_cells.CELLS)
+_CELLS = (*semifl_cells.CELLS, *zhang2020_cells.CELLS, *flfl_cells.CELLS)
 
 
 # Settings that no cell has, as they say how or with which seed it is run, or
@@ -74,10 +75,15 @@ class PresetsTest(parameterized.TestCase):
         # Figure 2 of SemiFL.
         'fedsgd_fixmatch': 2,
         'fedsgd_fixmatch_as_in_semifl': 2,
+        # Table 1 of (FL)^2.
+        'flfl': 18,
         # Zhang et al.
         'consistency_averaging': 66,
         'self_training_averaging': 1,
         'supervised_averaging': 7,
+        'easgd': 2,
+        'overlap_sgd': 2,
+        'data_sharing': 1,
       },
     )
 

@@ -56,6 +56,16 @@ _OTHERS = {
   },
   # Large batches, and few steps: 140 let rounding tell the runtimes apart.
   'fedsgd_fixmatch_as_in_semifl': {'client_batch_size': 50},
+  # One of each part; flfl and flexmatch_semifl have others.
+  'composed_semifl': {
+    'selection': 'softmatch',
+    'labeler': 'averaged_teacher',
+    'alignment': 'distribution',
+    'adjustment': 'client_classes',
+    'regularizer': 'sharpness_aware',
+    'weighting': 'learning_status',
+  },
+  'flfl': {'consistency_threshold': 0.12},
 }
 _SYSTEMS = sorted(registry.SYSTEMS)
 # One of each model: to export it takes as long as to train it.
@@ -194,12 +204,9 @@ class AllSystemsTest(parameterized.TestCase):
   def _check_cells(self, system, rows):
     """Checks which cells of the clients are empty."""
     qualities = ('label_ratio', 'pseudo_accuracy', 'threshold_accuracy')
-    labels = system.has_clients and (
-      'confidence_threshold' in settings.as_dict(system)
-    )
     for row in rows:
       # Round 0 is the server's, and there are systems without pseudo-labels.
-      is_measured = labels and row['round'] != '0'
+      is_measured = system.measures_pseudo_labels and row['round'] != '0'
       for name in (*qualities, 'micro_threshold_accuracy'):
         cell = row[f'client/{name}']
         if name in qualities or not is_measured:

@@ -38,12 +38,9 @@ class SurerFix(client_trainings.Fix):
   )
 
   def build(self, ingredients, optimizer, turn):
-    threshold = self.confidence.confidence_threshold + self.surer_by
-    return dataclasses.replace(
-      client_trainings.Fix(),
-      confidence=dataclasses.replace(
-        self.confidence, confidence_threshold=min(threshold, 1.0)
-      ),
+    threshold = self.selection.confidence.confidence_threshold + self.surer_by
+    return settings.change(
+      client_trainings.Fix(), {'confidence_threshold': min(threshold, 1.0)}
     ).build(ingredients, optimizer, turn)
 
 

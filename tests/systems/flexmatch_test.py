@@ -65,7 +65,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     state_type = self.process.initialize.type_signature.result.member
     self.assertEqual(
       state_type.guidance.compact_representation(),
-      '<of_class=float32[3],of_none=float32>',
+      '<selection=<of_class=float32[3],of_none=float32>>',
     )
 
   def test_rounds_select_and_count_as_numpy(self):
@@ -99,8 +99,9 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
           num_selected / num_images,
           places=6,
         )
-      np.testing.assert_array_equal(state.guidance.of_class, of_class)
-      self.assertEqual(state.guidance.of_none, of_none)
+      kept = state.guidance['selection']
+      np.testing.assert_array_equal(kept.of_class, of_class)
+      self.assertEqual(kept.of_none, of_none)
     # Some labels were sure and some were not, or this shows little.
     self.assertGreater(of_class.max(), 0)
     self.assertGreater(of_none, 0)

@@ -118,6 +118,13 @@ def _check_privacy(
       f'clients of {experiment.system_name} report, beside updates, what no'
       ' noise is added to; choose another',
     )
+  if experiment.system.weighs_clients:
+    raise settings.SettingError(
+      'aggregator',
+      'differential_privacy',
+      f'clients of {experiment.system_name} differ in weight, and with noise'
+      ' all weigh the same; choose another',
+    )
   if settings.as_dict(experiment.system).get('keep_client_momentum'):
     raise settings.SettingError(
       'aggregator',

@@ -83,8 +83,7 @@ class Averaging(system.System):
   @property
   def summary(self) -> str:
     """A line on what it is, and one on its clients."""
-    client = type(self.client).__doc__.partition('\n')[0]
-    return f'{super().summary} {client}'
+    return f'{super().summary} {self.client.summary}'
 
   @property
   def labels_by_received_model(self) -> bool:
@@ -100,6 +99,11 @@ class Averaging(system.System):
   def reports_beside_updates(self) -> bool:
     """True if clients report more of their images than updates and metrics."""
     return self.client.reports_beside_updates
+
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return self.client.weighs_clients
 
   @property
   def aggregation(self) -> aggregations.Aggregation:

@@ -4,7 +4,9 @@
 """The settings of a client's turn: how it labels its images and trains."""
 
 import abc
+from collections.abc import Mapping
 import dataclasses
+import inspect
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -14,12 +16,13 @@ from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.systems import client_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import batch_label_training
 from tff_semifl.work import client_work
 from tff_semifl.work import fix_mix_training
-from tff_semifl.work import guidance
+from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import labeled_client_training
 
 
@@ -29,12 +32,9 @@ class ClientTraining(settings.Settings, abc.ABC):
   Attributes:
     labels_by_received_model: Whether images are labeled with the model that the
       client receives.
-    reports_beside_updates: Whether the client has something to say to
-      `Guidance.update`.
   """
 
   labels_by_received_model: ClassVar[bool] = False
-  reports_beside_updates: ClassVar[bool] = False
 
   @abc.abstractmethod
   def build(
@@ -53,7 +53,7 @@ class ClientTraining(settings.Settings, abc.ABC):
 
   def build_guidance(
     self, classifier: functional.ImageClassifier
-  ) -> guidance.Guidance | None:
+  ) -> guidance_lib.Guidance | None:
     """Builds what the server keeps and tells clients beside the weights.
 
     Args:
@@ -63,9 +63,24 @@ class ClientTraining(settings.Settings, abc.ABC):
     return None
 
   @property
+  def summary(self) -> str:
+    """A line on what it is."""
+    return summarize(self)
+
+  @property
   def measures_pseudo_labels(self) -> bool:
     """True if pseudo-labels are compared with the truth, where it is known."""
     return True
+
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True if the client has something to say to `Guidance.update`."""
+    return False
+
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return False
 
   def client_data_type(
     self, classifier: functional.ImageClassifier
@@ -79,12 +94,26 @@ class ClientTraining(settings.Settings, abc.ABC):
 class Fix(ClientTraining):
   """Labels all images once, with the received model, and trains on sure ones.
 
-  It is the fix loss of SemiFL, section 3.3, alone.
+  It is the fix loss of SemiFL, section 3.3, alone, unless parts are others. Any
+  of these can be exchanged.
+
+  Attributes:
+    selection: Which images are trained on.
+    labeler: The model that labels.
+    alignment: How its logits become labels.
+    adjustment: What is added to logits in the losses.
+    regularizer: A further loss.
+    weighting: How much the client's update counts.
   """
 
   labels_by_received_model = True
 
-  confidence: training_settings.Confidence = training_settings.Confidence()
+  selection: client_parts.Selection = client_parts.FixedThreshold()
+  labeler: client_parts.Labeler = client_parts.Labeler()
+  alignment: client_parts.Alignment = client_parts.Alignment()
+  adjustment: client_parts.Adjustment = client_parts.Adjustment()
+  regularizer: client_parts.Regularizer = client_parts.Regularizer()
+  weighting: client_parts.Weighting = client_parts.Weighting()
   measure_pseudo_labels: bool = settings.setting(
     True,
     'Whether to compare pseudo-labels with the true ones, which a simulation'
@@ -106,8 +135,13 @@ class Fix(ClientTraining):
       optimizer=optimizer,
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
+      labeler_fn=lambda guidance, weights: self.labeler.choose(
+        _told(guidance, 'labeler'), weights
+      ),
       label_fn=self.label,
       selection_fn=self.select,
+      consistency=self.regularizer.consistency,
+      weight_fn=self.weighting.weigh,
       report_fn=self.report,
       **self.mixing,
     )
@@ -116,26 +150,77 @@ class Fix(ClientTraining):
   def mixing(self) -> dict[str, Any]:
     """The arguments of `build_fix_mix_training` on labels and mixup."""
     # The concentration is of no use without mixing.
-    return {'mixup_concentration': 1.0, 'mix_loss_weight': 0.0}
+    return {
+      'mixup_concentration': 1.0,
+      'mix_loss_weight': 0.0,
+      'logit_offset_fn': self.adjustment.logit_offset_fn,
+    }
 
   def label(
     self, guidance: Any, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Returns labels of all images of a client, a `pseudo_labels.LabelFn`."""
-    return pseudo_labels.most_probable(guidance, logits)
+    return self.alignment.label(_told(guidance, 'alignment'), logits)
 
   def select(
     self, guidance: Any, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are trained on, a `pseudo_labels.SelectionFn`."""
-    return pseudo_labels.at_least(self.confidence.confidence_threshold)(
-      guidance, labels
+    return self.selection.select(_told(guidance, 'selection'), labels)
+
+  def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
+    """Returns what the client says of its labels to `Guidance.update`."""
+    return {
+      name: part.report(_told(guidance, name), labels)
+      for name, part in self._parts.items()
+      if part.reports
+    }
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance_lib.Guidance | None:
+    """Builds the states of the parts that have one."""
+    built = {
+      name: part.build_guidance(classifier)
+      for name, part in self._parts.items()
+    }
+    return guidance_lib.combine(
+      {name: each for name, each in built.items() if each is not None}
     )
 
-  def report(self, labels: pseudo_labels.PseudoLabels) -> Any:
-    """Returns what the client says of its labels to `Guidance.update`."""
-    del labels  # By default there is nothing to say.
-    return ()
+  @property
+  def _parts(self) -> dict[str, client_parts.ClientPart]:
+    """The parts by name."""
+    return {
+      name: value
+      for name, value in vars(self).items()
+      if isinstance(value, client_parts.ClientPart)
+    }
+
+  @property
+  def summary(self) -> str:
+    """A line on what it is, with those of its parts that are not SemiFL's."""
+    usual = vars(Fix())
+    return ' '.join(
+      [
+        summarize(self),
+        *(
+          summarize(part)
+          for name, part in self._parts.items()
+          if type(part) is not type(usual[name])
+        ),
+      ]
+    )
+
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True if the client has something to say to `Guidance.update`."""
+    return any(part.reports for part in self._parts.values())
+
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return not self.weighting.is_uniform
 
   @property
   def measures_pseudo_labels(self) -> bool:
@@ -177,6 +262,7 @@ class FixMix(Fix):
   def mixing(self) -> dict[str, Any]:
     """The arguments of `build_fix_mix_training` on labels and mixup."""
     return {
+      **super().mixing,
       'mixup_concentration': self.mixup_concentration,
       'mix_loss_weight': self.mix_loss_weight,
       'soft_labels': self.soft_pseudo_labels,
@@ -243,3 +329,14 @@ class TrainOnLabels(ClientTraining):
   ) -> tff.SequenceType | None:
     """Returns the type of a client's data: images with labels."""
     return pipelines.labeled_client_type(classifier.image_shape)
+
+
+def summarize(part: settings.Settings) -> str:
+  """Returns the first line of what a part says of itself."""
+  return inspect.getdoc(part).partition('\n')[0]
+
+
+def _told(guidance: Any, name: str) -> Any:
+  """Returns what a part's own state tells; () if it has none."""
+  is_told = isinstance(guidance, Mapping) and name in guidance
+  return guidance[name] if is_told else ()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL with a threshold for each class, as FlexMatch has them.
+"""FlexMatch's threshold for each class, of how often it was labeled (I.2).
 
 References:
   Zhang, Wang, Hou, Wu, Wang, Okumura, Shinozaki. FlexMatch: Boosting
@@ -13,13 +13,14 @@ round in which clients labeled any image, which can be aggregated securely.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import tensorflow as tf
 
 from tff_semifl import pseudo_labels
 from tff_semifl.models import functional
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import client_parts
+from tff_semifl.systems import training_settings
 from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import round_context
 
@@ -68,13 +69,15 @@ def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FlexibleFixMix(client_trainings.FixMix):
-  """SemiFL's client with thresholds of classes, which the server tells it.
+class FlexMatch(client_parts.Selection):
+  """Trains on images above FlexMatch's threshold of their class.
 
   `confidence_threshold` is the highest of them.
   """
 
-  reports_beside_updates = True
+  reports = True
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
 
   def build_guidance(
     self, classifier: functional.ImageClassifier
@@ -109,11 +112,16 @@ class FlexibleFixMix(client_trainings.FixMix):
     )
 
   def select(
-    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+    self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are at or above the threshold of their class."""
-    return labels.confidences >= tf.gather(guidance, labels.labels)
+    return pseudo_labels.is_confident(
+      labels, tf.gather(guidance, labels.labels)
+    )
 
-  def report(self, labels: pseudo_labels.PseudoLabels) -> LabelCounts:
+  def report(
+    self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
+  ) -> LabelCounts:
     """Returns the counts of the client's labels."""
+    del guidance  # Counts are of the highest threshold.
     return count(labels, self.confidence.confidence_threshold)

@@ -9,10 +9,14 @@ from tff_semifl.systems import averaging
 from tff_semifl.systems import centralized
 from tff_semifl.systems import client_prior_semifl
 from tff_semifl.systems import client_trainings
+from tff_semifl.systems import composed
+from tff_semifl.systems import data_sharing
+from tff_semifl.systems import elastic
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
 from tff_semifl.systems import fixmatch
 from tff_semifl.systems import flexmatch
+from tff_semifl.systems import flfl
 from tff_semifl.systems import mean_teacher
 from tff_semifl.systems import mixmatch
 from tff_semifl.systems import pi_model
@@ -43,7 +47,12 @@ SYSTEMS = {
   'labels_alone': centralized.LabelsAlone(),
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
-  'flexmatch_semifl': averaging.Alternating(client=flexmatch.FlexibleFixMix()),
+  'flfl': flfl.FLFL,
+  # SemiFL with one part of a later method, and with any of them.
+  'flexmatch_semifl': averaging.Alternating(
+    client=client_trainings.FixMix(selection=flexmatch.FlexMatch())
+  ),
+  'composed_semifl': averaging.Alternating(client=composed.ComposedFixMix()),
   'client_prior_semifl': averaging.Alternating(
     client=client_prior_semifl.ClientPriorFixMix()
   ),
@@ -62,6 +71,10 @@ SYSTEMS = {
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),
   'supervised_averaging': zhang2020.SupervisedAveraging(),
+  # What Zhang et al. compare them with.
+  'easgd': elastic.EASGD(),
+  'overlap_sgd': elastic.OverlapSGD(),
+  'data_sharing': data_sharing.DataSharing(),
 }
 
 

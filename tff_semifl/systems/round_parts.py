@@ -189,15 +189,24 @@ def build_server_work(
   Returns:
     The process.
   """
-  return server_work_lib.build_server_work(
-    ingredients.classifier,
-    supervised_training.build_supervised_training(
+
+  def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
+    return supervised_training.build_supervised_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
       optimizer=optimizer,
-      num_epochs=turn.server_epochs,
+      num_epochs=num_epochs,
       batch_size=turn.server_batch_size,
-    ),
+    )
+
+  training_fn = build_training(turn.server_epochs)
+  if turn.server_pretraining_epochs is not None:
+    training_fn = supervised_training.begin_with(
+      build_training(turn.server_pretraining_epochs), training_fn
+    )
+  return server_work_lib.build_server_work(
+    ingredients.classifier,
+    training_fn,
     optimizer=optimizer,
     keep_optimizer_state=turn.keep_server_momentum,
   )

@@ -94,6 +94,7 @@ class System(settings.Settings, abc.ABC):
       where it is known.
     reports_beside_updates: Whether clients report more of their images than
       updates and metrics.
+    weighs_clients: Whether updates of clients that train may differ in weight.
     clients_know_turns: Whether clients know in how many rounds they took part.
     all_clients_take_part: Whether all clients do in each round but round 0.
     chooses_statistics: Whether it is the user's choice which images the
@@ -107,6 +108,7 @@ class System(settings.Settings, abc.ABC):
   labels_by_received_model: ClassVar[bool] = False
   measures_pseudo_labels: ClassVar[bool] = False
   reports_beside_updates: ClassVar[bool] = False
+  weighs_clients: ClassVar[bool] = False
   clients_know_turns: ClassVar[bool] = False
   all_clients_take_part: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True

@@ -16,12 +16,13 @@ import dataclasses
 import functools
 import types
 
+import tensorflow_federated as tff
+
 from tff_semifl import schedules
 from tff_semifl import settings
 from tff_semifl.algorithms import federated_process
 from tff_semifl.algorithms import group_averaging
 from tff_semifl.data import pipelines
-from tff_semifl.models import functional
 from tff_semifl.programs import outputs
 from tff_semifl.programs import slots
 from tff_semifl.systems import aggregations
@@ -92,8 +93,8 @@ class WarmUpAndCosine(training_settings.Rounds):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _GroupAveraging(system.System):
-  """Base of the three: what is said of all of them."""
+class ManyShortRounds(system.System):
+  """Base of systems whose nodes take the same steps between two averages."""
 
   usual = types.MappingProxyType(
     {
@@ -108,12 +109,6 @@ class _GroupAveraging(system.System):
   chooses_statistics = False
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
-  num_groups: int = settings.setting(
-    1,
-    'Groups of clients that are averaged apart, S; 1 is federated averaging'
-    ' with the server as a member (equations 5 and 6 of Zhang et al.).',
-    settings.AT_LEAST_1,
-  )
   schedule: WarmUpAndCosine = WarmUpAndCosine(
     # 300 epochs of 64 rounds.
     total_rounds=300 * 64,
@@ -126,12 +121,61 @@ class _GroupAveraging(system.System):
   )
   rejection: aggregations.Rejection = aggregations.Rejection()
 
+  def create_steps(
+    self, optimizer: tff.learning.optimizers.Optimizer
+  ) -> local_steps.LocalSteps:
+    """Creates how every node trains in a round.
+
+    Args:
+      optimizer: Takes the steps.
+    """
+    return local_steps.LocalSteps(
+      num_steps=self.steps.steps_per_round,
+      batch_size=self.steps.batch_size,
+      optimizer=optimizer,
+      learning_rate_fn=functools.partial(
+        schedules.warm_up_and_cosine,
+        base_value=self.schedule.learning_rate,
+        warm_up_steps=self.schedule.warm_up_steps,
+        total_steps=self.schedule.schedule_steps,
+        half_turns=self.schedule.schedule_half_turns,
+        floor=self.schedule.learning_rate_floor,
+      ),
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del client_sizes  # Each client takes as many.
+    steps = self.steps.steps_per_round
+    return system.Steps(steps if num_labeled else 0, steps)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _GroupAveraging(ManyShortRounds):
+  """Base of the three: what is said of all of them."""
+
+  # Statistics of batches are running ones (D48).
+  chooses_statistics = False
+
+  num_groups: int = settings.setting(
+    1,
+    'Groups of clients that are averaged apart, S; 1 is federated averaging'
+    ' with the server as a member (equations 5 and 6 of Zhang et al.).',
+    settings.AT_LEAST_1,
+  )
+
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
     """Builds the process."""
     classifier = ingredients.classifier
-    steps = self._create_steps(classifier)
+    # If the model has static batch normalization, each node has running
+    # averages of its statistics (D48).
+    steps = self.create_steps(
+      running_statistics.track(self.optimizer.build(), classifier)
+    )
     with settings.blame('num_groups', self.num_groups):
       return group_averaging.compose_group_averaging_process(
         group_averaging.GroupParts(
@@ -176,28 +220,6 @@ class _GroupAveraging(system.System):
       steps: The steps of every node.
     """
 
-  def _create_steps(
-    self, classifier: functional.ImageClassifier
-  ) -> local_steps.LocalSteps:
-    """Creates how every node trains in a round.
-
-    If the model has static batch normalization, each node has running averages
-    of its statistics (D48).
-    """
-    return local_steps.LocalSteps(
-      num_steps=self.steps.steps_per_round,
-      batch_size=self.steps.batch_size,
-      optimizer=running_statistics.track(self.optimizer.build(), classifier),
-      learning_rate_fn=functools.partial(
-        schedules.warm_up_and_cosine,
-        base_value=self.schedule.learning_rate,
-        warm_up_steps=self.schedule.warm_up_steps,
-        total_steps=self.schedule.schedule_steps,
-        half_turns=self.schedule.schedule_half_turns,
-        floor=self.schedule.learning_rate_floor,
-      ),
-    )
-
   def create_memories(
     self,
     process: federated_process.FederatedProcess,
@@ -211,14 +233,6 @@ class _GroupAveraging(system.System):
     return slots.SlotMemories(
       process.initialize_memory, self.cohorts.clients_per_round
     )
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    """Counts the steps of a round."""
-    del client_sizes  # Each client takes as many.
-    steps = self.steps.steps_per_round
-    return system.Steps(steps if num_labeled else 0, steps)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -57,11 +57,27 @@ def build_server_batch_norm_statistics(
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):
-    images = dataset.map(lambda chunk: chunk['image'])
-    moments = fold_batches(classifier, weights, images, merge_moments)
-    return replace_statistics(weights, map(unbiased_statistics, moments))
+    return compute_server_statistics(classifier, weights, dataset)
 
   return place_at_server(compute)
+
+
+def compute_server_statistics(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  dataset: tf.data.Dataset,
+) -> functional.ModelWeights:
+  """Returns weights with the statistics of the server's own images.
+
+  Args:
+    classifier: A model with static batch normalization.
+    weights: Its weights.
+    dataset: Chunks of `pipelines.labeled_type`. Without any image the weights
+      stay as they are.
+  """
+  images = dataset.map(lambda chunk: chunk['image'])
+  moments = fold_batches(classifier, weights, images, merge_moments)
+  return replace_statistics(weights, map(unbiased_statistics, moments))
 
 
 def check_has_statistics(classifier: functional.ImageClassifier) -> None:

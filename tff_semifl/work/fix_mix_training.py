@@ -28,12 +28,34 @@ from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
+from tff_semifl.work import sharpness_aware
 from tff_semifl.work import training_loop
 
 # (guidance, pseudo-labels of the client's images) -> float32 [classes].
 LogitOffsetFn = Callable[[Any, pseudo_labels.PseudoLabels], tf.Tensor]
-# Pseudo-labels of the client's images -> any structure of tensors.
-ReportFn = Callable[[pseudo_labels.PseudoLabels], Any]
+# (guidance, pseudo-labels of the client's images) -> any structure of tensors.
+ReportFn = Callable[[Any, pseudo_labels.PseudoLabels], Any]
+# (guidance, received weights) -> the weights of the model that labels.
+LabelerFn = Callable[[Any, functional.ModelWeights], functional.ModelWeights]
+# (pseudo-labels of the client's images, int32 scalar, how many are selected) ->
+# weight of the client's update in the mean, a float32 scalar, at least 0.
+WeightFn = Callable[[pseudo_labels.PseudoLabels, tf.Tensor], tf.Tensor]
+
+
+def use_received(
+  guidance: Any, weights: functional.ModelWeights
+) -> functional.ModelWeights:
+  """Returns the received weights, a `LabelerFn` (A.6)."""
+  del guidance  # It says nothing of who labels.
+  return weights
+
+
+def count_equally(
+  labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
+) -> tf.Tensor:
+  """Returns 1 for a client that selected any image, a `WeightFn` (A.12)."""
+  del labels  # It is enough that there is something to train on.
+  return tf.cast(num_selected > 0, tf.float32)
 
 
 class Batch(NamedTuple):
@@ -44,6 +66,8 @@ class Batch(NamedTuple):
     targets: int32 [batch], their pseudo-labels, or float32 [batch, classes] if
       labels are soft.
     labels: int32 [batch], the most probable classes.
+    confidences: Those of the labels, (float32 [batch],), or () if the losses do
+      not need them.
     weights: Weights in the losses, (float32 [batch],), or () for all the same.
     mix: For the mix loss as many images of the fix data set, images of the mix
       data set and targets of the latter, or () without it. Images are weak
@@ -53,6 +77,7 @@ class Batch(NamedTuple):
   strong: tf.Tensor
   targets: tf.Tensor
   labels: tf.Tensor
+  confidences: tuple[tf.Tensor, ...]
   weights: tuple[tf.Tensor, ...]
   mix: tuple[tf.Tensor, ...] = ()
 
@@ -71,13 +96,17 @@ def build_fix_mix_training(
   soft_labels: bool = False,
   mix_once_per_round: bool = False,
   mix_before_augmentation: bool = False,
+  labeler_fn: LabelerFn = use_received,
   label_fn: pseudo_labels.LabelFn = pseudo_labels.most_probable,
   logit_offset_fn: LogitOffsetFn | None = None,
+  consistency: sharpness_aware.Consistency | None = None,
+  weight_fn: WeightFn = count_equally,
   report_fn: ReportFn | None = None,
 ) -> client_work.LocalTrainingFn:
   """Builds the training of a client of SemiFL.
 
-  A client that has no confident image has no update to report (A.11).
+  A client that has no confident image has no update to report (A.11), unless
+  `weight_fn` gives it a weight: its update is zero then.
 
   Args:
     classifier: The model.
@@ -99,9 +128,14 @@ def build_fix_mix_training(
       paper, instead of each with a new draw (D13).
     mix_before_augmentation: Whether raw images are mixed and the mixture
       augmented, as in the paper, instead of two weak views mixed (D14).
+    labeler_fn: Chooses the weights of the model that labels; by default those
+      that the client receives and trains.
     label_fn: Labels all images, once; by default with the most probable class.
     logit_offset_fn: Returns an offset that is added to the logits in both
       losses; by default none.
+    consistency: A further loss, of the strong views; by default none.
+    weight_fn: Weighs the client's update in the mean; by default all clients
+      with a confident image count the same.
     report_fn: Makes the client's message to `Guidance.update` from the labels
       of all its images; by default none.
 
@@ -122,7 +156,7 @@ def build_fix_mix_training(
     num_images = tf.shape(images)[0]
     labels = pseudo_labeling.label_images(
       classifier,
-      weights,
+      labeler_fn(context.guidance, weights),
       images,
       context=context,
       client_id=client_id,
@@ -136,19 +170,20 @@ def build_fix_mix_training(
     fix_data, given = pseudo_labeling.select(
       selection_fn(context.guidance, labels),
       labels,
-      (images, targets),
+      (images, targets, () if consistency is None else (labels.confidences,)),
       tf.range(num_images),
     )
     num_confident = tf.shape(fix_data[0][0])[0]
 
     def epoch_data(epoch: tf.Tensor) -> Batch:
-      (fix_images, fix_targets), fix_labels, fix_weights = draws.shuffle(
-        fix_data, node.seed(purpose.FIX_ORDER, epoch)
+      (fix_images, fix_targets, confidences), fix_labels, fix_weights = (
+        draws.shuffle(fix_data, node.seed(purpose.FIX_ORDER, epoch))
       )
       batch = Batch(
         strong_augmentation(fix_images, node.seed(purpose.STRONG_VIEW, epoch)),
         fix_targets,
         fix_labels,
+        confidences,
         fix_weights,
       )
       if not mix_loss_weight:
@@ -205,6 +240,15 @@ def build_fix_mix_training(
       if mix_loss_weight:
         # A pass of its own, normalized by the statistics of its batch (A.8).
         total += mix_loss_weight * mix_loss(model, batch, epoch, batch_num)
+      if consistency is not None:
+        total += consistency.loss(
+          classifier,
+          model,
+          batch.strong,
+          logits,
+          batch.labels,
+          *batch.confidences,
+        )
       # The authors' logs compare a weak view, at the cost of one more pass
       # (A.14).
       return training_loop.BatchOutput(
@@ -225,8 +269,8 @@ def build_fix_mix_training(
       training,
       num_labeled=num_images,
       num_confident=num_confident,
-      weight=tf.cast(num_confident > 0, tf.float32),
-      report=() if report_fn is None else report_fn(labels),
+      weight=weight_fn(labels, num_confident),
+      report=() if report_fn is None else report_fn(context.guidance, labels),
     )
 
   return train

@@ -9,7 +9,7 @@ to the clients of a round, and a change after it. Clients' reports for it are
 added up beside their updates: no aggregator clips them or adds noise to them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import dataclasses
 from typing import Any
 
@@ -80,3 +80,45 @@ class Guidance:
         reports_type,
       ],
     )
+
+
+def combine(parts: Mapping[str, Guidance]) -> Guidance | None:
+  """Returns the guidance of several parts, each by itself.
+
+  Args:
+    parts: By name. State and message are mappings by these names, reports by
+      those of the parts that have any.
+
+  Returns:
+    The guidance; None if there is no part.
+  """
+  if not parts:
+    return None
+
+  def initialize() -> dict[str, Any]:
+    return {name: part.initialize() for name, part in parts.items()}
+
+  def tell(
+    states: Mapping[str, Any],
+    weights: functional.ModelWeights,
+    server_data: tf.data.Dataset,
+  ) -> dict[str, Any]:
+    return {
+      name: part.tell(states[name], weights, server_data)
+      for name, part in parts.items()
+    }
+
+  def update(
+    states: Mapping[str, Any],
+    context: round_context.RoundContext,
+    weights: functional.ModelWeights,
+    reports: Mapping[str, Any],
+  ) -> dict[str, Any]:
+    return {
+      name: states[name]
+      if part.update is None
+      else part.update(states[name], context, weights, reports.get(name, ()))
+      for name, part in parts.items()
+    }
+
+  return Guidance(tell=tell, initialize=initialize, update=update)

@@ -94,6 +94,31 @@ def build_supervised_training(
   return train
 
 
+def begin_with(
+  first_fn: server_work.SupervisedTrainingFn,
+  training_fn: server_work.SupervisedTrainingFn,
+) -> server_work.SupervisedTrainingFn:
+  """Returns training that is another one in round 0.
+
+  Args:
+    first_fn: Trains in round 0.
+    training_fn: Trains in all other rounds.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    *data_and_state: Any,
+  ) -> training_loop.TrainingResult:
+    return tf.cond(
+      context.round_num > 0,
+      lambda: training_fn(weights, context, *data_and_state),
+      lambda: first_fn(weights, context, *data_and_state),
+    )
+
+  return train
+
+
 def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
   """Replaces the logits of classes without images by 0 (HeteroFL, D53).
 

@@ -1,0 +1,102 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A teacher at the server: the average of its models labels (I.7).
+
+References:
+  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017. Its average is over steps, and here over rounds.
+"""
+
+import dataclasses
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.models import functional
+from tff_semifl.systems import client_parts
+from tff_semifl.work import batch_norm_statistics
+from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import round_context
+
+
+def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
+  """Returns the share of the teacher that stays, less in the first rounds.
+
+  Args:
+    round_num: int32 scalar, the round t from 0.
+    decay: The share in later rounds.
+
+  Returns:
+    float32 scalar, min(`decay`, (1 + t) / (10 + t)).
+  """
+  t = tf.cast(round_num, tf.float32)
+  return tf.minimum(decay, (1.0 + t) / (10.0 + t))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AveragedTeacher(client_parts.Labeler):
+  """Labels by an average of the server's models.
+
+  It is sent to clients beside the model that they train, which doubles what
+  they receive. Its batch normalization statistics are of the server's images,
+  whatever those of the model are.
+  """
+
+  teacher_decay: float = settings.setting(
+    0.9,
+    'Share of the teacher that stays in a round, less in the first ones; with 0'
+    ' it is the model itself.',
+    settings.BELOW_1,
+  )
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance_lib.Guidance:
+    """Builds the teacher, which clients are sent."""
+
+    def tell(
+      teacher: functional.ModelWeights,
+      weights: functional.ModelWeights,
+      server_data: tf.data.Dataset,
+    ) -> functional.ModelWeights:
+      del weights  # Clients have them.
+      if classifier.batch_moments is None:
+        return teacher
+      return batch_norm_statistics.compute_server_statistics(
+        classifier, teacher, server_data
+      )
+
+    def update(
+      teacher: functional.ModelWeights,
+      context: round_context.RoundContext,
+      weights: functional.ModelWeights,
+      reports: tuple[()],
+    ) -> functional.ModelWeights:
+      del reports  # There are none.
+      decay = decay_in_round(context.round_num, self.teacher_decay)
+      return functional.ModelWeights(
+        tuple(
+          decay * old + (1.0 - decay) * new
+          for old, new in zip(teacher.trainable, weights.trainable, strict=True)
+        ),
+        teacher.non_trainable,
+      )
+
+    return guidance_lib.Guidance(
+      initialize=lambda: tf.nest.map_structure(
+        tf.constant, classifier.initial_weights
+      ),
+      tell=tell,
+      update=update,
+    )
+
+  def choose(
+    self,
+    guidance: functional.ModelWeights,
+    weights: functional.ModelWeights,
+  ) -> functional.ModelWeights:
+    """Returns the weights of the teacher."""
+    del weights  # They are trained.
+    return guidance

@@ -1,0 +1,139 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The parts of a client that labels its images once, as SemiFL has them.
+
+Each part is a field of `client_trainings.Fix` and has a neutral kind here, that
+of SemiFL. Later methods have others, in files of their own, and any go
+together. A part may have a state at the server, and report something of labels
+that is added up over clients (I.1).
+"""
+
+import abc
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import pseudo_labels
+from tff_semifl import settings
+from tff_semifl.models import functional
+from tff_semifl.systems import training_settings
+from tff_semifl.work import fix_mix_training
+from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import sharpness_aware
+
+
+class ClientPart(settings.Settings):
+  """Base of the parts. `guidance` is what a part's own state tells, () if none.
+
+  Attributes:
+    reports: Whether clients report sums over their images to that state.
+  """
+
+  reports = False
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance_lib.Guidance | None:
+    """Builds the part's state at the server; None if it has none.
+
+    Args:
+      classifier: The model.
+    """
+    del classifier  # See the parts that have one.
+    return None
+
+  def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
+    """Returns sums over the images of a client.
+
+    Args:
+      guidance: What the state told.
+      labels: The labels of all its images.
+    """
+    del guidance, labels  # By default there is nothing to say.
+    return ()
+
+
+class Selection(ClientPart, abc.ABC):
+  """Base of the rules that say which images are trained on."""
+
+  @abc.abstractmethod
+  def select(
+    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Selects or weighs images, a `pseudo_labels.SelectionFn`."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FixedThreshold(Selection):
+  """Trains on images above one threshold (A.6)."""
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def select(
+    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Returns which images are at the threshold or above."""
+    return pseudo_labels.at_least(self.confidence.confidence_threshold)(
+      guidance, labels
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Labeler(ClientPart):
+  """Labels by the model that the client receives (A.6)."""
+
+  def choose(
+    self, guidance: Any, weights: functional.ModelWeights
+  ) -> functional.ModelWeights:
+    """Returns the weights that label, a `fix_mix_training.LabelerFn`."""
+    return fix_mix_training.use_received(guidance, weights)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Alignment(ClientPart):
+  """Labels with the most probable class (A.6)."""
+
+  def label(
+    self, guidance: Any, logits: tf.Tensor
+  ) -> pseudo_labels.PseudoLabels:
+    """Returns the labels of all images, a `pseudo_labels.LabelFn`."""
+    return pseudo_labels.most_probable(guidance, logits)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Adjustment(ClientPart):
+  """Trains on logits as they are (A.8)."""
+
+  @property
+  def logit_offset_fn(self) -> fix_mix_training.LogitOffsetFn | None:
+    """The function of an offset of logits in the losses; None for none."""
+    return None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Regularizer(ClientPart):
+  """Trains without a further loss (A.8)."""
+
+  @property
+  def consistency(self) -> sharpness_aware.Consistency | None:
+    """The further loss of strong views; None for none."""
+    return None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Weighting(ClientPart):
+  """Counts all clients that train the same (A.12).
+
+  Attributes:
+    is_uniform: Whether that is so: an aggregator without weights will do.
+  """
+
+  is_uniform = True
+
+  def weigh(
+    self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
+  ) -> tf.Tensor:
+    """Returns the weight of an update, a `fix_mix_training.WeightFn`."""
+    return fix_mix_training.count_equally(labels, num_selected)

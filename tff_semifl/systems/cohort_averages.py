@@ -1,0 +1,112 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Means over the images of cohorts, averaged over rounds (I.1).
+
+What methods in one place average from step to step is averaged from round to
+round here. Clients say sums over their images, which are added up, so that the
+server needs to see no client's own.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl.models import functional
+from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import round_context
+
+Sums = Mapping[str, tf.Tensor]
+Averages = Mapping[str, tf.Tensor]
+
+_COUNT = 'num_images'
+
+
+def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
+  """Returns sums over the images of a client, and how many these are.
+
+  Args:
+    values: By name float32 [images, ...], with some name at least.
+  """
+  (any_values, *_) = values.values()
+  sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
+  return sums | {_COUNT: tf.cast(tf.shape(any_values)[0], tf.float32)}
+
+
+def means(sums: Sums) -> dict[str, tf.Tensor]:
+  """Returns the means over the images of a cohort; 0 without any.
+
+  Args:
+    sums: Those of `sum_over_images`, added up.
+  """
+  return {
+    name: tf.math.divide_no_nan(each, sums[_COUNT])
+    for name, each in sums.items()
+    if name != _COUNT
+  }
+
+
+def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
+  """Returns the variance over the images of a cohort; 0 without any.
+
+  Args:
+    sums: Those of `sum_over_images`, added up.
+    name: Of what the variance is.
+    square_name: The name of its square.
+  """
+  count, mean = sums[_COUNT], means(sums)
+  return tf.maximum(
+    mean[square_name] - mean[name] ** 2, 0.0
+  ) * tf.math.divide_no_nan(count, count - 1.0)
+
+
+def build(
+  initialize: Callable[[], Averages],
+  *,
+  decay: float,
+  measure: Callable[[Sums], Averages] = means,
+  tell: Callable[[Averages], Any] = dict,
+) -> guidance_lib.Guidance:
+  """Builds a state of averages, which change by a share in each round.
+
+  A round in which clients labeled no image changes nothing.
+
+  Args:
+    initialize: ( -> averages before any round), float32 tensors by name.
+    decay: The share of the average that stays in a round, in [0, 1).
+    measure: Sums of a cohort -> what is averaged; by default their means.
+    tell: Averages -> what clients are told; by default these.
+
+  Returns:
+    Guidance whose reports are those of `sum_over_images`.
+  """
+
+  def tell_clients(
+    averages: Averages,
+    weights: functional.ModelWeights,
+    server_data: tf.data.Dataset,
+  ) -> Any:
+    del weights, server_data  # Averages are all that matters.
+    return tell(averages)
+
+  def update(
+    averages: Averages,
+    context: round_context.RoundContext,
+    weights: functional.ModelWeights,
+    sums: Sums,
+  ) -> dict[str, tf.Tensor]:
+    del context, weights  # Averages and sums are all that matters.
+    measured = measure(sums)
+    return {
+      name: tf.where(
+        sums[_COUNT] > 0,
+        decay * average + (1.0 - decay) * measured[name],
+        average,
+      )
+      for name, average in averages.items()
+    }
+
+  return guidance_lib.Guidance(
+    initialize=initialize, tell=tell_clients, update=update
+  )

@@ -1,0 +1,155 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Data sharing: the server sends labeled images to its clients (E.7).
+
+The server's images are a small set of all classes. A model is trained on them
+first, and some of them are sent to every client, which has labels, too, and
+trains on both. It is the only system here in which images leave the server:
+whoever is a client sees them.
+
+References:
+  Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
+  2018.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.algorithms import alternating
+from tff_semifl.algorithms import federated_process
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.systems import averaging
+from tff_semifl.systems import client_trainings
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.work import client_report
+from tff_semifl.work import client_work
+from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import round_context
+
+
+def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
+  """Returns how many of the server's images are sent, an int32 scalar.
+
+  Args:
+    num_images: The number of all of them.
+    fraction: The share that is sent, rounded to whole images.
+  """
+  share = fraction * tf.cast(num_images, tf.float64)
+  return tf.cast(tf.math.round(share), tf.int32)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOnSharedLabels(client_trainings.TrainOnLabels):
+  """Trains on true labels, of a client's images and of some of the server's."""
+
+  shared_fraction: float = settings.setting(
+    0.5,
+    "Share of the server's images that all clients are sent, with their labels;"
+    ' 0 is federated averaging.',
+    settings.FRACTION,
+  )
+
+  def build(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: tff.learning.optimizers.Optimizer,
+    turn: training_settings.ClientEpochs,
+  ) -> client_work.LocalTrainingFn:
+    """Builds what a client does, plain TensorFlow."""
+    train = super().build(ingredients, optimizer, turn)
+
+    def train_on_both(
+      weights: functional.ModelWeights,
+      context: round_context.RoundContext,
+      data: Mapping[str, tf.Tensor],
+      *others: Any,
+    ) -> client_report.LocalTraining:
+      both = {
+        name: tf.concat([data[name], context.guidance[name]], axis=0)
+        for name in ('image', 'label')
+      }
+      return train(weights, context, {**data, **both}, *others)
+
+    return train_on_both
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance_lib.Guidance:
+    """Builds what the server sends: images that are the same in all rounds."""
+    del classifier  # They are as they are.
+
+    def tell(
+      state: tuple[()],
+      weights: functional.ModelWeights,
+      server_data: tf.data.Dataset,
+    ) -> dict[str, tf.Tensor]:
+      del state, weights  # There is none, and clients have them.
+      data = pipelines.concatenate_chunks(server_data)
+      num_images = tf.shape(data['label'])[0]
+      # They come class by class.
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(num_images), (0, 0)
+      )
+      chosen = order[: count_shared(num_images, self.shared_fraction)]
+      return {
+        name: tf.gather(data[name], chosen) for name in ('image', 'label')
+      }
+
+    return guidance_lib.Guidance(tell=tell)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WarmUp(training_settings.ServerBatches):
+  """The training of the server before clients train."""
+
+  warm_up_epochs: float = settings.setting(
+    5.0,
+    'Epochs of the server on its images in round 0, before clients train.',
+    settings.AT_LEAST_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DataSharing(averaging.Averaging):
+  """Federated averaging of labels, with images that the server shares (E.7)."""
+
+  labels = system.Labels.AT_SERVER_AND_CLIENTS
+  uses_strong_views = False
+
+  client: TrainOnSharedLabels = TrainOnSharedLabels()
+  warm_up: WarmUp = WarmUp()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    return alternating.compose_alternating_process(
+      self.build_parts(
+        ingredients,
+        training_settings.ServerTurn(
+          server_batch_size=self.warm_up.server_batch_size,
+          server_epochs=0.0,
+          server_pretraining_epochs=self.warm_up.warm_up_epochs,
+        ),
+      )
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round after the warm-up."""
+    num_shared = int(count_shared(num_labeled, self.client.shared_fraction))
+    return system.Steps(
+      0,
+      self.client_turn.count_steps(
+        [size + num_shared for size in client_sizes]
+      ),
+    )

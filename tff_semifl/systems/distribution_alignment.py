@@ -1,0 +1,96 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distribution alignment: all classes as frequent as each other (I.5).
+
+References:
+  Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
+  Semi-supervised learning with distribution alignment and augmentation
+  anchoring. ICLR 2020.
+
+ReMixMatch averages over steps in one place, here it is over rounds and cohorts,
+not over the images of a client: which classes a client has is no mistake.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import pseudo_labels
+from tff_semifl import settings
+from tff_semifl.models import functional
+from tff_semifl.systems import client_parts
+from tff_semifl.systems import cohort_averages
+from tff_semifl.work import guidance as guidance_lib
+
+# A class that is never predicted is not raised without bound; ReMixMatch's.
+_LEAST_SHARE = 1e-6
+
+
+def align(
+  logits: tf.Tensor, class_shares: tf.Tensor, strength: float
+) -> tf.Tensor:
+  """Returns logits that are lower for classes that are predicted often.
+
+  Args:
+    logits: float32 [images, classes].
+    class_shares: float32 [classes], the mean of probabilities over images.
+    strength: 1 to divide probabilities by these shares, 0 for nothing.
+
+  Returns:
+    float32 [images, classes].
+  """
+  return logits - strength * tf.math.log(class_shares + _LEAST_SHARE)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DistributionAlignment(client_parts.Alignment):
+  """Aligns probabilities to classes that are equally frequent in all."""
+
+  reports = True
+
+  alignment_strength: float = settings.setting(
+    1.0,
+    'Power of the average class shares that probabilities are divided by; 0'
+    ' leaves them as they are.',
+    settings.FRACTION,
+  )
+  alignment_decay: float = settings.setting(
+    0.9,
+    'Share of the average class shares that stays in a round; with 0 they are'
+    ' those of the last round.',
+    settings.BELOW_1,
+  )
+  align_labels: bool = settings.setting(
+    True,
+    'Whether labels are the most probable classes after alignment; if not, only'
+    ' their confidence is, as in the uniform alignment of SoftMatch.',
+  )
+
+  def build_guidance(
+    self, classifier: functional.ImageClassifier
+  ) -> guidance_lib.Guidance:
+    """Builds the average class shares, which clients are told."""
+    num_classes = classifier.num_classes
+    return cohort_averages.build(
+      lambda: {'class_shares': tf.fill([num_classes], 1.0 / num_classes)},
+      decay=self.alignment_decay,
+    )
+
+  def label(
+    self, guidance: Any, logits: tf.Tensor
+  ) -> pseudo_labels.PseudoLabels:
+    """Returns the labels of all images, by aligned probabilities."""
+    own = pseudo_labels.from_logits(logits)
+    aligned = pseudo_labels.from_logits(
+      align(logits, guidance['class_shares'], self.alignment_strength)
+    )._replace(unaligned=own.probabilities)
+    return aligned if self.align_labels else aligned._replace(labels=own.labels)
+
+  def report(
+    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+  ) -> cohort_averages.Sums:
+    """Returns sums of the model's own probabilities."""
+    del guidance  # What was aligned says nothing of the model.
+    return cohort_averages.sum_over_images({'class_shares': labels.unaligned})

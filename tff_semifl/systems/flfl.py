@@ -1,0 +1,118 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""(FL)^2: three parts of a client for few labels, and the system (G).
+
+References:
+  Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
+  learning. NeurIPS 2024.
+"""
+
+from collections.abc import Callable
+import dataclasses
+
+import tensorflow as tf
+
+from tff_semifl import pseudo_labels
+from tff_semifl import settings
+from tff_semifl.systems import averaging
+from tff_semifl.systems import client_parts
+from tff_semifl.systems import client_trainings
+from tff_semifl.systems import freematch
+from tff_semifl.systems import training_settings
+from tff_semifl.work import sharpness_aware
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassAdaptiveThresholds(client_parts.Selection):
+  """Trains on images above a threshold of their class at this client (G.2)."""
+
+  def select(
+    self, guidance: object, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Returns which images are at or above the threshold of their class."""
+    del guidance  # The client's own images are all that matters.
+    thresholds = freematch.class_thresholds(
+      tf.reduce_mean(labels.confidences),
+      tf.reduce_mean(labels.probabilities, axis=0),
+    )
+    return pseudo_labels.is_confident(
+      labels, tf.gather(thresholds, labels.labels)
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SharpnessAwareConsistency(client_parts.Regularizer):
+  """Keeps predictions as they are where the model moves up its loss (G.3)."""
+
+  perturbation_radius: float = settings.setting(
+    0.1,
+    'How far the model is moved up its loss, in the size of its weights; the'
+    ' paper has 1 for CIFAR-100 (F2).',
+    settings.AT_LEAST_0,
+  )
+  consistency_weight: float = settings.setting(
+    1.0,
+    'Factor on the divergence of predictions there from those here.',
+    settings.AT_LEAST_0,
+  )
+  consistency_threshold: float = settings.setting(
+    0.95,
+    'Probability from which on a pseudo-label counts in that loss, and in the'
+    ' one that the model is moved up; whatever the threshold of training.',
+    settings.SHARE,
+  )
+
+  @property
+  def consistency(self) -> sharpness_aware.Consistency:
+    """The loss of strong views."""
+    return sharpness_aware.Consistency(
+      radius=self.perturbation_radius,
+      weight=self.consistency_weight,
+      confidence_threshold=self.consistency_threshold,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LearningStatus(client_parts.Weighting):
+  """Counts clients more whose images the model is less sure of (G.4)."""
+
+  is_uniform = False
+
+  def weigh(
+    self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
+  ) -> tf.Tensor:
+    """Returns 1 minus the mean confidence; 0 without any image."""
+    del num_selected  # A client counts that trained on none (F8).
+    num_images = tf.cast(tf.size(labels.confidences), tf.float32)
+    return tf.math.divide_no_nan(
+      tf.reduce_sum(1.0 - labels.confidences), num_images
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Schedule(training_settings.CosineSchedule):
+  """The cosine of the paper, or the constant rate of its code."""
+
+  constant_learning_rate: bool = settings.setting(
+    False,
+    "Whether the learning rate stays as it is, as in the authors' code of"
+    ' (FL)^2, instead of falling on half a cosine as in its text (F3).',
+  )
+
+  def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Creates round -> learning rate."""
+    if self.constant_learning_rate:
+      return lambda round_num: tf.constant(self.learning_rate)
+    return super().create_learning_rate_fn()
+
+
+FLFL = averaging.Alternating(
+  client=client_trainings.Fix(
+    selection=ClassAdaptiveThresholds(),
+    regularizer=SharpnessAwareConsistency(),
+    weighting=LearningStatus(),
+  ),
+  client_turn=training_settings.ClientEpochs(client_batch_size=32),
+  rounds=Schedule(),
+)
