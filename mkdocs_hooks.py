@@ -22,7 +22,12 @@ from mkdocs.structure.pages import Page
 _ROOT = pathlib.Path(__file__).parent
 _PUBLIC_NAMES = _ROOT / 'tff_semifl' / '__init__.pyi'
 _PACKAGE = _ROOT / 'build' / 'docs_sources' / 'tff_semifl'
-_LINKED_FILES = ('LICENSE', 'CITATION.cff', 'tff_semifl/experiments/*.csv')
+_LINKED_FILES = (
+  'LICENSE',
+  'CITATION.cff',
+  'deploy/*',
+  'tff_semifl/experiments/*.csv',
+)
 # Pages by the documents of the root that they are made of.
 _DOCUMENTS = {
   'README.md': 'index.md',

@@ -18,6 +18,7 @@ from benchmarks import augmentation
 from benchmarks import client_step
 from benchmarks import concurrency
 from benchmarks import image_data
+from benchmarks import image_storage
 from benchmarks import machine
 from benchmarks import memory
 from benchmarks import rounds
@@ -40,6 +41,8 @@ _BENCHMARKS = {
   'memory': memory.measure,
   'scaling': scaling.measure_rounds,
   'population': scaling.measure_population,
+  'image_memory': image_storage.measure_memory,
+  'image_rounds': image_storage.measure_rounds,
 }
 
 _BENCHMARKS_TO_RUN = flags.DEFINE_list(

@@ -28,7 +28,7 @@ def end_at_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-# Python has that there while it looks for the module of `python -m`. Programs of
-# others that import this one keep what they do at Ctrl-C.
+# Python has that there while it looks for the module of `python -m`. Programs
+# of others that import this one keep what they do at Ctrl-C.
 if sys.argv[:1] == ['-m']:
   end_at_interrupt()

@@ -27,8 +27,9 @@ from tff_semifl.experiments import recorded
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
 from tff_semifl.launch import program
-from tff_semifl.models import functional
+from tff_semifl.models import weight_kinds
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import outputs
 from tff_semifl.programs import saved_experiment
 from tff_semifl.tasks import registry
 
@@ -111,8 +112,13 @@ def main() -> None:
         f'was trained on other data ({hparams.data}) than there are now'
         f' ({task.data_description})'
       )
-    model = experiment.model.model.create(task, experiment.seed)
-    functional.assign_weights(model, trained.weights, trained.frozen_weights)
+    model = experiment.model.model.create_to_assign(task)
+    kinds = weight_kinds.find(model)
+    if kinds.frozen and trained.frozen_weights is None:
+      raise ValueError(
+        f'lacks {outputs.FROZEN_WEIGHTS_NAME}, the frozen weights of its model'
+      )
+    kinds.assign(trained.weights, trained.frozen_weights)
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
     with program.blame(_FORMAT, ValueError):

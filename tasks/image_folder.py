@@ -11,6 +11,7 @@ the size of the images and the pixel statistics are taken from them.
 from collections.abc import Mapping
 import dataclasses
 import functools
+import math
 import os
 import pathlib
 import re
@@ -23,6 +24,7 @@ from tff_semifl import settings
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import sources
+from tff_semifl.data import stored_images
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
@@ -31,6 +33,8 @@ from tff_semifl.experiments import loaded_task
 _MAX_DEFAULT_SIZE = 128
 # Where images have several sizes or are larger.
 _DEFAULT_SIZE = (64, 64)
+# 39,000 images of 96x96 in color.
+_MAX_GIB_IN_MEMORY = 1
 
 
 def _parse_size(text: str) -> tuple[int, int] | None:
@@ -49,7 +53,7 @@ class ImageFolder(image_task.Task):
   gives_shares = True
   # A resumed run may read the images from another folder: their digest is
   # compared.
-  told_by_data = ('image_dir',)
+  told_by_data = ('image_dir', 'images_on_disk')
   strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
@@ -87,6 +91,13 @@ class ImageFolder(image_task.Task):
     "Share of the server's images of each class that is used for testing"
     ' instead of training. It must be given if there is no test folder.',
     settings.INSIDE_0_TO_1,
+  )
+
+  images_on_disk: bool | None = settings.setting(
+    None,
+    "Whether clients' images are in a file in $TMPDIR, or /var/tmp, instead of"
+    ' in memory, and read when a client has its turn; results are the same. By'
+    f' default if they are more than {_MAX_GIB_IN_MEMORY} GiB.',
   )
 
   @property
@@ -148,6 +159,9 @@ class ImageFolder(image_task.Task):
       settings.blame(
         'on_odd_size', self.on_odd_size, image_folders.OddSizeError
       ),
+      settings.blame(
+        'images_on_disk', self.images_on_disk, image_folders.StorageError
+      ),
       settings.blame('test_fraction', self.test_fraction, TestImagesError),
     ):
       return _read(self)
@@ -164,6 +178,7 @@ def _read(folder: ImageFolder) -> image_task.ImageTask:
     on_odd_size=image_files.OnOddSize(folder.on_odd_size),
     flip=folder.flip,
     test_fraction=folder.test_fraction,
+    images_on_disk=folder.images_on_disk,
   )
 
 
@@ -179,6 +194,7 @@ def create_task(
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.RESIZE,
   flip: bool = True,
   test_fraction: float | None = None,
+  images_on_disk: bool | None = None,
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images, which reads all images.
 
@@ -194,6 +210,8 @@ def create_task(
       least one image, if there is no folder `test`. The images are spread
       evenly over the sorted names of files and do not depend on a seed, so that
       all experiments have the same test images.
+    images_on_disk: Whether clients' images are kept in a file instead of in
+      memory; None if they are more than 1 GiB.
 
   Returns:
     The task, with its images.
@@ -225,7 +243,18 @@ def create_task(
     else _DEFAULT_SIZE,
     num_channels=num_channels,
     on_odd_size=on_odd_size,
+    max_bytes_in_memory={None: _MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
+      images_on_disk, math.inf
+    ),
   )
+  if isinstance(found.unlabeled, stored_images.StoredImages):
+    logging.warning(
+      "%s: clients' images, %.1f GB, are in a file in %s and not in memory,"
+      ' which images_on_disk can change',
+      root,
+      math.prod(found.unlabeled.shape) / 1e9,
+      stored_images.folder(),
+    )
   if found.num_resized:
     logging.warning(
       '%s: %d of %d images have another size and are scaled and cropped to'

@@ -53,6 +53,7 @@ def train_client(
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
   create_sgd=linear_reference.NumpySGD,
+  dropout_rate: float = 0.0,
 ) -> ClientRound:
   """Labels each batch by its weak views and trains on its strong ones."""
   purpose = random_seeds.Purpose
@@ -73,7 +74,7 @@ def train_client(
     in_order = tf.constant(images[order])
     weak_views = weak(in_order, stateless_seed(purpose.WEAK_VIEW)).numpy()
     strong_views = strong(in_order, stateless_seed(purpose.STRONG_VIEW)).numpy()
-    for start in range(0, len(images), batch_size):
+    for batch_num, start in enumerate(range(0, len(images), batch_size)):
       batch = slice(start, start + batch_size)
       probabilities = linear_reference.softmax(sgd.logits(weak_views[batch]))
       num_labeled += len(probabilities)
@@ -87,7 +88,11 @@ def train_client(
         num_skipped += 1
         continue
       labels = probabilities.argmax(axis=1)[keep]
-      views = strong_views[batch][keep]
+      views = linear_reference.drop(
+        strong_views[batch][keep],
+        dropout_rate,
+        random_seeds.fold_in(stateless_seed(purpose.DROPOUT_MASK), batch_num),
+      )
       predictions = sgd.logits(views).argmax(axis=1)
       num_correct += np.sum(predictions == labels)
       loss_sum += sgd.step((1.0, views, labels)) * len(labels)

@@ -62,6 +62,7 @@ def train_client(
   mix_before_augmentation: bool = False,
   accumulator=None,
   offsets_fn=_no_offset,
+  dropout_rate: float = 0.0,
 ) -> ClientRound:
   """Labels and trains as Algorithm 1 says (A.6 to A.9).
 
@@ -82,6 +83,7 @@ def train_client(
     mix_once_per_round: See D13.
     mix_before_augmentation: See D14.
     accumulator: Of the optimizer; by default zeros.
+    dropout_rate: Share of pixels that are dropped in training.
     offsets_fn: Logits of all images -> what is added to them for labels, and
       what is added to those in losses.
   """
@@ -92,6 +94,11 @@ def train_client(
 
   def view(augmentation, of, which, *keys):
     return augmentation(tf.constant(of), stateless_seed(which, *keys)).numpy()
+
+  def drop(of, *keys):
+    return linear_reference.drop(
+      of, dropout_rate, stateless_seed(purpose.DROPOUT_MASK, *keys)
+    )
 
   logits = linear_reference.logits(
     weights, view(weak, images, purpose.PSEUDO_LABEL_VIEW)
@@ -133,10 +140,13 @@ def train_client(
       mixed += (1 - share) * mix_views[batch]
       if mix_before_augmentation:
         mixed = view(weak, mixed, purpose.WEAK_VIEW, epoch, batch_num)
-      strong_logits = linear_reference.logits(sgd.weights, strong_views[batch])
+      # Each of the two passes drops by itself.
+      strong_batch = drop(strong_views[batch], epoch, batch_num, 0)
+      mixed = drop(mixed, epoch, batch_num, 1)
+      strong_logits = linear_reference.logits(sgd.weights, strong_batch)
       num_correct += np.sum(strong_logits.argmax(axis=1) == fix_labels)
       loss = sgd.step(
-        (1.0, strong_views[batch], fix_targets),
+        (1.0, strong_batch, fix_targets),
         (mix_loss_weight * share, mixed, fix_targets),
         (mix_loss_weight * (1 - share), mixed, mix_targets),
         offset=loss_offset,

@@ -14,20 +14,31 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl import random_seeds
 from tff_semifl.models import functional
+from tff_semifl.models import keyed_dropout
 
 IMAGE_SHAPE = (2, 2, 1)
 NUM_CLASSES = 3
 
 
 @functools.cache
-def create_classifier(seed: int = 0) -> functional.ImageClassifier:
-  """Creates the classifier: logits = pixels @ kernel + bias."""
+def create_classifier(
+  seed: int = 0, *, dropout_rate: float = 0.0
+) -> functional.ImageClassifier:
+  """Creates the classifier: logits = pixels @ kernel + bias.
+
+  Args:
+    seed: Initial weights follow from it.
+    dropout_rate: Share of pixels that are dropped in training.
+  """
+  dropout = [keyed_dropout.KeyedDropout(dropout_rate, key=0)]
   model = tf.keras.Sequential(
     [
       tf.keras.Input(IMAGE_SHAPE),
       tf.keras.layers.Rescaling(1 / 255),
       tf.keras.layers.Flatten(),
+      *(dropout if dropout_rate else ()),
       tf.keras.layers.Dense(
         NUM_CLASSES,
         kernel_initializer=tf.keras.initializers.RandomNormal(seed=seed),
@@ -84,6 +95,17 @@ def labeled_dataset(images: np.ndarray, labels: np.ndarray) -> tf.data.Dataset:
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=images, label=labels.astype(np.int32))
   )
+
+
+def drop(images: np.ndarray, rate: float, seed: tf.Tensor) -> np.ndarray:
+  """Returns what dropout leaves of images, in place of the layer."""
+  if not rate:
+    return images
+  draws = tf.random.stateless_uniform(
+    [len(images), images[0].size], random_seeds.fold_in(seed, 0)
+  )
+  kept = (draws.numpy() >= rate).reshape(images.shape)
+  return images * kept / (1 - rate)
 
 
 def logits(weights, images: np.ndarray) -> np.ndarray:

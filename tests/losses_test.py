@@ -150,5 +150,48 @@ class MixLossTest(parameterized.TestCase, tf.test.TestCase):
     )
 
 
+class ConsistencyTest(tf.test.TestCase):
+  def test_is_the_mean_over_examples_and_classes(self):
+    first = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    second = np.array([[0.5, 0.1, 0.4], [0.0, 0.3, 0.7]])
+    # (0.16 + 0.16 + 0.09 + 0.09) / 6.
+    self.assertAllClose(losses.consistency(first, second), 0.5 / 6)
+    self.assertEqual(losses.consistency(first, first), 0)
+
+
+class DivergenceTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    generator = np.random.default_rng(1)
+    self._target, self._logits = generator.normal(size=(2, 6, 4))
+
+  def test_equals_numpy(self):
+    target, predicted = (
+      np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+      for logits in (self._target, self._logits)
+    )
+    each = (target * np.log(target / predicted)).sum(axis=1)
+    self.assertAllClose(
+      losses.divergence(self._target, self._logits), each.mean()
+    )
+    # What is left out counts among those that are divided by.
+    is_counted = np.arange(6) < 2
+    self.assertAllClose(
+      losses.divergence(self._target, self._logits, is_counted),
+      each[:2].sum() / 6,
+    )
+
+  def test_has_the_gradient_of_the_cross_entropy_with_soft_labels(self):
+    target, logits = tf.constant(self._target), tf.constant(self._logits)
+    with tf.GradientTape(persistent=True) as tape:
+      tape.watch([target, logits])
+      divergence = losses.divergence(target, logits)
+      cross_entropy = losses.cross_entropy(logits, tf.nn.softmax(target))
+    self.assertAllClose(
+      tape.gradient(divergence, logits), tape.gradient(cross_entropy, logits)
+    )
+    self.assertIsNone(tape.gradient(divergence, target))
+
+
 if __name__ == '__main__':
   absltest.main()

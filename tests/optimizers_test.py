@@ -218,6 +218,23 @@ class StateTest(tf.test.TestCase):
     ):
       self.assertEqual((new.shape, new.dtype), (old.shape, old.dtype))
 
+  def test_some_weights_decay(self):
+    optimizer = optimizers.build_nesterov_sgd(
+      0.5,
+      momentum=0.0,
+      weight_decay=0.25,
+      clip_norm=None,
+      is_decayed=[True, False],
+    )
+    weights = [tf.constant([4.0]), tf.constant([4.0])]
+    _, new_weights = optimizer.next(
+      optimizer.initialize(optimizer_steps.specs(weights)),
+      weights,
+      [tf.ones([1])] * 2,
+    )
+    # 4 - 0.5 * (1 + 0.25 * 4) and 4 - 0.5 * 1.
+    self.assertAllEqual(new_weights, [[3.0], [3.5]])
+
   def test_setting_the_learning_rate_keeps_the_buffer(self):
     optimizer = optimizers.build_nesterov_sgd()
     weights = [tf.ones([2])]

@@ -98,5 +98,24 @@ class SelectionTest(tf.test.TestCase):
     self.assertAllEqual(weights, [0.0, 0.25, 3.0])
 
 
+class SharpenTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(1.0, 0.5, 0.1)
+  def test_equals_numpy(self, temperature):
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(5), size=8)
+    powers = probabilities ** (1 / temperature)
+    self.assertAllClose(
+      pseudo_labels.sharpen(tf.constant(probabilities), temperature),
+      powers / powers.sum(axis=1, keepdims=True),
+    )
+
+  def test_certainty_and_tiny_probabilities(self):
+    found = pseudo_labels.sharpen(
+      # Their squares are below the least float32.
+      tf.constant([[0.0, 1.0, 0.0], [1e-30, 1e-30, 0.0]]),
+      0.5,
+    )
+    self.assertAllClose(found, [[0, 1, 0], [0.5, 0.5, 0]])
+
+
 if __name__ == '__main__':
   absltest.main()

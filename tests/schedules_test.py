@@ -240,5 +240,18 @@ class WarmUpAndCosineTest(parameterized.TestCase, tf.test.TestCase):
       )
 
 
+class RampUpTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(
+    (0.0, 0.4, 0.0), (0.1, 0.4, 0.25), (0.4, 0.4, 1.0), (0.9, 0.4, 1.0)
+  )
+  def test_rises_to_1_and_stays(self, position, length, expected):
+    self.assertAllClose(
+      schedules.ramp_up(tf.constant(position), length), expected
+    )
+
+  def test_without_a_length_it_is_1_from_the_start(self):
+    self.assertEqual(schedules.ramp_up(tf.constant(0.0), 0), 1)
+
+
 if __name__ == '__main__':
   absltest.main()

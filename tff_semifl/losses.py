@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses of SemiFL (NeurIPS 2022, section 3.4) and of Zhang et al. (E.2).
+"""Losses of SemiFL (NeurIPS 2022, section 3.4), Zhang et al. (E.2) and F.
 
 All of them are means over the examples of one batch, of whatever size it is.
 """
@@ -102,12 +102,28 @@ def mix_loss(
   return coefficient * first + (1.0 - coefficient) * second
 
 
+def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
+  """Mean squared difference of probabilities, over examples and classes.
+
+  As the Pi-Model, Mean Teacher and MixMatch have it (F.3, F.4, F.7).
+
+  Args:
+    targets: float [batch, classes], probabilities, as a rule without a
+      gradient.
+    probabilities: float [batch, classes].
+
+  Returns:
+    A scalar of the dtype of `probabilities`, at least zero.
+  """
+  return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
+
+
 def divergence(
   target_logits: tf.Tensor,
   logits: tf.Tensor,
   weights: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Mean of KL(target || prediction).
+  """Mean of KL(target || prediction), as UDA and (FL)^2 have it (F.6, G.3).
 
   Args:
     target_logits: float [batch, classes], unnormalized; they are constants.

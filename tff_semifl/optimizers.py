@@ -26,7 +26,11 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
   """See `build_nesterov_sgd`."""
 
   def __init__(
-    self, learning_rate: float, momentum: float, weight_decay: float
+    self,
+    learning_rate: float,
+    momentum: float,
+    weight_decay: float,
+    is_decayed: Sequence[bool] | None,
   ):
     for name, value in (
       ('learning_rate', learning_rate),
@@ -39,6 +43,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     self._learning_rate = learning_rate
     self._momentum = momentum
     self._weight_decay = weight_decay
+    self._is_decayed = is_decayed
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
     # A buffer of zeros makes the first accumulated gradient the gradient
@@ -55,8 +60,13 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
   ) -> tuple[Mapping[str, Any], Weights]:
     learning_rate = state[LEARNING_RATE_KEY]
     gradients = [
-      g + self._weight_decay * w
-      for g, w in zip(gradients, weights, strict=True)
+      g + self._weight_decay * w if is_decayed else g
+      for g, w, is_decayed in zip(
+        gradients,
+        weights,
+        self._is_decayed or [True] * len(weights),
+        strict=True,
+      )
     ]
     accumulator = [
       self._momentum * a + g
@@ -207,6 +217,7 @@ def build_nesterov_sgd(
   momentum: float = 0.9,
   weight_decay: float = 5e-4,
   clip_norm: float | None = 1.0,
+  is_decayed: Sequence[bool] | None = None,
 ) -> tff.learning.optimizers.Optimizer:
   """Builds SGD with clipping, weight decay and Nesterov momentum.
 
@@ -226,11 +237,13 @@ def build_nesterov_sgd(
     momentum: In [0, 1).
     weight_decay: At least 0, per step, as a multiple of the weights.
     clip_norm: Bound on the joint L2 norm of the gradients, or None for none.
+    is_decayed: For each weight whether it decays; by default all do. FixMatch's
+      kernels alone do (F.1).
 
   Raises:
     ValueError: If a number is out of its range.
   """
-  optimizer = _NesterovSGD(learning_rate, momentum, weight_decay)
+  optimizer = _NesterovSGD(learning_rate, momentum, weight_decay, is_decayed)
   if clip_norm is None:
     return optimizer
   return _Clipping(optimizer, clip_norm)

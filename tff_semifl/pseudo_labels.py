@@ -47,6 +47,23 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
   )
 
 
+def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
+  """Returns probabilities to the power of 1 / temperature, normalized.
+
+  A temperature of 1 leaves them as they are; the lower it is, the nearer the
+  most probable class comes to 1 (MixMatch, F.7).
+
+  Args:
+    probabilities: float32 [num_images, classes].
+    temperature: Above 0.
+
+  Returns:
+    float32 [num_images, classes], rows of which add up to 1.
+  """
+  # As the softmax of logarithms, so that powers of small numbers are not 0.
+  return tf.nn.softmax(tf.math.log(probabilities) / temperature)
+
+
 # (`RoundContext.guidance`, float32 [num_images, classes], the logits of all
 # images of a client) -> their pseudo-labels.
 LabelFn = Callable[[Any, tf.Tensor], PseudoLabels]

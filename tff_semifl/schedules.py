@@ -82,3 +82,19 @@ def warm_up_and_cosine(
   return base_value * tf.where(
     step < warm_up_steps, step / max(warm_up_steps, 1), cosine
   )
+
+
+def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
+  """A factor that rises linearly from 0 to 1, and stays there (F.2).
+
+  Args:
+    position: Scalar, at least 0, how far training has come.
+    length: Where the factor becomes 1, in the unit of `position`; 0 for a
+      factor that is 1 from the start.
+
+  Returns:
+    A float32 scalar in [0, 1].
+  """
+  if length <= 0:
+    return tf.ones([])
+  return tf.minimum(tf.cast(position, tf.float32) / length, 1.0)

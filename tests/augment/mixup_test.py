@@ -97,5 +97,44 @@ class MixTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(mixed, self._second)
 
 
+class MixWithEachOtherTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(0.5, 0.75)
+  def test_coefficients_are_folded_draws_of_the_beta_distribution(self, a):
+    draws = mixup.sample_dominant_coefficients(
+      tf.constant([3, 4]), _NUM_DRAWS, concentration=a
+    ).numpy()
+    self.assertBetween(draws.min(), 0.5, 1)
+    # Above 1/2 both halves of the symmetric distribution add up.
+    distance = stats.kstest(draws, lambda x: 2 * stats.beta(a, a).cdf(x) - 1)
+    self.assertLess(distance.statistic, 1.95 / np.sqrt(_NUM_DRAWS))
+
+  def test_each_is_mixed_with_another_and_its_label_alike(self):
+    num_images = 50
+    # Image i has i in one pixel and class i.
+    images = np.zeros([num_images, 2, 3, 1], np.float32)
+    images[:, 0, 0, 0] = np.arange(num_images)
+    mixed, labels = mixup.mix_with_each_other(
+      tf.constant(images),
+      tf.eye(num_images),
+      tf.constant([1, 2]),
+      concentration=0.75,
+    )
+    self.assertEqual(mixed.shape, images.shape)
+    labels = labels.numpy()
+    self.assertAllClose(
+      mixed[:, 0, 0, 0], labels @ np.arange(num_images), rtol=1e-5
+    )
+    # It keeps the greater part of itself,
+    own = np.diag(labels)
+    self.assertBetween(own.min(), 0.5, 1)
+    self.assertAllClose(labels.sum(axis=1), np.ones(num_images))
+    # and is a part of one other image, or of itself.
+    self.assertAllEqual(
+      np.count_nonzero(labels - np.diag(own), axis=0) <= 1, [True] * num_images
+    )
+    # Coefficients are different.
+    self.assertGreater(len(np.unique(own)), num_images // 2)
+
+
 if __name__ == '__main__':
   absltest.main()

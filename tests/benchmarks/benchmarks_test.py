@@ -19,6 +19,7 @@ from benchmarks import client_step
 from benchmarks import concurrency
 from benchmarks import federation as federation_lib
 from benchmarks import image_data
+from benchmarks import image_storage
 from benchmarks import memory
 from benchmarks import plain_round
 from benchmarks import rounds
@@ -150,6 +151,16 @@ class MeasurementsTest(_TestCase):
       ['start to first round'],
       num_repetitions=1,
     )
+
+  def test_images_on_disk(self):
+    places = ['in memory', 'on disk']
+    memory_peak = image_storage.measure_memory(1, 200, 16)
+    self._check(memory_peak, places, num_repetitions=1)
+    for (megabytes,) in memory_peak.values.values():
+      self.assertBetween(megabytes, 100, 100_000)
+    # Of the same runs: rounds 2 to 5.
+    seconds = image_storage.measure_rounds(1, 200, 16)
+    self._check(seconds, places, num_repetitions=4)
 
   def test_memory(self):
     measured = memory.measure(1, _SIZE, checkpoints=(2, 4))

@@ -184,6 +184,14 @@ class ImageFoldersTest(parameterized.TestCase):
       ):
         self._read(image_size=size, on_odd_size=on_odd_size)
 
+  def test_size_that_no_disk_holds(self):
+    for shape in ((4, 10**6, 10**6, 3), (1, 1, 10**20, 3)):
+      with self.assertRaisesRegex(
+        image_folders.StorageError,
+        f'^{shape[0]} images of {shape[1]}x{shape[2]} are .* no room in',
+      ):
+        image_folders._make_room(shape, 0)
+
   @parameterized.parameters((1, 1), (1, 16), (300, 1))
   def test_any_other_size(self, height, width):
     found = self._read(

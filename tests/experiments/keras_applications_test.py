@@ -4,6 +4,8 @@
 """Tests that models of Keras are trained, exported and restored."""
 
 import dataclasses
+import functools
+import inspect
 import os
 import pathlib
 import sys
@@ -28,6 +30,8 @@ from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.export import exported_model
 from tff_semifl.models import functional
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import keyed_dropout
 from tff_semifl.models import weight_kinds
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import saved_experiment
@@ -65,6 +69,17 @@ def _create_with_dropout(task, seed):
   x = tf.keras.layers.Dropout(0.5)(model.layers[-2].output)
   outputs = tf.keras.layers.Dense(task.num_classes)(x)
   return tf.keras.Model(model.input, outputs)
+
+
+def _scale_down(build):
+  """The same with 7 blocks of 21, as to trace them takes longest."""
+  return functools.partial(
+    inspect.getmodule(build).EfficientNetV2,
+    width_coefficient=0.25,
+    depth_coefficient=0.2,
+    default_size=_SIZE,
+    model_name='efficientnetv2-b0',
+  )
 
 
 class TrainingTest(parameterized.TestCase):
@@ -143,14 +158,34 @@ class TrainingTest(parameterized.TestCase):
     images = _IMAGES.astype(np.float32)
     np.testing.assert_array_equal(model(images), experiment.model(images))
 
-  def test_outside_model_with_dropout(self):
+  @parameterized.parameters('semifl', 'consistency_averaging')
+  def test_outside_model_with_dropout(self, system):
     self._run(
       self._create(
-        'consistency_averaging',
-        model='outside:with_dropout',
-        normalization='static_batch',
+        system, model='outside:with_dropout', normalization='static_batch'
       )
     )
+
+  def test_fine_tuned_efficientnet_which_drops_parts_of_itself(self):
+    file = self.folder / 'pretrained.h5'
+    build = _scale_down(tf.keras.applications.EfficientNetV2B0)
+    tf.keras.utils.set_random_seed(5)
+    build(
+      include_top=False,
+      pooling='avg',
+      weights=None,
+      input_shape=(_SIZE, _SIZE, 3),
+    ).save_weights(file)
+    with mock.patch.object(tf.keras.applications, 'EfficientNetV2B0', build):
+      experiment = self._create(model='efficientnet_v2', weights=str(file))
+    self.assertTrue(
+      any(
+        isinstance(layer, keyed_dropout.KeyedDropout)
+        for layer in keras_conversion.inner_layers(experiment.model)
+      )
+    )
+    self.assertEmpty(weight_kinds.find(experiment.model).frozen)
+    self._run(experiment)
 
   def test_frozen_mobilenet_with_weights_of_a_file(self):
     file = self.folder / 'pretrained.h5'

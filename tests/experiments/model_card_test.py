@@ -51,6 +51,7 @@ class ModelCardTest(absltest.TestCase):
     round_num=10,
     why_not_tested=None,
     privacy=None,
+    hparams=_HPARAMS,
     **stated,
   ):
     scores = None
@@ -63,7 +64,7 @@ class ModelCardTest(absltest.TestCase):
       name='mine',
       model=small_model.create((8, 12, 3)),
       class_names=_NAMES,
-      hparams=_HPARAMS,
+      hparams=hparams,
       trained=saved_experiment.TrainedModel(None, round_num, 0.5, 0.625),
       files=[
         model_card.ExportedFile(
@@ -107,6 +108,20 @@ class ModelCardTest(absltest.TestCase):
       'rivacy',
     ):
       self.assertNotIn(text, card)
+
+  def test_says_where_it_was_trained(self):
+    federated = 'from a simulation of federated learning (tff_semifl)'
+    self.assertIn(federated, self._write(why_not_tested='no images'))
+    card = self._write(
+      why_not_tested='no images',
+      hparams=_HPARAMS._replace(
+        flags={'num_labeled': 40, 'total_steps': 500, 'total_rounds': 10},
+        system='fixmatch',
+      ),
+    )
+    self.assertNotIn(federated, card)
+    self.assertIn('trained in one place, without clients (tff_semifl)', card)
+    self.assertIn('| steps | 500 |', card)
 
   def test_says_how_right_the_model_is(self):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])

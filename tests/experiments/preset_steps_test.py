@@ -87,6 +87,9 @@ class PresetStepsTest(parameterized.TestCase):
     ('labels_alone/cifar10_4000', 16, 0),
     ('labels_alone/svhn_1000', 100, 0),
     ('all_labels/cifar10', 200, 0),
+    # However many images there are.
+    ('fixmatch/cifar10_250', 1024, 0),
+    ('mixmatch/cifar100_10000', 1024, 0),
     # 500 images of a client in batches of ten, five epochs.
     ('supervised_fedavg/cifar10_iid', 0, 250),
     # 460 of them.

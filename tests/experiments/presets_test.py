@@ -67,6 +67,7 @@ class PresetsTest(parameterized.TestCase):
         'supervised_fedavg': 12,
         'labels_alone': 6,
         'all_labels': 3,
+        **dict.fromkeys(semifl_cells.SYSTEMS_IN_ONE_PLACE, 6),
         # Table 2 of SemiFL.
         'batch_label_semifl': 2,
         'parallel_semifl': 2,

@@ -31,6 +31,16 @@ COLUMNS = (
   ('cifar100', 10_000),
 )
 _FULL_COLUMNS = (('cifar10', None), ('svhn', None), ('cifar100', None))
+# With labels and a pool of unlabeled images.
+SYSTEMS_IN_ONE_PLACE = (
+  'pi_model',
+  'pseudo_labeling',
+  'mean_teacher',
+  'mixmatch',
+  'uda',
+  'remixmatch',
+  'fixmatch',
+)
 # By system and partition: accuracies in the order of the columns.
 _TABLE_1 = {
   ('semifl', 'classes2'): (
@@ -76,6 +86,27 @@ _TABLE_1 = {
   ('labels_alone', None): (
     '42.4 (1.8), 76.9 (0.2), 77.1 (2.9), 90.4 (0.5), 27.2 (0.7), 59.3 (0.1)'
   ),
+  ('pi_model', None): (
+    '45.7 (4.0), 86.0 (0.4), 81.0 (1.9), 92.5 (0.4), 42.8 (0.5), 62.1 (0.1)'
+  ),
+  ('pseudo_labeling', None): (
+    '50.2 (0.4), 83.9 (0.3), 79.8 (1.1), 90.1 (0.6), 42.6 (0.5), 63.8 (0.2)'
+  ),
+  ('mean_teacher', None): (
+    '67.7 (2.3), 90.8 (0.2), 96.4 (0.1), 96.6 (0.1), 46.1 (0.6), 64.2 (0.2)'
+  ),
+  ('mixmatch', None): (
+    '89.0 (0.9), 93.6 (0.1), 96.0 (0.2), 96.5 (0.3), 60.1 (0.4), 71.7 (0.3)'
+  ),
+  ('uda', None): (
+    '91.2 (1.1), 95.1 (0.2), 94.3 (2.8), 97.5 (0.2), 66.9 (0.2), 75.5 (0.3)'
+  ),
+  ('remixmatch', None): (
+    '94.6 (0.1), 95.3 (0.1), 97.1 (0.5), 97.4 (0.1), 72.6 (0.3), 77.0 (0.6)'
+  ),
+  ('fixmatch', None): (
+    '94.9 (0.7), 95.7 (0.1), 97.5 (0.4), 97.7 (0.1), 71.7 (0.1), 77.4 (0.1)'
+  ),
   ('all_labels', None): '95.3 (0.1), 97.3 (0.0), 79.3 (0.1)',
 }
 # CIFAR-10 with 4000 labels, without deviations. Its last row is Table 1's.
@@ -111,6 +142,13 @@ _CALLED = {
   'supervised_fedavg': 'HeteroFL',
   'labels_alone': 'Partially Supervised',
   'all_labels': 'Fully Supervised',
+  'pi_model': 'Pi-Model',
+  'pseudo_labeling': 'Pseudo-Labeling',
+  'mean_teacher': 'Mean Teacher',
+  'mixmatch': 'MixMatch',
+  'uda': 'UDA',
+  'remixmatch': 'ReMixMatch',
+  'fixmatch': 'FixMatch',
   'fedavg_fixmatch': 'FedAvg + FixMatch',
   'parallel_semifl': 'SemiFL, labels with the global model alone',
   'batch_label_semifl': 'SemiFL, fine-tuning alone',
@@ -137,6 +175,29 @@ _CENTRALIZED = _OPTIMIZER_AND_MODEL | {
   'learning_rate': 0.1,
   # As the authors evaluate it (D8).
   'batch_norm_statistics': 'server_batches',
+}
+# F.1, of FixMatch's code (D52).
+_ONE_PLACE = {
+  'total_steps': 2**20,
+  'steps_per_round': 2**10,
+  'batch_size': 64,
+  'learning_rate': 0.03,
+  'momentum': 0.9,
+  'weight_decay': 5e-4,
+  'average_decay': 0.999,
+  'model': 'fixmatch_wide_resnet',
+  'model_depth': 28,
+  'normalization': 'static_batch',
+  'batch_norm_statistics': 'server',
+}
+_RAMP_UP = {'unlabeled_ratio': 1, 'ramp_up_share': 0.4}
+_SURE = {'unlabeled_loss_weight': 1, 'confidence_threshold': 0.95}
+_STRONG = {'strong_augmentation': 'fixmatch'}
+# 2^20 labeled images, of which 64 are a step.
+_MIXING = {
+  'unlabeled_ratio': 1,
+  'guess_temperature': 0.5,
+  'ramp_up_steps': 2**20 // 64,
 }
 _CLIENTS = _OPTIMIZER_AND_MODEL | {
   'num_clients': 100,
@@ -181,6 +242,32 @@ _OF_SYSTEMS = {
   'supervised_fedavg': _AVERAGING | {'mask_absent_classes': False},
   'labels_alone': _CENTRALIZED,
   'all_labels': _CENTRALIZED,
+  'pi_model': _ONE_PLACE | _RAMP_UP | {'unlabeled_loss_weight': 10},
+  'mean_teacher': _ONE_PLACE | _RAMP_UP | {'unlabeled_loss_weight': 50},
+  'pseudo_labeling': _ONE_PLACE | _RAMP_UP | _SURE | {'reproduce_mask': True},
+  'fixmatch': _ONE_PLACE | _SURE | _STRONG | {'unlabeled_ratio': 7},
+  'uda': _ONE_PLACE
+  | _SURE
+  | _STRONG
+  | {
+    'unlabeled_ratio': 7,
+    'target_temperature': 1,
+    'signal_annealing': 'none',
+  },
+  'mixmatch': _ONE_PLACE
+  | _MIXING
+  | {'unlabeled_loss_weight': 100, 'mixup_concentration': 0.5},
+  'remixmatch': _ONE_PLACE
+  | _MIXING
+  | _STRONG
+  | {
+    'mixup_concentration': 0.75,
+    'num_strong_views': 1,
+    'aligned_batches': 128,
+    'mixed_loss_weight': 1.5,
+    'strong_loss_weight': 0.5,
+    'rotation_loss_weight': 0.5,
+  },
   'fedsgd_fixmatch': _FEDSGD
   | {
     'clients_per_round': 10,
@@ -204,7 +291,7 @@ _CHANGES = {
 
 def _choose_server_batch_size(system, num_labeled):
   """Returns the server's batch size, or None if it takes no steps."""
-  if system == 'supervised_fedavg':
+  if system in ('supervised_fedavg', *SYSTEMS_IN_ONE_PLACE):
     return None
   if system == 'labels_alone':
     return 10 if num_labeled <= 1000 else 250
@@ -219,6 +306,9 @@ def _create_cell(system, task, num_labeled, sharing, change, accuracy, places):
   }
   if task != 'cifar100':
     settings['zhang2020_views'] = False
+  elif system == 'fixmatch':
+    # S7.
+    settings['weight_decay'] = 1e-3
   optional = {
     'num_labeled': num_labeled,
     'server_batch_size': _choose_server_batch_size(system, num_labeled),

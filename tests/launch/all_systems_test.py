@@ -33,6 +33,8 @@ _SMALL = {
   'confidence_threshold': 0.12,
   'total_rounds': 2,
   'total_epochs': 3,
+  'total_steps': 6,
+  'unlabeled_ratio': 2,
   **small_digits.SETTINGS,
   'steps_per_round': 2,
   'batch_size': 8,

@@ -167,6 +167,8 @@ class ChosenStatisticsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('labels_alone', 'pooled', 'there are no clients; use'),
     ('all_labels', 'federated', 'there are no clients; use'),
+    ('fixmatch', 'pooled', 'there are no clients; use'),
+    ('fixmatch', 'server_batches', 'it is of labeled images alone'),
     ('supervised_fedavg', 'server_batches', 'the server has no images'),
   )
   def test_statistics_of_nobody(self, system, kind, message):

@@ -147,6 +147,30 @@ class ExportSavedModelTest(parameterized.TestCase):
       image_dir=changed,
     )
 
+  @parameterized.parameters(True, False)
+  def test_pretrained_weights_are_in_the_experiment(self, freeze_backbone):
+    file = self._folder / 'pretrained.h5'
+    tf.keras.applications.MobileNet(
+      alpha=0.25, include_top=False, weights=None, input_shape=(32, 32, 3)
+    ).save_weights(file)
+    model = trained_experiment.save(
+      self._experiment,
+      task='image_folder',
+      image_dir=image_tree.write_tree(self._folder / 'photos'),
+      image_size='32',
+      model='mobilenet',
+      model_width=None,
+      width_multiplier=0.25,
+      weights=file,
+      freeze_backbone=freeze_backbone,
+    )
+    file.unlink()
+    self._export(evaluate='false')
+    self._assert_exported(model, self._experiment / 'export')
+    if freeze_backbone:
+      (self._experiment / 'frozen_weights.npz').unlink()
+      self._assert_refused('--experiment=.*/mine: lacks frozen_weights.npz')
+
   def test_folder_that_holds_no_experiment_or_no_model(self):
     self._assert_refused('--experiment=: name the folder', experiment='')
     self._assert_refused('--experiment=.*/mine: is no folder of an experiment')

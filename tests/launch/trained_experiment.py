@@ -79,6 +79,8 @@ def save(
     tuple(weight.numpy() for weight in kinds.trainable),
     tuple(weight.numpy() for weight in kinds.statistics),
   )
+  if kinds.frozen:
+    opened.keep_frozen_weights([weight.numpy() for weight in kinds.frozen])
   state = training.ProgramState(_State(weights), round_num, 0.25, 0.5)
   asyncio.run(opened.state_manager().save(state, round_num))
   return model

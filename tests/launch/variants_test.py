@@ -167,7 +167,8 @@ class VariantsTest(parameterized.TestCase):
       'width_of_a_resnet',
       {'model': 'resnet', 'model_width': 2},
       '^model_width=2: it is only for model=wide_resnet or'
-      ' model=decomposed_wide_resnet; leave it out$',
+      ' model=decomposed_wide_resnet or model=fixmatch_wide_resnet; leave it'
+      ' out$',
     ),
     (
       'depth_of_a_resnet',

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests import linear_reference
 from tff_semifl import runtime
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
@@ -131,6 +132,19 @@ class ClassifierTest(tf.test.TestCase):
       self._model(self._images),
       rtol=1e-4,
     )
+
+  def test_logits_by_the_batch_drop_nothing(self):
+    with keyed_dropout.turned_off():
+      expected = self._model(self._images, training=True)
+    self.assertAllClose(
+      self._classifier.batch_logits(self._weights, self._images),
+      expected,
+      rtol=1e-4,
+    )
+
+  def test_without_dropout_there_is_nothing_more_to_compute(self):
+    classifier = linear_reference.create_classifier()
+    self.assertIs(classifier.batch_logits, classifier.train_logits)
 
   def test_training_needs_a_seed(self):
     with self.assertRaisesRegex(ValueError, 'has dropout.* needs a seed'):

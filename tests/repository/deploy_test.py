@@ -1,18 +1,23 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the script for SLURM, without SLURM."""
+"""Tests of the script for SLURM and of the Dockerfile, without either."""
 
+import fnmatch
+import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
+import tomllib
 
 from absl.testing import absltest
 
 from tests.repository import source_tree
 
 _SCRIPT = source_tree.PROJECT_ROOT / 'deploy' / 'slurm_array.sh'
+_DOCKERFILE = source_tree.PROJECT_ROOT / 'deploy' / 'Dockerfile'
 
 
 class SlurmArrayTest(absltest.TestCase):
@@ -52,6 +57,61 @@ class SlurmArrayTest(absltest.TestCase):
     completed = self._run(3, ['true'], ['true'])
     self.assertEqual(completed.returncode, 1)
     self.assertEndsWith(completed.stderr, 'has no line 3\n')
+
+
+class DockerfileTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    lines = re.sub(r'#.*\n|\\\n', '', _DOCKERFILE.read_text()).splitlines()
+    self._instructions = [
+      tuple(line.split(maxsplit=1)) for line in lines if line
+    ]
+    project = source_tree.PROJECT_ROOT / 'pyproject.toml'
+    self._project = tomllib.loads(project.read_text())
+
+  def _find(self, name):
+    return [rest for found, rest in self._instructions if found == name]
+
+  def test_has_all_that_the_package_is_made_of(self):
+    copied = {
+      source
+      for rest in self._find('COPY')
+      if not rest.startswith('--from')
+      for source in rest.split()[:-1]
+    }
+    packages = self._project['tool']['setuptools']
+    folders = {
+      packages['package-dir'].get(name, name.replace('.', '/')).split('/')[0]
+      for name in packages['packages']
+    }
+    wanted = {
+      *folders,
+      *self._project['project']['license-files'],
+      self._project['project']['readme'],
+      'pyproject.toml',
+      # What `make venv` installs, and with GPU=1.
+      'Makefile',
+      'requirements.txt',
+      'requirements-gpu.txt',
+    }
+    self.assertEqual(copied, wanted)
+    ignored = _DOCKERFILE.with_name('Dockerfile.dockerignore').read_text()
+    kept = re.findall('^!(.*)$', ignored, re.MULTILINE)
+    for name in wanted:
+      self.assertTrue((source_tree.PROJECT_ROOT / name).exists(), name)
+      self.assertTrue(any(fnmatch.fnmatch(name, each) for each in kept), name)
+
+  def test_runs_the_command_as_a_user_with_few_rights(self):
+    [command] = self._find('ENTRYPOINT')
+    self.assertContainsSubset(
+      json.loads(command), self._project['project']['scripts']
+    )
+    names = [name for name, _ in self._instructions]
+    last_from = len(names) - names[::-1].index('FROM')
+    [user] = [
+      rest for name, rest in self._instructions[last_from:] if name == 'USER'
+    ]
+    self.assertGreater(int(user), 0)
 
 
 if __name__ == '__main__':

@@ -21,6 +21,8 @@ _PARTS = _SEEDS | {
   'client_prior',
   'optimizers',
   'schedules',
+  'distribution_alignment',
+  'weight_averages',
 }
 _ALGORITHMS = _PARTS | {'work', 'algorithms', 'privacy_key'}
 _SYSTEMS = _ALGORITHMS | {'programs', 'systems'}
@@ -38,6 +40,8 @@ _ALLOWED = {
   'client_prior': _PARTS,
   'optimizers': _PARTS,
   'schedules': _PARTS,
+  'distribution_alignment': _PARTS,
+  'weight_averages': _PARTS,
   'work': _PARTS,
   'algorithms': _PARTS | {'work', 'privacy_key'},
   'programs': _ALGORITHMS | {'export'},
@@ -59,6 +63,8 @@ _WITHOUT_TFF = (
   'tff_semifl/losses.py',
   'tff_semifl/pseudo_labels.py',
   'tff_semifl/client_prior.py',
+  'tff_semifl/distribution_alignment.py',
+  'tff_semifl/weight_averages.py',
   'tff_semifl/data/partition.py',
   'tff_semifl/export/',
 )

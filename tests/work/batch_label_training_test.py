@@ -169,6 +169,27 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       places=6,
     )
 
+  def test_views_are_dropped_in_training_and_not_for_labels(self):
+    classifier = linear_reference.create_classifier(dropout_rate=0.25)
+    process = _build(classifier, threshold=0.36)
+    [result] = _next(process, self.weights, self.images).result
+    expected = batch_label_reference.train_client(
+      self.weights.trainable,
+      self.images,
+      client_id=3,
+      round_num=4,
+      seed=_SEED,
+      learning_rate=_LEARNING_RATE,
+      num_epochs=2,
+      batch_size=2,
+      threshold=0.36,
+      dropout_rate=0.25,
+    )
+    self.assertGreater(expected.num_confident, 3)
+    linear_reference.assert_is_update(
+      result.update, self.weights.trainable, expected.weights
+    )
+
   def test_client_that_is_sure_of_nothing_counts_with_no_change(self):
     """D36: a client takes part even if it was never sure."""
     output = _next(

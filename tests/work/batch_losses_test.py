@@ -12,6 +12,7 @@ from tff_semifl.models import functional
 from tff_semifl.work import batch_losses
 
 _LABELS = np.array([0, 2, 1, 1, 0], np.int32)
+_SEED = tf.constant([3, 4])
 
 
 class BatchLossesTest(tf.test.TestCase):
@@ -33,6 +34,22 @@ class BatchLossesTest(tf.test.TestCase):
         rtol=1e-5,
       )
 
+  def test_dropout_follows_from_the_seed_and_labels_have_none(self):
+    classifier = linear_reference.create_classifier(dropout_rate=0.5)
+    dropped = linear_reference.drop(self.images, 0.5, _SEED)
+    for images, found in (
+      (
+        dropped,
+        batch_losses.train_logits(classifier, self.weights, self.images, _SEED),
+      ),
+      (
+        self.images,
+        batch_losses.label_logits(classifier, self.weights, self.images),
+      ),
+    ):
+      expected = linear_reference.logits(self.weights.trainable, images)
+      self.assertAllClose(found, expected.astype(np.float32), rtol=1e-5)
+
   def test_output_is_the_mean_loss_and_the_number_correct(self):
     weights = np.array([1, 0, 2, 1, 3], np.float32)
     # Predictions are without the offset, however large it is.
@@ -53,7 +70,7 @@ class BatchLossesTest(tf.test.TestCase):
 
   def test_gradient_is_that_of_the_mean_cross_entropy(self):
     gradient, output = batch_losses.cross_entropy_gradient(
-      self.classifier, self.weights, self.images, _LABELS
+      self.classifier, self.weights, self.images, _LABELS, _SEED
     )
     probabilities = linear_reference.softmax(self.logits)
     # The gradient at logits is (probabilities - one-hot labels) / batch.

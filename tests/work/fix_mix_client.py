@@ -29,10 +29,11 @@ def build(
   weak=linear_reference.unchanged,
   strong=linear_reference.unchanged,
   keep_optimizer_state=False,
+  dropout_rate=0.0,
   **options,
 ):
   """Builds the work of clients with a linear model."""
-  classifier = linear_reference.create_classifier()
+  classifier = linear_reference.create_classifier(dropout_rate=dropout_rate)
   optimizer = optimizers.build_nesterov_sgd()
   return client_work.build_client_work(
     classifier,

@@ -40,14 +40,18 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
       (linear_reference.unchanged, linear_reference.unchanged),
       (linear_reference.shifted, linear_reference.inverted),
     ],
+    dropout_rate=[0.0, 0.25],
   )
-  def test_update_and_loss_equal_numpy(self, mix_loss_weight, augmentations):
+  def test_update_and_loss_equal_numpy(
+    self, mix_loss_weight, augmentations, dropout_rate
+  ):
     weak, strong = augmentations
     process = fix_mix_client.build(
       threshold=self.threshold,
       mix_loss_weight=mix_loss_weight,
       weak=weak,
       strong=strong,
+      dropout_rate=dropout_rate,
     )
     output = self.next(process, [(3, self.images)], round_num=4)
     expected = fix_mix_reference.train_client(
@@ -63,6 +67,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
       mix_loss_weight=mix_loss_weight,
       weak=weak,
       strong=strong,
+      dropout_rate=dropout_rate,
     )
     # Some are sure, some are not, and the last batch is smaller.
     self.assertBetween(expected.num_confident, 3, 6)

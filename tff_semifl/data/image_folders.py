@@ -16,6 +16,7 @@ names it: nothing of a user's data is dropped without a word.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import functools
 import itertools
+import math
 import os
 import pathlib
 from typing import NamedTuple
@@ -24,6 +25,7 @@ import numpy as np
 
 from tff_semifl.data import image_files
 from tff_semifl.data import sources
+from tff_semifl.data import stored_images
 
 _IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX'})
 # Problems that an error names; of the others it has the number.
@@ -42,6 +44,10 @@ class LargeImageError(ImageFolderError):
   """Raised if images are larger than is trained on without asking."""
 
 
+class StorageError(ImageFolderError):
+  """Raised if there is no room for images on disk."""
+
+
 class ImageFolders(NamedTuple):
   """All images of a root folder.
 
@@ -49,7 +55,8 @@ class ImageFolders(NamedTuple):
     class_names: Names of the server's folders.
     client_names: Names of the clients' folders.
     labeled: The server's images.
-    unlabeled: All clients' images, uint8 [number, height, width, channels].
+    unlabeled: All clients' images, uint8 [number, height, width, channels], in
+      memory or on disk.
     shares: For each client the int64 indices of its images in `unlabeled`.
     test: To evaluate on, or None.
     num_resized: Images, of them all, that have another size in their files.
@@ -58,7 +65,7 @@ class ImageFolders(NamedTuple):
   class_names: tuple[str, ...]
   client_names: tuple[str, ...]
   labeled: sources.LabeledImages
-  unlabeled: np.ndarray
+  unlabeled: sources.Images
   shares: list[np.ndarray]
   test: sources.LabeledImages | None
   num_resized: int
@@ -86,6 +93,7 @@ def read_image_folders(
   default_size: tuple[int, int] | None = None,
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
+  max_bytes_in_memory: float = math.inf,
 ) -> ImageFolders:
   """Reads the images of a server, of its clients and for testing.
 
@@ -99,6 +107,8 @@ def read_image_folders(
       case.
     num_channels: 3 for colors, 1 for gray.
     on_odd_size: The treatment of images of another size.
+    max_bytes_in_memory: Clients' images that are more than this together are
+      kept in a file in `stored_images.folder()`.
 
   Returns:
     All images.
@@ -109,6 +119,7 @@ def read_image_folders(
     OddSizeError: If nothing but sizes is wrong and `on_odd_size` is `REFUSE`.
     LargeImageError: If the first image is larger than `max_default_size` and
       there is no `default_size`, or all images are more than the memory holds.
+    StorageError: If the clients' are more than there is room for on disk.
   """
   root_path = pathlib.Path(root)
   # Unlike those of `pathlib`, these functions know of no error.
@@ -159,11 +170,13 @@ def read_image_folders(
   class_numbers = {name: number for number, name in enumerate(server)}
   resized = []
   labeled, unlabeled, test_data = (
-    _read_images(folders, numbers, shape, on_odd_size, problems, resized)
-    for folders, numbers in (
-      (server, class_numbers),
-      (clients, {}),
-      (test, class_numbers),
+    _read_images(
+      folders, numbers, shape, on_odd_size, problems, resized, max_bytes
+    )
+    for folders, numbers, max_bytes in (
+      (server, class_numbers, math.inf),
+      (clients, {}, max_bytes_in_memory),
+      (test, class_numbers, math.inf),
     )
   )
   _raise_if_any(root_path, problems)
@@ -237,6 +250,7 @@ def _read_images(
   on_odd_size: image_files.OnOddSize,
   problems: list[_Problem],
   resized: list[pathlib.Path],
+  max_bytes_in_memory: float,
 ) -> sources.LabeledImages:
   """Reads all images; those of a folder that is no class have no known one.
 
@@ -247,15 +261,11 @@ def _read_images(
     on_odd_size: The treatment of images of another size.
     problems: What is wrong is added to it.
     resized: Files whose images are resized are added to it.
+    max_bytes_in_memory: Images that are more than this are kept on disk.
   """
   num_images = sum(len(files) for files in folders.values())
   # Read into place, so that there are never two copies of all images.
-  try:
-    images = np.zeros([num_images, *shape], np.uint8)
-  except (MemoryError, ValueError) as error:
-    raise LargeImageError(
-      f'{num_images} images of {shape[0]}x{shape[1]} do not fit into the memory'
-    ) from error
+  images = _make_room((num_images, *shape), max_bytes_in_memory)
   labels = np.full(num_images, sources.UNKNOWN_LABEL, np.int32)
   position = 0
   for name, files in folders.items():
@@ -270,6 +280,28 @@ def _read_images(
         problems.append(_Problem(file, str(error), is_odd_size))
       position += 1
   return sources.LabeledImages(images, labels)
+
+
+def _make_room(
+  shape: tuple[int, int, int, int], max_bytes_in_memory: float
+) -> sources.Images:
+  """Returns room for images of a shape."""
+  what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
+  size = math.prod(shape)
+  if size <= max_bytes_in_memory:
+    try:
+      return np.zeros(shape, np.uint8)
+    except (MemoryError, ValueError) as error:
+      raise LargeImageError(f'{what} do not fit into the memory') from error
+  try:
+    return stored_images.create(shape)
+  except (OSError, OverflowError) as error:
+    raise StorageError(
+      f'{what} are {size / 1e9:,.1f} GB, for which there is no room in'
+      f' {stored_images.folder()} ({getattr(error, "strerror", error)}); name a'
+      ' folder on a larger disk by the environment variable TMPDIR, or choose a'
+      ' smaller image_size'
+    ) from error
 
 
 def _list_folders(

@@ -59,7 +59,7 @@ class MappedImages:
     self.references = []
     start = 0
     for part in data:
-      part.images.tofile(file)
+      np.asarray(part.images).tofile(file)
       indices = np.arange(start, start + len(part.images))
       self.references.append(part._replace(images=indices))
       start += len(part.images)

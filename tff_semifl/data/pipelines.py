@@ -259,7 +259,7 @@ class ClientPopulation:
   def _chunk(self, client: int) -> collections.OrderedDict[str, np.ndarray]:
     return collections.OrderedDict(
       client_id=np.int32(client),
-      image=self._data.images[self._partition[client]],
+      image=np.asarray(self._data.images[self._partition[client]]),
     )
 
 

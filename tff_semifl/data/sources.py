@@ -9,11 +9,13 @@ import pathlib
 import re
 import sys
 import textwrap
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.download import downloader
+
+from tff_semifl.data import stored_images
 
 # With TFDS' own number, 10, it takes more than three minutes to find out that
 # there is no network; with this one, ten seconds.
@@ -25,6 +27,11 @@ UNKNOWN_LABEL = -1
 
 class DataNotFoundError(Exception):
   """Raised if a data set is not in the data folder and cannot be downloaded."""
+
+
+# uint8 [num_images, height, width, channels], in memory, or in a file that
+# `np.asarray` reads.
+Images: TypeAlias = np.ndarray | stored_images.StoredImages
 
 
 class LabeledImages(NamedTuple):
@@ -54,12 +61,12 @@ class ImagePool(NamedTuple):
   """The images that are shared out among clients.
 
   Attributes:
-    images: As in `LabeledImages`.
+    images: As in `LabeledImages`, or in a file.
     true_labels: int32 [num_images], as in `LabeledImages`. They measure
       pseudo-labels; no client gets to see them, unless clients are labeled.
   """
 
-  images: np.ndarray
+  images: Images
   true_labels: np.ndarray
 
 

@@ -37,6 +37,20 @@ class FederatedData(NamedTuple):
   test: sources.LabeledImages
   training_order: np.ndarray | None = None
 
+  def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
+    """Returns the images that the server trains on.
+
+    Args:
+      labels: Who has labels. Where the server has a pool of unlabeled images
+        too, these come after the labeled ones, with `sources.UNKNOWN_LABEL`.
+    """
+    if labels is not system_lib.Labels.AT_SERVER_WITH_POOL:
+      return self.labeled
+    pool = _pool_of_unknown_classes(self.unlabeled.images)
+    return sources.LabeledImages(
+      *map(np.concatenate, zip(self.labeled, pool, strict=True))
+    )
+
 
 class Sharing(settings.Settings, abc.ABC):
   """Base of the parts that say who gets which images of a task."""
@@ -132,12 +146,7 @@ class ServerAndClients(Sharing):
   ) -> FederatedData:
     """Shares out a task's images."""
     split = self.server.split(task, data, seed)
-    unlabeled = sources.ImagePool(*data.train.select(split.unlabeled))
-    if data.unlabeled is not None:
-      more = _pool_of_unknown_classes(data.unlabeled)
-      unlabeled = sources.ImagePool(
-        *map(np.concatenate, zip(unlabeled, more, strict=True))
-      )
+    unlabeled = _create_pool(data, split)
     return FederatedData(
       labeled=data.train.select(split.labeled),
       unlabeled=unlabeled,
@@ -198,6 +207,45 @@ class ServerAlone(Sharing):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class ServerWithPool(Sharing):
+  """The server has some labels, and the other images without labels.
+
+  These are what clients have where there are any, in one place.
+  """
+
+  server: _ServerLabels = _ServerLabels()
+
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images."""
+    split = self.server.split(task, data, seed)
+    return FederatedData(
+      labeled=data.train.select(split.labeled),
+      unlabeled=_create_pool(data, split),
+      shares=[],
+      test=data.test,
+    )
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment."""
+    return str(self.server.num_labeled)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GivenPool(Sharing):
+  """The task's labels, and the images of its clients in one place."""
+
+  def share_out(
+    self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
+  ) -> FederatedData:
+    """Shares out a task's images."""
+    del task, seed  # It is all of them.
+    unlabeled = _pool_of_unknown_classes(data.unlabeled)
+    return FederatedData(data.train, unlabeled, [], data.test)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class AllAtServer(Sharing):
   """The server has all images of the training set, with their labels."""
 
@@ -239,6 +287,7 @@ class LabeledClients(Sharing):
 _SHARINGS: Mapping[system_lib.Labels, Sharing] = {
   system_lib.Labels.AT_SERVER: ServerAndClients(),
   system_lib.Labels.AT_SERVER_ALONE: ServerAlone(),
+  system_lib.Labels.AT_SERVER_WITH_POOL: ServerWithPool(),
   system_lib.Labels.ALL_AT_SERVER: AllAtServer(),
   system_lib.Labels.AT_CLIENTS: LabeledClients(),
   system_lib.Labels.AT_SERVER_AND_CLIENTS: ServerAndClients(),
@@ -266,6 +315,8 @@ def choose_sharing(
     return None
   if labels is system_lib.Labels.AT_SERVER:
     return GivenShares()
+  if labels is system_lib.Labels.AT_SERVER_WITH_POOL:
+    return GivenPool()
   return AllAtServer()
 
 
@@ -275,7 +326,18 @@ def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
   return np.concatenate([np.argsort(order), others])
 
 
-def _pool_of_unknown_classes(images: np.ndarray) -> sources.ImagePool:
+def _create_pool(
+  data: image_task.TaskData, split: partition_lib.LabelSplit
+) -> sources.ImagePool:
+  """Returns the images without labels, those of unknown classes last."""
+  pool = sources.ImagePool(*data.train.select(split.unlabeled))
+  if data.unlabeled is None:
+    return pool
+  more = _pool_of_unknown_classes(data.unlabeled)
+  return sources.ImagePool(*map(np.concatenate, zip(pool, more, strict=True)))
+
+
+def _pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
   labels = np.full(len(images), sources.UNKNOWN_LABEL, np.int32)
   return sources.ImagePool(images, labels)
 

@@ -99,13 +99,6 @@ def _check_model(
       name,
       f'{experiment.system_name} trains {" or ".join(system.models)}',
     )
-  if experiment.model.model.has_dropout and not system.takes_dropout:
-    raise settings.SettingError(
-      'model',
-      name,
-      f'{experiment.system_name} gives dropout no random numbers; choose a'
-      ' model without',
-    )
 
 
 def _check_privacy(

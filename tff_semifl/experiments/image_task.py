@@ -26,14 +26,15 @@ class TaskData(NamedTuple):
       there are `shares`.
     test: To evaluate on.
     unlabeled: More images for the clients, whose classes nobody knows, uint8
-      [number, height, width, channels]; None for most tasks.
+      [number, height, width, channels], in memory or in a file; None for most
+      tasks.
     shares: For each client the int64 indices of its images in `unlabeled`,
       where it is given who has what; None for most tasks.
   """
 
   train: sources.LabeledImages
   test: sources.LabeledImages
-  unlabeled: np.ndarray | None = None
+  unlabeled: sources.Images | None = None
   shares: list[np.ndarray] | None = None
 
 

@@ -32,12 +32,10 @@ class Application(models.Converted):
   Attributes:
     function_name: Name of the function of `tf.keras.applications`.
     input_range: What the backbone expects pixels in.
-    drops: Whether the backbone drops anything in training.
   """
 
   function_name: ClassVar[str]
   input_range: ClassVar[str] = '-1_to_1'
-  drops: ClassVar[bool] = False
 
   weights: str | None = settings.setting(
     None,
@@ -50,11 +48,6 @@ class Application(models.Converted):
     'Whether the backbone stays as its pretrained weights have it, and only the'
     ' last layer is trained and sent. To be preferred with few labels.',
   )
-
-  @property
-  def has_dropout(self) -> bool:
-    """True if the model drops anything in training."""
-    return self.drops and not self.freeze_backbone
 
   @property
   def has_static_batch_norm(self) -> bool:
@@ -77,6 +70,15 @@ class Application(models.Converted):
         True,
         'what is frozen must have been trained before; give weights, too',
       )
+    return self._create(task, seed, self.weights)
+
+  def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
+    """Creates the model without the pretrained weights."""
+    return self._create(task, 0, None)
+
+  def _create(
+    self, task: image_task.ImageTask, seed: int, weights: str | None
+  ) -> tf.keras.Model:
     height, width, num_channels = task.image_shape
     if min(height, width) < _MIN_SIZE:
       raise ValueError(
@@ -85,7 +87,7 @@ class Application(models.Converted):
       )
     # The initializers of these backbones take no seed of their own.
     tf.keras.utils.set_random_seed(next(residual.layer_seeds(seed)))
-    backbone = self._load((height, width, 3))
+    backbone = self._load((height, width, 3), weights)
     backbone.trainable = not self.freeze_backbone
     inputs = x = tf.keras.Input(task.image_shape)
     if num_channels == 1:
@@ -99,23 +101,23 @@ class Application(models.Converted):
       self.replace_batch_norm,
     )
 
-  def _load(self, image_shape: tuple[int, int, int]) -> tf.keras.Model:
+  def _load(
+    self, image_shape: tuple[int, int, int], weights: str | None
+  ) -> tf.keras.Model:
     """Returns the backbone with its weights."""
-    with settings.blame('weights', self.weights, ValueError, OSError):
-      if self.weights not in (None, _IMAGENET) and not os.path.isfile(
-        self.weights
-      ):
+    with settings.blame('weights', weights, ValueError, OSError):
+      if weights not in (None, _IMAGENET) and not os.path.isfile(weights):
         raise ValueError('there is no such file')
       try:
         return getattr(tf.keras.applications, self.function_name)(
           include_top=False,
           pooling='avg',
-          weights=self.weights,
+          weights=weights,
           input_shape=image_shape,
           **self.arguments,
         )
       except (ValueError, OSError) as error:
-        if self.weights in (None, _IMAGENET):
+        if weights in (None, _IMAGENET):
           raise
         raise ValueError(
           f'{error} The file must be what save_weights of'
@@ -164,7 +166,6 @@ class EfficientNetV2(Application):
   function_name = 'EfficientNetV2B0'
   # It begins with layers that rescale pixels.
   input_range = '0_to_255'
-  drops = True
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,8 @@ from tff_semifl.programs import saved_experiment
 
 CARD = 'README.md'
 PICTURE = 'confusion_matrix.png'
+# Settings that systems with clients have, one or another.
+_OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 _LIMITS_OF_ALL = """\
 - It knows these classes and no other. It gives one of their names to whatever \
 it is shown, often with a high probability: noise, too. `--least_confidence` \
@@ -100,7 +102,7 @@ def write(
       without clients.
   """
   lines = [
-    *_summary(name, model, class_names, files),
+    *_summary(name, model, class_names, files, hparams),
     *_use(license_name, intended_use, labels_alone_accuracy),
     *_training(hparams, trained),
     *_privacy(privacy),
@@ -124,15 +126,19 @@ def _summary(
   model: tf.keras.Model,
   class_names: Sequence[str],
   files: Sequence[ExportedFile],
+  hparams: saved_experiment.Hparams,
 ) -> Iterator[str]:
   _, height, width, num_channels = model.input_shape
   num_parameters = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
   colors = 'gray' if num_channels == 1 else 'in color'
+  origin = 'from a simulation of federated learning'
+  if hparams.flags.keys().isdisjoint(_OF_CLIENTS):
+    origin = 'trained in one place, without clients'
   yield f'# {name}'
   yield ''
   yield (
     f'An image classifier, `{model.name}` with {num_parameters:,} trained'
-    ' parameters, from a simulation of federated learning (tff_semifl). It'
+    f' parameters, {origin} (tff_semifl). It'
     f' takes uint8 images of {height}x{width} pixels, {colors}'
     f' ({num_channels} channel{"s" if num_channels > 1 else ""}), and gives the'
     f' probabilities of {len(class_names)} classes:'
@@ -187,6 +193,7 @@ def _training(
     'clients in a round': values.get('clients_per_round'),
     'partition among clients': partition,
     'data': hparams.data,
+    'steps': values.get('total_steps'),
     'rounds': f'{trained.round_num} of {values.get("total_rounds")}',
     'seed': values.get('seed'),
     'test accuracy in training': f'{trained.accuracy:.1%} after that round,'

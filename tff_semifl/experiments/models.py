@@ -15,6 +15,7 @@ from tff_semifl.experiments import image_task
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import emnist_cnn
 from tff_semifl.models import fedmatch_resnet
+from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import post_activation_resnet
 from tff_semifl.models import residual
@@ -35,12 +36,10 @@ class Model(settings.Settings, abc.ABC):
   """Base of the models.
 
   Attributes:
-    has_dropout: Whether the model drops anything.
     has_static_batch_norm: Whether the model has static batch normalization;
       None if only the model itself shows it.
   """
 
-  has_dropout: ClassVar[bool] = False
   has_static_batch_norm: ClassVar[bool | None] = False
 
   @abc.abstractmethod
@@ -54,6 +53,17 @@ class Model(settings.Settings, abc.ABC):
     Raises:
       ValueError: If there is no such model, or its images are too small.
     """
+
+  def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
+    """Creates the model with any weights; all are then assigned.
+
+    Args:
+      task: The task.
+
+    Raises:
+      ValueError: If there is no such model, or its images are too small.
+    """
+    return self.create(task, seed=0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -124,6 +134,31 @@ class DecomposedWideResNet(WideResNet):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class FixMatchWideResNet(WideResNet):
+  """FixMatch's WideResNet (B.6)."""
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task."""
+    with settings.blame('model_depth', self.model_depth):
+      return fixmatch_wide_resnet.create_fixmatch_wide_resnet(
+        task.image_shape,
+        task.num_classes,
+        depth=self.model_depth or task.model_depth,
+        width=self.model_width or task.model_width,
+        num_groups=task.model_num_groups,
+        create_normalization=self.create_normalization,
+        seed=seed,
+      )
+
+  @property
+  def create_normalization(self) -> residual.Normalization:
+    """Creates a normalization layer."""
+    if self.normalization == 'static_batch':
+      return fixmatch_wide_resnet.create_static_batch_norm
+    return super().create_normalization
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ResNet(_Normalized):
   """The ResNet of the code of SemiFL's authors (B.2)."""
 
@@ -172,7 +207,6 @@ class FedMatchResNet(Model):
 class EMNISTCNN(Model):
   """The small network of Zhang et al. for EMNIST (D22)."""
 
-  has_dropout = True
   build: ClassVar[Callable[..., tf.keras.Model]] = staticmethod(
     emnist_cnn.create_emnist_cnn
   )
@@ -202,6 +236,7 @@ class Converted(_Normalized):
 MODELS = {
   'wide_resnet': WideResNet(),
   'decomposed_wide_resnet': DecomposedWideResNet(),
+  'fixmatch_wide_resnet': FixMatchWideResNet(),
   'resnet': ResNet(),
   'post_activation_resnet': PostActivationResNet(),
   'emnist_cnn': EMNISTCNN(),

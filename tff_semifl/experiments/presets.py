@@ -11,9 +11,10 @@ states: a default may change.
 
 Accuracies of SemiFL's paper are the best test accuracies of all rounds, mean
 and population standard deviation of seeds 0 to 3 (D16); its Table 2 has no
-deviations. Those of Zhang et al. are of one run, and the paper does not say
-whether they are the last or the best (D50); nor does that of (FL)^2, whose are
-mean and standard deviation of three seeds.
+deviations, and its rows of semi-supervised learning in one place are results of
+the FixMatch paper and its code (D52, S1, S2). Those of Zhang et al. are of one
+run, and the paper does not say whether they are the last or the best (D50); nor
+does that of (FL)^2, whose are mean and standard deviation of three seeds.
 """
 
 from collections.abc import Mapping

@@ -76,6 +76,15 @@ class Statistics(settings.Settings):
         chosen,
         'there are no clients; use server or server_batches',
       )
+    if (
+      chosen == 'server_batches'
+      and system.labels is system_lib.Labels.AT_SERVER_WITH_POOL
+    ):
+      raise settings.SettingError(
+        'batch_norm_statistics',
+        chosen,
+        'it is of labeled images alone, and there are others; use server',
+      )
     default = 'server' if system.server_has_labels else 'pooled'
     return dataclasses.replace(self, batch_norm_statistics=chosen or default)
 
@@ -118,7 +127,7 @@ class Statistics(settings.Settings):
         ),
         # Images that no client was given are among them too.
         _class_by_class(data).concatenate(
-          tf.data.Dataset.from_tensors(data.unlabeled.images)
+          tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
         ),
       ),
       'server_batches': lambda: (
@@ -135,7 +144,7 @@ class Statistics(settings.Settings):
       ),
       'server': lambda: (
         server_statistics.build_server_batch_norm_statistics(classifier),
-        pipelines.labeled_dataset(data.labeled),
+        pipelines.labeled_dataset(data.at_server(system.labels)),
       ),
     }
     computation, images = create[kind]()

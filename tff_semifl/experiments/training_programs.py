@@ -72,7 +72,7 @@ def create_training_program(
       )
     ),
     evaluation=evaluation.build_evaluation(classifier),
-    server_dataset=pipelines.labeled_dataset(data.labeled),
+    server_dataset=pipelines.labeled_dataset(data.at_server(system.labels)),
     clients=clients,
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
     total_rounds=system.total_rounds,

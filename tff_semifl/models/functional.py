@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.models import features as features_lib
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import probabilities
@@ -51,6 +52,7 @@ class ImageClassifier(NamedTuple):
       training mode: batch normalization by the statistics of the batch. May
       compute in another precision than the others. The seed, int32 [2], is what
       dropout draws with: a model that has `KeyedDropout` needs one.
+    batch_logits: (weights, images) -> the same, but nothing is dropped.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each layer with statistics the
       `static_batch_norm.batch_moments` of its input in training mode, float32
@@ -58,15 +60,19 @@ class ImageClassifier(NamedTuple):
     image_shape: Height, width, channels.
     num_classes: Number of logits.
     variables: The weights of the Keras model.
+    features: Features of images, of a model whose last layer is dense; None for
+      others.
   """
 
   initial_weights: ModelWeights
   train_logits: Callable[..., tf.Tensor]
+  batch_logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
   logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
   image_shape: tuple[int, int, int]
   num_classes: int
   variables: weight_kinds.WeightKinds
+  features: features_lib.Features | None = None
 
   @property
   def trainable_names(self) -> tuple[str, ...]:
@@ -131,18 +137,26 @@ def from_keras(
   logits = create(call_fn=lambda clone, images: clone(images, training=False))
   if not returns_logits:
     probabilities.check_outputs(model, logits, initial_weights)
+  create_for_training = functools.partial(
+    create,
+    model=_clone_in_bfloat16(model) if train_in_bfloat16 else model,
+    jit_compile=jit_compile,
+  )
+  train_logits = create_for_training(
+    call_fn=lambda clone, images: clone(images, training=True)
+  )
   return ImageClassifier(
     initial_weights=initial_weights,
-    train_logits=create(
-      model=_clone_in_bfloat16(model) if train_in_bfloat16 else model,
-      call_fn=lambda clone, images: clone(images, training=True),
-      jit_compile=jit_compile,
-    ),
+    train_logits=train_logits,
+    batch_logits=create_for_training(call_fn=_batch_logits)
+    if _has_dropout(model)
+    else train_logits,
     logits=logits,
     batch_moments=create(call_fn=_batch_moments) if kinds.statistics else None,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
     variables=kinds,
+    features=features_lib.plan(model, create_for_training),
   )
 
 
@@ -164,6 +178,19 @@ def assign_weights(
     ValueError: If there are more or fewer, or one has another shape.
   """
   weight_kinds.find(model).assign(weights, frozen)
+
+
+def _has_dropout(model: tf.keras.Model) -> bool:
+  return any(
+    isinstance(layer, keyed_dropout.KeyedDropout)
+    for layer in keras_conversion.inner_layers(model)
+  )
+
+
+def _batch_logits(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
+  """Returns the logits in training mode, of which nothing is dropped."""
+  with keyed_dropout.turned_off():
+    return model(images, training=True)
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:

@@ -29,6 +29,34 @@ def default_num_groups(image_shape: tuple[int, int, int]) -> int:
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
 
+def count_blocks(
+  image_shape: tuple[int, int, int], depth: int, num_groups: int | None = None
+) -> tuple[int, int]:
+  """Returns the number of groups, and that of blocks in each.
+
+  Args:
+    image_shape: Height, width and channels of an image.
+    depth: Number of layers, 28 in the paper. `depth - 1` must be a multiple
+      of `num_groups`, and the quotient odd: stem, pairs of convolutions and
+      classifier then add up.
+    num_groups: Number of groups; each but the first halves height and width.
+      By default `default_num_groups`.
+
+  Raises:
+    ValueError: If no network has that depth.
+  """
+  if num_groups is None:
+    num_groups = default_num_groups(image_shape)
+  num_blocks, rest = divmod((depth - 1) - num_groups, 2 * num_groups)
+  if rest or num_blocks < 1:
+    examples = [num_groups * (2 * n + 1) + 1 for n in range(1, 5)]
+    raise ValueError(
+      f'No WideResNet with {num_groups} groups has depth {depth}; possible'
+      f' are {", ".join(map(str, examples))} and so on.'
+    )
+  return num_groups, num_blocks
+
+
 def create_wide_resnet(
   input_shape: tuple[int, int, int],
   num_classes: int,
@@ -52,15 +80,12 @@ def create_wide_resnet(
   Args:
     input_shape: Height, width and channels of an image.
     num_classes: Number of logits.
-    depth: Number of layers, 28 in the paper. `depth - 1` must be a multiple
-      of `num_groups`, and the quotient odd: stem, pairs of convolutions and
-      classifier then add up.
+    depth: See `count_blocks`.
     width: Factor on the channels, 2 in the paper; group g has `16 * width *
       2**g` channels.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    num_groups: Number of groups; each but the first halves height and width.
-      By default `default_num_groups`.
+    num_groups: Likewise.
     create_normalization: Number of channels to a layer that normalizes them:
       `residual.create_static_batch_norm` or `residual.create_group_norm`, with
       as many trainable parameters.
@@ -78,15 +103,7 @@ def create_wide_resnet(
   Raises:
     ValueError: If no network has that depth.
   """
-  if num_groups is None:
-    num_groups = default_num_groups(input_shape)
-  pairs, rest = divmod((depth - 1) - num_groups, 2 * num_groups)
-  if rest or pairs < 1:
-    examples = [num_groups * (2 * n + 1) + 1 for n in range(1, 5)]
-    raise ValueError(
-      f'No WideResNet with {num_groups} groups has depth {depth}; possible'
-      f' are {", ".join(map(str, examples))} and so on.'
-    )
+  num_groups, num_blocks = count_blocks(input_shape, depth, num_groups)
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
   x = residual.standardize_pixels(inputs, pixel_mean, pixel_standard_deviation)
@@ -99,7 +116,7 @@ def create_wide_resnet(
     create_convolution=create_convolution,
   )
   for group in range(num_groups):
-    for block in range(pairs):
+    for block in range(num_blocks):
       x = residual.pre_activation_block(
         x,
         16 * width * 2**group,

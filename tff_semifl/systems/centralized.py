@@ -3,24 +3,16 @@
 
 """Systems that train in one place, a round an epoch (D.1, D33)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import dataclasses
-from typing import Any
-
-import tensorflow as tf
 
 from tff_semifl import schedules
 from tff_semifl import settings
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
-from tff_semifl.models import functional
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.work import client_report
-from tff_semifl.work import given_labels as given_labels_lib
-from tff_semifl.work import round_context
-from tff_semifl.work import training_loop
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -50,9 +42,8 @@ class LabelsAlone(system.System):
     """Builds the process."""
     optimizer = self.optimizer.build()
     return alternating.compose_alternating_process(
-      round_parts.build_round_parts(
+      round_parts.build_round_parts_without_clients(
         ingredients,
-        _do_nothing,
         round_parts.build_server_work(
           ingredients,
           optimizer,
@@ -66,7 +57,6 @@ class LabelsAlone(system.System):
           initial_value=self.learning_rate,
           total_rounds=self.total_epochs,
         ),
-        client_optimizer=optimizer,
       )
     )
 
@@ -93,25 +83,3 @@ class AllLabels(LabelsAlone):
   """Supervised training on the labels of all images, an upper bound."""
 
   labels = system.Labels.ALL_AT_SERVER
-
-
-def _do_nothing(
-  weights: functional.ModelWeights,
-  context: round_context.RoundContext,
-  data: Mapping[str, tf.Tensor],
-  optimizer_state: Any,
-  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
-) -> client_report.LocalTraining:
-  """Takes the turn of a client that reports nothing."""
-  del context, data, given_labels  # Unused.
-  zero = tf.constant(0.0)
-  return client_report.LocalTraining(
-    training_loop.TrainingResult(
-      tuple(weights.trainable),
-      optimizer_state,
-      training_loop.TrainingSums(zero, zero, zero, zero),
-    ),
-    num_labeled=zero,
-    num_confident=zero,
-    weight=zero,
-  )

@@ -14,9 +14,17 @@ from tff_semifl.systems import data_sharing
 from tff_semifl.systems import elastic
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
+from tff_semifl.systems import fixmatch
 from tff_semifl.systems import flexmatch
 from tff_semifl.systems import flfl
+from tff_semifl.systems import mean_teacher
+from tff_semifl.systems import mixmatch
+from tff_semifl.systems import pi_model
+from tff_semifl.systems import pooled
+from tff_semifl.systems import pseudo_labeling
+from tff_semifl.systems import remixmatch
 from tff_semifl.systems import system
+from tff_semifl.systems import uda
 from tff_semifl.systems import zhang2020
 
 SYSTEMS = {
@@ -49,6 +57,16 @@ SYSTEMS = {
     client=client_prior_semifl.ClientPriorFixMix()
   ),
   'true_prior_semifl': client_prior_semifl.TruePriorSemiFL(),
+  # In one place, of labels and a pool of unlabeled images.
+  'pi_model': pooled.Pooled(method=pi_model.PiModel()),
+  'pseudo_labeling': pooled.Pooled(method=pseudo_labeling.PseudoLabeling()),
+  'mean_teacher': pooled.Pooled(method=mean_teacher.MeanTeacher()),
+  'mixmatch': pooled.Pooled(method=mixmatch.MixMatch()),
+  'uda': pooled.Pooled(method=uda.UDA(), steps=pooled.Steps(unlabeled_ratio=7)),
+  'remixmatch': pooled.Pooled(method=remixmatch.ReMixMatch()),
+  'fixmatch': pooled.Pooled(
+    method=fixmatch.FixMatch(), steps=pooled.Steps(unlabeled_ratio=7)
+  ),
   # Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),

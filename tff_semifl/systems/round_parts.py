@@ -3,7 +3,8 @@
 
 """The parts of rounds, around the turns of clients and of the server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -12,15 +13,19 @@ from tff_semifl.algorithms import aggregators
 from tff_semifl.algorithms import finalizer
 from tff_semifl.algorithms import round_process
 from tff_semifl.data import pipelines
+from tff_semifl.models import functional
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import batch_norm_statistics
+from tff_semifl.work import client_report
 from tff_semifl.work import client_work
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work as server_work_lib
 from tff_semifl.work import supervised_training
+from tff_semifl.work import training_loop
 
 _REJECTION = aggregations.Rejection()
 _CLIENT_MOMENTUM = training_settings.ClientMomentum()
@@ -100,6 +105,54 @@ def build_round_parts(
     server_work=server_work,
     batch_norm_statistics=build_batch_norm_statistics(ingredients),
     guidance=guidance,
+  )
+
+
+def build_round_parts_without_clients(
+  ingredients: system.Ingredients,
+  server_work: server_work_lib.ServerWorkProcess,
+  *,
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
+) -> round_process.RoundParts:
+  """Builds the parts of rounds that are the server's alone.
+
+  Args:
+    ingredients: The model and what else is given.
+    server_work: The turn of the server.
+    learning_rate_fn: Round -> learning rate.
+
+  Returns:
+    The parts. A client, were there one, would report nothing.
+  """
+  return build_round_parts(
+    ingredients,
+    _do_nothing,
+    server_work,
+    learning_rate_fn=learning_rate_fn,
+    # It takes no step.
+    client_optimizer=tff.learning.optimizers.build_sgdm(1.0),
+  )
+
+
+def _do_nothing(
+  weights: functional.ModelWeights,
+  context: round_context.RoundContext,
+  data: Mapping[str, tf.Tensor],
+  optimizer_state: Any,
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+) -> client_report.LocalTraining:
+  """Takes the turn of a client that reports nothing."""
+  del context, data, given_labels  # Unused.
+  zero = tf.constant(0.0)
+  return client_report.LocalTraining(
+    training_loop.TrainingResult(
+      tuple(weights.trainable),
+      optimizer_state,
+      training_loop.TrainingSums(zero, zero, zero, zero),
+    ),
+    num_labeled=zero,
+    num_confident=zero,
+    weight=zero,
   )
 
 

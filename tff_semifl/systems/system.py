@@ -27,6 +27,8 @@ class Labels(enum.Enum):
   AT_SERVER = enum.auto()
   # The server has some labels, and nobody has the other images.
   AT_SERVER_ALONE = enum.auto()
+  # The server has all images, and labels of some: one place, no clients.
+  AT_SERVER_WITH_POOL = enum.auto()
   # The server has all images, with their labels.
   ALL_AT_SERVER = enum.auto()
   # Clients have all images, with their labels, and the server none.
@@ -99,7 +101,6 @@ class System(settings.Settings, abc.ABC):
       statistics of batch normalization are of.
     uses_strong_views: Whether clients train on strong views.
     models: Names of the models that it can train; none if any will do.
-    takes_dropout: Whether it can train models with dropout.
   """
 
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
@@ -113,7 +114,6 @@ class System(settings.Settings, abc.ABC):
   chooses_statistics: ClassVar[bool] = True
   uses_strong_views: ClassVar[bool] = True
   models: ClassVar[tuple[str, ...]] = ()
-  takes_dropout: ClassVar[bool] = False
 
   @property
   def summary(self) -> str:

@@ -105,7 +105,6 @@ class ManyShortRounds(system.System):
       'rounds_per_evaluation': 64,
     }
   )
-  takes_dropout = True
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   schedule: WarmUpAndCosine = WarmUpAndCosine(

@@ -74,6 +74,7 @@ def build_batch_label_training(
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
+    purpose = random_seeds.Purpose
     images = data['image']
     num_images = tf.shape(images)[0]
     node = round_context.Node(context, data['client_id'])
@@ -82,7 +83,6 @@ def build_batch_label_training(
       offset = logit_offset_fn(context.guidance)
 
     def epoch_data(epoch: tf.Tensor):
-      purpose = random_seeds.Purpose
       indices, in_order = draws.shuffle(
         (tf.range(num_images), images), node.seed(purpose.FIX_ORDER, epoch)
       )
@@ -92,23 +92,26 @@ def build_batch_label_training(
         strong_augmentation(in_order, node.seed(purpose.STRONG_VIEW, epoch)),
       )
 
-    def train_logits(trainable: tuple[tf.Tensor, ...], views: tf.Tensor):
-      return batch_losses.train_logits(
-        classifier, weights._replace(trainable=trainable), views
-      )
-
     def select(trainable: tuple[tf.Tensor, ...], batch: Any):
       indices, weak, strong = batch
-      labels = pseudo_labels.from_logits(train_logits(trainable, weak))
+      model = weights._replace(trainable=trainable)
+      labels = pseudo_labels.from_logits(
+        batch_losses.label_logits(classifier, model, weak)
+      )
       return pseudo_labeling.select(
         selection_fn(context.guidance, labels), labels, strong, indices
       )
 
     def loss(trainable, batch, epoch, batch_num):
-      del epoch, batch_num  # Unused.
       strong, labels, loss_weights = batch
+      logits = batch_losses.train_logits(
+        classifier,
+        weights._replace(trainable=trainable),
+        strong,
+        node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
+      )
       return batch_losses.cross_entropy(
-        train_logits(trainable, strong), labels, *loss_weights, offset=offset
+        logits, labels, *loss_weights, offset=offset
       )
 
     training = training_loop.train(

@@ -14,8 +14,31 @@ def train_logits(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
   views: tf.Tensor,
+  seed: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Returns the logits of a batch of views, in training mode.
+  """Returns the logits of a batch of views that is trained on.
+
+  Args:
+    classifier: The model.
+    weights: The weights in this step.
+    views: uint8 or float32 [batch, height, width, channels], in 0..255.
+    seed: int32 [2], what dropout draws with, another in each pass of a round;
+      None only for models that are known to have none.
+
+  Returns:
+    float32 [batch, classes].
+  """
+  return classifier.train_logits(weights, tf.cast(views, tf.float32), seed)
+
+
+def label_logits(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  views: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the logits of a batch of views that it gets pseudo-labels by.
+
+  They are normalized as the batch would be in training, but nothing is dropped.
 
   Args:
     classifier: The model.
@@ -25,7 +48,7 @@ def train_logits(
   Returns:
     float32 [batch, classes].
   """
-  return classifier.train_logits(weights, tf.cast(views, tf.float32))
+  return classifier.batch_logits(weights, tf.cast(views, tf.float32))
 
 
 def cross_entropy(
@@ -57,6 +80,7 @@ def cross_entropy_gradient(
   weights: functional.ModelWeights,
   views: tf.Tensor,
   labels: tf.Tensor,
+  seed: tf.Tensor,
 ) -> tuple[tuple[tf.Tensor, ...], training_loop.BatchOutput]:
   """Returns the gradient of the mean cross-entropy of a batch.
 
@@ -65,11 +89,13 @@ def cross_entropy_gradient(
     weights: The weights at which the gradient is taken.
     views: uint8 or float32 [batch, height, width, channels], in 0..255.
     labels: int32 [batch].
+    seed: int32 [2], what dropout draws with.
 
   Returns:
     A tensor for each trainable weight, and the output of `cross_entropy`.
   """
   with tf.GradientTape() as tape:
     tape.watch(weights.trainable)
-    output = cross_entropy(train_logits(classifier, weights, views), labels)
+    logits = train_logits(classifier, weights, views, seed)
+    output = cross_entropy(logits, labels)
   return tuple(tape.gradient(output.loss, weights.trainable)), output

@@ -202,6 +202,11 @@ def build_fix_mix_training(
         )
       return batch._replace(mix=(fix_images, mix_images, mix_targets))
 
+    def train_logits(model, views, *keys: tf.Tensor | int) -> tf.Tensor:
+      return batch_losses.train_logits(
+        classifier, model, views, node.seed(purpose.DROPOUT_MASK, *keys)
+      )
+
     def mix_loss(model, batch: Batch, epoch, batch_num) -> tf.Tensor:
       fix_images, mix_images, mix_targets = batch.mix
       coefficient = mixup.sample_coefficient(
@@ -218,7 +223,7 @@ def build_fix_mix_training(
           mixture, node.seed(purpose.WEAK_VIEW, epoch, batch_num)
         )
       return losses.mix_loss(
-        batch_losses.train_logits(classifier, model, mixture),
+        train_logits(model, mixture, epoch, batch_num, 1),
         batch.targets,
         mix_targets,
         coefficient,
@@ -228,7 +233,11 @@ def build_fix_mix_training(
 
     def loss(trainable, batch: Batch, epoch, batch_num):
       model = weights._replace(trainable=trainable)
-      logits = batch_losses.train_logits(classifier, model, batch.strong)
+
+      def strong_logits(model) -> tf.Tensor:
+        return train_logits(model, batch.strong, epoch, batch_num, 0)
+
+      logits = strong_logits(model)
       total = losses.cross_entropy(
         logits, batch.targets, *batch.weights, offset=offset
       )
@@ -237,12 +246,12 @@ def build_fix_mix_training(
         total += mix_loss_weight * mix_loss(model, batch, epoch, batch_num)
       if consistency is not None:
         total += consistency.loss(
-          classifier,
           model,
-          batch.strong,
           logits,
           batch.labels,
           *batch.confidences,
+          logits_fn=strong_logits,
+          names=classifier.trainable_names,
         )
       # The authors' logs compare a weak view, at the cost of one more pass
       # (A.14).

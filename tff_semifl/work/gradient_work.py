@@ -76,7 +76,7 @@ def build_gradient_training(
     num_images = tf.shape(indices)[0]
     weak = weak_augmentation(images, node.seed(purpose.WEAK_VIEW))
     labels = pseudo_labels.from_logits(
-      batch_losses.train_logits(classifier, weights, weak)
+      batch_losses.label_logits(classifier, weights, weak)
     )
     (strong, kept_labels, _), given = pseudo_labeling.select(
       pseudo_labels.is_confident(labels, confidence_threshold),
@@ -89,7 +89,9 @@ def build_gradient_training(
     def compute_gradient():
       with tf.GradientTape() as tape:
         tape.watch(weights.trainable)
-        logits = batch_losses.train_logits(classifier, weights, strong)
+        logits = batch_losses.train_logits(
+          classifier, weights, strong, node.seed(purpose.DROPOUT_MASK)
+        )
         output = batch_losses.cross_entropy(logits, kept_labels)
         total = num_confident * output.loss
         loss = total / tf.cast(num_images, tf.float32)
@@ -178,7 +180,11 @@ def build_gradient_server_work(
       node.seed(random_seeds.Purpose.SERVER_AUGMENTATION),
     )
     gradient, output = batch_losses.cross_entropy_gradient(
-      classifier, weights, views, tf.gather(data['label'], indices)
+      classifier,
+      weights,
+      views,
+      tf.gather(data['label'], indices),
+      node.seed(random_seeds.Purpose.DROPOUT_MASK),
     )
     optimizer_state, trainable = optimizer.next(
       optimizer.set_hparams(

@@ -70,10 +70,12 @@ def build_supervised_training(
       return weak_augmentation(images, node.seed(view_purpose, epoch)), labels
 
     def loss(trainable, batch, epoch, batch_num):
-      del epoch, batch_num  # Unused.
       images, labels = batch
       logits = batch_losses.train_logits(
-        classifier, weights._replace(trainable=trainable), images
+        classifier,
+        weights._replace(trainable=trainable),
+        images,
+        node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
       )
       if mask_absent_classes:
         logits = mask_absent(logits, data['label'])

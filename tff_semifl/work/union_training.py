@@ -168,7 +168,11 @@ def train_epoch(
       node.seed(purpose.SERVER_AUGMENTATION, step),
     )
     gradient, output = batch_losses.cross_entropy_gradient(
-      steps.classifier, model, views, tf.gather(labeled.label, indices)
+      steps.classifier,
+      model,
+      views,
+      tf.gather(labeled.label, indices),
+      node.seed(purpose.DROPOUT_MASK, step, 0),
     )
     return gradient, _sums(output, steps.server_batch_size)
 
@@ -179,7 +183,7 @@ def train_epoch(
     images = tf.gather(unlabeled.image, indices)
     weak = steps.weak_augmentation(images, node.seed(purpose.WEAK_VIEW, step))
     labels = pseudo_labels.from_logits(
-      batch_losses.train_logits(steps.classifier, model, weak)
+      batch_losses.label_logits(steps.classifier, model, weak)
     )
     confident = pseudo_labels.is_confident(labels, steps.confidence_threshold)
 
@@ -189,6 +193,7 @@ def train_epoch(
         model,
         steps.strong_augmentation(images, node.seed(purpose.STRONG_VIEW, step)),
         labels.labels,
+        node.seed(purpose.DROPOUT_MASK, step, 1),
       )
       return gradient, _sums(output, tf.shape(indices)[0])
 

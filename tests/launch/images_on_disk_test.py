@@ -1,0 +1,80 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that results do not depend on where images are kept."""
+
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+
+from tests import small_digits
+from tests.data import image_tree
+from tests.programs import saved_run
+from tff_semifl.data import stored_images
+from tff_semifl.experiments import running
+from tff_semifl.launch import commands
+
+_SETTINGS = {
+  'task': 'image_folder',
+  'model': small_digits.SETTINGS['model'],
+  'total_rounds': 2,
+  'client_epochs': 1,
+  'server_epochs': 1,
+  # No probability of the likelier of two is less.
+  'confidence_threshold': 0.5,
+  # They look at the images of all.
+  'batch_norm_statistics': 'pooled',
+  'reproduce_final_test': True,
+  'experiment_name': 'mine',
+}
+
+
+class ImagesOnDiskTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.photos = image_tree.write_tree(
+      pathlib.Path(self.create_tempdir().full_path, 'photos')
+    )
+
+  def _run(self, folder, **changes):
+    """Trains, and returns the experiment and what it left."""
+    command = commands.create(
+      'semifl',
+      _SETTINGS
+      | {'image_dir': str(self.photos), 'output_dir': folder}
+      | changes,
+    )
+    experiment = command.create_experiment()
+    results = command.open_folder(experiment)
+    with command.context():
+      running.run(experiment, results, quiet=True)
+    return experiment, saved_run.read(results.path)
+
+  def test_results_are_the_same(self):
+    folder = self.create_tempdir().full_path
+    in_memory, expected = self._run(folder, images_on_disk=False)
+    self.assertIsInstance(in_memory.data.unlabeled.images, np.ndarray)
+    self.assertGreater(float(expected.rows[-1]['client/label_ratio']), 0)
+    other_folder = self.create_tempdir().full_path
+    on_disk, found = self._run(other_folder, images_on_disk=True)
+    self.assertIsInstance(
+      on_disk.data.unlabeled.images, stored_images.StoredImages
+    )
+    self.assertEqual(found, expected)
+    with self.subTest('a run is resumed wherever its images are'):
+      (results,) = pathlib.Path(folder).iterdir()
+      (results / 'checkpoints' / 'program_state_2.npz').unlink()
+      _, resumed = self._run(folder, images_on_disk=True)
+      self.assertEqual(resumed, expected)
+
+  def test_worker_reads_the_same(self):
+    _, by_default = self._run(self.create_tempdir().full_path, runtime='native')
+    _, on_disk = self._run(
+      self.create_tempdir().full_path, runtime='native', images_on_disk=True
+    )
+    self.assertEqual(on_disk, by_default)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,66 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mixup and interleaving of MixMatch, written out a second time (F.7)."""
+
+import numpy as np
+import tensorflow as tf
+
+from tests import pooled_reference
+from tff_semifl import random_seeds
+
+
+def mix(step, images, labels, concentration):
+  """Mixes each image with one of a new order, in float64.
+
+  Args:
+    step: A `pooled_reference.Step`.
+    images: [batch, 4].
+    labels: [batch, classes].
+    concentration: Both parameters of the Beta distribution.
+  """
+  seed = step.seed('MIXUP_COEFFICIENT')
+  number = len(images)
+  order = tf.random.experimental.stateless_shuffle(
+    tf.range(number), random_seeds.fold_in(seed, 0)
+  ).numpy()
+  first, second = (
+    tf.random.stateless_gamma(
+      [number, 2], random_seeds.fold_in(seed, 1), alpha=concentration
+    )
+    .numpy()
+    .T.astype(np.float64)
+  )
+  share = first / (first + second)
+  share = np.maximum(share, 1 - share)[:, None]
+  return tuple(
+    share * rows + (1 - share) * rows[order] for rows in (images, labels)
+  )
+
+
+def predict(step, images):
+  """Returns logits by passes that have an even share of each kind.
+
+  Part i of the labeled images is passed with block i, in the place of its part
+  i, which is passed with the rest of the labeled ones.
+
+  Args:
+    step: A `pooled_reference.Step`.
+    images: [batch, 4], the labeled ones first.
+  """
+  size = pooled_reference.BATCH_SIZE
+  num_blocks = len(images) // size
+  # The last parts have what is over.
+  bounds = np.cumsum(
+    [0]
+    + [
+      size // num_blocks + (i >= num_blocks - size % num_blocks)
+      for i in range(num_blocks)
+    ]
+  )
+  rows = np.arange(len(images)).reshape(num_blocks, size)
+  for i in range(1, num_blocks):
+    part = slice(bounds[i], bounds[i + 1])
+    rows[0, part], rows[i, part] = rows[i, part].copy(), rows[0, part].copy()
+  logits = tf.concat([step.f(images[block]) for block in rows], axis=0)
+  return tf.gather(logits, np.argsort(rows.ravel()))

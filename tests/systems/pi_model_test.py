@@ -1,0 +1,33 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the Pi-Model in one place, against its formula (F.3)."""
+
+from absl.testing import absltest
+import tensorflow as tf
+
+from tests import pooled_reference
+
+
+def _loss(step):
+  target = tf.stop_gradient(tf.nn.softmax(step.f(step.weak(0))))
+  difference = target - tf.nn.softmax(step.f(step.weak(1)))
+  # Half of all steps, three, are the ramp.
+  ramp = min(step.progress / 0.5, 1)
+  return tf.reduce_mean(
+    pooled_reference.cross_entropy(step.y, step.f(step.x))
+  ) + 20 * ramp * tf.reduce_mean(difference**2)
+
+
+class PiModelTest(absltest.TestCase):
+  def test_equals_the_formula(self):
+    pooled_reference.assert_system_equals(
+      'pi_model',
+      {'unlabeled_loss_weight': 20, 'ramp_up_share': 0.5},
+      _loss,
+      ratio=2,
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

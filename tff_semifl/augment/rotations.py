@@ -1,0 +1,42 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Quarter turns, and which of them it was (ReMixMatch, F.8).
+
+References:
+  Gidaris, Singh, Komodakis. Unsupervised representation learning by predicting
+  image rotations. ICLR 2018.
+"""
+
+import tensorflow as tf
+
+NUM_ROTATIONS = 4
+
+
+def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+  """Rotates every fourth image by 0, 90, 180 and 270 degrees, counterclockwise.
+
+  Args:
+    images: [batch, size, size, channels] of any dtype, square.
+
+  Returns:
+    Images of the same shape in another order, and the number of quarter turns
+    of each, int32 [batch].
+
+  Raises:
+    ValueError: If images are not square.
+  """
+  if images.shape[1] != images.shape[2]:
+    raise ValueError(
+      'a quarter turn changes the shape of images that are not square:'
+      f' {images.shape[1:3]}'
+    )
+  parts = [images[turns::NUM_ROTATIONS] for turns in range(NUM_ROTATIONS)]
+  turned = [tf.image.rot90(part, turns) for turns, part in enumerate(parts)]
+  num_turns = [
+    tf.fill([tf.shape(part)[0]], turns) for turns, part in enumerate(parts)
+  ]
+  return (
+    tf.ensure_shape(tf.concat(turned, axis=0), images.shape),
+    tf.concat(num_turns, axis=0),
+  )

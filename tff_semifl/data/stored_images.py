@@ -1,0 +1,98 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images in a file on disk, for more of them than the memory holds."""
+
+import math
+import os
+import pathlib
+import tempfile
+from typing import IO
+
+import numpy as np
+
+
+class StoredImages:
+  """Images in a file, of which those are in memory that are used.
+
+  They take the place of an array uint8 [number, height, width, channels]: rows
+  are chosen by a slice or an array of indices, which reads nothing, and
+  `np.asarray` reads. The file has no name: nothing is left of it when no object
+  has it any more, or this process ends, however it does.
+
+  Attributes:
+    dtype: That of the images, uint8.
+  """
+
+  dtype = np.dtype(np.uint8)
+
+  def __init__(
+    self, file: IO[bytes], image_shape: tuple[int, ...], rows: np.ndarray
+  ):
+    """Initializes the images; use `create`.
+
+    Args:
+      file: The file, which has image after image.
+      image_shape: Height, width and channels.
+      rows: int64 [number], which images of the file these are.
+    """
+    self._file = file
+    self._image_shape = image_shape
+    self._rows = rows
+
+  @property
+  def shape(self) -> tuple[int, ...]:
+    """Number, height, width and channels."""
+    return (len(self._rows), *self._image_shape)
+
+  def __len__(self) -> int:
+    """Returns the number of images."""
+    return len(self._rows)
+
+  def __getitem__(self, key: slice | np.ndarray) -> 'StoredImages':
+    """Returns those that are chosen, unread."""
+    return StoredImages(self._file, self._image_shape, self._rows[key])
+
+  def __setitem__(self, number: int, image: np.ndarray) -> None:
+    """Writes an image to the file."""
+    os.pwrite(
+      self._file.fileno(),
+      np.ascontiguousarray(image, self.dtype).data,
+      self._offset(self._rows[number]),
+    )
+
+  def __array__(self, dtype: np.dtype | None = None) -> np.ndarray:
+    """Reads the images."""
+    images = np.empty(self.shape, self.dtype)
+    # Not mapped: pages of a map would count as memory of this process.
+    for image, row in zip(images, self._rows, strict=True):
+      os.preadv(self._file.fileno(), [image.data], self._offset(row))
+    return images.astype(dtype or self.dtype, copy=False)
+
+  def _offset(self, row: int) -> int:
+    return int(row) * math.prod(self._image_shape)
+
+
+def folder() -> pathlib.Path:
+  """Returns where files of images are: $TMPDIR, by default /var/tmp.
+
+  Not /tmp, which is memory on many systems.
+  """
+  return pathlib.Path(os.environ.get('TMPDIR') or '/var/tmp')
+
+
+def create(shape: tuple[int, int, int, int]) -> StoredImages:
+  """Creates a file with room for images, which are black at first.
+
+  Args:
+    shape: Number, height, width and channels.
+
+  Raises:
+    OSError: If there is no such room.
+    OverflowError: If no file is so large.
+  """
+  file = tempfile.TemporaryFile(dir=folder())
+  if size := math.prod(shape):
+    # At once, and not after minutes of reading photos.
+    os.posix_fallocate(file.fileno(), 0, size)
+  return StoredImages(file, shape[1:], np.arange(shape[0]))

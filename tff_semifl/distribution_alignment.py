@@ -1,0 +1,61 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distribution alignment: predictions as frequent as labels are (F.8).
+
+References:
+  Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
+  Semi-supervised learning with distribution alignment and augmentation
+  anchoring. ICLR 2020.
+"""
+
+import tensorflow as tf
+
+# Of FixMatch's code: keeps what is divided by above 0.
+_EPSILON = 1e-6
+
+
+def align(
+  probabilities: tf.Tensor,
+  wanted: tf.Tensor,
+  predicted: tf.Tensor,
+) -> tf.Tensor:
+  """Returns probabilities times `wanted / predicted`, normalized.
+
+  Where the model predicts as is wanted they stay as they are.
+
+  Args:
+    probabilities: float32 [batch, classes].
+    wanted: float32 [classes], the share of each class among all images.
+    predicted: float32 [classes], the mean of the model's predictions.
+
+  Returns:
+    float32 [batch, classes], rows of which add up to 1.
+  """
+  aligned = probabilities * (wanted + _EPSILON) / (predicted + _EPSILON)
+  return aligned / tf.reduce_sum(aligned, axis=-1, keepdims=True)
+
+
+def initialize_recent(num_classes: int, num_batches: int) -> tf.Tensor:
+  """Returns the memory of `predicted` before any batch: all classes alike.
+
+  Args:
+    num_classes: Number of classes.
+    num_batches: Batches that are remembered; 128 in ReMixMatch.
+
+  Returns:
+    float32 [num_batches, num_classes].
+  """
+  return tf.fill([num_batches, num_classes], 1.0 / num_classes)
+
+
+def remember(recent: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
+  """Returns the memory with the mean of a batch in place of the oldest one.
+
+  Args:
+    recent: float32 [batches, classes], oldest first; its mean over batches is
+      `predicted`.
+    probabilities: float32 [batch, classes], the model's.
+  """
+  newest = tf.reduce_mean(probabilities, axis=0, keepdims=True)
+  return tf.concat([recent[1:], newest], axis=0)

@@ -1,0 +1,44 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mean Teacher (F.4).
+
+References:
+  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017. The code of FixMatch, `mean_teacher.py`.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import losses
+from tff_semifl.systems import pooled_method
+from tff_semifl.work import pooled_step
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeanTeacher(pooled_method.Method):
+  """Mean Teacher: a weak view is predicted as the averaged model does another.
+
+  The teacher normalizes by the statistics of its batch, as the student does.
+  """
+
+  consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
+    unlabeled_loss_weight=50.0
+  )
+
+  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+    """Returns the loss of a step."""
+    del memory  # There is none.
+    (labeled_logits,) = step.logits(step.labeled_views())
+    (target_logits,) = step.teacher_logits(step.weak_views(0))
+    (logits,) = step.logits(step.weak_views(1))
+    return pooled_step.StepOutput(
+      losses.cross_entropy(labeled_logits, step.labels)
+      + self.consistency.factor(step.progress)
+      * losses.consistency(tf.nn.softmax(target_logits), tf.nn.softmax(logits)),
+      labeled_logits,
+    )

@@ -1,0 +1,43 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The Pi-Model (F.3).
+
+References:
+  Laine, Aila. Temporal ensembling for semi-supervised learning. ICLR 2017. The
+  code of FixMatch, `pi_model.py`.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import losses
+from tff_semifl.systems import pooled_method
+from tff_semifl.work import pooled_step
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PiModel(pooled_method.Method):
+  """The Pi-Model: two weak views are to be predicted alike."""
+
+  consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
+    unlabeled_loss_weight=10.0
+  )
+
+  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+    """Returns the loss of a step."""
+    del memory  # There is none.
+    # Three passes: each normalizes by the statistics of its own batch.
+    (labeled_logits,) = step.logits(step.labeled_views())
+    (target_logits,) = step.logits(step.weak_views(0))
+    (logits,) = step.logits(step.weak_views(1))
+    return pooled_step.StepOutput(
+      losses.cross_entropy(labeled_logits, step.labels)
+      + self.consistency.factor(step.progress)
+      * losses.consistency(
+        tf.stop_gradient(tf.nn.softmax(target_logits)), tf.nn.softmax(logits)
+      ),
+      labeled_logits,
+    )
