@@ -3,9 +3,9 @@
 
 """Citations in the project's prose, and what they may lead to.
 
-Prose cites docs/algorithms.md by section (A.11) and by D-, F- or S-number, alone
-or as a range (A.6 to A.9, D8-D10), and the papers by what they number: "Table 2
-of SemiFL", "Zhang et al., Tables 1 to 4, C.1", "equation 4", "appendix A.2". A
+Prose cites docs/algorithms.md by section (A.11) and by D-, F- or S-number, one
+or a range (A.6 to A.9, D8-D10), and the papers by what they number: "Table 2 of
+SemiFL", "Zhang et al., Tables 1 to 4, C.1", "equation 4", "appendix A.2". A
 singular takes one number, a plural a list of them.
 """
 
