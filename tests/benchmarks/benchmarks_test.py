@@ -7,7 +7,6 @@ How fast it is, is no test.
 """
 
 import dataclasses
-import functools
 from unittest import mock
 
 from absl.testing import absltest
@@ -27,7 +26,6 @@ from benchmarks import scaling
 from benchmarks import startup
 from tests import small_digits
 from tff_semifl import runtime
-from tff_semifl.augment import weak
 from tff_semifl.experiments import models
 from tff_semifl.tasks import cifar10
 
@@ -49,8 +47,8 @@ class _TestCase(absltest.TestCase):
     # them here.
     data_set = dataclasses.replace(
       cifar10.CIFAR10.data_set,
-      build_strong_augmentation=lambda: functools.partial(
-        weak.flip_and_crop, flip=False, padding=2
+      build_strong_augmentation=lambda: (
+        small_digits.SmallDigits().create().strong_augmentation
       ),
     )
     self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))

@@ -3,6 +3,10 @@
 
 """Tests of taking settings from what an experiment wrote down."""
 
+import sys
+import types
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
 
@@ -51,6 +55,14 @@ class RecordedTest(parameterized.TestCase):
     run = run_settings.RunSettings().fill_in(filled)
     values = experiment_folder.record(filled, run)
     self.assertEqual(_restore(values, system_name), filled)
+
+  def test_settings_of_a_part_from_outside_are_restored(self):
+    outside = types.ModuleType('outside')
+    outside.create_model = lambda task, seed: None
+    values = {'model': 'outside:create_model', 'input_range': '0_to_1'}
+    with mock.patch.dict(sys.modules, outside=outside):
+      restored = settings.as_dict(_restore(values))
+    self.assertContainsSubset(values.items(), restored.items())
 
   def test_how_it_was_computed_does_not_matter(self):
     run = {'workers': ['a:1', 'b:2'], 'runtime': 'remote', 'output_dir': 'mine'}

@@ -3,6 +3,7 @@
 
 """Tests that every system runs, resumes, exports, in both local runtimes."""
 
+import contextlib
 import csv
 from unittest import mock
 
@@ -221,13 +222,15 @@ class AllSystemsTest(parameterized.TestCase):
         np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
   def test_statistics_that_were_not_computed_change_nothing(self):
-    last_rows = []
+    last_rows, process = [], contextlib.nullcontext()
     for interval in (1, 2):
       command = self._command(
         'batch_label_semifl', rounds_per_evaluation=interval
       )
-      with _watch_export(), command.context():
-        folder = self._run(command, command.create_experiment())
+      with process, _watch_export(), command.context():
+        experiment = command.create_experiment()
+        folder = self._run(command, experiment)
+      process = _with_process_of(experiment)
       with (folder / 'metrics.csv').open() as file:
         rows = list(csv.DictReader(file))
       self.assertLen(rows, 4 - interval)

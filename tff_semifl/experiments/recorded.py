@@ -48,7 +48,9 @@ def restore(
       f'was run by another version of this program, or with other data: {error}'
     ) from error
   known = (
-    settings.all_names(experiment)
+    # Those of parts from outside, and those that other choices would have.
+    settings.as_dict(experiment).keys()
+    | settings.all_names(experiment)
     | settings.all_names(chosen_task)
     | run_settings.UNIMPORTANT
     | _OF_ALL

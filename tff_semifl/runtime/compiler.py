@@ -27,8 +27,10 @@ from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.types import type_analysis
 
 from tff_semifl.runtime import intrinsics
+from tff_semifl.runtime import type_reading
 
 
+@type_reading.equal_types_once()
 def compile_to_block(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ComputationBuildingBlock:
@@ -47,6 +49,7 @@ def compile_to_block(
   return graphs.transform_tf_call_ops_to_disable_grappler(block)[0]
 
 
+@type_reading.equal_types_once()
 def compile_computation(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ConcreteComputation:
