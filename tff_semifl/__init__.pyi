@@ -57,14 +57,34 @@ from tff_semifl.runtime import AsyncContext as AsyncContext
 from tff_semifl.runtime import InProcessContext as InProcessContext
 from tff_semifl.runtime import simulation_context as simulation_context
 from tff_semifl.settings import setting as setting
+from tff_semifl.systems.averaged_teacher import (
+  AveragedTeacher as AveragedTeacher,
+)
 from tff_semifl.systems.averaging import Alternating as Alternating
 from tff_semifl.systems.averaging import Parallel as Parallel
 from tff_semifl.systems.client_prior_semifl import (
   ClientPriorFixMix as ClientPriorFixMix,
 )
+from tff_semifl.systems.client_trainings import Fix as Fix
 from tff_semifl.systems.client_trainings import FixMix as FixMix
 from tff_semifl.systems.client_trainings import LabelEachBatch as LabelEachBatch
+from tff_semifl.systems.distribution_alignment import (
+  DistributionAlignment as DistributionAlignment,
+)
+from tff_semifl.systems.flexmatch import FlexMatch as FlexMatch
+from tff_semifl.systems.flfl import (
+  ClassAdaptiveThresholds as ClassAdaptiveThresholds,
+)
+from tff_semifl.systems.flfl import LearningStatus as LearningStatus
+from tff_semifl.systems.flfl import (
+  SharpnessAwareConsistency as SharpnessAwareConsistency,
+)
+from tff_semifl.systems.freematch import FreeMatch as FreeMatch
+from tff_semifl.systems.logit_adjustment import (
+  LogitAdjustment as LogitAdjustment,
+)
 from tff_semifl.systems.registry import SYSTEMS as SYSTEMS
+from tff_semifl.systems.softmatch import SoftMatch as SoftMatch
 from tff_semifl.systems.system import Ingredients as Ingredients
 from tff_semifl.tasks.registry import TASKS as TASKS
 from tff_semifl.work.guidance import Guidance as Guidance

@@ -123,7 +123,7 @@ def divergence(
   logits: tf.Tensor,
   weights: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Mean of KL(target || prediction), as UDA has it (F.6).
+  """Mean of KL(target || prediction), as UDA and (FL)^2 have it (F.6, G.3).
 
   Args:
     target_logits: float [batch, classes], unnormalized; they are constants.

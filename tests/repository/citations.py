@@ -3,10 +3,10 @@
 
 """Citations in the project's prose, and what they may lead to.
 
-Prose cites docs/algorithms.md by section (A.11) and by D-, S- or F-number, by
-itself or as a range (A.6 to A.9, D8-D10), and the papers by what they number:
-"Table 2 of SemiFL", "Zhang et al., Tables 1 to 4, C.1", "equation 4", "appendix
-A.2". A singular takes one number, a plural a list of them.
+Prose cites docs/algorithms.md by section (A.11) and by D-, F- or S-number, one
+or a range (A.6 to A.9, D8-D10), and the papers by what they number: "Table 2 of
+SemiFL", "Zhang et al., Tables 1 to 4, C.1", "equation 4", "appendix A.2". A
+singular takes one number, a plural a list of them.
 """
 
 from collections.abc import Collection
@@ -20,9 +20,9 @@ SPECIFICATION = 'docs/algorithms.md'
 _SPECIFICATION_PAGES = 'docs/algorithms/*.md'
 
 _HEADING = re.compile(r'^#{2,4} ([A-I]\.\d+) ', re.MULTILINE)
-_DIFFERENCE = re.compile(r'^- \*\*([DSF]\d+), ', re.MULTILINE)
+_DIFFERENCE = re.compile(r'^- \*\*([DFS]\d+), ', re.MULTILINE)
 _SECTION_OR_DIFFERENCE = re.compile(
-  r'(?<![\w./-])(?P<letter>[A-I]\.|[DSF])(?P<first>\d{1,2})\b'
+  r'(?<![\w./-])(?P<letter>[A-I]\.|[DFS])(?P<first>\d{1,2})\b'
   r'(?:(?:\s+to\s+|-|–)(?P=letter)(?P<last>\d{1,2})\b)?'
 )
 

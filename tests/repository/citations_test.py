@@ -50,7 +50,7 @@ class CitationsTest(parameterized.TestCase):
     for letter, found in numbers.items():
       self.assertEqual(found, list(range(1, len(found) + 1)), letter)
     self.assertSameElements(numbers, [*'ABCDEFGHI'])
-    for letter in 'DSF':
+    for letter in 'DFS':
       found = [each for each in differences if each.startswith(letter)]
       self.assertNotEmpty(found)
       self.assertEqual(

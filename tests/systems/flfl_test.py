@@ -96,13 +96,17 @@ class ConsistencyTest(parameterized.TestCase):
       with tf.GradientTape() as tape:
         tape.watch(trainable)
         model = classifier.initial_weights._replace(trainable=trainable)
+
+        def logits(model):
+          return classifier.train_logits(model, tf.constant(images, tf.float32))
+
         loss = consistency.loss(
-          classifier,
           model,
-          tf.constant(images),
-          classifier.train_logits(model, tf.constant(images, tf.float32)),
+          logits(model),
           tf.constant(labels, tf.int32),
           tf.constant(confidences, tf.float32),
+          logits_fn=logits,
+          names=classifier.trainable_names,
         )
       return loss, tape.gradient(loss, trainable)
 

@@ -126,7 +126,7 @@ def _summary(
   model: tf.keras.Model,
   class_names: Sequence[str],
   files: Sequence[ExportedFile],
-  hparams: saved_experiment.Hparams,
+  hparams: hparams_file.Hparams,
 ) -> Iterator[str]:
   _, height, width, num_channels = model.input_shape
   num_parameters = sum(int(np.prod(w.shape)) for w in model.trainable_weights)

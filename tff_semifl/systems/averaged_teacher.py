@@ -14,6 +14,7 @@ import dataclasses
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl import weight_averages
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.work import batch_norm_statistics
@@ -77,9 +78,8 @@ class AveragedTeacher(client_parts.Labeler):
       del reports  # There are none.
       decay = decay_in_round(context.round_num, self.teacher_decay)
       return functional.ModelWeights(
-        tuple(
-          decay * old + (1.0 - decay) * new
-          for old, new in zip(teacher.trainable, weights.trainable, strict=True)
+        weight_averages.move(
+          tuple(teacher.trainable), tuple(weights.trainable), decay
         ),
         teacher.non_trainable,
       )

@@ -105,8 +105,6 @@ class ManyShortRounds(system.System):
       'rounds_per_evaluation': 64,
     }
   )
-  # Statistics of batches are running ones (D48).
-  chooses_statistics = False
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   schedule: WarmUpAndCosine = WarmUpAndCosine(

@@ -233,7 +233,11 @@ def build_fix_mix_training(
 
     def loss(trainable, batch: Batch, epoch, batch_num):
       model = weights._replace(trainable=trainable)
-      logits = train_logits(model, batch.strong, epoch, batch_num, 0)
+
+      def strong_logits(model) -> tf.Tensor:
+        return train_logits(model, batch.strong, epoch, batch_num, 0)
+
+      logits = strong_logits(model)
       total = losses.cross_entropy(
         logits, batch.targets, *batch.weights, offset=offset
       )
@@ -242,12 +246,12 @@ def build_fix_mix_training(
         total += mix_loss_weight * mix_loss(model, batch, epoch, batch_num)
       if consistency is not None:
         total += consistency.loss(
-          classifier,
           model,
-          batch.strong,
           logits,
           batch.labels,
           *batch.confidences,
+          logits_fn=strong_logits,
+          names=classifier.trainable_names,
         )
       # The authors' logs compare a weak view, at the cost of one more pass
       # (A.14).

@@ -10,14 +10,13 @@ References:
   scale-invariant learning of deep neural networks. ICML 2021.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 
 import tensorflow as tf
 
 from tff_semifl import losses
 from tff_semifl.models import functional
-from tff_semifl.work import batch_losses
 
 # Weights of which the size is not that of what they multiply.
 _ADDED = ('bias:0', 'beta:0')
@@ -42,24 +41,26 @@ class Consistency:
 
   def loss(
     self,
-    classifier: functional.ImageClassifier,
     weights: functional.ModelWeights,
-    views: tf.Tensor,
     logits: tf.Tensor,
     labels: tf.Tensor,
     confidences: tf.Tensor,
+    *,
+    logits_fn: Callable[[functional.ModelWeights], tf.Tensor],
+    names: Sequence[str],
   ) -> tf.Tensor:
     """Returns the loss of a batch, inside a `tf.function`.
 
     Its gradient is that of the model at the moved weights.
 
     Args:
-      classifier: The model.
       weights: The weights in this step.
-      views: uint8 [batch, height, width, channels], strong views.
-      logits: float32 [batch, classes], theirs in training mode.
-      labels: int32 [batch], their pseudo-labels.
+      logits: float32 [batch, classes], those of the views, in training mode.
+      labels: int32 [batch], the pseudo-labels of the views.
       confidences: float32 [batch], those of the labels.
+      logits_fn: Weights -> the logits that the views have with them, with the
+        same dropout.
+      names: For each trainable weight `<layer>/<weight>:0`.
 
     Returns:
       A float32 scalar, at least zero; zero if no label counts.
@@ -81,15 +82,13 @@ class Consistency:
         ascent(
           weights.trainable,
           gradients,
-          names=classifier.trainable_names,
+          names=names,
           radius=self.radius,
         ),
         strict=True,
       )
     )
-    moved_logits = batch_losses.train_logits(
-      classifier, weights._replace(trainable=moved), views
-    )
+    moved_logits = logits_fn(weights._replace(trainable=moved))
     return self.weight * losses.divergence(logits, moved_logits, is_sure)
 
 
