@@ -6,7 +6,6 @@
 import abc
 from collections.abc import Mapping
 import dataclasses
-import inspect
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -333,7 +332,7 @@ class TrainOnLabels(ClientTraining):
 
 def summarize(part: settings.Settings) -> str:
   """Returns the first line of what a part says of itself."""
-  return inspect.getdoc(part).partition('\n')[0]
+  return (type(part).__doc__ or '').partition('\n')[0]
 
 
 def _told(guidance: Any, name: str) -> Any:
