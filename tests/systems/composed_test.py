@@ -137,7 +137,7 @@ class AdjustmentTest(absltest.TestCase):
       )
     )
     probabilities = [[0.9, 0.1, 0.0], [0.5, 0.4, 0.1]]
-    offset = client.mixing['logit_offset_fn']((), _labels(probabilities))
+    offset = client.logit_offset((), _labels(probabilities))
     shares = (np.sum(probabilities, axis=0) + 2 / 3) / (2 + 2)
     np.testing.assert_allclose(offset, 0.5 * np.log(shares), rtol=1e-4)
 

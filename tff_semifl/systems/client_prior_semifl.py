@@ -104,17 +104,13 @@ class PriorFixMix(client_trainings.FixMix):
       logits = client_prior.adapt(logits, prior, guidance['server_prior'])
     return pseudo_labels.from_logits(logits)._replace(prior=prior)
 
-  @property
-  def mixing(self) -> dict[str, Any]:
-    """The arguments of the training on labels, mixup and logits in losses."""
+  def logit_offset(
+    self, guidance: Mapping[str, tf.Tensor], labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor | None:
+    """Returns what is added to logits in the losses (H.4)."""
     if not self.train_with_prior:
-      return super().mixing
-    return {
-      **super().mixing,
-      'logit_offset_fn': lambda guidance, labels: client_prior.logit_offset(
-        labels.prior, guidance['server_prior']
-      ),
-    }
+      return super().logit_offset(guidance, labels)
+    return client_prior.logit_offset(labels.prior, guidance['server_prior'])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

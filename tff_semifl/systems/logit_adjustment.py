@@ -17,7 +17,6 @@ import tensorflow as tf
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import client_parts
-from tff_semifl.work import fix_mix_training
 
 
 def class_shares(probabilities: tf.Tensor, pseudo_count: float) -> tf.Tensor:
@@ -56,15 +55,10 @@ class LogitAdjustment(client_parts.Adjustment):
     settings.ABOVE_0,
   )
 
-  @property
-  def logit_offset_fn(self) -> fix_mix_training.LogitOffsetFn:
+  def logit_offset(
+    self, guidance: object, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
     """Returns the logarithms of class shares, times the strength."""
-
-    def offset(
-      guidance: object, labels: pseudo_labels.PseudoLabels
-    ) -> tf.Tensor:
-      del guidance  # A client's classes are its own matter.
-      shares = class_shares(labels.probabilities, self.adjustment_pseudo_count)
-      return self.adjustment_strength * tf.math.log(shares)
-
-    return offset
+    del guidance  # A client's classes are its own matter.
+    shares = class_shares(labels.probabilities, self.adjustment_pseudo_count)
+    return self.adjustment_strength * tf.math.log(shares)
