@@ -27,7 +27,6 @@ PROGRAMS = (
   'show_augmentations',
   'show_partition',
   'show_settings',
-  'worker',
 )
 
 
