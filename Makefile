@@ -111,7 +111,7 @@ lock: ## Make the locks, requirements*.txt, of pyproject.toml and requirements-d
 	  echo "# Inputs: $$inputs"; \
 	  "$$uv" pip compile --quiet --no-header "$$@"; \
 	}; \
-	write pyproject.toml --extra mlflow --group dev >"$$scratch/all"; \
+	write pyproject.toml --extra mlflow --extra ray --group dev >"$$scratch/all"; \
 	sed -n "/^gpu = /,/^]/s/^ *'\(.*\)',/\1/p" pyproject.toml | \
 	  write - >"$$scratch/gpu"; \
 	inputs=$$(sha256sum <requirements-docs.in); \

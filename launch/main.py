@@ -28,7 +28,6 @@ PROGRAMS = (
   'show_augmentations',
   'show_partition',
   'show_settings',
-  'worker',
 )
 
 

@@ -282,7 +282,7 @@ class BadInputTest(parameterized.TestCase):
 
   @parameterized.parameters(
     *('evaluate', 'export_saved_model', 'plot', 'predict', 'show_augmentations')
-    + ('show_partition', 'show_settings', 'sweep', 'worker')
+    + ('show_partition', 'show_settings', 'sweep')
   )
   def test_other_programs_say_one_line_too(self, name):
     for argument, line in (

@@ -103,7 +103,7 @@ class ExperimentsTest(absltest.TestCase):
             # Its value stands alone.
             '--num_clients',
             '20',
-            '--workers=a:1,b:2',
+            '--release_managers=csv,tensorboard',
             '--output_dir=here',
             '--verbosity=-1',
           ]
@@ -113,7 +113,7 @@ class ExperimentsTest(absltest.TestCase):
           '--noflip',
           '--num_clients',
           '20',
-          '--workers=a:1,b:2',
+          '--release_managers=csv,tensorboard',
         ],
       )
       self.assertEqual(flags.FLAGS.output_dir, 'here')

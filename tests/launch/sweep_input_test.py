@@ -100,8 +100,8 @@ class SweepInputTest(parameterized.TestCase):
     ),
     (
       'no_use_for_the_runtime',
-      ['--workers=localhost:1'],
-      'good.flags: flag --workers: it is only for --runtime=remote; leave it',
+      ['--ray_address=localhost:1'],
+      'good.flags: flag --ray_address: it is only for --runtime=ray; leave it',
     ),
     (
       'table_nowhere',

@@ -14,9 +14,7 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
-from tff_semifl import settings
 from tff_semifl.experiments import runtimes
-from tff_semifl.launch import commands
 
 _FLAGS = (
   *small_digits.FLAGS,
@@ -78,21 +76,6 @@ class ThreadsTest(parameterized.TestCase):
       tf.config, 'list_physical_devices', lambda _: ['a GPU']
     ):
       self.assertIsNone(runtimes.Threads(threads_per_operation=1).num_clients)
-
-  def test_is_for_each_remote_worker_to_know(self):
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      '^threads_per_operation=1: it is only for runtime=in_process or runtime='
-      'native; leave it out',
-    ):
-      commands.create(
-        'semifl',
-        {
-          'threads_per_operation': 1,
-          'runtime': 'remote',
-          'workers': ('localhost:1',),
-        },
-      )
 
 
 if __name__ == '__main__':

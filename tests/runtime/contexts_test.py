@@ -78,7 +78,7 @@ class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_unknown_kind_is_refused(self):
     with self.assertRaisesRegex(
-      ValueError, r"\['in_process', 'native', 'remote'\].*'gpu'"
+      ValueError, r"\['in_process', 'native', 'ray'\].*'gpu'"
     ):
       with runtime.simulation_context('gpu'):
         pass

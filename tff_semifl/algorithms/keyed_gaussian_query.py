@@ -21,8 +21,8 @@ Limits:
     and Braghin, 2021). That makes an attack harder; it proves nothing.
 
 The key is a constant of the computation, so everything that runs the
-computation has the key: this process, TFF's worker, remote workers. All of them
-belong to the server.
+computation has the key: this process, and TFF's worker. Both belong to the
+server. What clients do, on the machines of a Ray cluster say, does not have it.
 
 References:
   Aumasson, Bernstein. SipHash: a fast short-input PRF. 2012.

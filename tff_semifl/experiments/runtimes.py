@@ -7,6 +7,7 @@ import abc
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import importlib.util
 import os
 from typing import ClassVar
 
@@ -56,60 +57,6 @@ class Threads(settings.Settings):
       return self.max_concurrent_clients
     num_cores = len(os.sched_getaffinity(0))
     return max(1, num_cores // self.threads_per_operation)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TLSFiles(settings.Settings):
-  """The certificates of a program and of those that it talks to."""
-
-  tls_certificate: str | None = settings.setting(
-    None,
-    'PEM file of the certificate of this program, which the other end checks. A'
-    " worker's names the addresses that it is known by.",
-  )
-  tls_key: str | None = settings.setting(
-    None, 'PEM file of the private key of --tls_certificate.'
-  )
-  tls_certificate_authority: str | None = settings.setting(
-    None,
-    'PEM file of the certificate of the authority that has to have signed the'
-    ' certificate of the other end.',
-  )
-
-  def read(self) -> runtime.Tls | None:
-    """Reads the files.
-
-    Returns:
-      What they hold, None if none is given.
-
-    Raises:
-      settings.SettingError: If some are given but not all, or a file is of no
-        use.
-    """
-    values = settings.as_dict(self)
-    if all(value is None for value in values.values()):
-      return None
-    for name, value in values.items():
-      if value is None:
-        raise settings.SettingError(
-          name,
-          value,
-          'is missing; certificate, key and authority go together',
-        )
-    with settings.blame(
-      'tls_certificate', self.tls_certificate, OSError, ValueError
-    ):
-      certificate, key = runtime.read_certificate(
-        self.tls_certificate, self.tls_key
-      )
-    with settings.blame(
-      'tls_certificate_authority',
-      self.tls_certificate_authority,
-      OSError,
-      ValueError,
-    ):
-      authority = runtime.read_authority(self.tls_certificate_authority)
-    return runtime.Tls(certificate, key, authority)
 
 
 class Runtime(settings.Settings, abc.ABC):
@@ -176,68 +123,82 @@ class Native(_OnThisMachine):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Remote(Runtime):
-  """Workers, here or on other machines."""
+class Ray(Runtime):
+  """Processes of a Ray cluster, here or on other machines."""
 
-  workers: tuple[str, ...] = settings.setting(
-    (),
-    'Where the workers are, as host:port,host:port. Each is a launch.worker,'
-    ' which is told --max_concurrent_clients and --threads_per_operation'
-    " itself, or a worker of TFF's.",
-  )
-  worker_silence_seconds: float = settings.setting(
-    60.0,
-    'A worker that answers nothing for so long is lost: the others do its'
-    ' work.',
-    settings.at_least(1),
-  )
-  worker_call_seconds: float | None = settings.setting(
+  threads: Threads = Threads()
+  ray_address: str | None = settings.setting(
     None,
-    'A worker that needs longer than this for its share of a round is lost,'
-    ' even if it answers. By default it may take as long as it likes.',
+    'The Ray cluster to join, as host:port, or auto for the one that this'
+    ' machine belongs to. By default one of this program alone is started, on'
+    ' this machine, which nobody else can use.',
+  )
+  gpus_per_client: float = settings.setting(
+    1.0,
+    'GPUs for each client that works: with 0.5 two clients share one. Where'
+    ' there are no GPUs, a client has the cores of --threads_per_operation.',
+    settings.ABOVE_0,
+  )
+  actor_silence_seconds: float = settings.setting(
+    60.0,
+    'A process that answers nothing for so long is lost: others do its work.',
     settings.at_least(1),
   )
-  tls: TLSFiles = TLSFiles()
+  client_seconds: float | None = settings.setting(
+    None,
+    'A process that needs longer than this for one client is lost, even if it'
+    ' answers. By default it may take as long as it likes.',
+    settings.at_least(1),
+  )
+
+  def limit_threads(self) -> None:
+    """Limits threads of operations, before TensorFlow is at work."""
+    self.threads.limit()
 
   def check(self) -> None:
-    """Checks addresses and certificates."""
-    with settings.blame('workers', self.workers):
-      _check_addresses(self.workers)
-    self.tls.read()
+    """Checks that Ray is installed, and its settings.
+
+    Raises:
+      settings.SettingError: If it cannot work with them.
+    """
+    if importlib.util.find_spec('ray') is None:
+      raise settings.SettingError(
+        'runtime',
+        'ray',
+        'Ray is not installed; pip install tff-semifl[ray] installs it',
+      )
+    gpus = self.gpus_per_client
+    if gpus > 1 and not gpus.is_integer():
+      raise settings.SettingError(
+        'gpus_per_client', gpus, 'more than one GPU must be a whole number'
+      )
 
   @contextlib.contextmanager
   def context(self) -> Iterator[None]:
     """Runs the computations called in the `with` block.
 
     Raises:
-      settings.SettingError: If no worker is there or left.
+      settings.SettingError: If no cluster is there, or nothing of it left.
     """
     try:
       with runtime.simulation_context(
-        'remote',
-        workers=self.workers,
-        silence_seconds=self.worker_silence_seconds,
-        call_seconds=self.worker_call_seconds,
-        tls=self.tls.read(),
+        'ray',
+        max_concurrent_clients=self.threads.max_concurrent_clients,
+        ray=runtime.RayOptions(
+          address=self.ray_address,
+          threads_per_operation=self.threads.threads_per_operation,
+          gpus_per_client=self.gpus_per_client,
+          silence_seconds=self.actor_silence_seconds,
+          client_seconds=self.client_seconds,
+        ),
       ):
         yield
     except runtime.WorkerError as error:
       raise settings.SettingError(
-        'workers',
-        self.workers,
+        'runtime',
+        'ray',
         f'{error}; the same command goes on from the last complete round',
       ) from error
-
-
-def _check_addresses(addresses: tuple[str, ...]) -> None:
-  if not addresses:
-    raise ValueError('--runtime=remote needs some, as host:port,host:port')
-  if len(set(addresses)) < len(addresses):
-    raise ValueError('one is there twice')
-  for address in addresses:
-    host, _, port = address.rpartition(':')
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-      raise ValueError(f'{address!r} is not host:port')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -245,9 +206,9 @@ class ChosenRuntime(settings.Settings):
   """The runtime."""
 
   runtime: Runtime = settings.choice(
-    {'in_process': InProcess(), 'native': Native(), 'remote': Remote()},
+    {'in_process': InProcess(), 'native': Native(), 'ray': Ray()},
     'in_process',
     'What runs the computations: in_process, the TensorFlow of this program;'
     " native, a worker process of TFF's, on the CPU, a check on the former;"
-    ' remote, the --workers.',
+    ' ray, processes of a Ray cluster, here or on many machines.',
   )

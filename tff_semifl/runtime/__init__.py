@@ -1,23 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runtimes of TFF computations: this process, or workers, here or elsewhere.
+"""Runtimes of TFF computations: this process, a worker, or a Ray cluster.
 
 No other folder may use TFF's private modules.
 """
 
 from tff_semifl.runtime.contexts import AsyncContext
+from tff_semifl.runtime.contexts import RayOptions
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.native import NativeContext
-from tff_semifl.runtime.remote import RemoteContext
-from tff_semifl.runtime.server import Server
 from tff_semifl.runtime.tied_process import tied_command
-from tff_semifl.runtime.tls import Tls
-from tff_semifl.runtime.tls import read_authority
-from tff_semifl.runtime.tls import read_certificate
 from tff_semifl.runtime.worker import Worker
 
 __all__ = (
@@ -25,13 +21,9 @@ __all__ = (
   'ComputationError',
   'InProcessContext',
   'NativeContext',
-  'RemoteContext',
-  'Server',
-  'Tls',
+  'RayOptions',
   'Worker',
   'WorkerError',
-  'read_authority',
-  'read_certificate',
   'simulation_context',
   'tied_command',
 )

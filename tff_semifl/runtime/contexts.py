@@ -15,20 +15,42 @@ import contextlib
 import gc
 import inspect
 import threading
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import native
-from tff_semifl.runtime import remote
-from tff_semifl.runtime import tls as tls_lib
+from tff_semifl.runtime import ray_environment
+from tff_semifl.runtime import ray_placement
 from tff_semifl.runtime import worker as worker_lib
 
-Kind = Literal['in_process', 'native', 'remote']
+Kind = Literal['in_process', 'native', 'ray']
 
 # TFF's own worker ends in half a second, if it does.
 _COLLECT_SECONDS = 5
+
+
+class RayOptions(NamedTuple):
+  """The machines that clients work on, and how long to wait for them.
+
+  Attributes:
+    address: The Ray cluster, as host:port, or 'auto' for the one that this
+      machine belongs to. By default one of this process alone is started.
+    threads_per_operation: CPU threads of an operation, and cores of a client's
+      process where there are no GPUs; None for all cores of the machine.
+    gpus_per_client: GPUs of a client's process, where there are any: with 0.5
+      two of them share one.
+    silence_seconds: A process that answers nothing for so long is lost.
+    client_seconds: One that needs longer than this for one client is lost, even
+      if it answers; None for no limit.
+  """
+
+  address: str | None = None
+  threads_per_operation: int | None = None
+  gpus_per_client: float = 1.0
+  silence_seconds: float = 60
+  client_seconds: float | None = None
 
 
 @contextlib.contextmanager
@@ -38,10 +60,7 @@ def simulation_context(
   default_num_clients: int = 0,
   max_concurrent_clients: int | None = None,
   devices: Sequence[str] | None = None,
-  workers: Sequence[str] = (),
-  tls: tls_lib.Tls | None = None,
-  silence_seconds: float = 60,
-  call_seconds: float | None = None,
+  ray: RayOptions | None = None,
 ) -> Iterator[tff.framework.SyncContext]:
   """Runs the computations called in the `with` block.
 
@@ -50,36 +69,31 @@ def simulation_context(
 
   Args:
     kind: `in_process` runs computations with the TensorFlow of this process,
-      on its devices; `native` in a worker process of TFF, on the CPU; `remote`
-      on workers that run already, here or on other machines.
+      on its devices; `native` in a worker process of TFF, on the CPU; `ray` on
+      the machines of a Ray cluster, or in processes of this machine.
     default_num_clients: The number of clients of a computation none of whose
       arguments tells it.
     max_concurrent_clients: How many clients may work at the same time. By
-      default one for each device in process, no limit in the worker. Not for
-      `remote`, whose workers each have a number of their own.
+      default one for each device in process and with Ray, no limit in the
+      worker.
     devices: For `in_process`, see `InProcessContext`.
-    workers: The remote workers, as host:port.
-    tls: Certificates, if the remote workers want them.
-    silence_seconds: A remote worker that answers nothing for so long is lost.
-    call_seconds: One that needs longer than this for one request is lost, even
-      if it answers others.
+    ray: For `ray`; by default those of `RayOptions`.
 
   Yields:
     The context.
 
   Raises:
     ValueError: There is no such kind, or an argument is not for it.
-    errors.WorkerError: The worker did not start, or no remote one answers.
+    ModuleNotFoundError: Ray is not installed.
+    errors.WorkerError: The worker did not start, or the cluster is not there.
   """
   kinds = get_args(Kind)
   if kind not in kinds:
     raise ValueError(
       f'Expected `kind` to be one of {sorted(kinds)}, found {kind!r}.'
     )
-  if kind != 'remote' and (workers or tls is not None):
-    raise ValueError('`workers` and `tls` are for the kind `remote`.')
-  if kind == 'remote' and max_concurrent_clients is not None:
-    raise ValueError('`max_concurrent_clients` is for each worker to know.')
+  if kind != 'ray' and ray is not None:
+    raise ValueError('`ray` is for the kind `ray`.')
   if kind != 'in_process' and devices is not None:
     raise ValueError('`devices` is for the kind `in_process`.')
   if kind == 'in_process':
@@ -93,14 +107,8 @@ def simulation_context(
   elif kind == 'native':
     creator = _native(default_num_clients, max_concurrent_clients)
   else:
-    creator = contextlib.closing(
-      remote.RemoteContext(
-        workers,
-        tls=tls,
-        silence_seconds=silence_seconds,
-        call_seconds=call_seconds,
-        default_num_clients=default_num_clients,
-      )
+    creator = _ray(
+      ray or RayOptions(), default_num_clients, max_concurrent_clients
     )
   former = tff.framework.get_context_stack().current
   with creator as context:
@@ -118,6 +126,24 @@ def _native(default_num_clients, max_concurrent_clients):
   )
   with contextlib.closing(worker):
     yield native.NativeContext(worker, default_num_clients=default_num_clients)
+
+
+def _ray(options, default_num_clients, max_concurrent_clients):
+  ray_environment.prepare(is_local=options.address is None)
+  # Ray is not always installed, and takes a second to import.
+  from tff_semifl.runtime import ray_context
+
+  return ray_context.connect(
+    options.address,
+    ray_placement.Placement(
+      max_actors=max_concurrent_clients,
+      threads_per_operation=options.threads_per_operation,
+      gpus_per_client=options.gpus_per_client,
+    ),
+    silence_seconds=options.silence_seconds,
+    client_seconds=options.client_seconds,
+    default_num_clients=default_num_clients,
+  )
 
 
 class AsyncContext(tff.framework.AsyncContext):

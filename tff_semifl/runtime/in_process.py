@@ -11,7 +11,7 @@ of this process and its devices, and copies nothing:
     --leaves--> TensorFlow functions, called with eager tensors
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import threading
 from typing import Any
 import weakref
@@ -45,6 +45,10 @@ class InProcessContext(tff.framework.SyncContext):
     default_num_clients: int = 0,
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
+    build_evaluate: Callable[
+      [tff.framework.ComputationBuildingBlock, leaves.LeafCache],
+      interpreter.Evaluate,
+    ] = interpreter.build_evaluate,
   ):
     """Initializes the context.
 
@@ -57,6 +61,8 @@ class InProcessContext(tff.framework.SyncContext):
       devices: What clients work on in turn, the server on the first one: names
         as in `tf.config.list_logical_devices()`. By default all GPUs, or the
         CPU if there is none.
+      build_evaluate: Builds the function that evaluates a compiled computation;
+        one that lets others do some of it takes the place of the default.
 
     Raises:
       ValueError: A number is out of range, or there is no such device.
@@ -68,6 +74,7 @@ class InProcessContext(tff.framework.SyncContext):
     self._default_num_clients = default_num_clients
     self._pool = client_pool.ClientPool(max_concurrent_clients, devices)
     self._leaves = leaves.LeafCache()
+    self._build_evaluate = build_evaluate
     # By identity: to hash a computation is to serialize it, weights and all.
     self._compiled: dict[int, interpreter.Evaluate] = {}
     self._compile_lock = threading.RLock()
@@ -130,7 +137,7 @@ class InProcessContext(tff.framework.SyncContext):
     with self._compile_lock:
       evaluate = self._compiled.get(id(comp))
       if evaluate is None:
-        evaluate = interpreter.build_evaluate(
+        evaluate = self._build_evaluate(
           compiler.compile_to_block(comp), self._leaves
         )
         self._compiled[id(comp)] = evaluate

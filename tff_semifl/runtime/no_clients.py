@@ -12,8 +12,6 @@ from typing import Any
 import tensorflow_federated as tff
 from tensorflow_federated.python.core.impl.executors import executor_value_base
 
-from tff_semifl.runtime import shards
-
 
 class NoClientsExecutor(tff.framework.RemoteExecutor):
   """Returns an empty list for what is placed at clients."""
@@ -52,7 +50,7 @@ class _Result(executor_value_base.ExecutorValue):
 
   async def _compute(self, value) -> Any:
     value_type = value.type_signature
-    if not shards.has_clients(value_type):
+    if not _has_clients(value_type):
       return await value.compute()
     if isinstance(value_type, tff.FederatedType):
       # What all clients have in common would be there, but is not told: TFF's
@@ -63,3 +61,13 @@ class _Result(executor_value_base.ExecutorValue):
       part = await self._executor.create_selection(value, index)
       parts.append((name, await self._compute(part)))
     return tff.structure.Struct(parts)
+
+
+def _has_clients(value_type: tff.Type) -> bool:
+  """Returns whether a value of this type has a part at the clients."""
+  if isinstance(value_type, tff.StructType):
+    return any(_has_clients(part) for part in value_type)
+  return (
+    isinstance(value_type, tff.FederatedType)
+    and value_type.placement is tff.CLIENTS
+  )

@@ -1,0 +1,158 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ray clusters for tests: machines are processes of this one."""
+
+from collections.abc import Callable, Iterator
+import contextlib
+import os
+import time
+
+import grpc
+import psutil
+import requests
+
+from tff_semifl.runtime import ray_environment
+
+ray_environment.prepare(is_local=True)
+
+# Not before its environment is as programs have it.
+import ray  # noqa: E402
+from ray import cluster_utils  # noqa: E402
+from ray._private import node  # noqa: E402
+
+_LOOPBACK = '127.0.0.1'
+# One of each kind of server.
+_METHODS = (
+  'NodeInfoGcsService/GetClusterId',
+  'NodeManagerService/GetNodeStats',
+  'ObjectManagerService/FreeObjects',
+  'CoreWorkerService/GetCoreWorkerStats',
+)
+_MACHINE = {
+  'object_store_memory': 10**8,
+  'include_dashboard': False,
+}
+
+
+@contextlib.contextmanager
+def local_cluster(num_cpus: int) -> Iterator[None]:
+  """Connects this process to a cluster of its own."""
+  ray.init(
+    'local',
+    num_cpus=num_cpus,
+    include_dashboard=False,
+    object_store_memory=10**8,
+    log_to_driver=False,
+    configure_logging=False,
+    logging_level='error',
+    _node_ip_address=_LOOPBACK,
+  )
+  try:
+    yield
+  finally:
+    ray.shutdown()
+
+
+class Machines:
+  """A cluster whose machines come and go.
+
+  Attributes:
+    address: The cluster's.
+  """
+
+  def __init__(self):
+    """Starts a machine that directs others and has no CPU for clients."""
+    self._cluster = cluster_utils.Cluster(
+      initialize_head=True, head_node_args={'num_cpus': 0, **_MACHINE}
+    )
+    self.address = self._cluster.address
+
+  def add(self, number: int) -> list[node.Node]:
+    """Adds machines with a CPU each."""
+    added = [
+      self._cluster.add_node(wait=False, num_cpus=1, **_MACHINE)
+      for _ in range(number)
+    ]
+    self._cluster.wait_for_nodes()
+    return added
+
+  def kill(self, machine: node.Node) -> None:
+    """Switches a machine off."""
+    self._cluster.remove_node(machine, allow_graceful=False)
+
+  def stop(self) -> None:
+    """Ends the cluster."""
+    ray.shutdown()
+    self._cluster.shutdown()
+
+
+def variables() -> dict[str, str]:
+  """Returns the environment that a program needs to join a cluster."""
+  return {k: v for k, v in os.environ.items() if k.startswith('RAY_')}
+
+
+def is_refused_without_token(ip: str, port: int) -> bool:
+  """Returns whether a server of Ray refuses one who has no token."""
+  codes = set()
+  with grpc.insecure_channel(f'{ip}:{port}') as channel:
+    for method in _METHODS:
+      try:
+        channel.unary_unary(f'/ray.rpc.{method}')(b'', timeout=20)
+        return False
+      except grpc.RpcError as error:
+        codes.add(error.code())
+  if grpc.StatusCode.UNAVAILABLE not in codes:
+    # A server that lacks a method says so to everybody.
+    return codes == {
+      grpc.StatusCode.UNAUTHENTICATED,
+      grpc.StatusCode.UNIMPLEMENTED,
+    }
+  return requests.get(f'http://{ip}:{port}/', timeout=20).status_code == (
+    requests.codes.unauthorized
+  )
+
+
+def ask_the_dead(actor: ray.actor.ActorHandle) -> ray.ObjectRef:
+  """Kills an actor; returns the reference to an answer that never comes."""
+  ray.kill(actor)
+  while True:
+    reference = actor.ping.remote()
+    try:
+      ray.get(reference)
+    except ray.exceptions.RayActorError:
+      return reference
+
+
+def actors(parent: int | None = None) -> list[psutil.Process]:
+  """Returns the processes that clients work in.
+
+  Args:
+    parent: The process that they descend from; by default this one.
+  """
+  found = []
+  for process in psutil.Process(parent).children(recursive=True):
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+      # Ray gives processes the names of what they are for.
+      if process.cmdline()[:1] and process.cmdline()[0].startswith(
+        'ray::Actor'
+      ):
+        found.append(process)
+  return found
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:
+  """Waits until a function returns true.
+
+  Args:
+    condition: The function.
+    seconds: How long to wait at most.
+
+  Raises:
+    AssertionError: It took longer.
+  """
+  deadline = time.monotonic() + seconds
+  while not condition():
+    if time.monotonic() > deadline:
+      raise AssertionError(f'Did not come true in {seconds} seconds.')
+    time.sleep(0.05)

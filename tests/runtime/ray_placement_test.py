@@ -1,0 +1,73 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of which machine gets how many actors."""
+
+from absl.testing import absltest
+
+from tff_semifl.runtime import ray_placement
+
+_Share = ray_placement.Share
+
+
+def _machine(name, **resources):
+  return {'NodeID': name, 'Resources': resources}
+
+
+class PlacementTest(absltest.TestCase):
+  def test_one_for_all_cores_of_a_machine(self):
+    self.assertEqual(
+      ray_placement.Placement().place(
+        [_machine('a', CPU=8.0), _machine('b', CPU=2.0)]
+      ),
+      {'a': (1, _Share(8, 0)), 'b': (1, _Share(2, 0))},
+    )
+
+  def test_as_many_as_threads_leave_cores_for(self):
+    placement = ray_placement.Placement(threads_per_operation=3)
+    self.assertEqual(
+      placement.place([_machine('a', CPU=8.0), _machine('b', CPU=2.0)]),
+      {'a': (2, _Share(3, 0)), 'b': (1, _Share(2, 0))},
+    )
+
+  def test_all_gpus_if_there_are_any(self):
+    machines = [
+      _machine('a', CPU=8.0, GPU=2.0),
+      _machine('b', CPU=64.0),
+      _machine('c', CPU=8.0, GPU=1.0),
+    ]
+    self.assertEqual(
+      ray_placement.Placement().place(machines),
+      {'a': (2, _Share(0, 1)), 'c': (1, _Share(0, 1))},
+    )
+    self.assertEqual(
+      ray_placement.Placement(gpus_per_client=0.5).place(machines),
+      {'a': (4, _Share(0, 0.5)), 'c': (2, _Share(0, 0.5))},
+    )
+    # Seven times a seventh is less than one, as computers have it.
+    seventh = ray_placement.Placement(gpus_per_client=1 / 7)
+    self.assertEqual(seventh.place(machines)['c'][0], 7)
+    self.assertEqual(
+      ray_placement.Placement(gpus_per_client=2.0).place(machines),
+      {'a': (1, _Share(0, 2))},
+    )
+
+  def test_no_more_than_wanted(self):
+    placement = ray_placement.Placement(max_actors=3, threads_per_operation=1)
+    machines = [_machine(name, CPU=2.0) for name in 'abc']
+    self.assertEqual(
+      placement.place(machines),
+      {'a': (2, _Share(1, 0)), 'b': (1, _Share(1, 0))},
+    )
+
+  def test_machine_without_cpus_directs_the_others(self):
+    self.assertEqual(
+      ray_placement.Placement().place(
+        [_machine('head', memory=1.0), _machine('a', CPU=1.0)]
+      ),
+      {'a': (1, _Share(1, 0))},
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,312 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of computations whose clients work in processes of Ray."""
+
+import collections
+import os
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests.algorithms import linear_problem
+from tests.runtime import agreement
+from tests.runtime import linear_regression
+from tests.runtime import ray_machines
+from tff_semifl import runtime
+
+_AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
+_AT_SERVER = tff.FederatedType(np.int32, tff.SERVER)
+_IMAGES = tff.SequenceType(tff.TensorType(np.uint8, (None, 64, 64, 1)))
+
+
+@tff.tensorflow.computation(np.int32, np.int32)
+def _multiply(a, b):
+  return a * b
+
+
+@tff.tensorflow.computation(np.int32)
+def _to_float(x):
+  return tf.cast(x, tf.float32)
+
+
+@tff.tensorflow.computation(np.int32)
+def _check_positive(x):
+  with tf.control_dependencies([tf.debugging.assert_positive(x)]):
+    return tf.identity(x)
+
+
+@tff.tensorflow.computation(_IMAGES)
+def _sum_pixels(images):
+  return images.reduce(
+    np.int64(0), lambda total, x: total + tf.reduce_sum(tf.cast(x, tf.int64))
+  )
+
+
+class TwoActorsTest(agreement.AgreementTestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    # A thread for each operation, so as to compare the last digits.
+    cls.enterClassContext(ray_machines.local_cluster(num_cpus=2))
+    cls.ray = cls.enterClassContext(
+      runtime.simulation_context(
+        'ray', ray=runtime.RayOptions(threads_per_operation=1)
+      )
+    )
+
+  def _assert_equal(self, computation, *args):
+    """Asserts that Ray and this process give the same to the last bit."""
+    with self.use(self.in_process):
+      expected = computation(*args)
+    with self.use(self.ray):
+      found = computation(*args)
+    self.assert_same(found, expected, rtol=0, atol=0)
+    return found
+
+  @parameterized.parameters('semifl', 'parallel_semifl')
+  def test_rounds_have_the_same_numbers(self, name):
+    process = linear_problem.build(name)
+    # None, fewer than actors, as many, more.
+    cohorts = ([], [1], [0, 1], [2, 0, 1])
+    with self.use(self.in_process):
+      expected = linear_problem.train(process, cohorts)
+    with self.use(self.ray):
+      found = linear_problem.train(process, cohorts)
+    for ours, theirs in zip(found, expected, strict=True):
+      self.assertEqual(ours.dtype, theirs.dtype)
+      np.testing.assert_array_equal(ours, theirs)
+
+  def test_algorithm_of_tff(self):
+    process = tff.learning.algorithms.build_weighted_fed_avg(
+      linear_regression.create_model,
+      client_optimizer_fn=tff.learning.optimizers.build_sgdm(0.1),
+      model_aggregator=tff.learning.robust_aggregator(),
+    )
+    state = process.initialize()
+    for sizes in ((4, 2, 3), (1,)):
+      datasets = linear_regression.create_client_datasets(sizes, seed=1)
+      state = self._assert_equal(process.next, state, datasets).state
+
+  @parameterized.parameters(0, 1, 2, 5)
+  def test_everything_has_its_place(self, num_clients):
+    @tff.federated_computation(_AT_SERVER, _AT_CLIENTS)
+    def work(factor, numbers):
+      factors = tff.federated_broadcast(factor)
+      products = tff.federated_map(_multiply, (numbers, factors))
+      # An aggregation that depends on another.
+      total = tff.federated_broadcast(tff.federated_sum(products))
+      return collections.OrderedDict(
+        products=products,
+        mean=tff.federated_mean(tff.federated_map(_to_float, products)),
+        sum_of_multiples=tff.federated_sum(
+          tff.federated_map(_multiply, (products, total))
+        ),
+        multiples=tff.federated_map(_multiply, (numbers, total)),
+        pairs=tff.federated_zip((numbers, factors)),
+        numbers=numbers,
+        fives=tff.federated_eval(
+          tff.tensorflow.computation(lambda: 5), tff.CLIENTS
+        ),
+        factors=factors,
+        factor=factor,
+        text=tff.federated_value('text', tff.SERVER),
+      )
+
+    numbers = list(range(1, num_clients + 1))
+    found = self._assert_equal(work, 10, numbers)
+    self.assertEqual(found['products'], [10 * n for n in numbers])
+    self.assertEqual(
+      found['multiples'], [10 * n * sum(numbers) for n in numbers]
+    )
+    self.assertLen(found['fives'], num_clients)
+
+  def test_function_that_knows_more_than_its_argument(self):
+    @tff.federated_computation(np.int32, _AT_CLIENTS)
+    def work(factor, numbers):
+      five = tff.tensorflow.computation(lambda: 5)()
+
+      @tff.federated_computation(np.int32)
+      def multiply(number):
+        return _multiply(_multiply(number, factor), five)
+
+      return tff.federated_map(multiply, numbers)
+
+    self.assertEqual(self._assert_equal(work, 2, [1, 3]), [10, 30])
+
+  def test_datasets_come_and_go(self):
+    sequence = tff.SequenceType(np.int32)
+
+    @tff.tensorflow.computation(sequence)
+    def double(dataset):
+      return dataset.map(lambda x: 2 * x)
+
+    @tff.federated_computation(
+      tff.FederatedType(sequence, tff.SERVER),
+      tff.FederatedType(sequence, tff.CLIENTS),
+    )
+    def work(at_server, at_clients):
+      return (
+        tff.federated_map(double, at_server),
+        tff.federated_map(double, at_clients),
+        tff.federated_broadcast(at_server),
+      )
+
+    self._assert_equal(work, [1, 2], [[3], [], [4, 5]])
+    self._assert_equal(double, tf.data.Dataset.range(3, output_type=tf.int32))
+
+  def test_selection_of_what_clients_computed(self):
+    @tff.tensorflow.computation(np.int32)
+    def to_keys(number):
+      return tf.stack([number, 0])
+
+    @tff.federated_computation(_AT_CLIENTS)
+    def work(numbers):
+      return tff.federated_select(
+        tff.federated_map(to_keys, numbers),
+        tff.federated_value(3, tff.SERVER),
+        tff.federated_value(10, tff.SERVER),
+        _multiply,
+      )
+
+    found = [list(each) for each in self._assert_equal(work, [1, 2])]
+    self.assertEqual(found, [[10, 0], [20, 0]])
+
+  def test_number_of_clients_that_no_argument_tells(self):
+    @tff.federated_computation
+    def count():
+      return tff.federated_sum(
+        tff.federated_eval(tff.tensorflow.computation(lambda: 1), tff.CLIENTS)
+      )
+
+    with self.use(self.ray):
+      self.assertEqual(count(), 0)
+
+  def test_clients_work_in_other_processes(self):
+    pid = tff.tensorflow.computation(
+      lambda: tf.strings.to_number(
+        tf.strings.split(tf.io.read_file('/proc/self/stat'))[0], tf.int32
+      )
+    )
+
+    @tff.federated_computation
+    def work():
+      return tff.federated_eval(pid, tff.CLIENTS), tff.federated_eval(
+        pid, tff.SERVER
+      )
+
+    with runtime.simulation_context(default_num_clients=2):
+      self.assertEqual(work(), ([os.getpid()] * 2, os.getpid()))
+    context = self.ray
+    # Both actors have been at work in this class by now.
+    with self.use(context):
+      found = tff.federated_computation(
+        lambda numbers: tff.federated_map(
+          tff.tensorflow.computation(lambda x: pid(), np.int32), numbers
+        ),
+        _AT_CLIENTS,
+      )(list(range(8)))
+    self.assertNotIn(os.getpid(), found)
+    self.assertLen(set(found), 2)
+
+  def test_images_are_sent_once_and_weights_once_a_round(self):
+    @tff.federated_computation(
+      tff.FederatedType(tff.TensorType(np.float32, [1000]), tff.SERVER),
+      tff.FederatedType(_IMAGES, tff.SERVER),
+      tff.FederatedType(_IMAGES, tff.CLIENTS),
+    )
+    def work(weights, at_server, at_clients):
+      add = tff.tensorflow.computation(
+        lambda pixels, w: tf.cast(pixels, tf.float32) + tf.reduce_sum(w)
+      )
+      pixels = tff.federated_map(_sum_pixels, at_clients)
+      return (
+        tff.federated_map(_sum_pixels, at_server),
+        tff.federated_map(add, (pixels, tff.federated_broadcast(weights))),
+      )
+
+    def images(seed):
+      generator = np.random.default_rng(seed)
+      return tf.data.Dataset.from_tensors(
+        generator.integers(0, 256, [5, 64, 64, 1], np.uint8)
+      )
+
+    sent = self.ray.runner.sent
+    size = 5 * 64 * 64
+    for round_num in range(3):
+      before = collections.Counter(sent)
+      weights = np.full(1000, round_num, np.float32)
+      # The third client was there in no round before the last.
+      clients = [images(1), images(2)] + [images(3)] * (round_num == 2)
+      self._assert_equal(work, weights, images(0), clients)
+      new = sent - before
+      self.assertEqual(new['data'], [3 * size, 0, size][round_num])
+      # Once for all clients; numbers besides are few.
+      self.assertBetween(new['in common'], 4000, 4000 + 2000)
+      self.assertLess(new['of each client'], 2000 * len(clients))
+
+  def test_error_names_computation_and_client(self):
+    @tff.federated_computation(_AT_CLIENTS)
+    def work(numbers):
+      return tff.federated_sum(tff.federated_map(_check_positive, numbers))
+
+    with self.use(self.ray):
+      with self.assertRaisesRegex(
+        runtime.ComputationError,
+        r"(?s)In 'work': Client 3 \(of 5, counted from 0\): .*"
+        'Condition x > 0 did not hold',
+      ):
+        work([1, 1, 1, -1, 1])
+      self.assertEqual(work([1, 2]), 3)
+
+  def test_wrong_arguments_are_refused_as_in_process(self):
+    @tff.federated_computation(_AT_CLIENTS, _AT_CLIENTS)
+    def work(a, b):
+      return tff.federated_sum(a), tff.federated_sum(b)
+
+    with self.use(self.ray):
+      with self.assertRaisesRegex(ValueError, r'Conflicting.*\[1, 2\]'):
+        work([1], [1, 2])
+      with self.assertRaisesRegex(TypeError, 'list with one value per client'):
+        work(1, [1])
+
+  def test_secure_aggregation_is_refused_as_in_process(self):
+    @tff.federated_computation(_AT_CLIENTS)
+    def work(numbers):
+      return tff.federated_secure_sum(numbers, 5)
+
+    with self.use(self.ray):
+      with self.assertRaisesRegex(
+        NotImplementedError, 'federated_secure_sum.*no secure aggregation'
+      ):
+        work([1])
+
+  def test_what_cannot_be_sent_is_refused(self):
+    to_int = tff.FunctionType(np.int32, np.int32)
+
+    @tff.federated_computation(to_int, _AT_CLIENTS)
+    def work(function, numbers):
+      return tff.federated_map(function, numbers)
+
+    with self.use(self.ray):
+      with self.assertRaisesRegex(NotImplementedError, 'argument of another'):
+        work(_check_positive, [1])
+      dataset = tf.data.Dataset.from_generator(
+        lambda: iter([np.zeros([1, 64, 64, 1], np.uint8)]),
+        output_signature=tf.TensorSpec([None, 64, 64, 1], tf.uint8),
+      )
+      with self.assertRaisesRegex(TypeError, 'calls a Python function'):
+        _sum_pixels(dataset)
+
+
+class OptionsTest(tf.test.TestCase):
+  def test_are_for_ray_alone(self):
+    with self.assertRaisesRegex(ValueError, 'for the kind `ray`'):
+      with runtime.simulation_context('native', ray=runtime.RayOptions()):
+        pass
+
+
+if __name__ == '__main__':
+  tf.test.main()

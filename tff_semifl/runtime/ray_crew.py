@@ -1,0 +1,308 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actors on all machines of a Ray cluster, some of which may be lost.
+
+Machines may join and leave at any time. What a lost actor was at is done again
+by another; results come in the order of the tasks, whoever does them.
+"""
+
+import collections
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import time
+from typing import Any
+
+from absl import logging
+import ray
+from ray.util import scheduling_strategies
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import ray_actor
+from tff_semifl.runtime import ray_placement
+
+# Starts something on an actor, and returns the reference to its result.
+Task = Callable[[ray.actor.ActorHandle], ray.ObjectRef]
+
+# How long nothing has to happen for a look at the clock.
+_TICK_SECONDS = 0.5
+# How often it is asked which machines there are.
+_LOOK_SECONDS = 2
+# To start is to import TensorFlow, on a machine that may be busy.
+_START_SECONDS = 300
+_MAX_FAILED_STARTS = 3
+# What has cost so many actors is likely to be at fault itself.
+_MAX_LOSSES = 3
+# Tasks for each actor that may be ahead of the one whose result is next.
+_WINDOW = 4
+# How Ray says that an actor, its machine or its result is gone.
+_LOST_ERRORS = (
+  ray.exceptions.RayActorError,
+  ray.exceptions.ActorUnschedulableError,
+  ray.exceptions.NodeDiedError,
+  ray.exceptions.ObjectLostError,
+  ray.exceptions.WorkerCrashedError,
+)
+
+
+class _Member:
+  """An actor and what is known of it."""
+
+  def __init__(self, actor, node):
+    self.actor = actor
+    self.node_id = node['NodeID']
+    self.name = f'actor at {node["NodeManagerAddress"]}'
+    # Whether others were there before.
+    self.is_late = True
+    self.is_ready = False
+    # Number and result of each task that it has, in the order of its work.
+    self.tasks = collections.deque()
+    # What it was asked last about itself, and when.
+    self.question = actor.describe.remote()
+    self.asked = time.monotonic()
+    # When it gave its last sign of life, and when it turned to its task.
+    self.heard = self.asked
+    self.turned = self.asked
+    # Why it is lost, if it is.
+    self.error = None
+
+  def references(self):
+    """Returns what it is waited for."""
+    found = [reference for _, reference in self.tasks]
+    return found if self.question is None else [*found, self.question]
+
+
+class Crew:
+  """Gives tasks to actors, and those of a lost one to others."""
+
+  def __init__(
+    self,
+    placement: ray_placement.Placement,
+    silence_seconds: float = 60,
+    client_seconds: float | None = None,
+  ):
+    """Starts actors.
+
+    Args:
+      placement: Which there are to be.
+      silence_seconds: One that answers nothing for so long is lost.
+      client_seconds: One that needs longer than this for one client is lost,
+        even if it answers; None for no limit.
+
+    Raises:
+      errors.WorkerError: There is no machine for any.
+    """
+    self._placement = placement
+    self._silence_seconds = silence_seconds
+    self._client_seconds = client_seconds
+    self._members: list[_Member] = []
+    self._failed_starts = collections.Counter()
+    self._why_lost = 'no machine has CPUs or GPUs for one'
+    self._looked = -_LOOK_SECONDS
+    self._is_closed = False
+    self._actor_class = ray.remote(
+      concurrency_groups=ray_actor.CONCURRENCY_GROUPS
+    )(ray_actor.Actor)
+    self._renew()
+    for member in self._members:
+      member.is_late = False
+
+  def close(self) -> None:
+    """Ends the actors, and with them what they do."""
+    self._is_closed = True
+    for member in self._members:
+      _kill(member.actor)
+
+  def run(self, tasks: Sequence[Task]) -> Iterator[Any]:
+    """Runs tasks, each on some actor.
+
+    Args:
+      tasks: Start something on an actor.
+
+    Yields:
+      The results, in the order of the tasks; an exception for one that failed.
+
+    Raises:
+      errors.WorkerError: No actor is left, or one task has cost several.
+    """
+    waiting = collections.deque(range(len(tasks)))
+    results = {}
+    losses = collections.Counter()
+    next_result = 0
+    try:
+      while next_result < len(tasks):
+        self._renew()
+        self._submit(tasks, waiting, next_result)
+        results |= self._collect()
+        for member, why in self._find_lost():
+          again = self._lose(member, why)
+          losses.update(again)
+          waiting.extendleft(reversed(again))
+          if any(losses[number] >= _MAX_LOSSES for number in again):
+            raise errors.WorkerError(
+              f'the same work has cost {_MAX_LOSSES} actors: {self._why_lost}'
+            )
+        while next_result in results:
+          yield results.pop(next_result)
+          next_result += 1
+    finally:
+      for member in self._members:
+        for _, reference in member.tasks:
+          ray.cancel(reference)
+        member.tasks.clear()
+
+  def _submit(self, tasks, waiting, next_result):
+    """Gives tasks to actors that have none, or the next to do as well."""
+    ready = [member for member in self._members if member.is_ready]
+    # Two while there are many: the second is on its way during the first.
+    for depth in (0, 1) if len(waiting) > len(ready) else (0,):
+      for member in ready:
+        if (
+          len(member.tasks) == depth
+          and waiting
+          and waiting[0] < next_result + _WINDOW * len(ready)
+        ):
+          number = waiting.popleft()
+          if not member.tasks:
+            now = time.monotonic()
+            member.asked = member.heard = member.turned = now
+          member.tasks.append((number, tasks[number](member.actor)))
+
+  def _collect(self):
+    """Waits a moment, and returns what is done by number of task."""
+    references = [
+      reference for member in self._members for reference in member.references()
+    ]
+    ray.wait(references, timeout=_TICK_SECONDS)
+    done, _ = ray.wait(references, num_returns=len(references), timeout=0)
+    done = set(done)
+    results = {}
+    now = time.monotonic()
+    for member in self._members:
+      with contextlib.suppress(_LostError):
+        while member.tasks and member.tasks[0][1] in done:
+          number, reference = member.tasks[0]
+          results[number] = _get(member, reference)
+          member.tasks.popleft()
+          member.heard = member.turned = now
+        if member.question in done:
+          self._hear(member, _get(member, member.question))
+          member.question = None
+          member.heard = now
+    return results
+
+  def _hear(self, member, answer):
+    """Takes an answer to the first question, who it is, or to a later one."""
+    if member.is_ready:
+      return
+    if isinstance(answer, Exception):
+      member.error = answer
+      return
+    pid, software = answer
+    here = ray_actor.Software.here()
+    if software != here:
+      member.error = f'it has {software}, this program {here}'
+      self._failed_starts[member.node_id] = _MAX_FAILED_STARTS
+      return
+    member.is_ready = True
+    member.name = f'actor {pid} at {member.name.split()[-1]}'
+    self._failed_starts.pop(member.node_id, None)
+    if member.is_late:
+      logging.warning('%s has joined', member.name)
+
+  def _find_lost(self):
+    """Returns actors that are lost and why; asks silent ones for an answer."""
+    now = time.monotonic()
+    silence, client_seconds = self._silence_seconds, self._client_seconds
+    found = []
+    for member in self._members:
+      if member.error is not None:
+        found.append((member, str(member.error)))
+      elif not member.is_ready:
+        if now - member.asked > _START_SECONDS:
+          why = f'it did not start in {_START_SECONDS} seconds'
+          found.append((member, why))
+      elif not member.tasks:
+        continue
+      elif client_seconds is not None and now - member.turned > client_seconds:
+        why = f'a client took more than {client_seconds:g} seconds'
+        found.append((member, why))
+      elif member.question is None:
+        if now - member.heard > silence / 2:
+          member.question = member.actor.ping.remote()
+          member.asked = now
+      elif now - member.asked > silence / 2:
+        found.append((member, f'no answer for {silence:g} seconds'))
+    return found
+
+  def _lose(self, member, why):
+    """Does without an actor from now on, and returns what it was at."""
+    _kill(member.actor)
+    self._members.remove(member)
+    self._looked = -_LOOK_SECONDS
+    self._why_lost = f'{member.name}: {why}'
+    if self._is_closed:
+      raise errors.WorkerError('the context was closed')
+    if not member.is_ready:
+      self._failed_starts[member.node_id] += 1
+    logging.warning(
+      '%s is lost: %s; what it was at is done again', member.name, why
+    )
+    again = [number for number, _ in member.tasks]
+    member.tasks.clear()
+    return again
+
+  def _renew(self):
+    """Starts actors on machines that have room for more."""
+    now = time.monotonic()
+    if now - self._looked < _LOOK_SECONDS:
+      return
+    self._looked = now
+    machines = {each['NodeID']: each for each in ray.nodes() if each['Alive']}
+    for member in self._members:
+      if member.node_id not in machines and not member.tasks:
+        member.error = 'its machine has left'
+    placed = self._placement.place(list(machines.values()))
+    counts = collections.Counter(each.node_id for each in self._members)
+    for node, (count, share) in placed.items():
+      if self._failed_starts[node] < _MAX_FAILED_STARTS:
+        for _ in range(count - counts[node]):
+          self._members.append(self._start(machines[node], share))
+    if not self._members:
+      raise errors.WorkerError(f'no actor is left: {self._why_lost}')
+
+  def _start(self, machine, share):
+    actor = self._actor_class.options(
+      **share._asdict(),
+      scheduling_strategy=scheduling_strategies.NodeAffinitySchedulingStrategy(
+        machine['NodeID'], soft=False
+      ),
+    ).remote(self._placement.threads_per_operation)
+    return _Member(actor, machine)
+
+
+class _LostError(Exception):
+  """Raised where an actor turns out to be lost."""
+
+
+def _get(member, reference):
+  """Returns a result, or the exception that it is."""
+  try:
+    return ray.get(reference)
+  except ray.exceptions.RayTaskError as error:
+    return error.cause
+  except _LOST_ERRORS as error:
+    member.error = _first_reason(error)
+    raise _LostError from error
+
+
+def _first_reason(error: Exception) -> str:
+  """Returns what a message of Ray, of many lines, says of the reason."""
+  lines = [line.strip() for line in str(error).strip().splitlines()]
+  because = [line for line in lines if 'because' in line]
+  return (because or lines or [type(error).__name__])[0]
+
+
+def _kill(actor):
+  with contextlib.suppress(ray.exceptions.RayError, ValueError):
+    ray.kill(actor)

@@ -1,0 +1,33 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Environment variables that Ray reads when it is imported."""
+
+import os
+import secrets
+import sys
+
+
+def prepare(*, is_local: bool) -> None:
+  """Sets variables, as far as they are not set.
+
+  A cluster of this program alone takes nothing but what has its token: any
+  user of this machine can reach its ports. That has to be said before Ray is
+  imported; a program that has imported it before can say it itself.
+
+  Args:
+    is_local: Whether a cluster of this program alone is to be started.
+  """
+  # By default Ray reports on its use to its makers.
+  os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
+  # Without `ray[default]` nobody collects metrics, which every process reports
+  # as an error after half a minute.
+  os.environ.setdefault('RAY_enable_metrics_collection', '0')
+  if is_local:
+    # Processes of clients would give way to all others of the machine.
+    os.environ.setdefault('RAY_worker_niceness', '0')
+  if (
+    is_local and 'RAY_AUTH_MODE' not in os.environ and 'ray' not in sys.modules
+  ):
+    os.environ['RAY_AUTH_MODE'] = 'token'
+    os.environ['RAY_AUTH_TOKEN'] = secrets.token_hex(32)

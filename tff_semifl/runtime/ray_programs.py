@@ -1,0 +1,240 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Programs: steps of a computation as one function that can be sent away.
+
+Steps at clients become steps for one client: a map is a call, a zip a struct.
+What they take from elsewhere in the computation are the inputs of the program.
+"""
+
+from collections.abc import Mapping, Sequence
+import hashlib
+from typing import Any, NamedTuple
+
+import tensorflow_federated as tff
+
+# TFF does not export it.
+from tensorflow_federated.python.core.impl.compiler import tree_analysis
+from tensorflow_federated.python.core.impl.types import type_analysis
+
+from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import leaves
+from tff_semifl.runtime import values
+
+_MAPS = ('federated_map', 'federated_apply')
+# What is done for each client by itself.
+CLIENT_STEPS = (
+  'federated_map',
+  'federated_eval_at_clients',
+  'federated_zip_at_clients',
+)
+_INPUTS = 'program_inputs'
+_INPUT = 'program_input'
+
+
+class Program(NamedTuple):
+  """A function of a struct of inputs, which returns a struct of outputs.
+
+  Attributes:
+    key: A hash of the content.
+    content: The function, serialized.
+    inputs: Evaluate the inputs in the computation that the steps come from.
+    input_types: Their types, without a place.
+    output_types: Those of the outputs.
+  """
+
+  key: str
+  content: bytes
+  inputs: tuple[interpreter.Evaluate, ...]
+  input_types: tuple[tff.Type, ...]
+  output_types: tuple[tff.Type, ...]
+
+  def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
+    """Returns the inputs: `AllEqual`, or what each client has."""
+    return [evaluate(scope) for evaluate in self.inputs]
+
+
+def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
+  """Returns whether TensorFlow code in a step takes a dataset.
+
+  Args:
+    step: Of the server, or without a place.
+  """
+  return tree_analysis.contains(
+    step,
+    lambda block: isinstance(block, tff.framework.CompiledComputation)
+    and block.type_signature.parameter is not None
+    and type_analysis.contains(
+      block.type_signature.parameter,
+      lambda part: isinstance(part, tff.SequenceType),
+    ),
+  )
+
+
+def build_program(
+  steps: Sequence[tuple[str, tff.framework.ComputationBuildingBlock]],
+  outputs: Sequence[str],
+  cache: leaves.LeafCache,
+) -> Program:
+  """Builds a program.
+
+  Args:
+    steps: Names and blocks, all at clients or all at the server.
+    outputs: Names of the steps whose values are wanted.
+    cache: Where graphs of this process are imported.
+
+  Raises:
+    NotImplementedError: A step cannot be run, or sent away.
+  """
+  rewriter = _Rewriter({name: block.type_signature for name, block in steps})
+  bodies = [(name, rewriter.rewrite_step(block)) for name, block in steps]
+  inputs = list(rewriter.inputs.values())
+  input_types = tuple(_member_type(block.type_signature) for block in inputs)
+  for input_type in input_types:
+    if type_analysis.contains(
+      input_type, lambda part: isinstance(part, tff.FunctionType)
+    ):
+      raise NotImplementedError(
+        'A computation that is an argument of another cannot be sent to'
+        f' clients with --runtime=ray: {input_type}.'
+      )
+  parameter = tff.framework.Reference(_INPUTS, tff.StructType(input_types))
+  taken = [
+    (f'{_INPUT}_{i}', tff.framework.Selection(parameter, index=i))
+    for i in range(len(inputs))
+  ]
+  by_name = dict(bodies)
+  function = tff.framework.Lambda(
+    _INPUTS,
+    parameter.type_signature,
+    tff.framework.Block(
+      [*taken, *bodies],
+      tff.framework.Struct(
+        tff.framework.Reference(name, by_name[name].type_signature)
+        for name in outputs
+      ),
+    ),
+  )
+  # What cannot be run is found here rather than there.
+  interpreter.build_evaluate(function, cache)
+  content = function.proto.SerializeToString(deterministic=True)
+  return Program(
+    hashlib.sha256(content).hexdigest(),
+    content,
+    tuple(_build_input(block, cache) for block in inputs),
+    input_types,
+    tuple(by_name[name].type_signature for name in outputs),
+  )
+
+
+def _build_input(block, cache):
+  """Builds a function from a scope to a value as clients have it."""
+  evaluate = interpreter.build_evaluate(block, cache)
+  block_type = block.type_signature
+  if (
+    isinstance(block_type, tff.FederatedType)
+    and block_type.placement is tff.CLIENTS
+  ):
+    return evaluate
+  return lambda scope: values.AllEqual(evaluate(scope))
+
+
+class _Rewriter:
+  """Takes steps out of their computation.
+
+  Attributes:
+    inputs: What they take from it, by how TFF writes that.
+  """
+
+  def __init__(self, steps: Mapping[str, tff.Type]):
+    self._steps = steps
+    self.inputs: dict[str, tff.framework.ComputationBuildingBlock] = {}
+
+  def rewrite_step(self, step: tff.framework.ComputationBuildingBlock) -> Any:
+    """Returns a step as one of a single client."""
+    function, argument = step.function, step.argument
+    if not isinstance(function, tff.framework.Intrinsic):
+      return self._rewrite(step, frozenset())
+    if function.uri in _MAPS:
+      function, argument = argument
+    elif function.uri == 'federated_eval_at_clients':
+      function, argument = argument, None
+    else:
+      return self._rewrite(argument, frozenset())
+    return tff.framework.Call(
+      self._rewrite(function, frozenset()),
+      None if argument is None else self._rewrite(argument, frozenset()),
+    )
+
+  def _rewrite(self, block, bound):
+    """Replaces what comes from outside of the steps.
+
+    Args:
+      block: A part of a step.
+      bound: The names that mean something inside of the step.
+    """
+    framework = tff.framework
+    root = block
+    while isinstance(root, framework.Selection):
+      root = root.source
+    if isinstance(root, framework.Reference):
+      if root.name in bound:
+        return block
+      return self._take(block, root)
+    if isinstance(block, framework.Selection):
+      return framework.Selection(
+        self._rewrite(block.source, bound), index=block.as_index()
+      )
+    if isinstance(block, framework.Struct):
+      return framework.Struct(
+        (name, self._rewrite(part, bound))
+        for name, part in tff.structure.iter_elements(block)
+      )
+    if isinstance(block, framework.Call):
+      argument = block.argument
+      return framework.Call(
+        self._rewrite(block.function, bound),
+        None if argument is None else self._rewrite(argument, bound),
+      )
+    if isinstance(block, framework.Lambda):
+      return framework.Lambda(
+        block.parameter_name,
+        block.parameter_type,
+        self._rewrite(block.result, bound | {block.parameter_name}),
+      )
+    if isinstance(block, framework.Block):
+      steps = []
+      for name, step in block.locals:
+        steps.append((name, self._rewrite(step, bound)))
+        bound = bound | {name}
+      return framework.Block(steps, self._rewrite(block.result, bound))
+    return block
+
+  def _take(self, block, root):
+    """Returns a reference to another step or to an input."""
+    block_type = block.type_signature
+    if isinstance(block_type, tff.StructType) and _has_place(block_type):
+      return tff.framework.Struct(
+        (name, self._take(tff.framework.Selection(block, index=i), root))
+        for i, (name, _) in enumerate(tff.structure.iter_elements(block_type))
+      )
+    if root.name in self._steps:
+      return tff.framework.Reference(root.name, _member_type(block_type))
+    key = str(block)
+    self.inputs.setdefault(key, block)
+    number = list(self.inputs).index(key)
+    return tff.framework.Reference(
+      f'{_INPUT}_{number}', _member_type(block_type)
+    )
+
+
+def _has_place(value_type: tff.Type) -> bool:
+  return type_analysis.contains(
+    value_type, lambda part: isinstance(part, tff.FederatedType)
+  )
+
+
+def _member_type(value_type: tff.Type) -> tff.Type:
+  if isinstance(value_type, tff.FederatedType):
+    return value_type.member
+  return value_type

@@ -1,0 +1,155 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sends programs, and what they work on, to actors.
+
+Everything goes to Ray's object store, which gives it to each machine once:
+programs and the contents of datasets for as long as they are used, what all
+clients have in common once for each round.
+"""
+
+import collections
+from collections.abc import Generator, Sequence
+import functools
+import hashlib
+import threading
+from typing import Any
+
+import numpy as np
+import ray
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import ray_crew
+from tff_semifl.runtime import ray_programs
+from tff_semifl.runtime import ray_values
+from tff_semifl.runtime import values
+
+
+class Runner:
+  """Runs programs for clients.
+
+  Attributes:
+    crew: The actors.
+    sent: The bytes that were put into the object store or sent along, by kind.
+  """
+
+  def __init__(self, crew: ray_crew.Crew, max_bytes: int):
+    """Initializes the runner.
+
+    Args:
+      crew: The actors.
+      max_bytes: Programs and contents of datasets that are kept in the object
+        store, for later rounds.
+    """
+    self.crew = crew
+    self._contents = _Contents(max_bytes)
+    self._lock = threading.Lock()
+    self.sent = collections.Counter()
+
+  def run(
+    self,
+    program: ray_programs.Program,
+    inputs: Sequence[Any],
+    num_clients: int | None,
+  ) -> Generator[list[Any], None, None]:
+    """Runs a program for each client; see `ray_stages.Run`.
+
+    Args:
+      program: The program.
+      inputs: What clients have, see `values`.
+      num_clients: How many there are; None for the server.
+
+    Yields:
+      The outputs for one client after the other.
+
+    Raises:
+      errors.ComputationError: The program failed. The message has the number of
+        the client.
+      errors.WorkerError: No actor is left.
+    """
+    if num_clients == 0:
+      return
+    with self._lock:
+      yield from self._run(program, inputs, num_clients)
+
+  def _run(self, program, inputs, num_clients):
+    content = [self._put(program.content, 'programs')]
+    shared_data = []
+    common = ray.put(self._encode_common(program, inputs, shared_data))
+
+    def submit(client, actor):
+      own, data = self._encode_own(program, inputs, client, list(shared_data))
+      return actor.run.remote(program.key, content, common, own, *data)
+
+    count = 1 if num_clients is None else num_clients
+    tasks = [functools.partial(submit, client) for client in range(count)]
+    for client, result in enumerate(self.crew.run(tasks)):
+      if isinstance(result, Exception):
+        message = str(result)
+        if num_clients is not None:
+          message = (
+            f'Client {client} (of {num_clients}, counted from 0): {message}'
+          )
+        raise errors.ComputationError(message) from result
+      self.sent['results'] += ray_values.count_bytes(result)
+      yield ray_values.decode(result)
+
+  def _encode_common(self, program, inputs, data):
+    """Encodes what all clients have, each input in a list of its own."""
+    encoded = [
+      [ray_values.encode(value.member, value_type, self._take_into(data))]
+      if isinstance(value, values.AllEqual)
+      else []
+      for value, value_type in zip(inputs, program.input_types, strict=True)
+    ]
+    self.sent['in common'] += ray_values.count_bytes(encoded)
+    return encoded
+
+  def _encode_own(self, program, inputs, client, data):
+    """Encodes what one client has, and adds to the contents of its datasets."""
+    encoded = [
+      ray_values.encode(value[client], value_type, self._take_into(data))
+      for value, value_type in zip(inputs, program.input_types, strict=True)
+      if not isinstance(value, values.AllEqual)
+    ]
+    self.sent['of each client'] += ray_values.count_bytes(encoded)
+    return encoded, data
+
+  def _take_into(self, data: list[ray.ObjectRef]):
+    """Returns a function that collects contents, and gives their numbers."""
+
+    def take(content: bytes) -> int:
+      data.append(self._put(content, 'data'))
+      return len(data) - 1
+
+    return take
+
+  def _put(self, content: bytes, kind: str) -> ray.ObjectRef:
+    reference, is_new = self._contents.put(content)
+    if is_new:
+      self.sent[kind] += len(content)
+    return reference
+
+
+class _Contents:
+  """Contents in the object store, those used last."""
+
+  def __init__(self, max_bytes: int):
+    self._max_bytes = max_bytes
+    self._num_bytes = 0
+    self._references = collections.OrderedDict()
+
+  def put(self, content: bytes) -> tuple[ray.ObjectRef, bool]:
+    """Returns a reference to a content, and whether it is new."""
+    key = hashlib.sha256(content).digest()
+    found = self._references.get(key)
+    if found is not None:
+      self._references.move_to_end(key)
+      return found[0], False
+    self._num_bytes += len(content)
+    while self._references and self._num_bytes > self._max_bytes:
+      _, (_, size) = self._references.popitem(last=False)
+      self._num_bytes -= size
+    reference = ray.put(np.frombuffer(content, np.uint8))
+    self._references[key] = reference, len(content)
+    return reference, True

@@ -1,0 +1,257 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Evaluates a computation in this process, but for what others are to do.
+
+A compiled computation is a list of steps, each with a name. They are done in
+stages; each aggregation of what clients have ends one:
+
+  steps of the server and of all clients in common, one after the other
+  steps of each client, all of them in one program for each client
+  aggregations of what clients return, one client after the other
+
+A program is handed to a function that runs it elsewhere. So is a step of the
+server that takes a dataset: training and evaluation do, arithmetic on weights
+does not.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+import contextlib
+from typing import Any
+
+import tensorflow_federated as tff
+
+# Which names a block takes from outside of it. TFF does not export it.
+from tensorflow_federated.python.core.impl.compiler import transformation_utils
+
+from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import leaves
+from tff_semifl.runtime import ray_programs
+
+# Runs a program for each of a number of clients, or once, with inputs that are
+# values at clients (see `values`). Yields the outputs of one client after the
+# other.
+Run = Callable[
+  [ray_programs.Program, Sequence[Any], int | None],
+  Generator[Sequence[Any], None, None],
+]
+# A name and the block that it stands for.
+_Step = tuple[str, tff.framework.ComputationBuildingBlock]
+
+_AGGREGATE = 'federated_aggregate'
+# Computed here, of what clients have, when these have it.
+_AFTER_CLIENTS = (_AGGREGATE, 'federated_select')
+
+
+def build_evaluate(
+  block: tff.framework.ComputationBuildingBlock,
+  cache: leaves.LeafCache,
+  run: Run,
+) -> interpreter.Evaluate:
+  """Builds the function that evaluates a compiled computation.
+
+  Args:
+    block: The computation, in call-dominant form.
+    cache: Where graphs of this process are imported.
+    run: Runs programs elsewhere.
+
+  Returns:
+    A function from a scope to a value as described in `values`.
+
+  Raises:
+    NotImplementedError: The block, or one inside it, cannot be run.
+  """
+  if isinstance(block, tff.framework.CompiledComputation):
+    block = _call(block)
+  if isinstance(block, tff.framework.Lambda):
+    result = build_evaluate(block.result, cache, run)
+    name = block.parameter_name
+    return lambda scope: lambda argument: result(scope.bind(name, argument))
+  if isinstance(block, tff.framework.Block):
+    return _build_block(block, cache, run)
+  return interpreter.build_evaluate(block, cache)
+
+
+def _call(compiled):
+  """Returns a function that has a name for what it calls."""
+  parameter_type = compiled.type_signature.parameter
+  argument = None
+  if parameter_type is not None:
+    argument = tff.framework.Reference('argument', parameter_type)
+  call = tff.framework.Call(compiled, argument)
+  return tff.framework.Lambda(
+    None if argument is None else argument.name,
+    parameter_type,
+    tff.framework.Block(
+      [('result', call)],
+      tff.framework.Reference('result', call.type_signature),
+    ),
+  )
+
+
+def _build_block(block, cache, run):
+  """Builds the function that evaluates a list of steps."""
+  stages = _split(block.locals)
+  wanted = _names(block.result)
+  built = []
+  # From the last to the first, as it is later ones that say what is wanted.
+  for steps in reversed(stages):
+    built.append(_build_stage(steps, wanted, cache, run))
+    wanted = wanted.union(*(_names(step) for _, step in steps))
+  built.reverse()
+  result = interpreter.build_evaluate(block.result, cache)
+
+  def evaluate(scope):
+    scope = scope._replace(names=dict(scope.names))
+    for stage in built:
+      stage(scope)
+    return result(scope)
+
+  return evaluate
+
+
+def _split(steps: Sequence[_Step]) -> list[list[_Step]]:
+  """Returns the steps of each stage, in order."""
+  known_from = {}
+  stages = []
+  for name, block in steps:
+    stage = max((known_from.get(each, 0) for each in _names(block)), default=0)
+    known_from[name] = stage + (_uri(block) in _AFTER_CLIENTS)
+    stages.extend([] for _ in range(stage + 1 - len(stages)))
+    stages[stage].append((name, block))
+  return stages
+
+
+def _build_stage(steps, wanted, cache, run):
+  """Builds a function that puts what a stage computes into a scope."""
+  of_clients, before, after, folds = [], [], [], []
+  for name, block in steps:
+    uri = _uri(block)
+    if uri in ray_programs.CLIENT_STEPS:
+      of_clients.append((name, block))
+    elif uri == _AGGREGATE:
+      folds.append(_Fold(name, block.argument, cache))
+    elif uri in _AFTER_CLIENTS:
+      after.append((name, interpreter.build_evaluate(block, cache)))
+    elif ray_programs.takes_dataset(block):
+      before.append((name, _build_remote_step(name, block, cache, run)))
+    else:
+      before.append((name, interpreter.build_evaluate(block, cache)))
+  names = {name for name, _ in of_clients}
+  kept = names & wanted.union(
+    *(_names(block) for _, block in steps if _uri(block) == 'federated_select')
+  )
+  outputs = sorted(kept | names & {fold.source for fold in folds})
+  program = ray_programs.build_program(of_clients, outputs, cache)
+
+  def evaluate(scope):
+    for name, step in before:
+      scope.names[name] = step(scope)
+    _fold_clients(scope, program, outputs, kept, folds, run)
+    for name, step in after:
+      scope.names[name] = step(scope)
+
+  return evaluate
+
+
+def _build_remote_step(name, block, cache, run):
+  program = ray_programs.build_program([(name, block)], [name], cache)
+
+  def evaluate(scope):
+    [[value]] = run(program, program.evaluate_inputs(scope), None)
+    return value
+
+  return evaluate
+
+
+def _fold_clients(scope, program, outputs, kept, folds, run):
+  """Runs a program at clients and aggregates, one client after the other."""
+  cohort = scope.cohort
+  found: dict[str, Sequence[Any]] = {name: [] for name in kept}
+  sums = [fold.start(scope) for fold in folds]
+  # What no program of this stage computes.
+  others = [
+    None if fold.source in outputs else cohort.members(fold.value(scope))
+    for fold in folds
+  ]
+  if outputs:
+    results = run(program, program.evaluate_inputs(scope), cohort.size)
+  else:
+    results = ([] for _ in range(cohort.size))
+  with contextlib.closing(results):
+    for client, result in enumerate(results):
+      by_name = dict(zip(outputs, result, strict=True))
+      for fold, total, other in zip(folds, sums, others, strict=True):
+        member = by_name[fold.source] if other is None else other[client]
+        total.add(cohort, client, member)
+      for name in kept:
+        found[name].append(by_name[name])
+  for name, members in found.items():
+    scope.names[name] = tuple(members)
+  for fold, total in zip(folds, sums, strict=True):
+    scope.names[fold.name] = total.report()
+
+
+class _Fold:
+  """An aggregation of what clients have.
+
+  Attributes:
+    name: That of its result.
+    source: The name of what it aggregates; None if that is no step.
+    value: Evaluates what it aggregates.
+  """
+
+  def __init__(self, name, argument, cache):
+    self.name = name
+    value, self._zero, self._accumulate, self._report = (
+      tff.framework.Selection(argument, index=i)
+      if not isinstance(argument, tff.framework.Struct)
+      else argument[i]
+      for i in (0, 1, 2, 4)
+    )
+    self.source = (
+      value.name if isinstance(value, tff.framework.Reference) else None
+    )
+    self.value = interpreter.build_evaluate(value, cache)
+    self._zero = interpreter.build_evaluate(self._zero, cache)
+    self._accumulate = interpreter.build_evaluate(self._accumulate, cache)
+    self._report = interpreter.build_evaluate(self._report, cache)
+
+  def start(self, scope: interpreter.Scope) -> '_Sum':
+    """Returns the aggregate of no clients."""
+    return _Sum(self._zero(scope), self._accumulate(scope), self._report(scope))
+
+
+class _Sum:
+  """The aggregate of the clients so far."""
+
+  def __init__(self, zero, accumulate, report):
+    self._total = zero
+    self._accumulate = accumulate
+    self._report = report
+
+  def add(self, cohort: cohorts.Cohort, client: int, member: Any) -> None:
+    """Adds what the next client has."""
+    self._total = cohort.run_for(
+      client, self._accumulate, [self._total, member]
+    )
+
+  def report(self) -> Any:
+    """Returns the result."""
+    return self._report(self._total)
+
+
+def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:
+  """Returns the names that a block takes from outside."""
+  found = transformation_utils.get_map_of_unbound_references(block)[block]
+  return frozenset(found)
+
+
+def _uri(block: tff.framework.ComputationBuildingBlock) -> str | None:
+  """Returns the name of the intrinsic that a step calls, if it does."""
+  if isinstance(block, tff.framework.Call) and isinstance(
+    block.function, tff.framework.Intrinsic
+  ):
+    return block.function.uri
+  return None
