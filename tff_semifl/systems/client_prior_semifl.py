@@ -30,6 +30,7 @@ from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import averaging
+from tff_semifl.systems import client_training
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -193,4 +194,4 @@ class TruePriorSemiFL(averaging.Alternating):
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
 
-  client: client_trainings.ClientTraining = TruePriorFixMix()
+  client: client_training.ClientTraining = TruePriorFixMix()

@@ -26,7 +26,7 @@ from tff_semifl.algorithms import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import supervised_fedavg
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import client_report
@@ -47,7 +47,7 @@ def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainOnSharedLabels(client_trainings.TrainOnLabels):
+class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
   """Trains on true labels, of a client's images and of some of the server's."""
 
   shared_fraction: float = settings.setting(
