@@ -7,7 +7,7 @@ python -m launch.show_settings
 """
 
 import collections
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tff_semifl import settings
@@ -15,10 +15,8 @@ from tff_semifl.experiments import markdown
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_flags
-from tff_semifl.systems import averaging
-from tff_semifl.systems import pooled
 from tff_semifl.systems import registry
-from tff_semifl.systems import zhang2020
+from tff_semifl.systems import system_groups
 
 _HEADING = """\
 # Settings
@@ -31,17 +29,6 @@ another setting that it requires, such as `task=image_folder`. Where the default
 is empty, there is none, or the meaning says what is chosen. Groups of systems
 have names:
 """
-
-# A group comes before those that it contains.
-_GROUPS = {
-  'systems with clients': lambda system: system.has_clients,
-  'systems in one place': lambda system: not system.has_clients,
-  'averaging systems': lambda system: isinstance(system, averaging.Averaging),
-  'systems of short rounds': lambda system: isinstance(
-    system, zhang2020.ManyShortRounds
-  ),
-  'pooled systems': lambda system: isinstance(system, pooled.Pooled),
-}
 
 
 class _Row(NamedTuple):
@@ -83,11 +70,11 @@ def create_page() -> str:
             row.owners.append(owner)
           default = chosen.get(key, setting.value)
           row.defaults[system_name] = settings.show(default)
-  members = {
-    group: ', '.join(f'`{name}`' for name in names)
-    for group, names in _members().items()
-  }
-  lines = [_HEADING, markdown.table(('group', 'systems'), members.items())]
+  members = (
+    (group, ', '.join(f'`{name}`' for name in names))
+    for group, names in system_groups.members().items()
+  )
+  lines = [_HEADING, markdown.table(('group', 'systems'), members)]
   for group, rows in groups.items():
     lines.extend(['', f'## {group.capitalize()}', ''])
     lines.append(
@@ -114,31 +101,17 @@ def _say_where(row: _Row) -> Iterator[str]:
   """Yields the conditions under which the setting exists."""
   if row.owners:
     yield ' or '.join(f'`{owner}`' for owner in row.owners)
-  names = _shorten(row.defaults)
-  others = _shorten(registry.SYSTEMS.keys() - row.defaults.keys())
+  names = _say_systems(row.defaults)
+  others = _say_systems(registry.SYSTEMS.keys() - row.defaults.keys())
   if len(others) >= len(names):
     yield ', '.join(names)
   elif others:
     yield f'all but {", ".join(others)}'
 
 
-def _members() -> dict[str, list[str]]:
-  """Returns the names of the systems of each group."""
-  return {
-    group: [name for name, each in registry.SYSTEMS.items() if contains(each)]
-    for group, contains in _GROUPS.items()
-  }
-
-
-def _shorten(names: Collection[str]) -> list[str]:
-  """Returns systems as groups, as far as all of a group are among them."""
-  left = set(names)
-  shortened = []
-  for group, members in _members().items():
-    if left.issuperset(members):
-      shortened.append(group)
-      left.difference_update(members)
-  return shortened + [f'`{name}`' for name in registry.SYSTEMS if name in left]
+def _say_systems(names: Iterable[str]) -> list[str]:
+  groups, others = system_groups.split(names)
+  return groups + [f'`{name}`' for name in others]
 
 
 def _format_default(row: _Row) -> str:
@@ -149,7 +122,7 @@ def _format_default(row: _Row) -> str:
     by_value[default].append(system_name)
   del by_value[usual]
   others = [
-    f'{default} for {", ".join(_shorten(names))}'
+    f'{default} for {", ".join(_say_systems(names))}'
     for default, names in by_value.items()
   ]
   if usual == 'None':
