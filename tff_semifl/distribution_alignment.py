@@ -22,7 +22,7 @@ def align(
 ) -> tf.Tensor:
   """Returns probabilities times `wanted / predicted`, normalized.
 
-  Where the model predicts as is wanted they stay as they are.
+  If the model predicts the wanted shares, they are not changed.
 
   Args:
     probabilities: float32 [batch, classes].

@@ -44,7 +44,8 @@ from tff_semifl.work import round_context
 class PriorFixMix(client_trainings.FixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
-  Without both they are SemiFL's. They are told `{'server_prior': ...}`.
+  With neither they are SemiFL's clients. The server sends them
+  `{'server_prior': ...}`.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -88,7 +89,7 @@ class PriorFixMix(client_trainings.FixMix):
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> dict[str, tf.Tensor]:
-      del state, weights  # There is none, and clients have them.
+      del state, weights  # There is no state, and clients have the weights.
       counts = folding.fold(
         server_data, tf.zeros([classifier.num_classes]), add_counts
       )
@@ -150,7 +151,7 @@ class TruePriorFixMix(PriorFixMix):
     self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
   ) -> tf.Tensor:
     """Returns the prior of the client's true labels, with the pseudo-count."""
-    del logits  # It is known.
+    del logits  # The true labels are known.
     return guidance['true_prior']
 
   def build(
@@ -189,7 +190,7 @@ class TruePriorFixMix(PriorFixMix):
 class TruePriorSemiFL(averaging.Alternating):
   """SemiFL with true client priors, an upper bound for estimated ones (H.6).
 
-  Of their labels clients use the counts alone.
+  Clients use no more of their labels than the count of each class.
   """
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS

@@ -54,7 +54,7 @@ class ClientTraining(settings.Settings, abc.ABC):
 
   @property
   def summary(self) -> str:
-    """A line on what it is."""
+    """A line that describes it."""
     return summarize(self)
 
   @property
@@ -64,7 +64,7 @@ class ClientTraining(settings.Settings, abc.ABC):
 
   @property
   def reports_beside_updates(self) -> bool:
-    """True if the client has something to say to `Guidance.update`."""
+    """True if the client reports anything to `Guidance.update`."""
     return False
 
   @property
@@ -81,5 +81,5 @@ class ClientTraining(settings.Settings, abc.ABC):
 
 
 def summarize(part: settings.Settings) -> str:
-  """Returns the first line of what a part says of itself."""
+  """Returns the first line of a part's docstring."""
   return (type(part).__doc__ or '').partition('\n')[0]

@@ -27,8 +27,8 @@ from tff_semifl.work import guidance as guidance_lib
 class Fix(client_training.ClientTraining):
   """Labels all images once, with the received model, and trains on sure ones.
 
-  It is the fix loss of SemiFL, section 3.3, alone, unless parts are others. Any
-  of these can be exchanged.
+  With its default parts, this is SemiFL with the fix loss alone (section 3.3).
+  Each part can be exchanged.
 
   Attributes:
     selection: Which images are trained on.
@@ -102,7 +102,7 @@ class Fix(client_training.ClientTraining):
     return self.selection.select(_told(guidance, 'selection'), labels)
 
   def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
-    """Returns what the client says of its labels to `Guidance.update`."""
+    """Returns the reports of the parts, for `Guidance.update`."""
     return {
       name: part.report(_told(guidance, name), labels)
       for name, part in self._parts.items()
@@ -132,7 +132,7 @@ class Fix(client_training.ClientTraining):
 
   @property
   def summary(self) -> str:
-    """A line on what it is, with those of its parts that are not SemiFL's."""
+    """A line that describes it and each part that is not SemiFL's."""
     usual = vars(Fix())
     return ' '.join(
       [
@@ -147,7 +147,7 @@ class Fix(client_training.ClientTraining):
 
   @property
   def reports_beside_updates(self) -> bool:
-    """True if the client has something to say to `Guidance.update`."""
+    """True if the client reports anything to `Guidance.update`."""
     return any(part.reports for part in self._parts.values())
 
   @property
@@ -229,6 +229,6 @@ class LabelEachBatch(client_training.ClientTraining):
 
 
 def _told(guidance: Any, name: str) -> Any:
-  """Returns what a part's own state tells; () if it has none."""
+  """Returns the message of a part's own state; () if it has none."""
   is_told = isinstance(guidance, Mapping) and name in guidance
   return guidance[name] if is_told else ()

@@ -84,17 +84,17 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
     self, classifier: functional.ImageClassifier
   ) -> guidance_lib.Guidance:
     """Builds what the server sends: images that are the same in all rounds."""
-    del classifier  # They are as they are.
+    del classifier  # Images do not depend on the model.
 
     def tell(
       state: tuple[()],
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> dict[str, tf.Tensor]:
-      del state, weights  # There is none, and clients have them.
+      del state, weights  # There is no state, and clients have the weights.
       data = pipelines.concatenate_chunks(server_data)
       num_images = tf.shape(data['label'])[0]
-      # They come class by class.
+      # The server's images may be sorted by class.
       order = tf.random.experimental.stateless_shuffle(
         tf.range(num_images), (0, 0)
       )

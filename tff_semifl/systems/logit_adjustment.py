@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Logit adjustment: a client does not unlearn classes that it lacks (I.6).
+"""Logit adjustment, so that clients do not unlearn classes they lack (I.6).
 
 References:
   Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
@@ -25,8 +25,7 @@ def class_shares(probabilities: tf.Tensor, pseudo_count: float) -> tf.Tensor:
 
   Args:
     probabilities: float32 [images, classes]. There may be no image.
-    pseudo_count: Images of which each class has as many, that are added; above
-      0.
+    pseudo_count: Images that are added, the same number of each class; above 0.
 
   Returns:
     float32 [classes], above 0, with sum 1.
@@ -51,8 +50,8 @@ class LogitAdjustment(client_parts.Adjustment):
   )
   adjustment_pseudo_count: float = settings.setting(
     10.0,
-    'Images of which each class has as many, that are added to those of a'
-    ' client to get its class shares.',
+    'Images, the same number of each class, that are added to those of a client'
+    ' to get its class shares.',
     settings.ABOVE_0,
   )
 
@@ -63,7 +62,7 @@ class LogitAdjustment(client_parts.Adjustment):
     def offset(
       guidance: object, labels: pseudo_labels.PseudoLabels
     ) -> tf.Tensor:
-      del guidance  # A client's classes are its own matter.
+      del guidance  # The server does not know a client's classes.
       shares = class_shares(labels.probabilities, self.adjustment_pseudo_count)
       return self.adjustment_strength * tf.math.log(shares)
 
