@@ -77,15 +77,10 @@ class SoftFixMix(sfl.FixMix):
       initialize=initialize, tell=lambda state, *_: state, update=update
     )
 
-  @property
-  def mixing(self) -> dict[str, Any]:
-    """The arguments of the training on labels and logits in losses."""
-    return {
-      **super().mixing,
-      'logit_offset_fn': lambda guidance, labels: tf.math.log(
-        guidance['prior'] + 1e-6
-      ),
-    }
+  def logit_offset(self, guidance: Any, labels: sfl.PseudoLabels) -> tf.Tensor:
+    """Returns what is added to logits in the losses."""
+    del labels  # What all clients found is adjusted for.
+    return tf.math.log(guidance['prior'] + 1e-6)
 
 
 SOFT_SEMIFL = sfl.Alternating(client=SoftFixMix())

@@ -4,36 +4,50 @@
 """Tests of distribution alignment (F.8)."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
 from tff_semifl import distribution_alignment
 
 
-class AlignTest(tf.test.TestCase):
-  def test_equals_numpy(self):
+def _align(probabilities, *shares, **others):
+  """Returns aligned probabilities."""
+  aligned = distribution_alignment.align(
+    tf.math.log(tf.constant(probabilities, tf.float32)),
+    *(tf.constant(each, tf.float32) for each in shares),
+    **others,
+  )
+  return tf.nn.softmax(aligned)
+
+
+class AlignTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(1.0, 0.5)
+  def test_equals_numpy(self, strength):
     generator = np.random.default_rng(0)
     probabilities = generator.dirichlet(np.ones(4), size=6)
-    wanted, predicted = generator.dirichlet(np.ones(4), size=2)
-    found = distribution_alignment.align(
-      *(tf.constant(a, tf.float32) for a in (probabilities, wanted, predicted))
-    )
-    expected = probabilities * (wanted + 1e-6) / (predicted + 1e-6)
+    predicted, wanted = generator.dirichlet(np.ones(4), size=2)
+    found = _align(probabilities, predicted, wanted, strength=strength)
+    ratio = (wanted + 1e-6) / (predicted + 1e-6)
+    expected = probabilities * ratio**strength
     self.assertAllClose(found, expected / expected.sum(1, keepdims=True))
 
-  def test_changes_nothing_where_predictions_are_as_wanted(self):
-    shares = tf.constant([0.2, 0.8])
-    probabilities = tf.constant([[0.5, 0.5], [0.1, 0.9]])
+  def test_equal_shares_are_wanted_by_default(self):
+    probabilities, predicted = [[0.5, 0.3, 0.2]], [0.6, 0.3, 0.1]
     self.assertAllClose(
-      distribution_alignment.align(probabilities, shares, shares),
-      probabilities,
+      _align(probabilities, predicted),
+      _align(probabilities, predicted, np.full(3, 1 / 3)),
     )
 
-  def test_a_class_that_is_never_predicted_is_a_number(self):
-    found = distribution_alignment.align(
-      tf.constant([[0.0, 1.0]]), tf.constant([0.5, 0.5]), tf.constant([0.0, 1])
+  def test_changes_nothing_where_predictions_are_as_wanted(self):
+    probabilities, shares = [[0.5, 0.5], [0.1, 0.9]], [0.2, 0.8]
+    self.assertAllClose(_align(probabilities, shares, shares), probabilities)
+
+  def test_class_that_was_never_predicted_is_raised_within_bounds(self):
+    logits = distribution_alignment.align(
+      tf.zeros([1, 2]), tf.constant([1.0, 0.0])
     )
-    self.assertAllClose(found, [[0.0, 1.0]])
+    self.assertAllClose(logits, [[0, np.log(1e6)]], atol=1e-5)
 
 
 class RecentTest(tf.test.TestCase):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Distribution alignment: predictions as frequent as labels are (F.8).
+"""Distribution alignment: predictions as frequent as wanted (F.8, I.5).
 
 References:
   Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
@@ -11,29 +11,36 @@ References:
 
 import tensorflow as tf
 
-# Of FixMatch's code: keeps what is divided by above 0.
+# Of FixMatch's code: a class that is never predicted is not raised without
+# bound.
 _EPSILON = 1e-6
 
 
 def align(
-  probabilities: tf.Tensor,
-  wanted: tf.Tensor,
+  logits: tf.Tensor,
   predicted: tf.Tensor,
+  wanted: tf.Tensor | None = None,
+  *,
+  strength: float = 1.0,
 ) -> tf.Tensor:
-  """Returns probabilities times `wanted / predicted`, normalized.
+  """Returns logits of probabilities times `(wanted / predicted) ** strength`.
 
   If the model predicts the wanted shares, they are not changed.
 
   Args:
-    probabilities: float32 [batch, classes].
-    wanted: float32 [classes], the share of each class among all images.
+    logits: float32 [batch, classes].
     predicted: float32 [classes], the mean of the model's predictions.
+    wanted: float32 [classes], the share of each class among all images; by
+      default all are equal.
+    strength: 0 for nothing.
 
   Returns:
-    float32 [batch, classes], rows of which add up to 1.
+    float32 [batch, classes].
   """
-  aligned = probabilities * (wanted + _EPSILON) / (predicted + _EPSILON)
-  return aligned / tf.reduce_sum(aligned, axis=-1, keepdims=True)
+  excess = tf.math.log(predicted + _EPSILON)
+  if wanted is not None:
+    excess -= tf.math.log(wanted + _EPSILON)
+  return logits - strength * excess
 
 
 def initialize_recent(num_classes: int, num_batches: int) -> tf.Tensor:

@@ -118,6 +118,27 @@ def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
   return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
 
 
+def divergence_of_each(
+  target_logits: tf.Tensor, logits: tf.Tensor
+) -> tf.Tensor:
+  """KL(target || prediction) of each example.
+
+  Args:
+    target_logits: float [..., batch, classes], unnormalized; they are
+      constants.
+    logits: float [batch, classes], unnormalized, of the predictions.
+
+  Returns:
+    float [..., batch], at least zero but for rounding.
+  """
+  target_logits = tf.stop_gradient(target_logits)
+  return tf.reduce_sum(
+    tf.nn.softmax(target_logits)
+    * (tf.nn.log_softmax(target_logits) - tf.nn.log_softmax(logits)),
+    axis=-1,
+  )
+
+
 def divergence(
   target_logits: tf.Tensor,
   logits: tf.Tensor,
@@ -133,12 +154,7 @@ def divergence(
   Returns:
     A scalar of the dtype of `logits`, at least zero.
   """
-  target_logits = tf.stop_gradient(target_logits)
-  each = tf.reduce_sum(
-    tf.nn.softmax(target_logits)
-    * (tf.nn.log_softmax(target_logits) - tf.nn.log_softmax(logits)),
-    axis=-1,
-  )
+  each = divergence_of_each(target_logits, logits)
   if weights is not None:
     each *= tf.cast(weights, each.dtype)
   return tf.reduce_mean(each)

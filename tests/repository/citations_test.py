@@ -86,6 +86,22 @@ class CitationsTest(parameterized.TestCase):
       ],
     )
 
+  def test_navigation_of_the_site_has_all_pages(self):
+    navigation = (_ROOT / 'mkdocs.yml').read_text()
+    pages = [
+      path.relative_to(_ROOT / 'docs')
+      for path in (_ROOT / 'docs').rglob('*.md')
+    ]
+    # mkdocs_hooks.py makes pages of these.
+    pages += [
+      path.relative_to(_ROOT).with_suffix('.md')
+      for pattern in ('*.py', '*.ipynb')
+      for path in (_ROOT / 'examples').glob(pattern)
+    ]
+    missing = [str(page) for page in pages if f' {page}\n' not in navigation]
+    self.assertEmpty(missing)
+    self.assertGreater(len(pages), 30)
+
   @parameterized.parameters(
     _NO_SECTION,
     _NO_DIFFERENCE,

@@ -14,6 +14,12 @@ from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.algorithms import linear_problem
+from tff_semifl import pseudo_labels
+from tff_semifl import settings
+from tff_semifl.systems import client_prior_semifl
+from tff_semifl.systems import distribution_alignment
+from tff_semifl.systems import freematch
+from tff_semifl.systems import logit_adjustment
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
@@ -93,6 +99,49 @@ class TypesTest(absltest.TestCase):
         'true_prior_semifl'
       ).next.type_signature.parameter.client_data.compact_representation(),
       '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
+    )
+
+
+class PartsTest(absltest.TestCase):
+  def test_other_parts_are_told_their_state_and_label(self):
+    client = client_prior_semifl.ClientPriorFixMix(
+      selection=freematch.FreeMatch(),
+      alignment=distribution_alignment.DistributionAlignment(),
+    )
+    guidance = client.build_guidance(linear_reference.create_classifier())
+    state = guidance.initialize()
+    self.assertCountEqual(state, ['selection', 'alignment'])
+    problem = _Problem()
+    told = guidance.tell(state, None, problem.server_data)
+    np.testing.assert_allclose(told['server_prior'], [0.4, 0.4, 0.2])
+    told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
+    logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
+    labels = client.label(told, tf.constant(logits))
+    own = linear_reference.softmax(
+      logits + np.log(labels.prior / told['server_prior'])
+    )
+    aligned = own / [0.5, 0.25, 0.25]
+    aligned /= aligned.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(labels.unaligned, own, rtol=1e-4)
+    np.testing.assert_allclose(labels.probabilities, aligned, rtol=1e-4)
+    # One third, before any round, is the threshold of all.
+    self.assertTrue(np.all(client.select(told, labels)))
+    self.assertCountEqual(
+      client.report(told, labels), ['selection', 'alignment']
+    )
+
+  def test_logits_are_not_adjusted_twice(self):
+    adjustment = logit_adjustment.LogitAdjustment()
+    with self.assertRaisesRegex(
+      settings.SettingError, '^train_with_prior=True: .*LogitAdjustment'
+    ):
+      client_prior_semifl.ClientPriorFixMix(adjustment=adjustment)
+    client = client_prior_semifl.ClientPriorFixMix(
+      adjustment=adjustment, train_with_prior=False
+    )
+    labels = pseudo_labels.from_logits(tf.zeros([2, 3]))
+    np.testing.assert_allclose(
+      client.logit_offset({}, labels), np.log(np.full(3, 1 / 3)), rtol=1e-6
     )
 
 

@@ -30,6 +30,7 @@ from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import averaging
+from tff_semifl.systems import client_parts
 from tff_semifl.systems import client_training
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import system
@@ -45,7 +46,8 @@ class PriorFixMix(client_trainings.FixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
   With neither they are SemiFL's clients. The server sends them
-  `{'server_prior': ...}`.
+  `{'server_prior': ...}`. All other parts can be combined with it, except those
+  that adjust logits in the losses, too.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -63,6 +65,17 @@ class PriorFixMix(client_trainings.FixMix):
     ' its losses (M-step).',
   )
 
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    adjusts = self.adjustment != client_parts.Adjustment()
+    if self.train_with_prior and adjusts:
+      raise settings.SettingError(
+        'train_with_prior',
+        True,
+        f'adds to the logits in the losses what {self.adjustment} would add a'
+        ' second time; choose one of them',
+      )
+
   @abc.abstractmethod
   def find_prior(
     self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
@@ -78,7 +91,13 @@ class PriorFixMix(client_trainings.FixMix):
   def build_guidance(
     self, classifier: functional.ImageClassifier
   ) -> guidance_lib.Guidance:
-    """Builds what the server tells clients: the prior of its labels (H.2)."""
+    """Builds what the server tells clients: the prior of its labels (H.2).
+
+    What the states of parts tell is told, too.
+    """
+    parts = super().build_guidance(classifier) or guidance_lib.Guidance(
+      tell=lambda *_: {}
+    )
 
     def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
       labels = tf.one_hot(chunk['label'], classifier.num_classes)
@@ -88,14 +107,16 @@ class PriorFixMix(client_trainings.FixMix):
       state: Any,
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
-    ) -> dict[str, tf.Tensor]:
-      del state, weights  # There is no state, and clients have the weights.
+    ) -> dict[str, Any]:
       counts = folding.fold(
         server_data, tf.zeros([classifier.num_classes]), add_counts
       )
-      return {'server_prior': client_prior.from_counts(counts)}
+      return {
+        **parts.tell(state, weights, server_data),
+        'server_prior': client_prior.from_counts(counts),
+      }
 
-    return guidance_lib.Guidance(tell=tell)
+    return dataclasses.replace(parts, tell=tell)
 
   def label(
     self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
@@ -104,19 +125,15 @@ class PriorFixMix(client_trainings.FixMix):
     prior = self.find_prior(guidance, logits)
     if self.label_with_prior:
       logits = client_prior.adapt(logits, prior, guidance['server_prior'])
-    return pseudo_labels.from_logits(logits)._replace(prior=prior)
+    return super().label(guidance, logits)._replace(prior=prior)
 
-  @property
-  def mixing(self) -> dict[str, Any]:
-    """The arguments of the training on labels, mixup and logits in losses."""
+  def logit_offset(
+    self, guidance: Mapping[str, tf.Tensor], labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor | None:
+    """Returns what is added to logits in the losses (H.4)."""
     if not self.train_with_prior:
-      return super().mixing
-    return {
-      **super().mixing,
-      'logit_offset_fn': lambda guidance, labels: client_prior.logit_offset(
-        labels.prior, guidance['server_prior']
-      ),
-    }
+      return super().logit_offset(guidance, labels)
+    return client_prior.logit_offset(labels.prior, guidance['server_prior'])
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -73,6 +73,7 @@ class Fix(client_training.ClientTraining):
       ),
       label_fn=self.label,
       selection_fn=self.select,
+      logit_offset_fn=self.logit_offset,
       consistency=self.regularizer.consistency,
       weight_fn=self.weighting.weigh,
       report_fn=self.report,
@@ -83,11 +84,7 @@ class Fix(client_training.ClientTraining):
   def mixing(self) -> dict[str, Any]:
     """The arguments of `build_fix_mix_training` on labels and mixup."""
     # The concentration is of no use without mixing.
-    return {
-      'mixup_concentration': 1.0,
-      'mix_loss_weight': 0.0,
-      'logit_offset_fn': self.adjustment.logit_offset_fn,
-    }
+    return {'mixup_concentration': 1.0, 'mix_loss_weight': 0.0}
 
   def label(
     self, guidance: Any, logits: tf.Tensor
@@ -100,6 +97,12 @@ class Fix(client_training.ClientTraining):
   ) -> tf.Tensor:
     """Returns which images are trained on, a `pseudo_labels.SelectionFn`."""
     return self.selection.select(_told(guidance, 'selection'), labels)
+
+  def logit_offset(
+    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor | None:
+    """Returns what is added to logits, a `fix_mix_training.LogitOffsetFn`."""
+    return self.adjustment.logit_offset(_told(guidance, 'adjustment'), labels)
 
   def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
     """Returns the reports of the parts, for `Guidance.update`."""

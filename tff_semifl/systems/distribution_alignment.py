@@ -18,31 +18,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from tff_semifl import distribution_alignment
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import cohort_averages
 from tff_semifl.work import guidance as guidance_lib
-
-# A class that is never predicted is not raised without bound; ReMixMatch's.
-_LEAST_SHARE = 1e-6
-
-
-def align(
-  logits: tf.Tensor, class_shares: tf.Tensor, strength: float
-) -> tf.Tensor:
-  """Returns logits that are lower for classes that are predicted often.
-
-  Args:
-    logits: float32 [images, classes].
-    class_shares: float32 [classes], the mean of probabilities over images.
-    strength: 1 to divide probabilities by these shares, 0 for nothing.
-
-  Returns:
-    float32 [images, classes].
-  """
-  return logits - strength * tf.math.log(class_shares + _LEAST_SHARE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -85,7 +67,9 @@ class DistributionAlignment(client_parts.Alignment):
     """Returns the labels of all images, by aligned probabilities."""
     own = pseudo_labels.from_logits(logits)
     aligned = pseudo_labels.from_logits(
-      align(logits, guidance['class_shares'], self.alignment_strength)
+      distribution_alignment.align(
+        logits, guidance['class_shares'], strength=self.alignment_strength
+      )
     )._replace(unaligned=own.probabilities)
     return aligned if self.align_labels else aligned._replace(labels=own.labels)
 

@@ -14,28 +14,10 @@ import dataclasses
 
 import tensorflow as tf
 
+from tff_semifl import client_prior
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import client_parts
-from tff_semifl.work import fix_mix_training
-
-
-def class_shares(probabilities: tf.Tensor, pseudo_count: float) -> tf.Tensor:
-  """Returns the shares of classes among the images of a client.
-
-  Args:
-    probabilities: float32 [images, classes]. There may be no image.
-    pseudo_count: Images that are added, the same number of each class; above 0.
-
-  Returns:
-    float32 [classes], above 0, with sum 1.
-  """
-  num_images, num_classes = tf.unstack(
-    tf.cast(tf.shape(probabilities), tf.float32)
-  )
-  return (tf.reduce_sum(probabilities, axis=0) + pseudo_count / num_classes) / (
-    num_images + pseudo_count
-  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,15 +37,15 @@ class LogitAdjustment(client_parts.Adjustment):
     settings.ABOVE_0,
   )
 
-  @property
-  def logit_offset_fn(self) -> fix_mix_training.LogitOffsetFn:
+  def logit_offset(
+    self, guidance: object, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
     """Returns the logarithms of class shares, times the strength."""
-
-    def offset(
-      guidance: object, labels: pseudo_labels.PseudoLabels
-    ) -> tf.Tensor:
-      del guidance  # The server does not know a client's classes.
-      shares = class_shares(labels.probabilities, self.adjustment_pseudo_count)
-      return self.adjustment_strength * tf.math.log(shares)
-
-    return offset
+    del guidance  # The server does not know a client's classes.
+    num_classes = tf.shape(labels.probabilities)[1]
+    shares = client_prior.from_probabilities(
+      labels.probabilities,
+      tf.fill([num_classes], 1.0 / tf.cast(num_classes, tf.float32)),
+      self.adjustment_pseudo_count,
+    )
+    return self.adjustment_strength * tf.math.log(shares)

@@ -18,7 +18,6 @@ import tensorflow as tf
 
 from tff_semifl import distribution_alignment
 from tff_semifl import losses
-from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl import settings
 from tff_semifl.augment import rotations
@@ -104,13 +103,11 @@ class ReMixMatch(pooled_method.Method):
     # Each of these passes normalizes by the statistics of its own batch.
     (weak_logits,) = step.logits(weak_views)
     (strong_logits,) = step.logits(strong_views[0])
-    probabilities = tf.nn.softmax(tf.stop_gradient(weak_logits))
-    guesses = pseudo_labels.sharpen(
-      distribution_alignment.align(
-        probabilities, step.class_shares, tf.reduce_mean(memory, axis=0)
-      ),
-      self.mixing.guess_temperature,
+    weak_logits = tf.stop_gradient(weak_logits)
+    aligned = distribution_alignment.align(
+      weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
     )
+    guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
     mixed = mixed_step.mix(
       step,
       step.labeled_views(),
@@ -128,7 +125,7 @@ class ReMixMatch(pooled_method.Method):
       )
       + self.rotation_loss_weight * _rotation_loss(step, strong_views[0]),
       mixed.labeled_logits,
-      distribution_alignment.remember(memory, probabilities),
+      distribution_alignment.remember(memory, tf.nn.softmax(weak_logits)),
     )
 
 

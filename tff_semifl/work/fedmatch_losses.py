@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl import losses
+
 
 class ClientLossWeights(NamedTuple):
   """The weights of the terms of a client's loss; the paper's by default.
@@ -56,12 +58,7 @@ def consistency_loss(
   Returns:
     A scalar; 0 if there is no helper or no image that counts.
   """
-  helper_logits = tf.stop_gradient(helper_logits)
-  divergences = tf.reduce_sum(
-    tf.nn.softmax(helper_logits)
-    * (tf.nn.log_softmax(helper_logits) - tf.nn.log_softmax(logits)),
-    axis=-1,
-  )
+  divergences = losses.divergence_of_each(helper_logits, logits)
   num_helpers = tf.cast(tf.shape(helper_logits)[0], tf.float32)
   return tf.math.divide_no_nan(
     _mean_of_counted(tf.reduce_sum(divergences, axis=0), is_counted),

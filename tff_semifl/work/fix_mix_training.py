@@ -31,8 +31,9 @@ from tff_semifl.work import round_context
 from tff_semifl.work import sharpness_aware
 from tff_semifl.work import training_loop
 
-# (guidance, pseudo-labels of the client's images) -> float32 [classes].
-LogitOffsetFn = Callable[[Any, pseudo_labels.PseudoLabels], tf.Tensor]
+# (guidance, pseudo-labels of the client's images) -> float32 [classes], or None
+# for no offset.
+LogitOffsetFn = Callable[[Any, pseudo_labels.PseudoLabels], tf.Tensor | None]
 # (guidance, pseudo-labels of the client's images) -> any structure of tensors.
 ReportFn = Callable[[Any, pseudo_labels.PseudoLabels], Any]
 # (guidance, received weights) -> the weights of the model that labels.
@@ -48,6 +49,11 @@ def use_received(
   """Returns the received weights, a `LabelerFn` (A.6)."""
   del guidance  # The received model labels.
   return weights
+
+
+def add_nothing(guidance: Any, labels: pseudo_labels.PseudoLabels) -> None:
+  """Returns no offset of logits, a `LogitOffsetFn` (A.8)."""
+  del guidance, labels  # Losses are of logits as they are.
 
 
 def count_equally(
@@ -98,7 +104,7 @@ def build_fix_mix_training(
   mix_before_augmentation: bool = False,
   labeler_fn: LabelerFn = use_received,
   label_fn: pseudo_labels.LabelFn = pseudo_labels.most_probable,
-  logit_offset_fn: LogitOffsetFn | None = None,
+  logit_offset_fn: LogitOffsetFn = add_nothing,
   consistency: sharpness_aware.Consistency | None = None,
   weight_fn: WeightFn = count_equally,
   report_fn: ReportFn | None = None,
@@ -164,9 +170,7 @@ def build_fix_mix_training(
       label_fn=label_fn,
     )
     targets = labels.probabilities if soft_labels else labels.labels
-    offset = None
-    if logit_offset_fn is not None:
-      offset = logit_offset_fn(context.guidance, labels)
+    offset = logit_offset_fn(context.guidance, labels)
     fix_data, given = pseudo_labeling.select(
       selection_fn(context.guidance, labels),
       labels,

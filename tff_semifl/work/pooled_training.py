@@ -134,8 +134,8 @@ class PooledTraining:
 
     Returns:
       State and averaged weights after the round, and `loss`, that of the
-      method, and `accuracy` on weak views of labeled images, means over all
-      steps.
+      method, and `accuracy` on weak views of labeled images, or on what they
+      were mixed into, means over all steps.
     """
     steps = self.steps
     rows = _Rows.draw(data, context, steps)
