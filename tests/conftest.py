@@ -22,10 +22,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # begins to compute, in the programs that tests start, too.
 os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
-# As `launch` has it: tests build as many graphs as programs do.
-gc.set_threshold(100_000)
+# More rarely than `launch` has it: a test process keeps graphs of many tests,
+# and to search them took a twelfth of its time.
+gc.set_threshold(1_000_000)
 
 _LONGEST_FILE = 'tests/launch/all_systems_test.py'
+
+
+def pytest_collection_finish() -> None:
+  """Leaves what was imported out of later searches for unreachable cycles."""
+  gc.collect()
+  gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -27,9 +27,9 @@ class Zhang2020CellsTest(absltest.TestCase):
         # is the same; and one of 120 epochs.
         'Table 1': 2 * 2 * 3 - 2 + 1,
         'Table 2': 3 * 2,
-        # DataSharing, EASGD and OverlapSGD are others' methods.
-        'Table 3': 2,
-        'Table 4': 3 * 2,
+        # With DataSharing, and with EASGD and OverlapSGD at two of three T.
+        'Table 3': 2 + 1,
+        'Table 4': 3 * 2 + 2 * 2,
         'Table C.1': 3,
         'Table F.1': 2 * 4,
         'Table G.1': 3 * 2,

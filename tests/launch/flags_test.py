@@ -70,9 +70,9 @@ _SETTINGS = {
 class FlagsTest(parameterized.TestCase):
   def test_flags_that_documents_name_exist(self):
     known = {*_SETTINGS, *(flag.name for flag in _OWN_FLAGS), 'preset'}
-    # Flags of absl, pip, TensorBoard and of tests that a document may name.
+    # Flags of absl, pip, TensorBoard and Jupyter that a document may name.
     others = {'logdir', 'flagfile', 'help', 'verbosity', 'system'}
-    others |= {'no-deps', 'no-build-isolation'}
+    others |= {'no-deps', 'no-build-isolation', 'user', 'name'}
     # A setting of models that are not of this package.
     others |= {'input_range'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]

@@ -181,7 +181,8 @@ class SweepInputTest(parameterized.TestCase):
   def _make_experiment(self, name, **hparams):
     folder = self.output_dir / name
     folder.mkdir(parents=True)
-    (folder / 'hparams.json').write_text(json.dumps({'flags': hparams}))
+    content = {'flags': hparams, 'data': None, 'versions': {}}
+    (folder / 'hparams.json').write_text(json.dumps(content))
     return folder
 
   def test_folder_of_another_experiment(self):
