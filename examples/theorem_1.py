@@ -41,7 +41,7 @@ _GRID = np.linspace(0, 1, 20_001)
 _ALPHA, _Q, _V, _D = 1, 1, 0, 1
 # Of n images that many have a label: n^zeta.
 _ZETA = 0.8
-# Kernels shall reach no further than the lines that meet at 1/2.
+# So narrow that a kernel near 1/2 stays on the two lines that meet there.
 _KERNEL_SCALE = 0.7
 
 
@@ -51,12 +51,12 @@ def probability(x: np.ndarray) -> np.ndarray:
 
 
 def exponent(s: float) -> float:
-  """Returns the power of 1 / n_u that bounds the risk (equation 13)."""
+  """Returns the power of 1 / n_u in the bound of the risk (equation 13)."""
   return _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3 + _V + s) + _D)
 
 
 def exponent_of_labels() -> float:
-  """Returns that of labels alone, of which there are n_u^zeta."""
+  """Returns the power of 1 / n_u in the risk of n_u^zeta labels alone."""
   return _ZETA * _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3) + _D)
 
 
@@ -112,7 +112,7 @@ def draw_labeled(
 def draw_unlabeled(
   number: int, s: float, generator: np.random.Generator
 ) -> np.ndarray:
-  """Returns places of which few are sure if `s` is large."""
+  """Returns places of unlabeled images; the larger `s`, the fewer are sure."""
   least = generator.uniform(size=number) ** (1 / s) / 2
   is_one = generator.uniform(size=number) < np.mean(probability(_GRID))
   return np.interp(np.where(is_one, 1 - least, least), _PROBABILITIES, _PLACES)

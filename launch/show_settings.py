@@ -7,7 +7,7 @@ python -m launch.show_settings
 """
 
 import collections
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tff_semifl import settings
@@ -16,6 +16,7 @@ from tff_semifl.launch import commands
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_flags
 from tff_semifl.systems import registry
+from tff_semifl.systems import system_groups
 
 _HEADING = """\
 # Settings
@@ -25,7 +26,9 @@ same name. `python -m launch.show_settings` generates this page from the
 dataclasses whose fields the settings are. Parentheses at the end of a meaning
 name the systems that have the setting, if not all have it, and the value of
 another setting that it requires, such as `task=image_folder`. Where the default
-is empty, there is none, or the meaning says what is chosen."""
+is empty, there is none, or the meaning says what is chosen. Groups of systems
+have names:
+"""
 
 
 class _Row(NamedTuple):
@@ -67,7 +70,11 @@ def create_page() -> str:
             row.owners.append(owner)
           default = chosen.get(key, setting.value)
           row.defaults[system_name] = settings.show(default)
-  lines = [_HEADING]
+  members = (
+    (group, ', '.join(f'`{name}`' for name in names))
+    for group, names in system_groups.members().items()
+  )
+  lines = [_HEADING, markdown.table(('group', 'systems'), members)]
   for group, rows in groups.items():
     lines.extend(['', f'## {group.capitalize()}', ''])
     lines.append(
@@ -94,14 +101,17 @@ def _say_where(row: _Row) -> Iterator[str]:
   """Yields the conditions under which the setting exists."""
   if row.owners:
     yield ' or '.join(f'`{owner}`' for owner in row.owners)
-  others = registry.SYSTEMS.keys() - row.defaults.keys()
-  if len(others) > len(row.defaults):
-    yield ', '.join(f'`{name}`' for name in row.defaults)
+  names = _say_systems(row.defaults)
+  others = _say_systems(registry.SYSTEMS.keys() - row.defaults.keys())
+  if len(others) >= len(names):
+    yield ', '.join(names)
   elif others:
-    without = ', '.join(
-      f'`{name}`' for name in registry.SYSTEMS if name in others
-    )
-    yield f'all systems but {without}'
+    yield f'all but {", ".join(others)}'
+
+
+def _say_systems(names: Iterable[str]) -> list[str]:
+  groups, others = system_groups.split(names)
+  return groups + [f'`{name}`' for name in others]
 
 
 def _format_default(row: _Row) -> str:
@@ -109,10 +119,11 @@ def _format_default(row: _Row) -> str:
   (usual, _), *_ = collections.Counter(row.defaults.values()).most_common()
   by_value = collections.defaultdict(list)
   for system_name, default in row.defaults.items():
-    by_value[default].append(f'`{system_name}`')
+    by_value[default].append(system_name)
   del by_value[usual]
   others = [
-    f'{default} for {", ".join(names)}' for default, names in by_value.items()
+    f'{default} for {", ".join(_say_systems(names))}'
+    for default, names in by_value.items()
   ]
   if usual == 'None':
     usual = 'see meaning' if others else ''

@@ -25,7 +25,7 @@ def align(
 ) -> tf.Tensor:
   """Returns logits of probabilities times `(wanted / predicted) ** strength`.
 
-  Where the model predicts as is wanted these stay as they are.
+  If the model predicts the wanted shares, they are not changed.
 
   Args:
     logits: float32 [batch, classes].

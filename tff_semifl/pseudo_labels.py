@@ -70,7 +70,7 @@ LabelFn = Callable[[Any, tf.Tensor], PseudoLabels]
 
 
 def most_probable(guidance: Any, logits: tf.Tensor) -> PseudoLabels:
-  """Returns `from_logits`, a `LabelFn` whatever the server tells (A.6)."""
+  """Returns `from_logits` of the logits alone, a `LabelFn` (A.6)."""
   del guidance  # Logits are all that matters.
   return from_logits(logits)
 

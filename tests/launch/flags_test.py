@@ -73,6 +73,8 @@ class FlagsTest(parameterized.TestCase):
     # Flags of absl, pip, TensorBoard and Jupyter that a document may name.
     others = {'logdir', 'flagfile', 'help', 'verbosity', 'system'}
     others |= {'no-deps', 'no-build-isolation', 'user', 'name'}
+    # Flags of Docker.
+    others |= {'file', 'tag', 'rm', 'volume', 'build-arg', 'gpus'}
     # A setting of models that are not of this package.
     others |= {'input_range'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]

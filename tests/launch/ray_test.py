@@ -18,8 +18,8 @@ from tests import forked_programs
 from tests import small_digits
 from tests.runtime import ray_machines
 from tff_semifl import settings
+from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import runtimes
-from tff_semifl.launch import commands
 
 
 class SettingsTest(parameterized.TestCase):
@@ -53,7 +53,7 @@ class SettingsTest(parameterized.TestCase):
 
   def test_none_changes_what_is_computed(self):
     self.assertContainsSubset(
-      {'runtime', *settings.all_names(runtimes.Ray())}, commands.UNIMPORTANT
+      {'runtime', *settings.all_names(runtimes.Ray())}, run_settings.UNIMPORTANT
     )
 
   def test_worker_of_tff_has_no_xla(self):

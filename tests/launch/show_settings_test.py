@@ -3,6 +3,9 @@
 
 """Tests of the table of all settings."""
 
+import collections
+import re
+
 from absl.testing import absltest
 
 from tests.repository import source_tree
@@ -29,6 +32,32 @@ class ShowSettingsTest(absltest.TestCase):
       command = commands.create(system_name, {})
       for name in settings.all_names(command):
         self.assertIn(f'\n| `{name}` |', self.page)
+
+  def test_names_the_systems_that_have_a_setting(self):
+    groups = {
+      group: re.findall('`(.+?)`', names)
+      for group, names in re.findall(r'\n\| ([a-z ]+) \| (`.+) \|', self.page)
+    }
+    said = collections.defaultdict(set)
+    for name, meaning in re.findall(r'\n\| `(\w+)` \|.*\| (.+) \|', self.page):
+      systems = set(registry.SYSTEMS)
+      where = re.search(r' \(For (.+)\.\)$', meaning)
+      for part in where[1].split('; ') if where else ():
+        if '=' in part:
+          continue
+        listed = part.removeprefix('all but ')
+        named = {
+          system_name
+          for each in listed.split(', ')
+          for system_name in groups.get(each, [each.strip('`')])
+        }
+        systems = named if listed == part else systems - named
+      said[name] |= systems
+    have = collections.defaultdict(set)
+    for system_name in registry.SYSTEMS:
+      for name in settings.all_names(commands.create(system_name, {})):
+        have[name].add(system_name)
+    self.assertEqual(said, have)
 
   def test_says_what_a_paper_has_instead(self):
     self.assertIn('\n| `learning_rate` | 0.03; 0.001 for `fedmatch`', self.page)

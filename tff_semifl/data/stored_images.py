@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images in a file on disk, for more of them than the memory holds."""
+"""Images in a file on disk, for more images than fit into memory."""
 
 import math
 import os

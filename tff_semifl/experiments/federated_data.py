@@ -240,7 +240,7 @@ class GivenPool(Sharing):
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    del task, seed  # It is all of them.
+    del task, seed  # Nothing is drawn: all images are used.
     unlabeled = _pool_of_unknown_classes(data.unlabeled)
     return FederatedData(data.train, unlabeled, [], data.test)
 
@@ -253,7 +253,7 @@ class AllAtServer(Sharing):
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    del task, seed  # It is all of them.
+    del task, seed  # Nothing is drawn: all images are used.
     return FederatedData(data.train, _no_clients(data), [], data.test)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scores on test images in words: what they say of a model, and what not."""
+"""Sentences on the scores of a model: what they show, and what not."""
 
 from collections.abc import Iterator, Sequence
 import math

@@ -83,7 +83,8 @@ class Statistics(settings.Settings):
       raise settings.SettingError(
         'batch_norm_statistics',
         chosen,
-        'it is of labeled images alone, and there are others; use server',
+        'it is of labeled images alone, but the server has unlabeled ones, too;'
+        ' use server',
       )
     default = 'server' if system.server_has_labels else 'pooled'
     return dataclasses.replace(self, batch_norm_statistics=chosen or default)

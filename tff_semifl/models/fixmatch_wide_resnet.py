@@ -103,7 +103,7 @@ def _add_block(
 ) -> tf.Tensor:
   """Adds two 3x3 convolutions of activated values to their input.
 
-  A projection takes the raw input, but in the first block of all.
+  A projection takes the raw input, except in the very first block.
   """
   h = _normalize_and_activate(x, create_normalization)
   shortcut = h if activates_shortcut else x

@@ -86,7 +86,7 @@ _OF_CONFIDENT_LABELS = (
 # The palette of Okabe and Ito, whose colors people with any color vision can
 # tell apart; the line styles differ in a gray print, too.
 _COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
-# For more curves, from one end to the other of this.
+# The colormap of pictures with more curves, which spread over all of it.
 _COLORMAP = 'turbo'
 _STYLES = ('-', '--', '-.', ':')
 # Sizes in inches and points: three panels have the width of a page, and text

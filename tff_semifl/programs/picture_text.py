@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text of pictures that fits into them, whatever people call their things."""
+"""Text of pictures, broken into lines so that names of any length fit."""
 
 from collections.abc import Sequence
 import textwrap

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A teacher at the server: the average of its models labels (I.7).
+"""A teacher: the average of the server's models, which labels (I.7).
 
 References:
   Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
   consistency targets improve semi-supervised deep learning results. NeurIPS
-  2017. Its average is over steps, and here over rounds.
+  2017. There the average is over steps, here over rounds.
 """
 
 import dataclasses

@@ -15,7 +15,7 @@ from tff_semifl.algorithms import parallel
 from tff_semifl.algorithms import round_process
 from tff_semifl.models import functional
 from tff_semifl.systems import aggregations
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import client_training
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -25,7 +25,7 @@ from tff_semifl.systems import training_settings
 class Averaging(system.System):
   """Base of systems whose clients take turns and report updates.
 
-  Each subclass has a field `client`, a `client_trainings.ClientTraining`.
+  Each subclass has a field `client`, a `client_training.ClientTraining`.
   """
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
@@ -134,7 +134,7 @@ class Alternating(SemiSupervisedAveraging):
   With `FixMix` clients it is SemiFL (Algorithm 1 of the paper).
   """
 
-  client: client_trainings.ClientTraining
+  client: client_training.ClientTraining
 
   def build(
     self, ingredients: system.Ingredients
@@ -149,7 +149,7 @@ class Alternating(SemiSupervisedAveraging):
 class Parallel(SemiSupervisedAveraging):
   """Parallel training: server and clients train the same weights (D.3)."""
 
-  client: client_trainings.ClientTraining
+  client: client_training.ClientTraining
   plain_average: bool = settings.setting(
     False,
     'Whether the server weighs as much as a client, and momentum is that of'
@@ -174,7 +174,7 @@ class Parallel(SemiSupervisedAveraging):
 class ParallelInTwoGroups(SemiSupervisedAveraging):
   """FedRGD as SemiFL's tables have it: two groups, the server in both (D38)."""
 
-  client: client_trainings.ClientTraining
+  client: client_training.ClientTraining
 
   def build(
     self, ingredients: system.Ingredients
@@ -185,34 +185,3 @@ class ParallelInTwoGroups(SemiSupervisedAveraging):
       server_share_fn=parallel.of_two_groups,
       step_from_received_weights=False,
     )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Supervised(Averaging):
-  """Federated averaging of clients that have labels, an upper bound (D.7).
-
-  The server has no image and takes no step.
-  """
-
-  labels = system.Labels.AT_CLIENTS
-  uses_strong_views = False
-
-  client: client_trainings.TrainOnLabels = client_trainings.TrainOnLabels()
-
-  def build(
-    self, ingredients: system.Ingredients
-  ) -> federated_process.FederatedProcess:
-    """Builds the process."""
-    return alternating.compose_alternating_process(
-      self.build_parts(
-        dataclasses.replace(ingredients, computes_statistics=False),
-        training_settings.ServerTurn(server_epochs=0.0, server_batch_size=1),
-      )
-    )
-
-  def count_steps(
-    self, num_labeled: int, client_sizes: Sequence[int]
-  ) -> system.Steps:
-    """Counts the steps of a round."""
-    del num_labeled  # There are none.
-    return system.Steps(0, self.client_turn.count_steps(client_sizes))

@@ -3,10 +3,10 @@
 
 """The parts of a client that labels its images once, as SemiFL has them.
 
-Each part is a field of `client_trainings.Fix` and has a neutral kind here, that
-of SemiFL. Later methods have others, in files of their own, and any go
-together. A part may have a state at the server, and report something of labels
-that is added up over clients (I.1).
+Each part is a field of `client_trainings.Fix`. The kinds here are SemiFL's;
+those of later methods are in files of their own, and parts of any kinds can be
+combined. A part may have a state at the server, and clients may report sums
+over their pseudo-labels to it (I.1).
 """
 
 import abc
@@ -25,7 +25,9 @@ from tff_semifl.work import sharpness_aware
 
 
 class ClientPart(settings.Settings):
-  """Base of the parts. `guidance` is what a part's own state tells, () if none.
+  """Base of the parts.
+
+  `guidance` is the message of the part's own state to clients; () without one.
 
   Attributes:
     reports: Whether clients report sums over their images to that state.
@@ -41,17 +43,17 @@ class ClientPart(settings.Settings):
     Args:
       classifier: The model.
     """
-    del classifier  # See the parts that have one.
+    del classifier  # A part without a state needs nothing of it.
     return None
 
   def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
     """Returns sums over the images of a client.
 
     Args:
-      guidance: What the state told.
+      guidance: The message of the state.
       labels: The labels of all its images.
     """
-    del guidance, labels  # By default there is nothing to say.
+    del guidance, labels  # By default nothing is reported.
     return ()
 
 
@@ -128,7 +130,8 @@ class Weighting(ClientPart):
   """Counts all clients that train the same (A.12).
 
   Attributes:
-    is_uniform: Whether that is so: an aggregator without weights will do.
+    is_uniform: Whether all weights are 0 or 1, so that an aggregator that takes
+      no weights can be used.
   """
 
   is_uniform = True

@@ -31,6 +31,7 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_parts
+from tff_semifl.systems import client_training
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -44,8 +45,9 @@ from tff_semifl.work import round_context
 class PriorFixMix(client_trainings.FixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
-  Without both they are SemiFL's. They are told `{'server_prior': ...}`. Other
-  parts go with it, but for those that adjust logits in the losses, too.
+  With neither they are SemiFL's clients. The server sends them
+  `{'server_prior': ...}`. All other parts can be combined with it, except those
+  that adjust logits in the losses, too.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -166,7 +168,7 @@ class TruePriorFixMix(PriorFixMix):
     self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
   ) -> tf.Tensor:
     """Returns the prior of the client's true labels, with the pseudo-count."""
-    del logits  # It is known.
+    del logits  # The true labels are known.
     return guidance['true_prior']
 
   def build(
@@ -205,9 +207,9 @@ class TruePriorFixMix(PriorFixMix):
 class TruePriorSemiFL(averaging.Alternating):
   """SemiFL with true client priors, an upper bound for estimated ones (H.6).
 
-  Of their labels clients use the counts alone.
+  Clients use no more of their labels than the count of each class.
   """
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
 
-  client: client_trainings.ClientTraining = TruePriorFixMix()
+  client: client_training.ClientTraining = TruePriorFixMix()

@@ -1,100 +1,34 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of a client's turn: how it labels its images and trains."""
+"""Clients that label their images: SemiFL's, and those of its ablations."""
 
-import abc
 from collections.abc import Mapping
 import dataclasses
-from typing import Any, ClassVar
+from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
-from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
+from tff_semifl.systems import client_training
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import batch_label_training
 from tff_semifl.work import client_work
 from tff_semifl.work import fix_mix_training
 from tff_semifl.work import guidance as guidance_lib
-from tff_semifl.work import labeled_client_training
-
-
-class ClientTraining(settings.Settings, abc.ABC):
-  """Base of the parts that say what a client does in its turn.
-
-  Attributes:
-    labels_by_received_model: Whether images are labeled with the model that the
-      client receives.
-  """
-
-  labels_by_received_model: ClassVar[bool] = False
-
-  @abc.abstractmethod
-  def build(
-    self,
-    ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
-    turn: training_settings.ClientEpochs,
-  ) -> client_work.LocalTrainingFn:
-    """Builds what a client does, plain TensorFlow.
-
-    Args:
-      ingredients: The model and the augmentations.
-      optimizer: Takes a step a batch, with the round's learning rate.
-      turn: The turn's length.
-    """
-
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance | None:
-    """Builds what the server keeps and tells clients beside the weights.
-
-    Args:
-      classifier: The model.
-    """
-    del classifier  # By default there is nothing.
-    return None
-
-  @property
-  def summary(self) -> str:
-    """A line on what it is."""
-    return summarize(self)
-
-  @property
-  def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
-    return True
-
-  @property
-  def reports_beside_updates(self) -> bool:
-    """True if the client has something to say to `Guidance.update`."""
-    return False
-
-  @property
-  def weighs_clients(self) -> bool:
-    """True if updates of clients that train may differ in weight."""
-    return False
-
-  def client_data_type(
-    self, classifier: functional.ImageClassifier
-  ) -> tff.SequenceType | None:
-    """Returns the type of a client's data; None for images without labels."""
-    del classifier  # For those that have labels.
-    return None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Fix(ClientTraining):
+class Fix(client_training.ClientTraining):
   """Labels all images once, with the received model, and trains on sure ones.
 
-  It is the fix loss of SemiFL, section 3.3, alone, unless parts are others. Any
-  of these can be exchanged.
+  With its default parts, this is SemiFL with the fix loss alone (section 3.3).
+  Each part can be exchanged.
 
   Attributes:
     selection: Which images are trained on.
@@ -171,7 +105,7 @@ class Fix(ClientTraining):
     return self.adjustment.logit_offset(_told(guidance, 'adjustment'), labels)
 
   def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
-    """Returns what the client says of its labels to `Guidance.update`."""
+    """Returns the reports of the parts, for `Guidance.update`."""
     return {
       name: part.report(_told(guidance, name), labels)
       for name, part in self._parts.items()
@@ -201,13 +135,13 @@ class Fix(ClientTraining):
 
   @property
   def summary(self) -> str:
-    """A line on what it is, with those of its parts that are not SemiFL's."""
+    """A line that describes it and each part that is not SemiFL's."""
     usual = vars(Fix())
     return ' '.join(
       [
-        summarize(self),
+        client_training.summarize(self),
         *(
-          summarize(part)
+          client_training.summarize(part)
           for name, part in self._parts.items()
           if type(part) is not type(usual[name])
         ),
@@ -216,7 +150,7 @@ class Fix(ClientTraining):
 
   @property
   def reports_beside_updates(self) -> bool:
-    """True if the client has something to say to `Guidance.update`."""
+    """True if the client reports anything to `Guidance.update`."""
     return any(part.reports for part in self._parts.values())
 
   @property
@@ -274,7 +208,7 @@ class FixMix(Fix):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class LabelEachBatch(ClientTraining):
+class LabelEachBatch(client_training.ClientTraining):
   """Labels each batch with the model that it trains, as FixMatch does."""
 
   confidence: training_settings.Confidence = training_settings.Confidence()
@@ -297,48 +231,7 @@ class LabelEachBatch(ClientTraining):
     )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainOnLabels(ClientTraining):
-  """Trains on true labels, as HeteroFL's clients do (D.7, D53)."""
-
-  measures_pseudo_labels = False
-
-  mask_absent_classes: bool = settings.setting(
-    False,
-    'Whether logits of classes that a client has no image of are 0 in its loss,'
-    ' as in HeteroFL. Rows of the classifier are averaged over all clients in'
-    ' any case (D53).',
-  )
-
-  def build(
-    self,
-    ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
-    turn: training_settings.ClientEpochs,
-  ) -> client_work.LocalTrainingFn:
-    """Builds what a client does, plain TensorFlow."""
-    return labeled_client_training.build_labeled_client_training(
-      ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      optimizer=optimizer,
-      num_epochs=turn.client_epochs,
-      batch_size=turn.client_batch_size,
-      mask_absent_classes=self.mask_absent_classes,
-    )
-
-  def client_data_type(
-    self, classifier: functional.ImageClassifier
-  ) -> tff.SequenceType | None:
-    """Returns the type of a client's data: images with labels."""
-    return pipelines.labeled_client_type(classifier.image_shape)
-
-
-def summarize(part: settings.Settings) -> str:
-  """Returns the first line of what a part says of itself."""
-  return (type(part).__doc__ or '').partition('\n')[0]
-
-
 def _told(guidance: Any, name: str) -> Any:
-  """Returns what a part's own state tells; () if it has none."""
+  """Returns the message of a part's own state; () if it has none."""
   is_told = isinstance(guidance, Mapping) and name in guidance
   return guidance[name] if is_told else ()

@@ -3,9 +3,9 @@
 
 """Means over the images of cohorts, averaged over rounds (I.1).
 
-What methods in one place average from step to step is averaged from round to
-round here. Clients say sums over their images, which are added up, so that the
-server needs to see no client's own.
+Methods in one place average such means from step to step; here they are
+averaged from round to round. Clients report sums over their images, which are
+added up, so that the server need not see those of any one client.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
   """Returns sums over the images of a client, and how many these are.
 
   Args:
-    values: By name float32 [images, ...], with some name at least.
+    values: For at least one name float32 [images, ...].
   """
   (any_values, *_) = values.values()
   sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
@@ -52,8 +52,8 @@ def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
 
   Args:
     sums: Those of `sum_over_images`, added up.
-    name: Of what the variance is.
-    square_name: The name of its square.
+    name: Name of the value whose variance is computed.
+    square_name: Name of its square.
   """
   count, mean = sums[_COUNT], means(sums)
   return tf.maximum(

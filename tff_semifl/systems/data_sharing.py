@@ -26,7 +26,7 @@ from tff_semifl.algorithms import federated_process
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import supervised_fedavg
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import client_report
@@ -47,7 +47,7 @@ def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainOnSharedLabels(client_trainings.TrainOnLabels):
+class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
   """Trains on true labels, of a client's images and of some of the server's."""
 
   shared_fraction: float = settings.setting(
@@ -84,17 +84,17 @@ class TrainOnSharedLabels(client_trainings.TrainOnLabels):
     self, classifier: functional.ImageClassifier
   ) -> guidance_lib.Guidance:
     """Builds what the server sends: images that are the same in all rounds."""
-    del classifier  # They are as they are.
+    del classifier  # Images do not depend on the model.
 
     def tell(
       state: tuple[()],
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> dict[str, tf.Tensor]:
-      del state, weights  # There is none, and clients have them.
+      del state, weights  # There is no state, and clients have the weights.
       data = pipelines.concatenate_chunks(server_data)
       num_images = tf.shape(data['label'])[0]
-      # They come class by class.
+      # The server's images may be sorted by class.
       order = tf.random.experimental.stateless_shuffle(
         tf.range(num_images), (0, 0)
       )

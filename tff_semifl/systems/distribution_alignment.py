@@ -1,15 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Distribution alignment: all classes as frequent as each other (I.5).
+"""Distribution alignment to classes that are equally frequent (I.5).
 
 References:
   Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
   Semi-supervised learning with distribution alignment and augmentation
   anchoring. ICLR 2020.
 
-ReMixMatch averages over steps in one place, here it is over rounds and cohorts,
-not over the images of a client: which classes a client has is no mistake.
+ReMixMatch averages over steps in one place. Here the average is over rounds and
+cohorts, not over the images of a client, whose classes need not be equally
+frequent.
 """
 
 import dataclasses
@@ -76,5 +77,5 @@ class DistributionAlignment(client_parts.Alignment):
     self, guidance: Any, labels: pseudo_labels.PseudoLabels
   ) -> cohort_averages.Sums:
     """Returns sums of the model's own probabilities."""
-    del guidance  # What was aligned says nothing of the model.
+    del guidance  # Aligned probabilities are not the model's own.
     return cohort_averages.sum_over_images({'class_shares': labels.unaligned})

@@ -3,8 +3,8 @@
 
 """Clients with models of their own, tied to an anchor (E.6).
 
-Zhang et al. compare themselves with two such systems, in Table 4. All clients
-have labels, the server has no image, and trains nothing.
+Table 4 of Zhang et al. compares their systems with two such systems. All
+clients have labels; the server has no image and trains nothing.
 
 References:
   Zhang, Choromanska, LeCun. Deep learning with elastic averaging SGD. NeurIPS
@@ -34,7 +34,7 @@ from tff_semifl.work import labeled_steps
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Elastic(zhang2020.ManyShortRounds):
-  """Base of both: they differ in how clients and anchor move."""
+  """Base of EASGD and OverlapSGD, in which clients and anchor attract."""
 
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False
@@ -90,7 +90,10 @@ class _Elastic(zhang2020.ManyShortRounds):
   ) -> tuple[
     tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
   ]:
-    """Builds how updates, anchor less trained models, move the anchor."""
+    """Builds the aggregation of updates and the optimizer of the anchor.
+
+    An update is the anchor minus the model that the client trained.
+    """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -125,7 +128,7 @@ class EASGD(_Elastic):
   ) -> tuple[
     tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
   ]:
-    """Builds a sum, of which the anchor goes the moving rate."""
+    """Builds the sum of updates, of which the anchor moves by a share."""
     return (
       tff.aggregators.SumFactory(),
       tff.learning.optimizers.build_sgdm(self.pull),

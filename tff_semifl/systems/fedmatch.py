@@ -19,6 +19,7 @@ from tff_semifl.programs import helpers
 from tff_semifl.programs import outputs
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import averaging
+from tff_semifl.systems import client_training
 from tff_semifl.systems import client_trainings
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -167,7 +168,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
 
-  client: client_trainings.ClientTraining = client_trainings.LabelEachBatch()
+  client: client_training.ClientTraining = client_trainings.LabelEachBatch()
   reproduce_bugs: bool = settings.setting(
     True,
     "Whether, as in the code of SemiFL's authors, half of the outputs of each"

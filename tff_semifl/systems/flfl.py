@@ -53,13 +53,14 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   )
   consistency_weight: float = settings.setting(
     1.0,
-    'Factor on the divergence of predictions there from those here.',
+    'Factor on the divergence of predictions of the moved model from those of'
+    ' the model itself.',
     settings.AT_LEAST_0,
   )
   consistency_threshold: float = settings.setting(
     0.95,
     'Probability from which on a pseudo-label counts in that loss, and in the'
-    ' one that the model is moved up; whatever the threshold of training.',
+    ' one that the model is moved up, whatever the threshold of training is.',
     settings.SHARE,
   )
 
@@ -75,7 +76,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LearningStatus(client_parts.Weighting):
-  """Counts clients more whose images the model is less sure of (G.4)."""
+  """Weighs clients more if the model is less sure of their images (G.4)."""
 
   is_uniform = False
 
@@ -83,7 +84,7 @@ class LearningStatus(client_parts.Weighting):
     self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
   ) -> tf.Tensor:
     """Returns 1 minus the mean confidence; 0 without any image."""
-    del num_selected  # A client counts that trained on none (F8).
+    del num_selected  # A client that trained on no image counts, too (F8).
     num_images = tf.cast(tf.size(labels.confidences), tf.float32)
     return tf.math.divide_no_nan(
       tf.reduce_sum(1.0 - labels.confidences), num_images

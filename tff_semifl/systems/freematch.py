@@ -7,8 +7,8 @@ References:
   Wang, Chen, Heng, Hou, Fan, Wu, Wang, Savvides, Shinozaki, Raj, Schiele, Xie.
   FreeMatch: Self-adaptive thresholding for semi-supervised learning. ICLR 2023.
 
-FreeMatch averages over steps, here it is over rounds. Its fairness loss is not
-part of it.
+FreeMatch averages over steps; here the averages are over rounds. FreeMatch's
+fairness loss is left out.
 """
 
 import dataclasses
@@ -29,7 +29,7 @@ def class_thresholds(
   """Returns the threshold of each class, lower where it is predicted less.
 
   Args:
-    mean_confidence: float32 scalar, of images.
+    mean_confidence: float32 scalar, the mean confidence of images.
     class_shares: float32 [classes], the mean of their probabilities.
 
   Returns:
@@ -82,7 +82,7 @@ class FreeMatch(client_parts.Selection):
     self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
   ) -> cohort_averages.Sums:
     """Returns sums of confidences and of probabilities."""
-    del guidance  # The averages are not of thresholds.
+    del guidance  # The averages do not depend on the thresholds.
     return cohort_averages.sum_over_images(
       {'confidence': labels.confidences, 'class_shares': labels.probabilities}
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Logit adjustment: a client does not unlearn classes that it lacks (I.6).
+"""Logit adjustment, so that clients do not unlearn classes they lack (I.6).
 
 References:
   Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
@@ -32,8 +32,8 @@ class LogitAdjustment(client_parts.Adjustment):
   )
   adjustment_pseudo_count: float = settings.setting(
     10.0,
-    'Images of which each class has as many, that are added to those of a'
-    ' client to get its class shares.',
+    'Images, the same number of each class, that are added to those of a client'
+    ' to get its class shares.',
     settings.ABOVE_0,
   )
 
@@ -41,7 +41,7 @@ class LogitAdjustment(client_parts.Adjustment):
     self, guidance: object, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns the logarithms of class shares, times the strength."""
-    del guidance  # A client's classes are its own matter.
+    del guidance  # The server does not know a client's classes.
     num_classes = tf.shape(labels.probabilities)[1]
     shares = client_prior.from_probabilities(
       labels.probabilities,

@@ -21,7 +21,7 @@ from tff_semifl.work import pooled_step
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeanTeacher(pooled_method.Method):
-  """Mean Teacher: a weak view is predicted as the averaged model does another.
+  """Mean Teacher: predicts a weak view as the averaged model predicts another.
 
   The teacher normalizes by the statistics of its batch, as the student does.
   """

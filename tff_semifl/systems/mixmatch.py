@@ -46,7 +46,7 @@ class Mixing(settings.Settings):
   )
 
   def ramp(self, num: tf.Tensor) -> tf.Tensor:
-    """Returns what of the factors there is in a step, a scalar in [0, 1]."""
+    """Returns the share of the factors that counts in a step, in [0, 1]."""
     return schedules.ramp_up(num, self.ramp_up_steps)
 
 

@@ -20,7 +20,7 @@ from tff_semifl.work import pooled_step
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PiModel(pooled_method.Method):
-  """The Pi-Model: two weak views are to be predicted alike."""
+  """The Pi-Model: predictions for two weak views are to be equal."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=10.0

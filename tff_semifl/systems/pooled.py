@@ -3,8 +3,8 @@
 
 """Semi-supervised learning in one place: labels and a pool, no clients (F.1).
 
-The other rows of SemiFL's Table 1, and what federated systems are compared
-with. Defaults are those of the code of FixMatch.
+These are the other rows of SemiFL's Table 1, with which federated systems are
+compared. Defaults are those of the code of FixMatch.
 
 References:
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
@@ -200,5 +200,5 @@ class Pooled(system.System):
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     """Counts the steps of a round."""
-    del num_labeled, client_sizes  # It is a setting.
+    del num_labeled, client_sizes  # Their number is a setting.
     return system.Steps(self.steps.steps_per_round, 0)

@@ -17,7 +17,7 @@ from tff_semifl.work import pooled_step
 
 
 class Method(settings.Settings, abc.ABC):
-  """Base of the parts that say what unlabeled images are trained on for.
+  """Base of the methods, each with a loss of unlabeled images.
 
   Attributes:
     uses_strong_views: Whether it trains on strong views.

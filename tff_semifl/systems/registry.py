@@ -23,6 +23,7 @@ from tff_semifl.systems import pi_model
 from tff_semifl.systems import pooled
 from tff_semifl.systems import pseudo_labeling
 from tff_semifl.systems import remixmatch
+from tff_semifl.systems import supervised_fedavg
 from tff_semifl.systems import system
 from tff_semifl.systems import uda
 from tff_semifl.systems import zhang2020
@@ -43,7 +44,7 @@ SYSTEMS = {
   'fedmatch_as_in_semifl': fedmatch.FedMatchAsInSemiFL(),
   'fedsgd_fixmatch': fedsgd.FedSGD(),
   'fedsgd_fixmatch_as_in_semifl': fedsgd.FedSGDAsInSemiFL(),
-  'supervised_fedavg': averaging.Supervised(),
+  'supervised_fedavg': supervised_fedavg.Supervised(),
   'labels_alone': centralized.LabelsAlone(),
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),

@@ -56,7 +56,7 @@ class ReMixMatch(pooled_method.Method):
   )
   rotation_loss_weight: float = settings.setting(
     0.5,
-    'Factor on the loss of guessing by how much these are rotated.',
+    'Factor on the loss of guessing the rotation of these strong views.',
     settings.AT_LEAST_0,
   )
 

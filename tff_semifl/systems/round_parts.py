@@ -114,7 +114,7 @@ def build_round_parts_without_clients(
   *,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
 ) -> round_process.RoundParts:
-  """Builds the parts of rounds that are the server's alone.
+  """Builds the parts of rounds in which the server trains alone.
 
   Args:
     ingredients: The model and what else is given.
@@ -122,7 +122,7 @@ def build_round_parts_without_clients(
     learning_rate_fn: Round -> learning rate.
 
   Returns:
-    The parts. A client, were there one, would report nothing.
+    The parts. Their client work does nothing.
   """
   return build_round_parts(
     ingredients,

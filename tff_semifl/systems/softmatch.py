@@ -7,8 +7,8 @@ References:
   Chen, Tao, Fan, Wang, Wang, Schiele, Xie, Raj, Savvides. SoftMatch: Addressing
   the quantity-quality trade-off in semi-supervised learning. ICLR 2023.
 
-SoftMatch averages over steps, here it is over rounds. Its uniform alignment is
-`DistributionAlignment(align_labels=False)`.
+SoftMatch averages over steps; here the averages are over rounds. Its uniform
+alignment is `DistributionAlignment(align_labels=False)`.
 """
 
 import dataclasses
@@ -43,7 +43,7 @@ def image_weights(
   """
   below = tf.maximum(mean - confidences, 0.0)
   width = variance / num_deviations**2
-  # Without variance no confidence is below the mean but by rounding.
+  # Without variance, only rounding puts a confidence below the mean.
   return tf.exp(-tf.math.divide_no_nan(below**2, 2.0 * width))
 
 

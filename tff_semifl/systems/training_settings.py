@@ -4,7 +4,7 @@
 """The settings of training that systems have in common.
 
 Defaults are those of SemiFL's Tables 4 and 5, unless a meaning says otherwise.
-None stands for what suits the data, which an experiment fills in.
+Where None is the default, an experiment fills in a number that suits its data.
 """
 
 from collections.abc import Callable, Sequence

@@ -71,7 +71,7 @@ def annealed_cross_entropy(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UDA(pooled_method.Method):
-  """UDA: strong views are to be predicted as weak ones that are sure."""
+  """UDA: predictions for strong views are to be those for sure weak views."""
 
   uses_strong_views = True
 
@@ -79,9 +79,10 @@ class UDA(pooled_method.Method):
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
   target_temperature: float = settings.setting(
     1.0,
-    'Temperature that weak predictions are sharpened by before strong ones are'
-    " compared with them: 1 in FixMatch's code, 0.4 in UDA's paper (S8). How"
-    ' sure they are is asked before.',
+    'Temperature by which predictions for weak views are sharpened before those'
+    ' for strong views are compared with them: 1 in the code of FixMatch, 0.4'
+    ' in the paper of UDA (S8). The threshold is for predictions that are not'
+    ' sharpened.',
     settings.ABOVE_0,
   )
   signal_annealing: str = settings.setting(

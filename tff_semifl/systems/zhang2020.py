@@ -152,7 +152,7 @@ class ManyShortRounds(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _GroupAveraging(ManyShortRounds):
-  """Base of the three: what is said of all of them."""
+  """Base of the three systems of Zhang et al.: averages in groups."""
 
   # Statistics of batches are running ones (D48).
   chooses_statistics = False

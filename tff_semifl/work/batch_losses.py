@@ -36,7 +36,7 @@ def label_logits(
   weights: functional.ModelWeights,
   views: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns the logits of a batch of views that it gets pseudo-labels by.
+  """Returns the logits from which a batch of views gets its pseudo-labels.
 
   They are normalized as the batch would be in training, but nothing is dropped.
 

@@ -47,7 +47,7 @@ def use_received(
   guidance: Any, weights: functional.ModelWeights
 ) -> functional.ModelWeights:
   """Returns the received weights, a `LabelerFn` (A.6)."""
-  del guidance  # It says nothing of who labels.
+  del guidance  # The received model labels.
   return weights
 
 
@@ -60,7 +60,7 @@ def count_equally(
   labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
 ) -> tf.Tensor:
   """Returns 1 for a client that selected any image, a `WeightFn` (A.12)."""
-  del labels  # It is enough that there is something to train on.
+  del labels  # Which labels they are does not matter.
   return tf.cast(num_selected > 0, tf.float32)
 
 
@@ -72,8 +72,8 @@ class Batch(NamedTuple):
     targets: int32 [batch], their pseudo-labels, or float32 [batch, classes] if
       labels are soft.
     labels: int32 [batch], the most probable classes.
-    confidences: Those of the labels, (float32 [batch],), or () if the losses do
-      not need them.
+    confidences: Confidences of the labels, (float32 [batch],), or () if the
+      losses do not need them.
     weights: Weights in the losses, (float32 [batch],), or () for all the same.
     mix: For the mix loss as many images of the fix data set, images of the mix
       data set and targets of the latter, or () without it. Images are weak

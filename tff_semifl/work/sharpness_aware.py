@@ -18,7 +18,7 @@ import tensorflow as tf
 from tff_semifl import losses
 from tff_semifl.models import functional
 
-# Weights of which the size is not that of what they multiply.
+# Weights that multiply nothing, so that their size has no scale.
 _ADDED = ('bias:0', 'beta:0')
 # Both are ASAM's: the least size of a weight, and what keeps 0 / 0 away.
 _LEAST_SIZE = 0.01
