@@ -75,6 +75,8 @@ class FlagsTest(parameterized.TestCase):
     others |= {'no-deps', 'no-build-isolation', 'user', 'name'}
     # Flags of Docker.
     others |= {'file', 'tag', 'rm', 'volume', 'build-arg', 'gpus'}
+    # Flags of Ray.
+    others |= {'head', 'num-cpus', 'address'}
     # A setting of models that are not of this package.
     others |= {'input_range'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]

@@ -20,6 +20,7 @@ from tests.runtime import ray_machines
 from tff_semifl import settings
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import runtimes
+from tff_semifl.launch import commands
 
 
 class SettingsTest(parameterized.TestCase):
