@@ -21,6 +21,7 @@ from benchmarks import image_data
 from benchmarks import image_storage
 from benchmarks import machine
 from benchmarks import memory
+from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
@@ -39,6 +40,8 @@ _BENCHMARKS = {
   'concurrency': concurrency.measure,
   'startup': startup.measure,
   'memory': memory.measure,
+  'ray_round': ray_rounds.measure,
+  'ray_traffic': ray_rounds.measure_traffic,
   'scaling': scaling.measure_rounds,
   'population': scaling.measure_population,
   'image_memory': image_storage.measure_memory,

@@ -22,7 +22,6 @@ export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$PWD/.ray_token_$SLURM_JOB_ID
 (umask 077 && openssl rand -hex 32 >"$RAY_AUTH_TOKEN_PATH")
 # The machines are this job's alone.
 export RAY_worker_niceness=0 RAY_USAGE_STATS_ENABLED=0
-export RAY_enable_metrics_collection=0
 
 end() {
   trap - EXIT

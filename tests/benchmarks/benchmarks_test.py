@@ -21,6 +21,7 @@ from benchmarks import image_data
 from benchmarks import image_storage
 from benchmarks import memory
 from benchmarks import plain_round
+from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
@@ -105,6 +106,16 @@ class MeasurementsTest(_TestCase):
 
   def test_round(self):
     self._check(rounds.measure(2, _SIZE), ['plain TensorFlow', 'in process'])
+
+  def test_round_on_a_ray_cluster(self):
+    self._check(ray_rounds.measure(2, _SIZE), ['in process', 'Ray'])
+    measured = ray_rounds.measure_traffic(2, _SIZE)
+    images = measured.values['data']
+    size = 32 * 32 * 3 / 1e6
+    # Of clients and server, each in one piece, and once.
+    self.assertBetween(images[0], (2 * 12 + 20) * size, 1.1 * 44 * size)
+    self.assertEqual(images[1], 0)
+    self.assertGreater(min(measured.values['results']), 0)
 
   def test_profile_adds_up(self):
     measured = rounds.profile(2, _SIZE)

@@ -1,0 +1,80 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what is sent away of a computation, without a cluster."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow_federated as tff
+
+from tff_semifl import privacy_key
+from tff_semifl import runtime
+from tff_semifl.algorithms import aggregators
+from tff_semifl.runtime import client_pool
+from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import compiler
+from tff_semifl.runtime import interpreter
+from tff_semifl.runtime import leaves
+from tff_semifl.runtime import ray_stages
+from tff_semifl.runtime import values
+
+# The operation that has the key of the noise.
+_KEYED = b'StringToHashBucketStrong'
+
+
+def _find_programs(computation, argument):
+  """Returns the block of a computation, and what is sent away for no client."""
+  programs = []
+
+  def run(program, inputs, num_clients):
+    del inputs, num_clients
+    programs.append(program)
+    yield from ()
+
+  block = compiler.compile_to_block(computation)
+  evaluate = ray_stages.build_evaluate(block, leaves.LeafCache(), run)
+  scope = interpreter.Scope(cohorts.Cohort(0, client_pool.ClientPool()), {})
+  parameter_type = computation.type_signature.parameter
+  evaluate(scope)(values.embed(argument, parameter_type))
+  return block, programs
+
+
+class StagesTest(absltest.TestCase):
+  def test_key_of_the_noise_stays_here(self):
+    mean = aggregators.build_private_mean(
+      noise_multiplier=1.0,
+      clipping_norm=1.0,
+      clients_per_round=2,
+      key=privacy_key.PrivacyKey.insecure_fixed(1),
+    ).create(tff.TensorType(np.float32, [3]))
+    with runtime.simulation_context():
+      state = mean.initialize()
+    block, programs = _find_programs(mean.next, (state, []))
+    self.assertIn(_KEYED, block.proto.SerializeToString())
+    # Clients clip.
+    self.assertNotEmpty(programs)
+    for program in programs:
+      self.assertNotIn(_KEYED, program.content)
+
+  def test_steps_of_a_client_are_one_program(self):
+    int_at_clients = tff.FederatedType(np.int32, tff.CLIENTS)
+    add_one = tff.tensorflow.computation(lambda x: x + 1, np.int32)
+
+    @tff.federated_computation(int_at_clients)
+    def work(numbers):
+      once = tff.federated_map(add_one, numbers)
+      twice = tff.federated_map(add_one, once)
+      total = tff.federated_broadcast(tff.federated_sum(twice))
+      # What is known of all clients only then is a stage of its own.
+      both = tff.federated_zip((once, total))
+      return tff.federated_sum(twice), both
+
+    _, programs = _find_programs(work, [])
+    self.assertLen(programs, 2)
+    # The sum of `twice`, and `once` for the second stage.
+    self.assertLen(programs[0].output_types, 2)
+    self.assertLen(programs[1].input_types, 2)
+
+
+if __name__ == '__main__':
+  absltest.main()
