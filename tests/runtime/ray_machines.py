@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator
 import contextlib
+import itertools
 import os
 import time
 
@@ -20,6 +21,7 @@ ray_environment.prepare(is_local=True)
 import ray  # noqa: E402
 from ray import cluster_utils  # noqa: E402
 from ray._private import node  # noqa: E402
+from ray._private import services  # noqa: E402
 
 _LOOPBACK = '127.0.0.1'
 # One of each kind of server.
@@ -67,14 +69,25 @@ class Machines:
       initialize_head=True, head_node_args={'num_cpus': 0, **_MACHINE}
     )
     self.address = self._cluster.address
+    self._addresses = (f'127.0.0.{number}' for number in itertools.count(2))
 
   def add(self, number: int) -> list[node.Node]:
     """Adds machines with a CPU each."""
     added = [
-      self._cluster.add_node(wait=False, num_cpus=1, **_MACHINE)
+      self._cluster.add_node(
+        wait=False,
+        num_cpus=1,
+        node_ip_address=next(self._addresses),
+        **_MACHINE,
+      )
       for _ in range(number)
     ]
     self._cluster.wait_for_nodes()
+    # Programs take their machine to be the one that was started last here.
+    head = self._cluster.head_node
+    services.write_node_ip_address(
+      head.get_session_dir_path(), head.node_ip_address
+    )
     return added
 
   def kill(self, machine: node.Node) -> None:

@@ -97,6 +97,7 @@ class Crew:
     self._client_seconds = client_seconds
     self._members: list[_Member] = []
     self._failed_starts = collections.Counter()
+    self._own_machine = ray.get_runtime_context().get_node_id()
     self._why_lost = 'no machine has CPUs or GPUs for one'
     self._looked = -_LOOK_SECONDS
     self._is_closed = False
@@ -259,6 +260,9 @@ class Crew:
       return
     self._looked = now
     machines = {each['NodeID']: each for each in ray.nodes() if each['Alive']}
+    if self._own_machine not in machines:
+      # Ray ends this process soon, without a word.
+      raise errors.WorkerError('the machine of this program left the cluster')
     for member in self._members:
       if member.node_id not in machines and not member.tasks:
         member.error = 'its machine has left'
