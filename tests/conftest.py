@@ -5,6 +5,7 @@
 
 import gc
 import os
+import re
 import signal
 
 from absl import flags
@@ -26,6 +27,7 @@ os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 gc.set_threshold(100_000)
 
 _LONGEST_FILE = 'tests/launch/all_systems_test.py'
+_USES_RAY = re.compile(r'/(ray_\w*test|deploy_test)\.py')
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,6 +46,9 @@ def pytest_xdist_make_scheduler(config, log):
       # Together its tests take minutes, and they share no set-up.
       if nodeid.startswith(_LONGEST_FILE):
         return nodeid
+      # The programs of Ray that one machine has share a file.
+      if _USES_RAY.search(nodeid):
+        return 'tests/launch/ray'
       return super()._split_scope(nodeid)
 
     def _assign_work_unit(self, node):
