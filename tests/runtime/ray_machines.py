@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import contextlib
 import itertools
 import os
+import tempfile
 import time
 
 import grpc
@@ -40,20 +41,23 @@ _MACHINE = {
 @contextlib.contextmanager
 def local_cluster(num_cpus: int) -> Iterator[None]:
   """Connects this process to a cluster of its own."""
-  ray.init(
-    'local',
-    num_cpus=num_cpus,
-    include_dashboard=False,
-    object_store_memory=10**8,
-    log_to_driver=False,
-    configure_logging=False,
-    logging_level='error',
-    _node_ip_address=_LOOPBACK,
-  )
-  try:
-    yield
-  finally:
-    ray.shutdown()
+  with tempfile.TemporaryDirectory(prefix='ray_') as folder:
+    ray.init(
+      'local',
+      num_cpus=num_cpus,
+      include_dashboard=False,
+      object_store_memory=10**8,
+      log_to_driver=False,
+      configure_logging=False,
+      logging_level='error',
+      _node_ip_address=_LOOPBACK,
+      # Others of this machine may have clusters at the same time.
+      _temp_dir=folder,
+    )
+    try:
+      yield
+    finally:
+      ray.shutdown()
 
 
 class Machines:
@@ -65,8 +69,15 @@ class Machines:
 
   def __init__(self):
     """Starts a machine that directs others and has no CPU for clients."""
+    # Others of this machine may have clusters at the same time.
+    self._folder = tempfile.TemporaryDirectory(prefix='ray_')
     self._cluster = cluster_utils.Cluster(
-      initialize_head=True, head_node_args={'num_cpus': 0, **_MACHINE}
+      initialize_head=True,
+      head_node_args={
+        'num_cpus': 0,
+        'temp_dir': self._folder.name,
+        **_MACHINE,
+      },
     )
     self.address = self._cluster.address
     self._addresses = (f'127.0.0.{number}' for number in itertools.count(2))
@@ -98,6 +109,7 @@ class Machines:
     """Ends the cluster."""
     ray.shutdown()
     self._cluster.shutdown()
+    self._folder.cleanup()
 
 
 def variables() -> dict[str, str]:

@@ -123,11 +123,14 @@ class TLSTest(absltest.TestCase):
   def _start_machine(self, address, variables):
     """Starts what `ray start` starts, on a machine with one CPU."""
     ip, port = address.split(':')
+    # A short name, as sockets want it.
+    folder = self.enterContext(tempfile.TemporaryDirectory(prefix='ray_'))
     command = [
       *(sys.executable, '-m', 'ray.scripts.scripts', 'start', '--head'),
       *('--block', f'--node-ip-address={ip}', f'--port={port}'),
       *('--num-cpus=1', '--include-dashboard=false'),
       f'--object-store-memory={10**8}',
+      f'--temp-dir={folder}',
     ]
     log = self.enterContext(tempfile.TemporaryFile())
     machine = subprocess.Popen(

@@ -20,10 +20,6 @@ def prepare(*, is_local: bool) -> None:
   """
   # By default Ray reports on its use to its makers.
   os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
-  # Without `ray[default]` nobody collects metrics, which every process reports
-  # as an error on standard error after half a minute. What matters comes as an
-  # exception.
-  os.environ.setdefault('RAY_BACKEND_LOG_LEVEL', 'fatal')
   if is_local:
     # Processes of clients would give way to all others of the machine.
     os.environ.setdefault('RAY_worker_niceness', '0')
