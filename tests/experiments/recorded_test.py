@@ -65,7 +65,7 @@ class RecordedTest(parameterized.TestCase):
     self.assertContainsSubset(values.items(), restored.items())
 
   def test_how_it_was_computed_does_not_matter(self):
-    run = {'workers': ['a:1', 'b:2'], 'runtime': 'remote', 'output_dir': 'mine'}
+    run = {'ray_address': 'a:1', 'runtime': 'ray', 'output_dir': 'mine'}
     self.assertEqual(_restore({'seed': 7, **run}), _restore({'seed': 7}))
 
   def test_what_the_task_decided_is_left_to_it(self):

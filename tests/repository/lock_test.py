@@ -6,6 +6,7 @@
 import hashlib
 import importlib
 from importlib import metadata
+import sysconfig
 import tomllib
 from typing import Any
 
@@ -139,12 +140,12 @@ class LockTest(parameterized.TestCase):
     importlib.import_module('tensorboard.default')
 
   def test_is_what_is_installed(self):
-    # The first found is what gets imported: there may be further copies on the
-    # path, for setuptools appends some of its own.
-    installed = {}
-    for each in metadata.distributions():
-      name = utils.canonicalize_name(each.metadata['Name'])
-      installed.setdefault(name, each.version)
+    # Not on the whole path: setuptools and Ray add copies of their own to it.
+    path = [sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]
+    installed = {
+      utils.canonicalize_name(each.metadata['Name']): each.version
+      for each in metadata.distributions(path=path)
+    }
     lock = _read_lock()
     self.assertEqual(
       {name: installed.get(name) for name in lock},

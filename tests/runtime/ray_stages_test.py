@@ -45,7 +45,7 @@ class StagesTest(absltest.TestCase):
       noise_multiplier=1.0,
       clipping_norm=1.0,
       clients_per_round=2,
-      key=privacy_key.PrivacyKey.insecure_fixed(1),
+      key=privacy_key.PrivacyKey(bytes(32)),
     ).create(tff.TensorType(np.float32, [3]))
     with runtime.simulation_context():
       state = mean.initialize()
