@@ -17,6 +17,8 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   per_class = np.bincount(
     experiment.data.labeled.labels, minlength=experiment.task.num_classes
   )
+  validates = experiment.settings.validates
+  evaluated = 'validation_images' if validates else 'test_images'
   return {
     'data': experiment.task.data_description,
     'classes': experiment.task.num_classes,
@@ -28,7 +30,7 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
     },
     'unlabeled_images': len(experiment.data.unlabeled.true_labels),
     'unlabeled_images_at_clients': sum(sizes),
-    'test_images': len(experiment.data.test.labels),
+    evaluated: len(experiment.data.test.labels),
     'clients': len(sizes),
     'clients_per_round': experiment.clients.clients_per_round,
     'images_per_client': {
