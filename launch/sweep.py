@@ -20,6 +20,14 @@ Each run is a process of `launch.train`. Its folder is
 skipped, and the others resumed. The table has the complete runs, and is updated
 after each run.
 
+With --vary and --values, each is trained with each value of a setting. With
+--num_validation, too, a flag of `launch.train`, runs are evaluated on some of
+the server's labeled images in place of the test images, and the program says
+which value has the least loss there, and how to train with it:
+
+  python -m launch.sweep --flagfiles=semifl:my.flags --vary=learning_rate \
+    --values=0.01,0.03,0.1,0.3,1 --num_validation=20 --on_failure=go_on
+
 With --print_commands, the commands of these processes are printed instead, for
 GNU parallel or an array of SLURM jobs. The same command without it makes the
 table when they have ended.
@@ -30,11 +38,14 @@ import os
 import pathlib
 import shlex
 import sys
+import types
 
 from absl import flags
 
+from tff_semifl.launch import command_line
 from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
+from tff_semifl.launch import sweep_entries
 from tff_semifl.launch import sweep_experiments
 from tff_semifl.programs import durable_files
 from tff_semifl.sweeps import display as display_lib
@@ -42,19 +53,8 @@ from tff_semifl.sweeps import entries as entries_lib
 from tff_semifl.sweeps import experiments as experiments_lib
 from tff_semifl.sweeps import processes
 from tff_semifl.sweeps import table
+from tff_semifl.sweeps import validation_table
 
-_FLAGFILES = flags.DEFINE_list(
-  'flagfiles',
-  [],
-  'Experiments to train, with commas: each a system and a flagfile, such as'
-  ' semifl:my.flags.',
-)
-_PRESETS = flags.DEFINE_list(
-  'presets',
-  [],
-  'Presets to train, with commas, such as semifl/svhn_250_iid; * stands for any'
-  ' characters.',
-)
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', 'results', 'Folder that holds the folders of all experiments.'
 )
@@ -104,7 +104,7 @@ def main(passed_on: Sequence[str]) -> None:
   """
   with program.blame(_OUTPUT_DIR, durable_files.OutputError):
     sweep = _create_sweep(passed_on)
-    experiments = [one for row in sweep.values() for one in row]
+    experiments = _list(sweep)
     if _PRINT_COMMANDS.value:
       for experiment in experiments:
         if not experiment.is_complete():
@@ -129,9 +129,17 @@ def main(passed_on: Sequence[str]) -> None:
           watcher=watcher,
         )
     finally:
-      print(table.to_markdown(_rows(sweep)))
+      print(_tables(sweep).to_markdown(_rows(sweep)))
       for path in _table_paths():
         print(f'table: {path}')
+    if _validates(sweep):
+      for line in validation_table.describe_choices(
+        _rows(sweep),
+        command_line.spell_commands('python -m launch.train'),
+        sweep_experiments.without_flag(passed_on, 'num_validation'),
+        [one.entry.label for one in failed],
+      ):
+        print(line)
   if failed:
     names = ', '.join(experiment.name for experiment in failed)
     num_left = sum(not experiment.is_complete() for experiment in experiments)
@@ -160,20 +168,20 @@ class _Watcher(display_lib.Display):
 def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
   seeds = seeds_lib.parse(0)
   sweep_experiments.check_passed_on(passed_on)
-  with program.blame(_FLAGFILES, ValueError):
-    entries = entries_lib.read_flagfiles(_FLAGFILES.value)
-  with program.blame(_PRESETS, ValueError):
-    entries.extend(entries_lib.find_presets(_PRESETS.value))
-  with program.blame(_FLAGFILES, ValueError, value=''):
-    if not entries:
-      raise ValueError('name at least one, or one of --presets')
-    entries_lib.check_names(entries)
   return {
     entry: sweep_experiments.create_experiments(
       entry, seeds, passed_on, pathlib.Path(_OUTPUT_DIR.value)
     )
-    for entry in entries
+    for entry in sweep_entries.parse(passed_on)
   }
+
+
+def _list(sweep: _Sweep) -> list[experiments_lib.Experiment]:
+  return [one for row in sweep.values() for one in row]
+
+
+def _validates(sweep: _Sweep) -> bool:
+  return any(one.validates for one in _list(sweep))
 
 
 def _open_output_dir() -> None:
@@ -191,22 +199,32 @@ def _table_paths() -> list[pathlib.Path]:
   return [folder / 'table.md', folder / 'table.csv']
 
 
+def _tables(sweep: _Sweep) -> types.ModuleType:
+  return validation_table if _validates(sweep) else table
+
+
 def _rows(sweep: _Sweep) -> list[table.Row]:
+  kind = experiments_lib.Experiment
+  read = kind.read_validation if _validates(sweep) else kind.read_results
   return [
     table.Row(
       entry,
       len(experiments),
-      [one.read_results() for one in experiments if one.is_complete()],
+      [read(one) for one in experiments if one.is_complete()],
     )
     for entry, experiments in sweep.items()
   ]
 
 
 def _write_table(sweep: _Sweep) -> None:
-  rows = _rows(sweep)
+  tables, rows = _tables(sweep), _rows(sweep)
   with program.blame(_TABLE_FILES, durable_files.OutputError):
     for path in _table_paths():
-      table.write(rows, path)
+      if path.suffix == '.csv':
+        text = tables.to_csv(rows)
+      else:
+        text = f'{tables.to_markdown(rows)}\n'
+      table.write(text, path)
 
 
 def parse(argv: Sequence[str]) -> list[str]:
