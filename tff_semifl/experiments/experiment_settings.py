@@ -134,7 +134,7 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """Whether models are evaluated on a validation split, and not tested."""
+    """True if models are evaluated on a validation split, and not tested."""
     return settings.as_dict(self.data).get('num_validation') is not None
 
   @property

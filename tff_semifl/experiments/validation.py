@@ -19,7 +19,7 @@ from tff_semifl.experiments import image_task
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Validation(settings.Settings):
-  """How many of the server's labeled images the model is evaluated on."""
+  """The number of the server's labeled images that models are evaluated on."""
 
   num_validation: int | None = settings.setting(
     None,

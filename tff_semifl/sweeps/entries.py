@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
   @property
   def is_preset(self) -> bool:
-    """Whether its settings come from a preset."""
+    """True if its settings come from a preset."""
     return self.source in presets.names()
 
   @property

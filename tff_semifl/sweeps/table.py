@@ -39,7 +39,7 @@ class Row(NamedTuple, Generic[_Result]):
 
   @property
   def seeds(self) -> str:
-    """How many of its seeds are complete, in words."""
+    """The number of its seeds, and of those that are complete."""
     if len(self.complete) < self.num_seeds:
       return f'{len(self.complete)} of {self.num_seeds}'
     return str(self.num_seeds)
