@@ -18,7 +18,8 @@ Each run is a process of `launch.train`. Its folder is
 --output_dir, and its output is in the file of the same name with the suffix
 `.log`. The same command resumes an interrupted sweep: complete runs are
 skipped, and the others resumed. The table has the complete runs, and is updated
-after each run.
+after each run. Names also have the value of a setting that is varied, and
+`validation` where nothing is tested.
 
 With --vary and --values, each is trained with each value of a setting. With
 --num_validation, too, a flag of `launch.train`, runs are evaluated on some of
@@ -31,6 +32,10 @@ which value has the least loss there, and how to train with it:
 With --print_commands, the commands of these processes are printed instead, for
 GNU parallel or an array of SLURM jobs. The same command without it makes the
 table when they have ended.
+
+With --cluster, they are processes of the machines of a Ray cluster, as many at
+a time as these have CPUs and GPUs for. The machines have Python, its packages
+and the files, --output_dir above all, at the same paths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,6 +52,7 @@ from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
 from tff_semifl.launch import sweep_entries
 from tff_semifl.launch import sweep_experiments
+from tff_semifl.launch import sweep_place
 from tff_semifl.programs import durable_files
 from tff_semifl.sweeps import display as display_lib
 from tff_semifl.sweeps import entries as entries_lib
@@ -57,14 +63,6 @@ from tff_semifl.sweeps import validation_table
 
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', 'results', 'Folder that holds the folders of all experiments.'
-)
-_PARALLEL = flags.DEFINE_integer(
-  'parallel',
-  1,
-  'Number of runs at the same time. Each uses all cores and the same GPUs, and'
-  ' has its own memory: choose more than one only on a machine that one run'
-  ' does not keep busy.',
-  lower_bound=1,
 )
 _ON_FAILURE = flags.DEFINE_enum(
   'on_failure',
@@ -122,12 +120,13 @@ def main(passed_on: Sequence[str]) -> None:
         incomplete.append(experiment)
     try:
       with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
-        failed = processes.run(
-          incomplete,
-          num_parallel=_PARALLEL.value,
-          stop_on_failure=_ON_FAILURE.value == 'stop',
-          watcher=watcher,
-        )
+        with sweep_place.open_place() as place:
+          failed = processes.run(
+            incomplete,
+            place=place,
+            stop_on_failure=_ON_FAILURE.value == 'stop',
+            watcher=watcher,
+          )
     finally:
       print(_tables(sweep).to_markdown(_rows(sweep)))
       for path in _table_paths():

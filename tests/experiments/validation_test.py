@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.data import partition
 from tff_semifl.data import sources
@@ -160,6 +161,16 @@ class ValidationTest(parameterized.TestCase):
     for other in (in_one_place, alone):
       np.testing.assert_array_equal(other.test.images, found.test.images)
       self.assertTrue(set(held_out).isdisjoint(other.labeled.images.ravel()))
+
+  def test_names_of_experiments_say_so(self):
+    for system, name in (
+      ('semifl', 'semifl_digits_50_validation20_iid_seed0'),
+      ('labels_alone', 'labels_alone_digits_50_validation20_seed0'),
+      ('all_labels', 'all_labels_digits_validation20_seed0'),
+    ):
+      found = small_experiment.fill_in(system, num_validation=20)
+      self.assertEqual(found.default_name, name)
+      self.assertTrue(found.validates)
 
   def test_refusal_names_the_setting(self):
     with self.assertRaisesRegex(

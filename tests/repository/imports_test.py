@@ -31,6 +31,7 @@ _PROGRAMS = _EXPERIMENTS | {'sweeps', 'tasks'}
 _ALLOWED = {
   'random_seeds': set(),
   'privacy_key': set(),
+  'tied_process': set(),
   'settings': set(),
   'data': _PARTS,
   'augment': _PARTS,
@@ -48,8 +49,8 @@ _ALLOWED = {
   'export': _ALGORITHMS | {'programs'},
   'systems': _SYSTEMS | {'settings'},
   'experiments': _EXPERIMENTS,
-  'sweeps': {'programs', 'systems', 'experiments', 'runtime'},
-  'runtime': set(),
+  'sweeps': {'programs', 'systems', 'experiments', 'tied_process'},
+  'runtime': {'tied_process'},
   'tasks': _SEEDS | {'data', 'augment', 'models', 'settings', 'experiments'},
   'launch': _PROGRAMS,
   'benchmarks': _PROGRAMS | {'launch'},

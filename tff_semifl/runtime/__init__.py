@@ -8,12 +8,12 @@ No other folder may use TFF's private modules.
 
 from tff_semifl.runtime.contexts import AsyncContext
 from tff_semifl.runtime.contexts import RayOptions
+from tff_semifl.runtime.contexts import ray_connection
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.native import NativeContext
-from tff_semifl.runtime.tied_process import tied_command
 from tff_semifl.runtime.worker import Worker
 
 __all__ = (
@@ -24,6 +24,6 @@ __all__ = (
   'RayOptions',
   'Worker',
   'WorkerError',
+  'ray_connection',
   'simulation_context',
-  'tied_command',
 )
