@@ -20,10 +20,12 @@ _ROOT = pathlib.Path(__file__).parents[2]
 _RESULTS = _ROOT / 'docs' / 'results'
 # Its table is of the rounds of one run.
 _PAGE_OF_ROUNDS = 'cifar10_4000_iid_wrn28x2'
+# See `fair_results_test`.
+_PAGE_OF_CHOSEN_RATES = 'digits_50_iid_fair'
 _PAGES = tuple(
   sorted(
     {path.parent.name for path in _RESULTS.glob('*/README.md')}
-    - {_PAGE_OF_ROUNDS}
+    - {_PAGE_OF_ROUNDS, _PAGE_OF_CHOSEN_RATES}
   )
 )
 
