@@ -68,7 +68,7 @@ from tff_semifl.systems.client_prior_semifl import (
 from tff_semifl.systems.client_trainings import Fix as Fix
 from tff_semifl.systems.client_trainings import FixMix as FixMix
 from tff_semifl.systems.client_trainings import LabelEachBatch as LabelEachBatch
-from tff_semifl.systems.distribution_alignment import (
+from tff_semifl.systems.cohort_alignment import (
   DistributionAlignment as DistributionAlignment,
 )
 from tff_semifl.systems.flexmatch import FlexMatch as FlexMatch

@@ -17,7 +17,7 @@ from tests.algorithms import linear_problem
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import client_prior_semifl
-from tff_semifl.systems import distribution_alignment
+from tff_semifl.systems import cohort_alignment
 from tff_semifl.systems import freematch
 from tff_semifl.systems import logit_adjustment
 
@@ -106,7 +106,7 @@ class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
     client = client_prior_semifl.ClientPriorFixMix(
       selection=freematch.FreeMatch(),
-      alignment=distribution_alignment.DistributionAlignment(),
+      alignment=cohort_alignment.DistributionAlignment(),
     )
     guidance = client.build_guidance(linear_reference.create_classifier())
     state = guidance.initialize()
