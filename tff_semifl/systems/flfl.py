@@ -48,7 +48,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   perturbation_radius: float = settings.setting(
     0.1,
     'How far the model is moved up its loss, in the size of its weights; the'
-    ' paper has 1 for CIFAR-100 (F2).',
+    ' paper has 1 for CIFAR-100 (FL2).',
     settings.AT_LEAST_0,
   )
   consistency_weight: float = settings.setting(
@@ -84,7 +84,7 @@ class LearningStatus(client_parts.Weighting):
     self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
   ) -> tf.Tensor:
     """Returns 1 minus the mean confidence; 0 without any image."""
-    del num_selected  # A client that trained on no image counts, too (F8).
+    del num_selected  # A client that trained on no image counts, too (FL8).
     num_images = tf.cast(tf.size(labels.confidences), tf.float32)
     return tf.math.divide_no_nan(
       tf.reduce_sum(1.0 - labels.confidences), num_images
@@ -98,7 +98,7 @@ class Schedule(training_settings.CosineSchedule):
   constant_learning_rate: bool = settings.setting(
     False,
     "Whether the learning rate stays as it is, as in the authors' code of"
-    ' (FL)^2, instead of falling on half a cosine as in its text (F3).',
+    ' (FL)^2, instead of falling on half a cosine as in its text (FL3).',
   )
 
   def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:

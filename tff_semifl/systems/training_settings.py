@@ -193,7 +193,7 @@ class ServerTurn(ServerEpochs):
   server_pretraining_epochs: float | None = settings.setting(
     None,
     'Epochs of the server in round 0, before clients train. By default as many'
-    " as in other rounds; the authors' code of (FL)^2 has 50 and more (F4).",
+    " as in other rounds; the authors' code of (FL)^2 has 50 and more (FL4).",
     settings.AT_LEAST_0,
   )
 
