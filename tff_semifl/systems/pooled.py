@@ -131,7 +131,7 @@ class Pooled(system.System):
 
   labels = system.Labels.AT_SERVER_WITH_POOL
 
-  method: pooled_method.Method
+  method: pooled_method.PooledMethod
   steps: Steps = Steps()
   optimizer: KernelDecay = KernelDecay()
   average: Average = Average()
