@@ -69,7 +69,7 @@ def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FlexMatch(client_parts.Selection):
+class FlexMatch(client_parts.ClassThresholds):
   """Trains on images above FlexMatch's threshold of their class.
 
   `confidence_threshold` is the highest of them.
@@ -109,14 +109,6 @@ class FlexMatch(client_parts.Selection):
 
     return guidance_lib.Guidance(
       initialize=initialize, tell=tell, update=update
-    )
-
-  def select(
-    self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
-  ) -> tf.Tensor:
-    """Returns which images are at or above the threshold of their class."""
-    return pseudo_labels.is_confident(
-      labels, tf.gather(guidance, labels.labels)
     )
 
   def report(

@@ -24,7 +24,7 @@ from tff_semifl.work import sharpness_aware
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ClassAdaptiveThresholds(client_parts.Selection):
+class ClassAdaptiveThresholds(client_parts.ClassThresholds):
   """Trains on images above a threshold of their class at this client (G.2)."""
 
   def select(
@@ -36,9 +36,7 @@ class ClassAdaptiveThresholds(client_parts.Selection):
       tf.reduce_mean(labels.confidences),
       tf.reduce_mean(labels.probabilities, axis=0),
     )
-    return pseudo_labels.is_confident(
-      labels, tf.gather(thresholds, labels.labels)
-    )
+    return super().select(thresholds, labels)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
