@@ -112,7 +112,7 @@ class PartsTest(absltest.TestCase):
     state = guidance.initialize()
     self.assertCountEqual(state, ['selection', 'alignment'])
     problem = _Problem()
-    told = guidance.tell(state, None, problem.server_data)
+    told = guidance.tell(state, None, None, problem.server_data)
     np.testing.assert_allclose(told['server_prior'], [0.4, 0.4, 0.2])
     told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
     logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)

@@ -94,7 +94,9 @@ class SelectionTest(parameterized.TestCase):
       guidance.update(state, None, None, nothing)['variance'],
       state['variance'],
     )
-    weights = part.select(guidance.tell(state, None, None), _labels(clients[1]))
+    weights = part.select(
+      guidance.tell(state, None, None, None), _labels(clients[1])
+    )
     np.testing.assert_array_equal(weights, [1])
 
   def test_variance_of_one_image_is_none(self):
@@ -166,6 +168,7 @@ class TeacherTest(absltest.TestCase):
     images = linear_reference.create_images(5)
     told = guidance.tell(
       teacher._replace(trainable=trainable),
+      None,
       teacher,
       linear_reference.labeled_dataset(images, np.zeros(5)),
     )

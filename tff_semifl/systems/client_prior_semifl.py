@@ -105,6 +105,7 @@ class PriorFixMix(client_trainings.FixMix):
 
     def tell(
       state: Any,
+      context: round_context.RoundContext,
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> dict[str, Any]:
@@ -112,7 +113,7 @@ class PriorFixMix(client_trainings.FixMix):
         server_data, tf.zeros([classifier.num_classes]), add_counts
       )
       return {
-        **parts.tell(state, weights, server_data),
+        **parts.tell(state, context, weights, server_data),
         'server_prior': client_prior.from_counts(counts),
       }
 

@@ -89,10 +89,11 @@ class FlexMatch(client_parts.ClassThresholds):
 
     def tell(
       counts: LabelCounts,
+      context: round_context.RoundContext,
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> tf.Tensor:
-      del weights, server_data  # Counts are all that matters.
+      del context, weights, server_data  # Counts are all that matters.
       return class_thresholds(counts, self.confidence.confidence_threshold)
 
     def update(
