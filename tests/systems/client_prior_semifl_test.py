@@ -17,8 +17,6 @@ from tests.algorithms import linear_problem
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import client_prior_semifl
-from tff_semifl.systems import cohort_alignment
-from tff_semifl.systems import freematch
 from tff_semifl.systems import logit_adjustment
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
@@ -104,9 +102,9 @@ class TypesTest(absltest.TestCase):
 
 class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
-    client = client_prior_semifl.ClientPriorFixMix(
-      selection=freematch.FreeMatch(),
-      alignment=cohort_alignment.DistributionAlignment(),
+    client = settings.change(
+      client_prior_semifl.ClientPriorFixMix(),
+      {'selection': 'freematch', 'alignment': 'distribution'},
     )
     guidance = client.build_guidance(linear_reference.create_classifier())
     state = guidance.initialize()
