@@ -183,8 +183,7 @@ class Pooled(system.System):
   @property
   def summary(self) -> str:
     """A line on what it is, and one on its method."""
-    method = type(self.method).__doc__.partition('\n')[0]
-    return f'{super().summary} {method}'
+    return f'{super().summary} {system.summarize(self.method)}'
 
   @property
   def uses_strong_views(self) -> bool:
