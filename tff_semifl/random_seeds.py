@@ -38,6 +38,7 @@ class Purpose(enum.IntEnum):
   CLIENT_DROPOUT = 13
   DROPOUT_MASK = 15
   PROBE_IMAGE = 16
+  SHARED_IMAGE = 17
 
 
 def numpy_generator(

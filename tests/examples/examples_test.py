@@ -13,6 +13,7 @@ import numpy as np
 from examples import own_data
 from examples import own_method
 from examples import own_model
+from examples import own_pooled_method
 from examples import tff_program
 from examples import theorem_1
 from tests import small_digits
@@ -71,6 +72,11 @@ class ExamplesTest(absltest.TestCase):
       rows = self._train(own_method)
     # No threshold leaves an image out, unlike SemiFL's, which leaves out all.
     self.assertEqual(float(rows[-1]['client/label_ratio']), 1)
+
+  def test_own_pooled_method(self):
+    rows = self._train(own_pooled_method)
+    # By chance it would be a tenth.
+    self.assertGreater(float(rows[-1]['test/accuracy']), 0.5)
 
   def test_tff_program(self):
     with _with_little_to_build():

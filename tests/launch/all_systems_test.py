@@ -68,6 +68,11 @@ _OTHERS = {
     'weighting': 'learning_status',
   },
   'flfl': {'consistency_threshold': 0.12},
+  'client_prior_semifl': {
+    'selection': 'freematch',
+    'labeler': 'averaged_teacher',
+    'regularizer': 'sharpness_aware',
+  },
 }
 _SYSTEMS = sorted(registry.SYSTEMS)
 # One of each model: to export it takes as long as to train it.
