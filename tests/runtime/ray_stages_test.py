@@ -26,8 +26,8 @@ def _find_programs(computation, argument):
   """Returns the block of a computation, and what is sent away for no client."""
   programs = []
 
-  def run(program, inputs, num_clients):
-    del inputs, num_clients
+  def run(program, inputs, cohort):
+    del inputs, cohort
     programs.append(program)
     yield from ()
 

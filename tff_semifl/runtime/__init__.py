@@ -10,9 +10,11 @@ from tff_semifl.runtime.contexts import AsyncContext
 from tff_semifl.runtime.contexts import RayOptions
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
+from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.native import NativeContext
+from tff_semifl.runtime.ray_stages import find_client_programs
 from tff_semifl.runtime.tied_process import tied_command
 from tff_semifl.runtime.worker import Worker
 
@@ -22,8 +24,10 @@ __all__ = (
   'InProcessContext',
   'NativeContext',
   'RayOptions',
+  'SiteError',
   'Worker',
   'WorkerError',
+  'find_client_programs',
   'simulation_context',
   'tied_command',
 )

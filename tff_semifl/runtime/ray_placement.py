@@ -3,8 +3,12 @@
 
 """The number of actors on each machine, and the share of each of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
+
+# A machine that keeps a site's images has one of a resource of this kind, after
+# which comes the name of the site.
+SITE_RESOURCE = 'tff_semifl_site:'
 
 
 class Share(NamedTuple):
@@ -35,17 +39,28 @@ class Placement(NamedTuple):
   gpus_per_client: float = 1.0
 
   def place(
-    self, machines: Sequence[Mapping[str, Any]]
+    self, machines: Sequence[Mapping[str, Any]], sites: Collection[str] = ()
   ) -> dict[str, tuple[int, Share]]:
     """Places actors: on all GPUs, or on all CPUs if there are none.
 
+    A site gets one, whatever the others get: it is one client. No other work is
+    for machines of sites.
+
     Args:
       machines: Those that are there, as `ray.nodes` has them.
+      sites: The names of the sites that get an actor.
 
     Returns:
       For the id of each machine that gets some, how many, and the share of
       each.
     """
+    placed = self._place([each for each in machines if site_of(each) is None])
+    for machine in machines:
+      if site_of(machine) in sites:
+        placed |= self._replace(max_actors=1)._place([machine])
+    return placed
+
+  def _place(self, machines):
     resources = {each['NodeID']: each['Resources'] for each in machines}
     if any(each.get('GPU') for each in resources.values()):
       counts = {
@@ -77,3 +92,15 @@ class Placement(NamedTuple):
       return 0, Share(0, 0)
     cores = min(self.threads_per_operation or num_cpus, num_cpus)
     return int(num_cpus // cores), Share(cores, 0)
+
+
+def site_of(machine: Mapping[str, Any]) -> str | None:
+  """Returns the name of the site that a machine is of, None for other machines.
+
+  Args:
+    machine: As `ray.nodes` has it.
+  """
+  for name in machine['Resources']:
+    if name.startswith(SITE_RESOURCE):
+      return name.removeprefix(SITE_RESOURCE)
+  return None

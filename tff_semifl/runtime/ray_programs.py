@@ -17,6 +17,7 @@ import tensorflow_federated as tff
 from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.types import type_analysis
 
+from tff_semifl.runtime import graphs
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
@@ -36,7 +37,8 @@ class Program(NamedTuple):
   """A function of a struct of inputs, which returns a struct of outputs.
 
   Attributes:
-    key: A hash of the content.
+    key: The SHA-256 of the content, the same wherever and whenever the same
+      program is built.
     content: The function, serialized.
     inputs: Evaluate the inputs in the computation that the steps come from.
     input_types: Their types, without a place.
@@ -48,6 +50,11 @@ class Program(NamedTuple):
   inputs: tuple[interpreter.Evaluate, ...]
   input_types: tuple[tff.Type, ...]
   output_types: tuple[tff.Type, ...]
+
+  @property
+  def takes_dataset(self) -> bool:
+    """True if an input is a dataset, or has one in it."""
+    return any(map(_has_sequence, self.input_types))
 
   def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
     """Returns the inputs: `AllEqual`, or what each client has."""
@@ -64,10 +71,7 @@ def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
     step,
     lambda block: isinstance(block, tff.framework.CompiledComputation)
     and block.type_signature.parameter is not None
-    and type_analysis.contains(
-      block.type_signature.parameter,
-      lambda part: isinstance(part, tff.SequenceType),
-    ),
+    and _has_sequence(block.type_signature.parameter),
   )
 
 
@@ -117,7 +121,9 @@ def build_program(
   )
   # What cannot be run is found here rather than there.
   interpreter.build_evaluate(function, cache)
-  content = function.proto.SerializeToString(deterministic=True)
+  content = graphs.standardize(function).proto.SerializeToString(
+    deterministic=True
+  )
   return Program(
     hashlib.sha256(content).hexdigest(),
     content,
@@ -226,6 +232,12 @@ class _Rewriter:
     return tff.framework.Reference(
       f'{_INPUT}_{number}', _member_type(block_type)
     )
+
+
+def _has_sequence(value_type: tff.Type) -> bool:
+  return type_analysis.contains(
+    value_type, lambda part: isinstance(part, tff.SequenceType)
+  )
 
 
 def _has_place(value_type: tff.Type) -> bool:

@@ -97,6 +97,8 @@ class System(settings.Settings, abc.ABC):
     weighs_clients: Whether updates of clients that train may differ in weight.
     clients_know_turns: Whether clients know in how many rounds they took part.
     all_clients_take_part: Whether all clients do in each round but round 0.
+    gathers_images: Whether it has the images of clients in one place, as only a
+      simulation can.
     chooses_statistics: Whether it is the user's choice which images the
       statistics of batch normalization are of.
     uses_strong_views: Whether clients train on strong views.
@@ -111,6 +113,7 @@ class System(settings.Settings, abc.ABC):
   weighs_clients: ClassVar[bool] = False
   clients_know_turns: ClassVar[bool] = False
   all_clients_take_part: ClassVar[bool] = False
+  gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
   uses_strong_views: ClassVar[bool] = True
   models: ClassVar[tuple[str, ...]] = ()
