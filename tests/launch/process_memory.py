@@ -4,6 +4,7 @@
 """The memory of other processes, to look for what should not be there."""
 
 from collections.abc import Iterator, Sequence
+import contextlib
 import os
 import pathlib
 
@@ -20,7 +21,7 @@ def find(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
   """Returns those of some patterns that are in the memory of a process.
 
   Args:
-    pid: The process, of this user. It should not run meanwhile.
+    pid: The process, of this user.
     patterns: What to look for. It may not reach from one mapping to another.
   """
   found = set()
@@ -39,12 +40,14 @@ def find_shared(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
     patterns: What to look for.
   """
   found = set()
-  for link in pathlib.Path(f'/proc/{pid}/fd').iterdir():
-    if not os.readlink(link).startswith('/dev/shm/'):
-      continue
-    with open(link, 'rb') as file:
-      for content in _used_parts(file.fileno()):
-        found.update(each for each in patterns if each in content)
+  for link in list(pathlib.Path(f'/proc/{pid}/fd').iterdir()):
+    # One that is closed meanwhile is not in shared memory.
+    with contextlib.suppress(FileNotFoundError):
+      if not os.readlink(link).startswith('/dev/shm/'):
+        continue
+      with open(link, 'rb') as file:
+        for content in _used_parts(file.fileno()):
+          found.update(each for each in patterns if each in content)
   return [each for each in patterns if each in found]
 
 
@@ -67,7 +70,9 @@ def _contents(pid: int) -> Iterator[bytes]:
       edges = np.flatnonzero(np.diff(is_used, prepend=False, append=False))
       for start, end in edges.reshape(-1, 2).tolist():
         memory.seek((first + start) * _PAGE)
-        yield memory.read((end - start) * _PAGE)
+        # A running process may have given it back.
+        with contextlib.suppress(OSError):
+          yield memory.read((end - start) * _PAGE)
 
 
 def _used_parts(file: int) -> Iterator[bytes]:

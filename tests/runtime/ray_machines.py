@@ -112,14 +112,15 @@ class Machines:
     self._be_head()
 
   def processes(self) -> list[int]:
-    """Returns the processes of its own machines, without those of sites."""
+    """Returns all processes of the machines, but for those of sites."""
     nodes = [self._cluster.head_node, *self._cluster.worker_nodes]
-    return [
+    pids = [
       info.process.pid
       for each in nodes
       for infos in each.all_processes.values()
       for info in infos
     ]
+    return [*pids, *(child.pid for pid in pids for child in _children(pid))]
 
   def _be_head(self) -> None:
     # Programs take their machine to be the one that was started last here.
@@ -183,7 +184,7 @@ def actors(parent: int | None = None) -> list[psutil.Process]:
     parent: The process that they descend from; by default this one.
   """
   found = []
-  for process in psutil.Process(parent).children(recursive=True):
+  for process in _children(parent):
     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
       # Ray gives processes the names of what they are for.
       if process.cmdline()[:1] and process.cmdline()[0].startswith(
@@ -191,6 +192,10 @@ def actors(parent: int | None = None) -> list[psutil.Process]:
       ):
         found.append(process)
   return found
+
+
+def _children(pid: int | None) -> list[psutil.Process]:
+  return psutil.Process(pid).children(recursive=True)
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:

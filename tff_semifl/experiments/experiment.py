@@ -80,7 +80,6 @@ def create_experiment(
   run = run.fill_in(settings)
   data = load_data(settings.data, task)
   system = settings.system
-  system.check_num_clients(len(data.shares))
   names = settings.data.task.sites
   if names and system.gathers_images:
     raise settings_lib.SettingError(
@@ -88,6 +87,7 @@ def create_experiment(
       names,
       f'{settings.system_name} needs the images of clients in one place',
     )
+  system.check_num_clients(len(data.shares))
   privacy_key = client_privacy.obtain_key(settings.private_mean, run.path)
   images = None
   if by_index:
