@@ -68,14 +68,13 @@ class TrainingTest(parameterized.TestCase):
     folder = self.create_tempdir().full_path
 
     def check(**changes):
-      self._create(
-        **_RAY, output_dir=folder, experiment_name='mine', **changes
-      ).check_folder()
+      values = {'output_dir': folder, 'experiment_name': 'mine', **_RAY}
+      self._create(**(values | changes)).check_folder()
 
     check()
     check(ray_address='auto')
     with self.assertRaisesRegex(
-      settings.SettingError, 'mine holds an exp.*sites'
+      settings.SettingError, 'mine holds another experiment, with --sites='
     ):
       check(sites=('east', 'north'))
 

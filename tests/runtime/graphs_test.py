@@ -13,12 +13,19 @@ from tff_semifl.runtime import compiler
 from tff_semifl.runtime import graphs
 
 
-def _build(added=1.0):
-  """Builds a computation with functions in functions."""
+def _build(name, added=1.0):
+  """Builds a computation with functions in functions, loops and names."""
 
   @tf.function
   def add(x):
-    return x + added
+    with tf.name_scope(name):
+      return tf.add(x, added, name=name)
+
+  @tf.function
+  def change_nothing(x):
+    for _ in tf.range(tf.cast(x, tf.int32)):
+      x = add(x) - added
+    return x
 
   @tf.function
   def unused(x):
@@ -27,13 +34,17 @@ def _build(added=1.0):
   @tff.tensorflow.computation(tff.SequenceType(np.float32))
   def take_steps(dataset):
     unused(1.0)
-    return dataset.map(add).reduce(0.0, lambda total, x: total + add(x))
+    with tf.name_scope(name):
+      total = dataset.map(add).reduce(0.0, lambda total, x: total + add(x))
+    total = change_nothing(total)
+    return {'half': total / 2, 'total': total}
 
   @tff.federated_computation(
     tff.FederatedType(tff.SequenceType(np.float32), tff.CLIENTS)
   )
   def work(datasets):
-    return tff.federated_sum(tff.federated_map(take_steps, datasets))
+    found = tff.federated_map(take_steps, datasets)
+    return tff.federated_sum(found['total']), tff.federated_sum(found['half'])
 
   return work
 
@@ -45,7 +56,7 @@ def _bytes(computation, standardize):
 
 class StandardizeTest(absltest.TestCase):
   def test_the_same_code_is_the_same_bytes(self):
-    computations = [_build(), _build(), _build(added=2.0)]
+    computations = [_build('a'), _build('b_1'), _build('a', added=2.0)]
     for standardize, number in ((lambda x: x, 3), (graphs.standardize, 2)):
       found = {_bytes(each, standardize) for each in computations}
       self.assertLen(found, number)
@@ -54,13 +65,16 @@ class StandardizeTest(absltest.TestCase):
     )
 
   def test_it_computes_the_same(self):
-    block = compiler.compile_to_block(_build(added=2.0))
+    block = compiler.compile_to_block(_build('a', added=2.0))
     computation = tff.framework.ConcreteComputation.from_building_block(
       graphs.standardize(block)
     )
     with runtime.simulation_context():
       # Two is added to each number, and again when it is added up.
-      self.assertEqual(computation([[1.0, 3.0], [5.0], []]), 9 + 3 * 4)
+      total = 9 + 3 * 4
+      self.assertEqual(
+        list(computation([[1.0, 3.0], [5.0], []])), [total, total / 2]
+      )
 
 
 if __name__ == '__main__':

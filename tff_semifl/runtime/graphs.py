@@ -13,6 +13,9 @@ import tensorflow_federated as tff
 # TFF does not export it.
 from tensorflow_federated.python.core.impl.compiler import tree_transformations
 
+# Attributes: another node to be placed with, and the name in the source.
+_NAMES = ('_class', '_user_specified_name')
+
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
   """Yields the nodes of a graph, those of its functions included."""
@@ -62,8 +65,9 @@ def standardize(
 ) -> tff.framework.ComputationBuildingBlock:
   """Returns a block that is the same bytes in each process.
 
-  TFF draws names at random. TensorFlow numbers the functions of a process, and
-  writes them and the attributes of nodes down in any order.
+  TFF draws names at random. TensorFlow and Keras number the functions and
+  layers of a process, and TensorFlow writes functions and attributes down in
+  any order.
 
   Args:
     block: The block.
@@ -77,14 +81,15 @@ def standardize(
       return part, False
     proto = type(part.proto)()
     proto.CopyFrom(part.proto)
-    proto.tensorflow.ClearField('cache_key')
-    graph_def = tf.compat.v1.GraphDef.FromString(
-      proto.tensorflow.graph_def.value
-    )
-    _standardize_graph(graph_def)
-    proto.tensorflow.graph_def.value = graph_def.SerializeToString(
-      deterministic=True
-    )
+    code = proto.tensorflow
+    code.ClearField('cache_key')
+    graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
+    _order_functions(graph_def)
+    new_names = _rename_nodes(graph_def)
+    _rename_binding(code.parameter, new_names)
+    _rename_binding(code.result, new_names)
+    code.initialize_op = _rename(code.initialize_op, new_names)
+    code.graph_def.value = graph_def.SerializeToString(deterministic=True)
     return tff.framework.CompiledComputation(
       proto, type_signature=part.type_signature
     ), True
@@ -94,7 +99,8 @@ def standardize(
   return tree_transformations.uniquify_reference_names(block, names)[0]
 
 
-def _standardize_graph(graph_def: tf.compat.v1.GraphDef) -> None:
+def _order_functions(graph_def: tf.compat.v1.GraphDef) -> None:
+  """Numbers functions in the order in which they are called."""
   functions = {
     function.signature.name: function for function in graph_def.library.function
   }
@@ -111,8 +117,91 @@ def _standardize_graph(graph_def: tf.compat.v1.GraphDef) -> None:
   del graph_def.library.function[:]
   graph_def.library.function.extend(functions[name] for name in found)
   rename_functions(graph_def, found)
+
+
+def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
+  """Numbers the nodes of a graph and of its functions, and drops their origin.
+
+  Args:
+    graph_def: The graph to change.
+
+  Returns:
+    The new names of the nodes of the graph itself.
+  """
   for node in all_nodes(graph_def):
     node.ClearField('experimental_debug_info')
+    _drop_names(node.attr)
+  # Those that are not called by a `PartitionedCall` or the like: their results
+  # are taken by name.
+  ops = {node.op for node in all_nodes(graph_def)}
+  for function in graph_def.library.function:
+    signature = function.signature
+    for argument in function.arg_attr.values():
+      _drop_names(argument.attr)
+    new_names = _number(signature.input_arg, 'argument')
+    _number_nodes(function.node_def, new_names)
+    new_results = {each.name: each.name for each in signature.output_arg}
+    if signature.name not in ops:
+      new_results = _number(signature.output_arg, 'result')
+    new_controls = {
+      name: f'control_{number}'
+      for number, name in enumerate(signature.control_output)
+    }
+    signature.control_output[:] = new_controls.values()
+    for results, keys in (
+      (function.ret, new_results),
+      (function.control_ret, new_controls),
+    ):
+      renamed = {keys[k]: _rename(v, new_names) for k, v in results.items()}
+      results.clear()
+      results.update(renamed)
+  return _number_nodes(graph_def.node, {})
+
+
+def _drop_names(attributes) -> None:
+  """Drops attributes that are names, of no use but to who reads them."""
+  for key in _NAMES:
+    attributes.pop(key, None)
+
+
+def _number_nodes(nodes, new_names: dict[str, str]) -> dict[str, str]:
+  """Numbers nodes, and adds their new names to those of what they take."""
+  new_names.update(_number(nodes, 'node'))
+  for node in nodes:
+    node.input[:] = [_rename(each, new_names) for each in node.input]
+  return new_names
+
+
+def _number(parts, kind: str) -> dict[str, str]:
+  """Gives parts numbers as names; returns the new names by the old ones."""
+  new_names = {}
+  for number, part in enumerate(parts):
+    new_names[part.name] = f'{kind}_{number}'
+    part.name = new_names[part.name]
+  return new_names
+
+
+def _rename(name: str, new_names: Mapping[str, str]) -> str:
+  """Renames a node, an output of it (`a:0`) or a control input (`^a`)."""
+  sign = '^' if name.startswith('^') else ''
+  node, colon, output = name.removeprefix('^').partition(':')
+  return f'{sign}{new_names[node]}{colon}{output}' if node else name
+
+
+def _rename_binding(binding, new_names: Mapping[str, str]) -> None:
+  """Renames the nodes that a `TensorFlow.Binding` names."""
+  kind = binding.WhichOneof('binding')
+  if kind == 'struct':
+    for part in binding.struct.element:
+      _rename_binding(part, new_names)
+  elif kind == 'sequence':
+    sequence = binding.sequence
+    sequence.variant_tensor_name = _rename(
+      sequence.variant_tensor_name, new_names
+    )
+  elif kind == 'tensor':
+    tensor = binding.tensor
+    tensor.tensor_name = _rename(tensor.tensor_name, new_names)
 
 
 def _names_in(node) -> Iterator[str]:
