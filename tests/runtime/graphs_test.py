@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests that programs are the same bytes whenever they are built."""
+"""Tests of what is the same in programs whenever they are built."""
 
 from absl.testing import absltest
 import numpy as np
@@ -33,7 +33,8 @@ def _build(name, added=1.0):
 
   @tff.tensorflow.computation(tff.SequenceType(np.float32))
   def take_steps(dataset):
-    unused(1.0)
+    spec = tf.TensorSpec([], tf.float32)
+    unused.get_concrete_function(spec).add_to_graph()
     with tf.name_scope(name):
       total = dataset.map(add).reduce(0.0, lambda total, x: total + add(x))
     total = change_nothing(total)
@@ -49,29 +50,39 @@ def _build(name, added=1.0):
   return work
 
 
-def _bytes(computation, standardize):
-  block = compiler.compile_to_block(computation)
-  return standardize(block).proto.SerializeToString(deterministic=True)
+def _block(*args, **kwargs):
+  return compiler.compile_to_block(_build(*args, **kwargs))
 
 
-class StandardizeTest(absltest.TestCase):
-  def test_the_same_code_is_the_same_bytes(self):
-    computations = [_build('a'), _build('b_1'), _build('a', added=2.0)]
-    for standardize, number in ((lambda x: x, 3), (graphs.standardize, 2)):
-      found = {_bytes(each, standardize) for each in computations}
-      self.assertLen(found, number)
+class GraphsTest(absltest.TestCase):
+  def test_the_same_code_has_one_digest(self):
+    first, second, other = (
+      _block('a'),
+      _block('b_1'),
+      _block('a', added=2.0),
+    )
+    self.assertNotEqual(
+      *(
+        each.proto.SerializeToString(deterministic=True)
+        for each in (first, second)
+      )
+    )
+    self.assertEqual(graphs.digest(first), graphs.digest(second))
+    self.assertNotEqual(graphs.digest(first), graphs.digest(other))
+
+  def test_functions_that_are_never_called(self):
+    block = _block('a')
+    fewer = graphs.drop_unused_functions(block)
+    # Who drops nothing has another program.
+    self.assertNotEqual(graphs.digest(fewer), graphs.digest(block))
     self.assertEqual(
-      *(_bytes(each, graphs.standardize) for each in computations[:2])
+      graphs.digest(fewer),
+      graphs.digest(graphs.drop_unused_functions(_block('b_1'))),
     )
-
-  def test_it_computes_the_same(self):
-    block = compiler.compile_to_block(_build('a', added=2.0))
-    computation = tff.framework.ConcreteComputation.from_building_block(
-      graphs.standardize(block)
-    )
+    computation = tff.framework.ConcreteComputation.from_building_block(fewer)
     with runtime.simulation_context():
-      # Two is added to each number, and again when it is added up.
-      total = 9 + 3 * 4
+      # One is added to each number, and again when it is added up.
+      total = 9 + 3 * 2
       self.assertEqual(
         list(computation([[1.0, 3.0], [5.0], []])), [total, total / 2]
       )

@@ -3,7 +3,6 @@
 
 """Tests of what a site does, and of what it refuses."""
 
-import hashlib
 import os
 import pathlib
 from unittest import mock
@@ -15,13 +14,20 @@ import tensorflow_federated as tff
 
 from tff_semifl import sites
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import graphs
 from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import values
 
 _SHAPE = (4, 3, 1)
-_CONTENT = b'a program'
-_KEY = hashlib.sha256(_CONTENT).hexdigest()
+
+
+def _program(*types):
+  """Returns a program that returns what it takes."""
+  inputs = tff.framework.Reference('inputs', tff.types.to_type(list(types)))
+  return tff.framework.Lambda(
+    inputs.name, inputs.type_signature, tff.framework.Struct([inputs])
+  )
 
 
 class SiteTest(parameterized.TestCase, tf.test.TestCase):
@@ -47,7 +53,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_is_found_by_processes_of_its_machine(self):
     self.assertIsNone(ray_site.Site.here())
-    for site in (self.site, self.site._replace(approved=[_KEY])):
+    for site in (self.site, self.site._replace(approved=['0' * 64])):
       with mock.patch.dict(os.environ, site.variables()):
         self.assertEqual(ray_site.Site.here(), site)
 
@@ -77,37 +83,36 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
     ):
       self.site.read(self._dataset())
 
-  def _check(self, site, key=_KEY, result_type=np.float32):
-    site.check_program(key, _CONTENT, tff.types.to_type(result_type))
-
   def test_programs_that_it_runs(self):
-    approving = self.site._replace(approved=['0' * 64, _KEY])
+    block = _program(np.float32, (np.uint8, (None, 3)))
+    digest = graphs.digest(block)
+    approving = self.site._replace(approved=['0' * 64, digest])
     for site in (self.site, approving):
-      self._check(site, result_type=(np.float32, (np.uint8, (None, 3))))
-      self.assertEqual(self.messages.read_text(), f'runs program {_KEY}\n')
+      site.check_program(block)
+      self.assertEqual(self.messages.read_text(), f'runs program {digest}\n')
 
   @parameterized.named_parameters(
-    ('not_approved', ['0' * 64], {}, 'which --approved of launch.site lacks'),
-    ('none_approved', [], {}, 'which --approved of launch.site lacks'),
-    ('by_another_name', ['0' * 64], {'key': '0' * 64}, 'said to be 0{64}'),
+    ('not_approved', ['0' * 64], np.float32, 'which --approved of launch.site'),
+    ('none_approved', [], np.float32, 'which --approved of launch.site lacks'),
     (
-      'that_returns_images',
+      'images',
       None,
-      {'result_type': (np.float32, tff.TensorType(np.uint8, (None, *_SHAPE)))},
+      (np.uint8, (None, *_SHAPE)),
       'which returns images: .*uint8',
     ),
     (
-      'that_returns_a_dataset',
-      [_KEY],
-      {'result_type': [tff.SequenceType(np.float32)]},
+      'dataset',
+      None,
+      tff.SequenceType(np.float32),
       r'which returns images: .*float32\*',
     ),
   )
-  def test_programs_that_it_refuses(self, approved, arguments, reason):
+  def test_programs_that_it_refuses(self, approved, result_type, reason):
+    block = _program(np.float32, result_type)
     site = self.site._replace(approved=approved)
-    problem = f'refuses program {_KEY}, .*{reason}'
+    problem = f'refuses program {graphs.digest(block)}, {reason}'
     with self.assertRaisesRegex(errors.SiteError, f'^east {problem}'):
-      self._check(site, **arguments)
+      site.check_program(block)
     self.assertRegex(self.messages.read_text(), f'^{problem}.*\n$')
 
   def test_code_beside_a_program_has_to_be_approved(self):
@@ -117,7 +122,7 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
     )
     inputs = [[], [[np.float32(1)], graph]]
     self.site.check_inputs(inputs)
-    approving = self.site._replace(approved=[_KEY])
+    approving = self.site._replace(approved=['0' * 64])
     approving.check_inputs([[], [[np.float32(1)], self._dataset()]])
     with self.assertRaisesRegex(errors.SiteError, 'code .* beside a program'):
       approving.check_inputs(inputs)

@@ -1,9 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TensorFlow graphs as data: their nodes, and the names of their functions."""
+"""TensorFlow graphs as data: nodes, functions, and what is the same in them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+import hashlib
 import itertools
 from typing import Any
 
@@ -60,21 +61,60 @@ def rename_functions(
       setattr(gradient, field, new_names.get(name, name))
 
 
-def standardize(
+def drop_unused_functions(
   block: tff.framework.ComputationBuildingBlock,
 ) -> tff.framework.ComputationBuildingBlock:
-  """Returns a block that is the same bytes in each process.
-
-  TFF draws names at random. TensorFlow and Keras number the functions and
-  layers of a process, and TensorFlow writes functions and attributes down in
-  any order.
+  """Returns a block whose graphs have those functions alone that they call.
 
   Args:
     block: The block.
-
-  Returns:
-    One that computes the same. Functions that it never calls are left out.
   """
+
+  def drop(code, graph_def):
+    del code  # The nodes of the graph itself stay.
+    _choose_functions(graph_def, _find_called(graph_def))
+
+  return _change_graphs(block, drop)
+
+
+def digest(block: tff.framework.ComputationBuildingBlock) -> str:
+  """Returns a SHA-256 of all that a block computes, the same in each process.
+
+  TFF draws names at random. TensorFlow and Keras number the functions and
+  layers of a process, and TensorFlow writes functions and attributes down in
+  any order. Here all have numbers, in the order of their use. (What is run has
+  the names that it came with: TensorFlow's optimizations depend on them, and so
+  do the last digits of results.)
+
+  Args:
+    block: The block.
+  """
+
+  def standardize(code, graph_def):
+    # Those that are never called count, too.
+    names = list(
+      dict.fromkeys([*_find_called(graph_def), *_functions(graph_def)])
+    )
+    _choose_functions(graph_def, names)
+    rename_functions(
+      graph_def, {name: f'function_{i}' for i, name in enumerate(names)}
+    )
+    new_names = _rename_nodes(graph_def)
+    _rename_binding(code.parameter, new_names)
+    _rename_binding(code.result, new_names)
+    code.initialize_op = _rename(code.initialize_op, new_names)
+
+  names = (f'name_{number}' for number in itertools.count())
+  block, _ = tree_transformations.uniquify_reference_names(
+    _change_graphs(block, standardize), names
+  )
+  return hashlib.sha256(
+    block.proto.SerializeToString(deterministic=True)
+  ).hexdigest()
+
+
+def _change_graphs(block, change):
+  """Changes each graph, and the `TensorFlow` message that it is in."""
 
   def transform(part):
     if not isinstance(part, tff.framework.CompiledComputation):
@@ -84,39 +124,53 @@ def standardize(
     code = proto.tensorflow
     code.ClearField('cache_key')
     graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
-    _order_functions(graph_def)
-    new_names = _rename_nodes(graph_def)
-    _rename_binding(code.parameter, new_names)
-    _rename_binding(code.result, new_names)
-    code.initialize_op = _rename(code.initialize_op, new_names)
+    change(code, graph_def)
     code.graph_def.value = graph_def.SerializeToString(deterministic=True)
     return tff.framework.CompiledComputation(
       proto, type_signature=part.type_signature
     ), True
 
-  block, _ = tff.framework.transform_postorder(block, transform)
-  names = (f'name_{number}' for number in itertools.count())
-  return tree_transformations.uniquify_reference_names(block, names)[0]
+  return tff.framework.transform_postorder(block, transform)[0]
 
 
-def _order_functions(graph_def: tf.compat.v1.GraphDef) -> None:
-  """Numbers functions in the order in which they are called."""
-  functions = {
-    function.signature.name: function for function in graph_def.library.function
-  }
+def _functions(graph_def: tf.compat.v1.GraphDef) -> dict[str, Any]:
+  """Returns the functions of a graph by name."""
+  return {each.signature.name: each for each in graph_def.library.function}
+
+
+def _choose_functions(
+  graph_def: tf.compat.v1.GraphDef, names: Sequence[str]
+) -> None:
+  """Leaves some functions in a graph, in that order."""
+  functions = _functions(graph_def)
+  del graph_def.library.function[:]
+  graph_def.library.function.extend(functions[name] for name in names)
+
+
+def _find_called(graph_def: tf.compat.v1.GraphDef) -> list[str]:
+  """Returns the functions that a graph calls, in the order of the calls."""
+  functions = _functions(graph_def)
   found = {}
 
   def visit(nodes):
     for node in nodes:
-      for name in _names_in(node):
+      for name in (node.op, *_names_in(node.attr)):
         if name in functions and name not in found:
-          found[name] = f'function_{len(found)}'
+          found[name] = None
           visit(functions[name].node_def)
 
   visit(graph_def.node)
-  del graph_def.library.function[:]
-  graph_def.library.function.extend(functions[name] for name in found)
-  rename_functions(graph_def, found)
+  return list(found)
+
+
+def _names_in(attributes) -> Iterator[str]:
+  """Yields what may be names of functions, in an order that is always so."""
+  for key in sorted(attributes):
+    attribute = attributes[key]
+    yield attribute.s.decode('utf-8', 'ignore')
+    for function in (attribute.func, *attribute.list.func):
+      yield function.name
+      yield from _names_in(function.attr)
 
 
 def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
@@ -159,7 +213,6 @@ def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
 
 
 def _drop_names(attributes) -> None:
-  """Drops attributes that are names, of no use but to who reads them."""
   for key in _NAMES:
     attributes.pop(key, None)
 
@@ -202,18 +255,3 @@ def _rename_binding(binding, new_names: Mapping[str, str]) -> None:
   elif kind == 'tensor':
     tensor = binding.tensor
     tensor.tensor_name = _rename(tensor.tensor_name, new_names)
-
-
-def _names_in(node) -> Iterator[str]:
-  """Yields what may be names of functions, in an order that is always so."""
-  yield node.op
-  yield from _names_in_attributes(node.attr)
-
-
-def _names_in_attributes(attributes) -> Iterator[str]:
-  for key in sorted(attributes):
-    attribute = attributes[key]
-    yield attribute.s.decode('utf-8', 'ignore')
-    for function in (attribute.func, *attribute.list.func):
-      yield function.name
-      yield from _names_in_attributes(function.attr)

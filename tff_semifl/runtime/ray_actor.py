@@ -12,12 +12,12 @@ import numpy as np
 import ray
 import tensorflow as tf
 import tensorflow_federated as tff
-from tensorflow_federated.proto.v0 import computation_pb2
 
 from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
+from tff_semifl.runtime import ray_programs
 from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import ray_values
 
@@ -133,11 +133,9 @@ class Actor:
     if key not in self._programs:
       while len(self._programs) >= _MAX_PROGRAMS:
         self._programs.popitem(last=False)
-      program = ray.get(content[0]).tobytes()
-      proto = computation_pb2.Computation.FromString(program)
-      block = tff.framework.ComputationBuildingBlock.from_proto(proto)
+      block = ray_programs.read(ray.get(content[0]).tobytes())
       if self._site is not None:
-        self._site.check_program(key, program, block.type_signature.result)
+        self._site.check_program(block)
       self._programs[key] = (
         interpreter.build_evaluate(block, self._leaves),
         block.type_signature.result,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import tensorflow_federated as tff
 
 # TFF does not export it.
+from tensorflow_federated.proto.v0 import computation_pb2
 from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.types import type_analysis
 
@@ -37,8 +38,7 @@ class Program(NamedTuple):
   """A function of a struct of inputs, which returns a struct of outputs.
 
   Attributes:
-    key: The SHA-256 of the content, the same wherever and whenever the same
-      program is built.
+    key: A hash of the content.
     content: The function, serialized.
     inputs: Evaluate the inputs in the computation that the steps come from.
     input_types: Their types, without a place.
@@ -56,9 +56,20 @@ class Program(NamedTuple):
     """True if an input is a dataset, or has one in it."""
     return any(map(_has_sequence, self.input_types))
 
+  def digest(self) -> str:
+    """Returns a hash of what it computes, see `graphs.digest`."""
+    return graphs.digest(read(self.content))
+
   def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
     """Returns the inputs: `AllEqual`, or what each client has."""
     return [evaluate(scope) for evaluate in self.inputs]
+
+
+def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
+  """Returns the function that is the content of a program."""
+  return tff.framework.ComputationBuildingBlock.from_proto(
+    computation_pb2.Computation.FromString(content)
+  )
 
 
 def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
@@ -121,9 +132,8 @@ def build_program(
   )
   # What cannot be run is found here rather than there.
   interpreter.build_evaluate(function, cache)
-  content = graphs.standardize(function).proto.SerializeToString(
-    deterministic=True
-  )
+  function = graphs.drop_unused_functions(function)
+  content = function.proto.SerializeToString(deterministic=True)
   return Program(
     hashlib.sha256(content).hexdigest(),
     content,

@@ -9,7 +9,6 @@ the images are. They are read there, and nowhere else.
 
 from collections.abc import Sequence
 import contextlib
-import hashlib
 import json
 import os
 from typing import Any, NamedTuple, NoReturn
@@ -23,6 +22,7 @@ from tensorflow_federated.python.core.impl.types import type_analysis
 
 from tff_semifl import sites
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import graphs
 from tff_semifl.runtime import ray_values
 
 _VARIABLE = 'TFF_SEMIFL_SITE'
@@ -105,24 +105,20 @@ class Site(NamedTuple):
     )
 
   def check_program(
-    self, key: str, content: bytes, result_type: tff.Type
+    self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
     """Checks that a program may be run here, and says so there.
 
     Args:
-      key: Its hash, as it was told.
-      content: The program itself.
-      result_type: The type of what it returns.
+      block: The program.
 
     Raises:
       errors.SiteError: It may not.
     """
-    # What was told may be wrong.
-    found = hashlib.sha256(content).hexdigest()
-    if found != key:
-      self._refuse(f'program {found}, which was said to be {key}')
+    found = graphs.digest(block)
     if self.approved is not None and found not in self.approved:
       self._refuse(f'program {found}, which --approved of launch.site lacks')
+    result_type = block.type_signature.result
     if type_analysis.contains(result_type, _may_be_images):
       self._refuse(f'program {found}, which returns images: {result_type}')
     self._say(f'runs program {found}')

@@ -105,7 +105,7 @@ def find_client_programs(
   if not isinstance(block, tff.framework.Block):
     return []
   return [
-    program.key
+    program.digest()
     for _, program in _build_stages(block, leaves.LeafCache(), run=None)
     if program.output_types and program.takes_dataset
   ]
