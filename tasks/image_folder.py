@@ -55,7 +55,7 @@ SIZES = settings.Values('like 64 or 48x64', parse_size)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Reading(settings.Settings):
-  """What is made of the images in files."""
+  """The treatment of images in files."""
 
   on_odd_size: str = settings.setting(
     image_files.OnOddSize.RESIZE.value,

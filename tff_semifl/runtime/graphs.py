@@ -14,8 +14,9 @@ import tensorflow_federated as tff
 # TFF does not export it.
 from tensorflow_federated.python.core.impl.compiler import tree_transformations
 
-# Attributes: another node to be placed with, and the name in the source.
-_NAMES = ('_class', '_user_specified_name')
+# Attributes that do not say what is computed: another node to be placed with,
+# the name in the source, and threads and devices of the process.
+_NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
 
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
@@ -184,14 +185,14 @@ def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
   """
   for node in all_nodes(graph_def):
     node.ClearField('experimental_debug_info')
-    _drop_names(node.attr)
+    _drop_what_is_not_computed(node.attr)
   # Those that are not called by a `PartitionedCall` or the like: their results
   # are taken by name.
   ops = {node.op for node in all_nodes(graph_def)}
   for function in graph_def.library.function:
     signature = function.signature
     for argument in function.arg_attr.values():
-      _drop_names(argument.attr)
+      _drop_what_is_not_computed(argument.attr)
     new_names = _number(signature.input_arg, 'argument')
     _number_nodes(function.node_def, new_names)
     new_results = {each.name: each.name for each in signature.output_arg}
@@ -212,8 +213,8 @@ def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
   return _number_nodes(graph_def.node, {})
 
 
-def _drop_names(attributes) -> None:
-  for key in _NAMES:
+def _drop_what_is_not_computed(attributes) -> None:
+  for key in _NOT_COMPUTED:
     attributes.pop(key, None)
 
 
