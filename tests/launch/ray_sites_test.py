@@ -24,6 +24,7 @@ from tests.launch import small_photos
 from tests.runtime import ray_machines
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl import sites
 from tff_semifl.data import pipelines
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import plan
@@ -255,6 +256,26 @@ class SitesTest(absltest.TestCase):
       )
       self.assertNotIn('Traceback', training.output)
       self.assertIn(f'site_2 {problem}', second.output)
+
+    with self.subTest('sites that are missing'):
+      for names, is_new, missing in (
+        (('east', *_SITES), True, 'east is'),
+        (('east', 'north'), False, 'east, north are'),
+      ):
+        federation = sites.Federation(names, (_SIZE, _SIZE, 1), is_new)
+        with (
+          self.assertRaisesRegex(
+            runtime.SiteError,
+            f'^{missing} not in the cluster, whose sites are: site_1, site_2$',
+          ),
+          runtime.simulation_context(
+            'ray',
+            ray=runtime.RayOptions(
+              address=self.machines.address, federation=federation
+            ),
+          ),
+        ):
+          pass
 
     with self.subTest('site that leaves'):
       processes = psutil.Process(first.process.pid).children(recursive=True)

@@ -173,6 +173,10 @@ class LossTest(tf.test.TestCase):
         ),
       ):
         list(context.runner.crew.run([ray_crew.Task(kill)]))
+      with self.assertRaisesRegex(
+        runtime.SiteError, 'no site is there: they are not in the cluster'
+      ):
+        list(context.runner.crew.run([ray_crew.Task(kill, 'east')]))
       self.gate.shut()
       running = self._run(work, [1])
       self.gate.wait_for(1)

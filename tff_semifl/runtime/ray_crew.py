@@ -116,9 +116,8 @@ class Crew:
     self._failed_starts = collections.Counter()
     self._own_machine = ray.get_runtime_context().get_node_id()
     self._federation = federation
-    self._why_lost = 'no machine has CPUs or GPUs for one'
-    if federation is not None:
-      self._why_lost = f'{self._why_lost} that does the own work of the server'
+    others = '' if federation is None else ' but those of sites'
+    self._why_lost = f'no machine{others} has CPUs or GPUs for one'
     # Why there is no actor at any site, when there is none.
     self._why_away = 'they are not in the cluster'
     self._looked = -_LOOK_SECONDS

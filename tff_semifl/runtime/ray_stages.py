@@ -10,6 +10,7 @@ stages; each aggregation of what clients have ends one:
   steps of each client, all of them in one program for each client
   aggregations of what clients return, one client after the other
 
+A client that drops out in a stage is in no sum of that stage and of later ones.
 A program is handed to a function that runs it elsewhere. So is a step of the
 server that takes a dataset: training and evaluation do, arithmetic on weights
 does not.
