@@ -28,6 +28,7 @@ import threading
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl import sites
+from tff_semifl import tied_process
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.launch import setting_program
@@ -189,13 +190,15 @@ def _join(site: SiteSettings, here: ray_site.Site) -> None:
     *(sys.executable, '-m', 'ray.scripts.scripts', 'start', '--block'),
     f'--address={site.address}',
     f'--resources={{"{ray_placement.SITE_RESOURCE}{site.name}": 1}}',
+    # Nobody else is to work here.
+    '--num-cpus=0',
     '--disable-usage-stats',
   ]
   if site.node_ip_address is not None:
     command.append(f'--node-ip-address={site.node_ip_address}')
   with tempfile.TemporaryFile('w+') as log:
     process = subprocess.Popen(
-      runtime.tied_command(command),
+      tied_process.tied_command(command),
       env={**os.environ, **here.variables()},
       stdin=subprocess.DEVNULL,
       stdout=log,

@@ -23,9 +23,14 @@ after each run.
 With --print_commands, the commands of these processes are printed instead, for
 GNU parallel or an array of SLURM jobs. The same command without it makes the
 table when they have ended.
+
+With --cluster, they are processes of the machines of a Ray cluster, as many at
+a time as these have CPUs and GPUs for. The machines have Python, its packages
+and the files, --output_dir above all, at the same paths.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+import contextlib
 import os
 import pathlib
 import shlex
@@ -33,6 +38,7 @@ import sys
 
 from absl import flags
 
+from tff_semifl import runtime
 from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
 from tff_semifl.launch import sweep_experiments
@@ -60,11 +66,35 @@ _OUTPUT_DIR = flags.DEFINE_string(
 )
 _PARALLEL = flags.DEFINE_integer(
   'parallel',
-  1,
-  'Number of runs at the same time. Each uses all cores and the same GPUs, and'
-  ' has its own memory: choose more than one only on a machine that one run'
-  ' does not keep busy.',
+  None,
+  'Number of runs at the same time, by default 1. Each uses all cores and the'
+  ' same GPUs, and has its own memory: choose more than one only on a machine'
+  ' that one run does not keep busy. With --cluster, the most at a time, by'
+  ' default as many as it has room for.',
   lower_bound=1,
+)
+_CLUSTER = flags.DEFINE_string(
+  'cluster',
+  None,
+  'Ray cluster whose machines train the runs, as host:port; auto for the one'
+  ' that this machine belongs to; local for one of this machine alone, whose'
+  ' runs have a share of its CPUs and GPUs each. By default runs are processes'
+  ' of this machine.',
+)
+_CPUS_PER_RUN = flags.DEFINE_float(
+  'cpus_per_run',
+  None,
+  'With --cluster, CPU cores of each run, which decide how many a machine'
+  ' trains at a time. By default as many as the machine has that has the'
+  ' fewest.',
+  lower_bound=0.01,
+)
+_GPUS_PER_RUN = flags.DEFINE_float(
+  'gpus_per_run',
+  None,
+  'With --cluster, GPUs of each run, which sees no others; 0.5 lets two runs'
+  ' share one. By default none.',
+  lower_bound=0.01,
 )
 _ON_FAILURE = flags.DEFINE_enum(
   'on_failure',
@@ -96,6 +126,15 @@ flags.register_validator(
 _Sweep = Mapping[entries_lib.Entry, Sequence[experiments_lib.Experiment]]
 
 
+for _flag in (_CPUS_PER_RUN, _GPUS_PER_RUN):
+  flags.register_multi_flags_validator(
+    [_CLUSTER, _flag],
+    lambda values, name=_flag.name: values['cluster'] is not None
+    or values[name] is None,
+    message=f'--{_flag.name} is for --cluster',
+  )
+
+
 def main(passed_on: Sequence[str]) -> None:
   """Trains the runs that are not complete.
 
@@ -122,12 +161,13 @@ def main(passed_on: Sequence[str]) -> None:
         incomplete.append(experiment)
     try:
       with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
-        failed = processes.run(
-          incomplete,
-          num_parallel=_PARALLEL.value,
-          stop_on_failure=_ON_FAILURE.value == 'stop',
-          watcher=watcher,
-        )
+        with _open_place() as place:
+          failed = processes.run(
+            incomplete,
+            place=place,
+            stop_on_failure=_ON_FAILURE.value == 'stop',
+            watcher=watcher,
+          )
     finally:
       print(table.to_markdown(_rows(sweep)))
       for path in _table_paths():
@@ -141,6 +181,29 @@ def main(passed_on: Sequence[str]) -> None:
       file=sys.stderr,
     )
     sys.exit(1)
+
+
+@contextlib.contextmanager
+def _open_place() -> Iterator[processes.Place]:
+  """Makes the place where runs are trained.
+
+  The program ends with a line if that cannot be had, or cannot train.
+  """
+  if _CLUSTER.value is None:
+    yield processes.ThisMachine(_PARALLEL.value or 1)
+    return
+  address = None if _CLUSTER.value == 'local' else _CLUSTER.value
+  with program.blame(_CLUSTER, runtime.WorkerError, ModuleNotFoundError):
+    with runtime.ray_connection(address):
+      # It imports Ray, which is not always installed.
+      from tff_semifl.sweeps import ray_cluster
+
+      with program.blame(_CLUSTER, ray_cluster.ClusterError):
+        yield ray_cluster.RayCluster(
+          cpus_per_job=_CPUS_PER_RUN.value,
+          gpus_per_job=_GPUS_PER_RUN.value or 0,
+          num_parallel=_PARALLEL.value,
+        )
 
 
 class _Watcher(display_lib.Display):

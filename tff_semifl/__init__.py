@@ -10,11 +10,16 @@ this import takes no time.
 """
 
 import importlib
+import os
 import pathlib
 import re
 from typing import Any
 
 __version__ = '0.1.0'
+
+# TensorFlow sets it too late for itself where it is imported while absl's
+# `app.run` is running, as it may be here: Keras builds no models then.
+os.environ.setdefault('TF2_BEHAVIOR', '1')
 
 _FOLDER = pathlib.Path(__file__).parent
 # Tasks and programs are `tff_semifl.tasks` and `tff_semifl.launch`. When it is

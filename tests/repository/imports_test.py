@@ -33,6 +33,7 @@ _ALLOWED = {
   'random_seeds': set(),
   'privacy_key': set(),
   'sites': set(),
+  'tied_process': set(),
   'settings': set(),
   'data': _PARTS,
   'augment': _PARTS,
@@ -50,11 +51,11 @@ _ALLOWED = {
   'export': _ALGORITHMS | {'programs'},
   'systems': _SYSTEMS | {'settings'},
   'experiments': _EXPERIMENTS,
-  'sweeps': {'programs', 'systems', 'experiments', 'runtime'},
-  'runtime': {'sites'},
+  'sweeps': {'programs', 'systems', 'experiments', 'tied_process'},
+  'runtime': {'sites', 'tied_process'},
   'tasks': _SEEDS
   | {'sites', 'data', 'augment', 'models', 'settings', 'experiments'},
-  'launch': _PROGRAMS,
+  'launch': _PROGRAMS | {'tied_process'},
   'benchmarks': _PROGRAMS | {'launch'},
   # As users, they have the public names alone.
   'examples': set(),

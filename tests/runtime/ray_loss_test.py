@@ -81,9 +81,11 @@ class LossTest(tf.test.TestCase):
     self.gate = Gate(self.create_tempdir().full_path)
     self.addCleanup(self.gate.open)
 
-  def _use(self, **options):
+  def _use(self, max_concurrent_clients=2, **options):
     return runtime.simulation_context(
-      'ray', ray=runtime.RayOptions(threads_per_operation=1, **options)
+      'ray',
+      max_concurrent_clients=max_concurrent_clients,
+      ray=runtime.RayOptions(threads_per_operation=1, **options),
     )
 
   def _run(self, function, *args):
@@ -152,7 +154,8 @@ class LossTest(tf.test.TestCase):
       ),
       _AT_CLIENTS,
     )
-    with self._use(client_seconds=4) as context:
+    # One actor, as each that takes its place must import TensorFlow.
+    with self._use(1, client_seconds=4) as context:
       # So that all are there.
       with self.assertLogs(level='WARNING') as logs:
         running = self._run(work, [1, 2])

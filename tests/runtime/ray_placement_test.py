@@ -36,9 +36,9 @@ class PlacementTest(absltest.TestCase):
 
     machines = [
       _machine('a', CPU=4.0),
-      _machine('b', CPU=8.0, GPU=2.0, **site('east')),
-      _machine('c', CPU=8.0, **site('west')),
-      _machine('d', CPU=8.0, **site('north')),
+      _machine('b', GPU=2.0, **site('east')),
+      _machine('c', **site('west')),
+      _machine('d', GPU=1.0, **site('north')),
     ]
     self.assertEqual(
       [ray_placement.site_of(each) for each in machines],
@@ -51,7 +51,11 @@ class PlacementTest(absltest.TestCase):
     self.assertEqual(placement.place(machines), others)
     self.assertEqual(
       placement.place(machines, ('west', 'east', 'south')),
-      others | {'b': (1, _Share(0, 0.5)), 'c': (1, _Share(2, 0))},
+      others
+      | {
+        'b': (1, _Share(0, 0.5, site('east'))),
+        'c': (1, _Share(0, 0, site('west'))),
+      },
     )
 
   def test_all_gpus_if_there_are_any(self):

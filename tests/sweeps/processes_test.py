@@ -52,7 +52,10 @@ def main():
     for name in 'abc'
   ]
   processes.run(
-    jobs, num_parallel=2, stop_on_failure=True, watcher=Watcher()
+    jobs,
+    place=processes.ThisMachine(2),
+    stop_on_failure=True,
+    watcher=Watcher(),
   )
 
 program.run(main, interrupted=program.RESUMES)
@@ -111,7 +114,7 @@ class ProcessesTest(parameterized.TestCase):
   def _run(self, jobs, num_parallel=1, stop_on_failure=True):
     failed = processes.run(
       jobs,
-      num_parallel=num_parallel,
+      place=processes.ThisMachine(num_parallel),
       stop_on_failure=stop_on_failure,
       watcher=self.watcher,
     )

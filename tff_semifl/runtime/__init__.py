@@ -8,6 +8,7 @@ No other folder may use TFF's private modules.
 
 from tff_semifl.runtime.contexts import AsyncContext
 from tff_semifl.runtime.contexts import RayOptions
+from tff_semifl.runtime.contexts import ray_connection
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import SiteError
@@ -15,7 +16,6 @@ from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.native import NativeContext
 from tff_semifl.runtime.ray_stages import find_client_programs
-from tff_semifl.runtime.tied_process import tied_command
 from tff_semifl.runtime.worker import Worker
 
 __all__ = (
@@ -28,6 +28,6 @@ __all__ = (
   'Worker',
   'WorkerError',
   'find_client_programs',
+  'ray_connection',
   'simulation_context',
-  'tied_command',
 )

@@ -152,6 +152,24 @@ def _ray(options, default_num_clients, max_concurrent_clients):
   )
 
 
+def ray_connection(
+  address: str | None,
+) -> contextlib.AbstractContextManager[None]:
+  """Returns a context in which this process belongs to a Ray cluster.
+
+  Args:
+    address: The cluster, see `RayOptions`.
+
+  Raises:
+    ModuleNotFoundError: Ray is not installed.
+    errors.WorkerError: On entry: the cluster is not there.
+  """
+  ray_environment.prepare(is_local=address is None)
+  from tff_semifl.runtime import ray_cluster
+
+  return ray_cluster.connection(address)
+
+
 class AsyncContext(tff.framework.AsyncContext):
   """Offers a synchronous context to code that awaits results.
 

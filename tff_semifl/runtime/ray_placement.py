@@ -17,10 +17,12 @@ class Share(NamedTuple):
   Attributes:
     num_cpus: CPU cores.
     num_gpus: GPUs; less than one for a share of one.
+    resources: Others, by name.
   """
 
   num_cpus: float
   num_gpus: float
+  resources: Mapping[str, float] | None = None
 
 
 class Placement(NamedTuple):
@@ -43,8 +45,8 @@ class Placement(NamedTuple):
   ) -> dict[str, tuple[int, Share]]:
     """Places actors: on all GPUs, or on all CPUs if there are none.
 
-    A site gets one, whatever the others get: it is one client. No other work is
-    for machines of sites.
+    A site gets one, whatever the others get: it is one client, of one program at
+    a time. No other work is for machines of sites.
 
     Args:
       machines: Those that are there, as `ray.nodes` has them.
@@ -56,8 +58,11 @@ class Placement(NamedTuple):
     """
     placed = self._place([each for each in machines if site_of(each) is None])
     for machine in machines:
-      if site_of(machine) in sites:
-        placed |= self._replace(max_actors=1)._place([machine])
+      name = site_of(machine)
+      if name in sites:
+        gpus = min(self.gpus_per_client, machine['Resources'].get('GPU', 0))
+        share = Share(0, gpus, {f'{SITE_RESOURCE}{name}': 1})
+        placed[machine['NodeID']] = 1, share
     return placed
 
   def _place(self, machines):

@@ -24,8 +24,8 @@ import time
 import grpc
 import tensorflow_federated as tff
 
+from tff_semifl import tied_process
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import tied_process
 
 _START_SECONDS = 60
 _STOP_SECONDS = 5
@@ -36,6 +36,9 @@ _CHANNEL_OPTIONS = (
   ('grpc.max_receive_message_length', _MAX_MESSAGE_BYTES),
   ('grpc.max_send_message_length', _MAX_MESSAGE_BYTES),
   ('grpc.enable_http_proxy', 0),
+  # The worker does not listen yet when it is first asked; by default a second
+  # would pass before it is asked again.
+  ('grpc.initial_reconnect_backoff_ms', 50),
 )
 
 

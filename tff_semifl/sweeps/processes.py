@@ -3,8 +3,8 @@
 
 """Runs programs in processes of their own, some at a time.
 
-None outlives this process: an interrupt is passed on to them, and the kernel
-kills them when this process is killed.
+None outlives this process: an interrupt is passed on to them, and they are
+killed when this process is killed.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -16,7 +16,7 @@ import subprocess
 import time
 from typing import Protocol
 
-from tff_semifl import runtime
+from tff_semifl import tied_process
 
 _POLL_SECONDS = 0.2
 
@@ -34,6 +34,45 @@ class Job:
   name: str
   command: tuple[str, ...]
   log_path: pathlib.Path
+
+
+class Process(Protocol):
+  """A job under way; `subprocess.Popen` is one."""
+
+  def poll(self) -> int | None:
+    """Returns the exit code, None while the job goes on."""
+
+  def terminate(self) -> None:
+    """Asks it to end in order."""
+
+
+class Place(Protocol):
+  """A place where jobs run."""
+
+  def max_parallel(self) -> int:
+    """Returns how many there may be at a time, as far as is known now."""
+
+  def start(self, job: Job) -> Process:
+    """Starts a job."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ThisMachine:
+  """Processes of this machine.
+
+  Attributes:
+    num_parallel: How many there may be at a time.
+  """
+
+  num_parallel: int
+
+  def max_parallel(self) -> int:
+    """Returns how many there may be at a time."""
+    return self.num_parallel
+
+  def start(self, job: Job) -> Process:
+    """Starts a job."""
+    return start_process(job)
 
 
 class Watcher(Protocol):
@@ -61,7 +100,7 @@ class Watcher(Protocol):
 def run(
   jobs: Sequence[Job],
   *,
-  num_parallel: int,
+  place: Place,
   stop_on_failure: bool,
   watcher: Watcher,
 ) -> list[Job]:
@@ -72,7 +111,7 @@ def run(
 
   Args:
     jobs: What to run.
-    num_parallel: How many run at a time.
+    place: Where they run.
     stop_on_failure: Whether no job is started any more when one has failed;
       those under way go on to their end.
     watcher: What is told how it goes.
@@ -85,16 +124,16 @@ def run(
   """
   waiting = list(reversed(jobs))
   failed = []
-  running: dict[Job, subprocess.Popen] = {}
+  running: dict[Job, Process] = {}
   with _ending(running, watcher):
     while True:
       while (
         waiting
-        and len(running) < num_parallel
+        and len(running) < place.max_parallel()
         and not (failed and stop_on_failure)
       ):
         job = waiting.pop()
-        running[job] = _start(job)
+        running[job] = place.start(job)
         watcher.start(job)
       if not running:
         return failed
@@ -109,14 +148,19 @@ def run(
           watcher.end(job, exit_code)
 
 
-def _start(job: Job) -> subprocess.Popen:
+def start_process(job: Job) -> subprocess.Popen:
+  """Starts a job on this machine, as long as this thread lasts.
+
+  Raises:
+    OSError: If its log cannot be written.
+  """
   with job.log_path.open('ab') as log:
     # Which output is of which start.
     log.write(f'$ {shlex.join(job.command)}\n'.encode())
     log.flush()
     return subprocess.Popen(
-      # Tied to this thread, which stays until all have ended.
-      runtime.tied_command(job.command),
+      # Whoever starts it stays until it has ended.
+      tied_process.tied_command(job.command),
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
@@ -127,9 +171,7 @@ def _start(job: Job) -> subprocess.Popen:
 
 
 @contextlib.contextmanager
-def _ending(
-  running: dict[Job, subprocess.Popen], watcher: Watcher
-) -> Iterator[None]:
+def _ending(running: dict[Job, Process], watcher: Watcher) -> Iterator[None]:
   """Ends what is running after an exception in the `with` block."""
   try:
     yield
