@@ -45,8 +45,8 @@ class Placement(NamedTuple):
   ) -> dict[str, tuple[int, Share]]:
     """Places actors: on all GPUs, or on all CPUs if there are none.
 
-    A site gets one, whatever the others get: it is one client, of one program at
-    a time. No other work is for machines of sites.
+    A site gets one, whatever the others get, for one client of one program at a
+    time. No other work is for machines of sites.
 
     Args:
       machines: Those that are there, as `ray.nodes` has them.
