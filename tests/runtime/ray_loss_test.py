@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 from tests.algorithms import linear_problem
 from tests.runtime import ray_machines
 from tff_semifl import runtime
+from tff_semifl.runtime import ray_crew
 
 _AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _SILENCE_SECONDS = 6
@@ -174,7 +175,11 @@ class LossTest(tf.test.TestCase):
           runtime.WorkerError, 'the same work has cost 3 actors: actor .* at'
         ),
       ):
-        list(context.runner.crew.run([kill]))
+        list(context.runner.crew.run([ray_crew.Task(kill)]))
+      with self.assertRaisesRegex(
+        runtime.SiteError, 'no site is there: they are not in the cluster'
+      ):
+        list(context.runner.crew.run([ray_crew.Task(kill, 'east')]))
       self.gate.shut()
       running = self._run(work, [1])
       self.gate.wait_for(1)

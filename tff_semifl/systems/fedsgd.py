@@ -105,6 +105,7 @@ class FedSGDAsInSemiFL(_FedSGD):
   """The program of SemiFL's authors: a batch of several clients (D55)."""
 
   all_clients_take_part = True
+  gathers_images = True
 
   clients_per_step: int = settings.setting(
     10,
