@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pretrains a backbone on classes of CIFAR-10, and writes a folder of others.
+r"""Pretrains a backbone on classes of CIFAR-10, and writes a folder of others.
 
 In place of ImageNet weights, for a first look at what pretraining does: a
 MobileNet of half the width is trained on six classes, and the other four are a
 folder for --task=image_folder, with ten labels each at the server.
 
   python -m benchmarks.pretrained_backbone --folder=transfer
-  python -m launch.demo --task=image_folder --image_dir=transfer/photos \\
-    --model=mobilenet --width_multiplier=0.5 \\
+  python -m launch.demo --task=image_folder --image_dir=transfer/photos \
+    --model=mobilenet --width_multiplier=0.5 \
     --weights=transfer/backbone.h5 --freeze_backbone
 """
 

@@ -6,8 +6,8 @@
 `docs/results/<page>/<experiment>_seed<seed>/metrics.csv` is what a run wrote.
 A row of the page's tables that names an experiment, as `semifl`, has the mean
 of its seeds, and with several the sample standard deviation in parentheses. In
-a column `minus SemiFL` it has the mean difference to SemiFL's row, seed by seed,
-and its standard error, in points.
+a column `minus SemiFL` it has the mean difference to SemiFL's row, seed by
+seed, and its standard error, in points.
 """
 
 import csv
