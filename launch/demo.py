@@ -46,6 +46,8 @@ def main(command: command_lib.Command) -> None:
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
   print(comparison.to_markdown(rows))
+  if command.experiment.validates:
+    print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
 
 

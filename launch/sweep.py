@@ -18,7 +18,16 @@ Each run is a process of `launch.train`. Its folder is
 --output_dir, and its output is in the file of the same name with the suffix
 `.log`. The same command resumes an interrupted sweep: complete runs are
 skipped, and the others resumed. The table has the complete runs, and is updated
-after each run.
+after each run. Names also have the value of a setting that is varied, and
+`validation` where nothing is tested.
+
+With --vary and --values, each is trained with each value of a setting. With
+--num_validation, too, a flag of `launch.train`, runs are evaluated on some of
+the server's labeled images in place of the test images, and the program says
+which value has the least loss there, and how to train with it:
+
+  python -m launch.sweep --flagfiles=semifl:my.flags --vary=learning_rate \
+    --values=0.01,0.03,0.1,0.3,1 --num_validation=20 --on_failure=go_on
 
 With --print_commands, the commands of these processes are printed instead, for
 GNU parallel or an array of SLURM jobs. The same command without it makes the
@@ -29,72 +38,31 @@ a time as these have CPUs and GPUs for. The machines have Python, its packages
 and the files, --output_dir above all, at the same paths.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-import contextlib
+from collections.abc import Mapping, Sequence
 import os
 import pathlib
 import shlex
 import sys
+import types
 
 from absl import flags
 
-from tff_semifl import runtime
+from tff_semifl.launch import command_line
 from tff_semifl.launch import program
 from tff_semifl.launch import seeds as seeds_lib
+from tff_semifl.launch import sweep_entries
 from tff_semifl.launch import sweep_experiments
+from tff_semifl.launch import sweep_place
 from tff_semifl.programs import durable_files
 from tff_semifl.sweeps import display as display_lib
 from tff_semifl.sweeps import entries as entries_lib
 from tff_semifl.sweeps import experiments as experiments_lib
 from tff_semifl.sweeps import processes
 from tff_semifl.sweeps import table
+from tff_semifl.sweeps import validation_table
 
-_FLAGFILES = flags.DEFINE_list(
-  'flagfiles',
-  [],
-  'Experiments to train, with commas: each a system and a flagfile, such as'
-  ' semifl:my.flags.',
-)
-_PRESETS = flags.DEFINE_list(
-  'presets',
-  [],
-  'Presets to train, with commas, such as semifl/svhn_250_iid; * stands for any'
-  ' characters.',
-)
 _OUTPUT_DIR = flags.DEFINE_string(
   'output_dir', 'results', 'Folder that holds the folders of all experiments.'
-)
-_PARALLEL = flags.DEFINE_integer(
-  'parallel',
-  None,
-  'Number of runs at the same time, by default 1. Each uses all cores and the'
-  ' same GPUs, and has its own memory: choose more than one only on a machine'
-  ' that one run does not keep busy. With --cluster, the most at a time, by'
-  ' default as many as it has room for.',
-  lower_bound=1,
-)
-_CLUSTER = flags.DEFINE_string(
-  'cluster',
-  None,
-  'Ray cluster whose machines train the runs, as host:port; auto for the one'
-  ' that this machine belongs to; local for one of this machine alone, whose'
-  ' runs have a share of its CPUs and GPUs each. By default runs are processes'
-  ' of this machine.',
-)
-_CPUS_PER_RUN = flags.DEFINE_float(
-  'cpus_per_run',
-  None,
-  'With --cluster, CPU cores of each run, which decide how many a machine'
-  ' trains at a time. By default as many as the machine has that has the'
-  ' fewest.',
-  lower_bound=0.01,
-)
-_GPUS_PER_RUN = flags.DEFINE_float(
-  'gpus_per_run',
-  None,
-  'With --cluster, GPUs of each run, which sees no others; 0.5 lets two runs'
-  ' share one. By default none.',
-  lower_bound=0.01,
 )
 _ON_FAILURE = flags.DEFINE_enum(
   'on_failure',
@@ -126,15 +94,6 @@ flags.register_validator(
 _Sweep = Mapping[entries_lib.Entry, Sequence[experiments_lib.Experiment]]
 
 
-for _flag in (_CPUS_PER_RUN, _GPUS_PER_RUN):
-  flags.register_multi_flags_validator(
-    [_CLUSTER, _flag],
-    lambda values, name=_flag.name: values['cluster'] is not None
-    or values[name] is None,
-    message=f'--{_flag.name} is for --cluster',
-  )
-
-
 def main(passed_on: Sequence[str]) -> None:
   """Trains the runs that are not complete.
 
@@ -143,7 +102,7 @@ def main(passed_on: Sequence[str]) -> None:
   """
   with program.blame(_OUTPUT_DIR, durable_files.OutputError):
     sweep = _create_sweep(passed_on)
-    experiments = [one for row in sweep.values() for one in row]
+    experiments = _list(sweep)
     if _PRINT_COMMANDS.value:
       for experiment in experiments:
         if not experiment.is_complete():
@@ -161,7 +120,7 @@ def main(passed_on: Sequence[str]) -> None:
         incomplete.append(experiment)
     try:
       with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
-        with _open_place() as place:
+        with sweep_place.open_place() as place:
           failed = processes.run(
             incomplete,
             place=place,
@@ -169,9 +128,17 @@ def main(passed_on: Sequence[str]) -> None:
             watcher=watcher,
           )
     finally:
-      print(table.to_markdown(_rows(sweep)))
+      print(_tables(sweep).to_markdown(_rows(sweep)))
       for path in _table_paths():
         print(f'table: {path}')
+    if _validates(sweep):
+      for line in validation_table.describe_choices(
+        _rows(sweep),
+        command_line.spell_commands('python -m launch.train'),
+        sweep_experiments.without_flag(passed_on, 'num_validation'),
+        [one.entry.label for one in failed],
+      ):
+        print(line)
   if failed:
     names = ', '.join(experiment.name for experiment in failed)
     num_left = sum(not experiment.is_complete() for experiment in experiments)
@@ -181,29 +148,6 @@ def main(passed_on: Sequence[str]) -> None:
       file=sys.stderr,
     )
     sys.exit(1)
-
-
-@contextlib.contextmanager
-def _open_place() -> Iterator[processes.Place]:
-  """Makes the place where runs are trained.
-
-  The program ends with a line if that cannot be had, or cannot train.
-  """
-  if _CLUSTER.value is None:
-    yield processes.ThisMachine(_PARALLEL.value or 1)
-    return
-  address = None if _CLUSTER.value == 'local' else _CLUSTER.value
-  with program.blame(_CLUSTER, runtime.WorkerError, ModuleNotFoundError):
-    with runtime.ray_connection(address):
-      # It imports Ray, which is not always installed.
-      from tff_semifl.sweeps import ray_cluster
-
-      with program.blame(_CLUSTER, ray_cluster.ClusterError):
-        yield ray_cluster.RayCluster(
-          cpus_per_job=_CPUS_PER_RUN.value,
-          gpus_per_job=_GPUS_PER_RUN.value or 0,
-          num_parallel=_PARALLEL.value,
-        )
 
 
 class _Watcher(display_lib.Display):
@@ -223,20 +167,20 @@ class _Watcher(display_lib.Display):
 def _create_sweep(passed_on: Sequence[str]) -> _Sweep:
   seeds = seeds_lib.parse(0)
   sweep_experiments.check_passed_on(passed_on)
-  with program.blame(_FLAGFILES, ValueError):
-    entries = entries_lib.read_flagfiles(_FLAGFILES.value)
-  with program.blame(_PRESETS, ValueError):
-    entries.extend(entries_lib.find_presets(_PRESETS.value))
-  with program.blame(_FLAGFILES, ValueError, value=''):
-    if not entries:
-      raise ValueError('name at least one, or one of --presets')
-    entries_lib.check_names(entries)
   return {
     entry: sweep_experiments.create_experiments(
       entry, seeds, passed_on, pathlib.Path(_OUTPUT_DIR.value)
     )
-    for entry in entries
+    for entry in sweep_entries.parse(passed_on)
   }
+
+
+def _list(sweep: _Sweep) -> list[experiments_lib.Experiment]:
+  return [one for row in sweep.values() for one in row]
+
+
+def _validates(sweep: _Sweep) -> bool:
+  return any(one.validates for one in _list(sweep))
 
 
 def _open_output_dir() -> None:
@@ -254,22 +198,32 @@ def _table_paths() -> list[pathlib.Path]:
   return [folder / 'table.md', folder / 'table.csv']
 
 
+def _tables(sweep: _Sweep) -> types.ModuleType:
+  return validation_table if _validates(sweep) else table
+
+
 def _rows(sweep: _Sweep) -> list[table.Row]:
+  kind = experiments_lib.Experiment
+  read = kind.read_validation if _validates(sweep) else kind.read_results
   return [
     table.Row(
       entry,
       len(experiments),
-      [one.read_results() for one in experiments if one.is_complete()],
+      [read(one) for one in experiments if one.is_complete()],
     )
     for entry, experiments in sweep.items()
   ]
 
 
 def _write_table(sweep: _Sweep) -> None:
-  rows = _rows(sweep)
+  tables, rows = _tables(sweep), _rows(sweep)
   with program.blame(_TABLE_FILES, durable_files.OutputError):
     for path in _table_paths():
-      table.write(rows, path)
+      if path.suffix == '.csv':
+        text = tables.to_csv(rows)
+      else:
+        text = f'{tables.to_markdown(rows)}\n'
+      table.write(text, path)
 
 
 def parse(argv: Sequence[str]) -> list[str]:

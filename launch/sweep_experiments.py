@@ -14,8 +14,9 @@ import sys
 
 from absl import flags
 
+from tff_semifl import settings
 from tff_semifl.experiments import command as command_lib
-from tff_semifl.experiments import presets
+from tff_semifl.experiments import experiment_settings
 from tff_semifl.launch import command_line
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
@@ -55,6 +56,37 @@ def check_passed_on(arguments: Sequence[str]) -> None:
       )
 
 
+def has_flag(arguments: Sequence[str], name: str | None) -> bool:
+  """Returns whether a flag is among those that are passed on.
+
+  Args:
+    arguments: The flags.
+    name: Its name; None is no flag.
+  """
+  return any(
+    argument.removeprefix('--').partition('=')[0] in (name, f'no{name}')
+    for argument in arguments
+    if argument.startswith('--')
+  )
+
+
+def without_flag(arguments: Sequence[str], name: str) -> list[str]:
+  """Returns the flags that are passed on without one of them.
+
+  Args:
+    arguments: The flags.
+    name: The flag, which takes a value: after '=' or as the next argument.
+  """
+  kept = []
+  is_value = False
+  for argument in arguments:
+    is_it = argument.partition('=')[0] == f'--{name}'
+    if not is_it and not is_value:
+      kept.append(argument)
+    is_value = is_it and '=' not in argument
+  return kept
+
+
 def create_experiments(
   entry: entries.Entry,
   seeds: Sequence[int],
@@ -73,64 +105,77 @@ def create_experiments(
     program.FlagError: If the settings are invalid, or if the folder of an
       experiment cannot be written to, holds another experiment or is in use.
   """
-  source = f'--preset={entry.source}'
-  if not _is_preset(entry):
-    source = f'--flagfile={entry.source}'
   experiments = []
   for seed in seeds:
-    name = f'{entry.name}_seed{seed}'
     of_one = [
-      source,
+      *entry.arguments,
       *arguments,
+      *([entry.varied.flag] if entry.varied else []),
       f'--seed={seed}',
       f'--output_dir={output_dir}',
-      f'--experiment_name={name}',
     ]
     try:
-      _check_source(entry, source)
-      command = _check(entry, of_one)
+      _check_source(entry)
+      command = _check(entry, of_one, seed)
     except (ValueError, flags.Error) as error:
-      flag = 'presets' if _is_preset(entry) else 'flagfiles'
+      flag = 'presets' if entry.is_preset else 'flagfiles'
       shown = program.describe(error) or str(error)
       raise program.FlagError(f'flag --{flag}={entry.source}: {shown}') from (
         error
       )
+    name = command.run.experiment_name
     experiments.append(
       experiments_lib.Experiment(
         name=name,
         command=(
           *(sys.executable, '-m', 'tff_semifl.launch.train', entry.system_name),
           *of_one,
+          f'--experiment_name={name}',
         ),
         log_path=output_dir / f'{name}.log',
         entry=entry,
         folder=output_dir / name,
         total_rounds=command.experiment.system.total_rounds,
+        validates=command.experiment.validates,
       )
     )
   return experiments
 
 
-def _is_preset(entry: entries.Entry) -> bool:
-  return entry.source in presets.names()
+def _name(
+  entry: entries.Entry,
+  experiment: experiment_settings.ExperimentSettings,
+  seed: int,
+) -> str:
+  """Returns the name of an experiment, which says whether it validates."""
+  pieces = [entry.label, f'seed{seed}']
+  if experiment.validates:
+    pieces.insert(1, 'validation')
+  return '_'.join(pieces)
 
 
-def _check_source(entry: entries.Entry, source: str) -> None:
+def _check_source(entry: entries.Entry) -> None:
   """Checks that a flagfile has no flag of those that a sweep sets itself."""
-  for argument in command_line.expand(entry.system_name, [source]):
+  for argument in command_line.expand(entry.system_name, entry.arguments):
     name = argument.lstrip('-').partition('=')[0]
     if name in _NOT_FOR_ALL:
       raise ValueError(
         f'--{name} is not for a flagfile of a sweep; leave it out'
       )
+    if name == 'num_validation':
+      raise ValueError(
+        f'--{name} is not for a flagfile of a sweep; give it to the sweep'
+      )
 
 
 def _check(
-  entry: entries.Entry, arguments: Sequence[str]
+  entry: entries.Entry, arguments: Sequence[str], seed: int
 ) -> command_lib.Command:
   """Checks the settings, and the folder if it is there."""
   command = commands.parse(entry.system_name, arguments)
   command.check()
+  name = _name(entry, command.experiment, seed)
+  command = settings.change(command, {'experiment_name': name})
   # A new folder is left to the run, which records its versions in it. An
   # existing one is locked here only during the check.
   if command.run.path.exists():

@@ -51,8 +51,9 @@ def main(command: command_lib.Command) -> None:
   folder = command.open_folder(experiment)
   with command.context(command_lib.find_federation(experiment, folder)):
     final = command_lib.run(experiment, folder, quiet=program.is_quiet())
+  kind = 'validation' if experiment.settings.validates else 'test'
   print(
-    f'test accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
+    f'{kind} accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
     f' {final.best_accuracy:.1%}'
   )
   if experiment.training_program.final_test is not None:

@@ -38,7 +38,8 @@ class Purpose(enum.IntEnum):
   CLIENT_DROPOUT = 13
   DROPOUT_MASK = 15
   PROBE_IMAGE = 16
-  SHARED_IMAGE = 17
+  VALIDATION_SPLIT = 17
+  SHARED_IMAGE = 18
 
 
 def numpy_generator(

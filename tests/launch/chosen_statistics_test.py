@@ -182,6 +182,11 @@ class ChosenStatisticsTest(parameterized.TestCase):
       settings.SettingError, '^reproduce_final_test=True: without static batch'
     ):
       self._create('semifl', reproduce_final_test=True, normalization='group')
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      '^reproduce_final_test=True: with num_validation nothing is tested',
+    ):
+      self._create('semifl', reproduce_final_test=True, num_validation=20)
 
   def _train(self, system_name, **changes):
     """Runs the program's main; returns what it printed, and its rows."""

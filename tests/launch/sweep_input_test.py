@@ -70,6 +70,30 @@ class SweepInputTest(parameterized.TestCase):
     )
     self.assertFalse(self.output_dir.exists())
 
+  def test_names_say_what_is_varied_and_that_it_validates(self):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+      self._sweep(
+        '--vary=learning_rate',
+        '--values=0.1,0.3',
+        '--num_validation=20',
+        '--print_commands',
+      )
+    self.assertEqual(
+      [shlex.split(line)[5:] for line in output.getvalue().splitlines()],
+      [
+        [
+          '--num_validation=20',
+          f'--learning_rate={value}',
+          '--seed=0',
+          f'--output_dir={self.output_dir}',
+          '--experiment_name='
+          f'semifl_good_learning_rate{value}_validation_seed0',
+        ]
+        for value in ('0.1', '0.3')
+      ],
+    )
+
   def _assert_refused(self, message, *arguments, **options):
     with self.assertRaisesRegex(program.FlagError, message):
       self._sweep(*arguments, **options)
@@ -104,6 +128,37 @@ class SweepInputTest(parameterized.TestCase):
       'good.flags: flag --ray_address: it is only for --runtime=ray; leave it',
     ),
     (
+      'values_of_nothing',
+      ['--values=1'],
+      '--values=1: give --vary, a setting, and --values of it, or neither',
+    ),
+    ('no_values', ['--vary=learning_rate'], '--values=: give --vary, a sett'),
+    (
+      'same_value',
+      ['--vary=learning_rate', '--values=1,1'],
+      '--values=1,1: each value is trained with once',
+    ),
+    (
+      'varied_twice',
+      ['--vary=learning_rate', '--values=1,2', '--learning_rate=3'],
+      '--values=1,2: they say it all; leave --learning_rate out',
+    ),
+    (
+      'value_of_another_kind',
+      ['--vary=learning_rate', '--values=0.1,big'],
+      'good.flags: .*learning_rate.*big',
+    ),
+    (
+      'unknown_setting',
+      ['--vary=rate', '--values=0.1,0.2'],
+      "good.flags: Unknown command line flag 'rate'",
+    ),
+    (
+      'validation_without_labels',
+      ['--num_validation=0'],
+      'good.flags: flag --num_validation=0: must be at least 1',
+    ),
+    (
       'table_nowhere',
       ['--table_files=/proc/no/table.md'],
       '--table_files=.*cannot write /proc/no/table.md',
@@ -129,6 +184,11 @@ class SweepInputTest(parameterized.TestCase):
     ('seed', '--seed=1', '--seed is not for a flagfile of a sweep; leave'),
     ('name', '--experiment_name=a', '--experiment_name is not for a flagfile'),
     ('dry_run', '--dry_run', '--dry_run is not for a flagfile'),
+    (
+      'validation',
+      '--num_validation=20',
+      '--num_validation is not for a flagfile of a sweep; give it to the sweep',
+    ),
     ('of_the_sweep', '--parallel=2', "Unknown command line flag 'parallel'"),
     ('seeds', '--seeds=2', "Unknown command line flag 'seeds'"),
     ('no_use', '--partition=iid\n--dirichlet_concentration=1', 'leave it out'),

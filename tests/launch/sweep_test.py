@@ -4,6 +4,7 @@
 """Tests of the real program with the real programs that it runs."""
 
 import csv
+import json
 import os
 import pathlib
 import time
@@ -132,6 +133,40 @@ class SweepTest(absltest.TestCase):
     )
     self.assertIn('| semifl_small | 0 of 2 | | | 88.2% (0.3) | |', output)
     self.assertEqual(list(self._logs()), ['semifl_small_seed0.log'])
+
+  def test_validates_and_chooses(self):
+    status, output, errors = self._finish(
+      '--seeds=0',
+      '--vary=learning_rate',
+      '--values=0.03,1e30',
+      '--num_validation=20',
+      '--total_rounds=1',
+      '--on_failure=go_on',
+    )
+    # It does not go unnoticed that one diverged; it only is not chosen.
+    self.assertEqual(status, 1)
+    self.assertIn('semifl_small_learning_rate1e30_validation_seed0', errors)
+    name = 'semifl_small_learning_rate0.03_validation_seed0'
+    with (self.output_dir / name / 'metrics.csv').open() as file:
+      *_, last = csv.DictReader(file)
+    self.assertFalse([column for column in last if column.startswith('test/')])
+    loss = float(last['validation/loss'])
+    self.assertIn(
+      f'| semifl_small_learning_rate0.03 | 1 | {loss:.4f} |', output
+    )
+    self.assertIn('| semifl_small_learning_rate1e30 | 0 of 1 | | | |', output)
+    self.assertIn('is that of learning_rate=0.03; with all labels:', output)
+    self.assertRegex(
+      output,
+      f'train semifl --flagfile={self.flagfile} --total_rounds=1'
+      ' --learning_rate=0.03\n',
+    )
+    log = self._logs()[f'{name}.log']
+    self.assertIn('round 1/1, validation accuracy ', log)
+    self.assertIn('\nvalidation accuracy after round 1: ', log)
+    self.assertNotIn('test accuracy', log)
+    hparams = json.loads((self.output_dir / name / 'hparams.json').read_text())
+    self.assertEqual(hparams['flags']['num_validation'], 20)
 
 
 if __name__ == '__main__':

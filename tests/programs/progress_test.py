@@ -14,7 +14,7 @@ from tff_semifl.programs import round_metrics
 
 def metrics(accuracy, label_ratio, seconds):
   return round_metrics.RoundMetrics(
-    test=round_metrics.TestMetrics(accuracy, 0.0, accuracy),
+    test=round_metrics.EvaluationMetrics(accuracy, 0.0, accuracy),
     server=round_metrics.ServerMetrics(0.0, 0.0),
     client=round_metrics.ClientMetrics(
       **dict.fromkeys(round_metrics.ClientMetrics._fields, 0.0)

@@ -25,6 +25,25 @@ class ResultsTest(absltest.TestCase):
     # 30 + 10 + 20 seconds.
     self.assertEqual(found, results.Results(2, 0.5, 0.75, 1.0))
 
+  def test_validation_in_place_of_the_test(self):
+    text = (
+      'round,seconds,validation/accuracy,validation/loss,'
+      'validation/best_accuracy\n0,30,0.75,0.5,0.75\n1,60,0.5,0.625,0.75\n'
+    )
+    self.assertEqual(self._read(text), results.Results(1, 0.5, 0.75, 1.5))
+    file = self.create_tempfile('metrics.csv', text)
+    self.assertEqual(
+      results.read_validation(pathlib.Path(file.full_path)),
+      results.Validation(0.625, 0.5, 1.5),
+    )
+
+  def test_tested_runs_have_no_validation(self):
+    file = self.create_tempfile('metrics.csv', f'{_HEADER}0,0.2,0.2,2.5,30\n')
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'no column validation/loss'
+    ):
+      results.read_validation(pathlib.Path(file.full_path))
+
   def test_no_round_yet(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     for found in (results.read_results(folder / 'none'), self._read(_HEADER)):

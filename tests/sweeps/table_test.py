@@ -86,18 +86,14 @@ class TableTest(absltest.TestCase):
     self.assertEqual(third['complete'], '0')
     self.assertEqual(third['accuracy_mean'] + third['minutes_mean'], '')
 
-  def test_end_of_the_name_says_what_is_written(self):
+  def test_is_written_in_place_of_what_is_there(self):
     folder = pathlib.Path(self.create_tempdir().full_path, 'new')
-    for name, text in (
-      ('table.md', f'{table.to_markdown(_ROWS)}\n'),
-      ('table.csv', table.to_csv(_ROWS)),
-    ):
-      table.write(_ROWS, folder / name)
-      table.write(_ROWS, folder / name)
-      self.assertEqual((folder / name).read_text(), text)
-    self.assertLen(list(folder.iterdir()), 2)
+    for text in ('first', table.to_csv(_ROWS)):
+      table.write(text, folder / 'table.csv')
+      self.assertEqual((folder / 'table.csv').read_text(), text)
+    self.assertLen(list(folder.iterdir()), 1)
     with self.assertRaisesRegex(durable_files.OutputError, '/proc/no/t.md'):
-      table.write(_ROWS, pathlib.Path('/proc/no/t.md'))
+      table.write('text', pathlib.Path('/proc/no/t.md'))
 
 
 if __name__ == '__main__':

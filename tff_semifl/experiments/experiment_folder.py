@@ -84,8 +84,10 @@ def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
   """
   given = {}
   if experiment.settings.data.task.gives_shares:
+    values = settings_lib.as_dict(experiment.settings)
     given = {
-      'num_labeled': len(experiment.data.labeled.labels),
+      'num_labeled': len(experiment.data.labeled.labels)
+      + (values['num_validation'] or 0),
       'num_clients': len(experiment.data.shares),
     }
   return {**given, **record(experiment.settings, experiment.run)}

@@ -133,6 +133,11 @@ class ExperimentSettings(settings.Settings):
     return self.data.seed.seed
 
   @property
+  def validates(self) -> bool:
+    """True if models are evaluated on a validation split, and not tested."""
+    return settings.as_dict(self.data).get('num_validation') is not None
+
+  @property
   def task_name(self) -> str:
     """Name of the task."""
     return settings.name_of(self.data.chosen_task, 'task')

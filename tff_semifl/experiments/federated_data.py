@@ -15,6 +15,7 @@ from tff_semifl.data import partition as partition_lib
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import partitions
+from tff_semifl.experiments import validation as validation_lib
 from tff_semifl.systems import system as system_lib
 
 
@@ -25,7 +26,7 @@ class FederatedData(NamedTuple):
     labeled: The server's.
     unlabeled: What is shared out among clients.
     shares: For each client the int64 indices of its images in `unlabeled`.
-    test: To evaluate on.
+    test: To evaluate on; with a validation split its images instead.
     training_order: int64 indices into the labeled images and after them the
       unlabeled ones, which put all of them into the order of the data set.
       None if they are in it.
@@ -110,7 +111,7 @@ class _Clients(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _ServerLabels(settings.Settings):
-  """How many labels the server has."""
+  """How many labels the server has, to train on and to validate on."""
 
   num_labeled: int | None = settings.setting(
     None,
@@ -119,15 +120,22 @@ class _ServerLabels(settings.Settings):
     ' 4700 for emnist, 1000 for svhn and stl10.',
     settings.AT_LEAST_1,
   )
+  validation: validation_lib.Validation = validation_lib.Validation()
 
   def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
-  ) -> partition_lib.LabelSplit:
-    """Returns which training images the server has."""
+  ) -> tuple[partition_lib.LabelSplit, image_task.TaskData]:
+    """Returns which training images the server has, and what to test on."""
     with settings.blame('num_labeled', self.num_labeled):
-      return partition_lib.split_labels(
+      split = partition_lib.split_labels(
         data.train.labels, self.num_labeled, task.num_classes, seed
       )
+    labeled, data = self.validation.hold_out(data, split.labeled, seed)
+    return split._replace(labeled=labeled), data
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment."""
+    return '_'.join(filter(None, [str(self.num_labeled), str(self.validation)]))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -145,7 +153,7 @@ class ServerAndClients(Sharing):
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    split = self.server.split(task, data, seed)
+    split, data = self.server.split(task, data, seed)
     unlabeled = _create_pool(data, split)
     return FederatedData(
       labeled=data.train.select(split.labeled),
@@ -167,17 +175,29 @@ class ServerAndClients(Sharing):
 
   def __str__(self) -> str:
     """Returns its piece of the default name of an experiment."""
-    return f'{self.server.num_labeled}_{self.clients.partition}'
+    return f'{self.server}_{self.clients.partition}'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class GivenShares(Sharing):
+class _AllLabeled(Sharing):
+  """All images of the training set are the server's, with their labels."""
+
+  validation: validation_lib.Validation = validation_lib.Validation()
+
+  def __str__(self) -> str:
+    """Returns its piece of the default name of an experiment, or nothing."""
+    return str(self.validation)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class GivenShares(_AllLabeled):
   """The task itself says who has which images."""
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
+    data = self.validation.hold_out_of_all(data, seed)
     order = partition_lib.shuffle(len(data.train.labels), seed)
     return FederatedData(
       labeled=data.train.select(order),
@@ -198,12 +218,13 @@ class ServerAlone(Sharing):
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    labeled = data.train.select(self.server.split(task, data, seed).labeled)
+    split, data = self.server.split(task, data, seed)
+    labeled = data.train.select(split.labeled)
     return FederatedData(labeled, _no_clients(data), [], data.test)
 
   def __str__(self) -> str:
     """Returns its piece of the default name of an experiment."""
-    return str(self.server.num_labeled)
+    return str(self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -219,7 +240,7 @@ class ServerWithPool(Sharing):
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    split = self.server.split(task, data, seed)
+    split, data = self.server.split(task, data, seed)
     return FederatedData(
       labeled=data.train.select(split.labeled),
       unlabeled=_create_pool(data, split),
@@ -229,31 +250,33 @@ class ServerWithPool(Sharing):
 
   def __str__(self) -> str:
     """Returns its piece of the default name of an experiment."""
-    return str(self.server.num_labeled)
+    return str(self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class GivenPool(Sharing):
+class GivenPool(_AllLabeled):
   """The task's labels, and the images of its clients in one place."""
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    del task, seed  # Nothing is drawn: all images are used.
+    del task
+    data = self.validation.hold_out_of_all(data, seed)
     unlabeled = _pool_of_unknown_classes(data.unlabeled)
     return FederatedData(data.train, unlabeled, [], data.test)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class AllAtServer(Sharing):
+class AllAtServer(_AllLabeled):
   """The server has all images of the training set, with their labels."""
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> FederatedData:
     """Shares out a task's images."""
-    del task, seed  # Nothing is drawn: all images are used.
+    del task
+    data = self.validation.hold_out_of_all(data, seed)
     return FederatedData(data.train, _no_clients(data), [], data.test)
 
 

@@ -63,6 +63,12 @@ def fill_in(
     _check_statistics(experiment, statistics.batch_norm_statistics)
   if final_test is not None:
     final_test.check(are_there=are_there)
+    if final_test.reproduce_final_test and experiment.validates:
+      raise settings.SettingError(
+        'reproduce_final_test',
+        True,
+        'with num_validation nothing is tested; leave one of them out',
+      )
   return dataclasses.replace(
     experiment,
     data=data,

@@ -185,10 +185,12 @@ def _training(
   for parameter in ('classes_per_client', 'dirichlet_concentration', 'skew'):
     if values.get(parameter) is not None:
       partition = f'{partition} ({parameter} {values[parameter]})'
+  evaluated = 'test' if values.get('num_validation') is None else 'validation'
   facts = {
     'system': hparams.system,
     'task': values.get('task'),
     'labeled images': values.get('num_labeled'),
+    'of these not trained on': values.get('num_validation'),
     'clients': values.get('num_clients'),
     'clients in a round': values.get('clients_per_round'),
     'partition among clients': partition,
@@ -196,8 +198,8 @@ def _training(
     'steps': values.get('total_steps'),
     'rounds': f'{trained.round_num} of {values.get("total_rounds")}',
     'seed': values.get('seed'),
-    'test accuracy in training': f'{trained.accuracy:.1%} after that round,'
-    f' {trained.best_accuracy:.1%} at best',
+    f'{evaluated} accuracy in training': f'{trained.accuracy:.1%} after that'
+    f' round, {trained.best_accuracy:.1%} at best',
   }
   yield '## Data and training'
   yield ''

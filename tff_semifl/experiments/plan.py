@@ -19,6 +19,8 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   per_class = np.bincount(
     experiment.data.labeled.labels, minlength=experiment.task.num_classes
   )
+  validates = experiment.settings.validates
+  evaluated = 'validation_images' if validates else 'test_images'
   return {
     'data': experiment.task.data_description,
     'classes': experiment.task.num_classes,
@@ -28,7 +30,7 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
       'least': int(per_class.min()),
       'most': int(per_class.max()),
     },
-    'test_images': len(experiment.data.test.labels),
+    evaluated: len(experiment.data.test.labels),
     'clients': len(sizes),
     'clients_per_round': experiment.clients.clients_per_round,
     **_describe_images_of_clients(experiment, steps),

@@ -75,6 +75,7 @@ def create_training_program(
     server_dataset=pipelines.labeled_dataset(data.at_server(system.labels)),
     clients=clients,
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
+    validates=experiment.validates,
     total_rounds=system.total_rounds,
     rounds_per_evaluation=rounds_per_evaluation,
     measures_pseudo_labels=measures_pseudo_labels,

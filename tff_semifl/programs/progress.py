@@ -62,9 +62,10 @@ class Narration:
     left = tqdm.tqdm.format_interval(
       (self._total_rounds - round_num) * seconds_per_round
     )
+    kind = 'validation accuracy' if metrics.validation else 'accuracy'
     text = (
-      f'round {round_num}/{self._total_rounds}, accuracy'
-      f' {metrics.test.accuracy:.1%}'
+      f'round {round_num}/{self._total_rounds}, {kind}'
+      f' {metrics.evaluation.accuracy:.1%}'
     )
     if not math.isnan(metrics.client.label_ratio):
       text += f', labeled {metrics.client.label_ratio:.1%}'

@@ -14,8 +14,9 @@ class Results(NamedTuple):
 
   Attributes:
     round_num: The latest round; -1 before any.
-    accuracy: The test accuracy after it; 0 before any round.
-    best_accuracy: The highest test accuracy so far (D16); 0 before any round.
+    accuracy: The test accuracy after it, or that on a validation split in place
+      of the test images; 0 before any round.
+    best_accuracy: The highest accuracy so far (D16); 0 before any round.
     minutes: The time that all rounds took, including those before an
       interruption.
   """
@@ -23,6 +24,20 @@ class Results(NamedTuple):
   round_num: int
   accuracy: float
   best_accuracy: float
+  minutes: float
+
+
+class Validation(NamedTuple):
+  """The result of a run on its validation split, after the latest round.
+
+  Attributes:
+    loss: Mean cross-entropy.
+    accuracy: Share of correct predictions.
+    minutes: As in `Results`.
+  """
+
+  loss: float
+  accuracy: float
   minutes: float
 
 
@@ -60,13 +75,34 @@ def read_results(path: pathlib.Path) -> Results:
   metrics = metrics_table.read_metrics(path)
   if not len(metrics['round']):
     return _NO_ROUND
-  for column in ('test/accuracy', 'test/best_accuracy', 'seconds'):
-    if column not in metrics:
-      raise metrics_table.MetricsError(f'{path} has no column {column}')
+  kind = 'validation' if 'validation/accuracy' in metrics else 'test'
+  _check_columns(
+    path, metrics, f'{kind}/accuracy', f'{kind}/best_accuracy', 'seconds'
+  )
   return Results(
     int(metrics['round'][-1]),
-    float(metrics['test/accuracy'][-1]),
-    float(metrics['test/best_accuracy'][-1]),
+    float(metrics[f'{kind}/accuracy'][-1]),
+    float(metrics[f'{kind}/best_accuracy'][-1]),
+    float(metrics['seconds'].sum()) / 60,
+  )
+
+
+def read_validation(path: pathlib.Path) -> Validation:
+  """Reads the result of a run on its validation split.
+
+  Args:
+    path: The `metrics.csv` of a run that has run rounds.
+
+  Raises:
+    metrics_table.MetricsError: If it cannot be read or is not such a table.
+  """
+  metrics = metrics_table.read_metrics(path)
+  _check_columns(
+    path, metrics, 'validation/loss', 'validation/accuracy', 'seconds'
+  )
+  return Validation(
+    float(metrics['validation/loss'][-1]),
+    float(metrics['validation/accuracy'][-1]),
     float(metrics['seconds'].sum()) / 60,
   )
 
@@ -93,3 +129,11 @@ def read_final_test(path: pathlib.Path) -> FinalTest | None:
   return FinalTest(
     int(metrics['round'][best]), float(metrics['final_test/accuracy'][best])
   )
+
+
+def _check_columns(
+  path: pathlib.Path, metrics: metrics_table.Metrics, *columns: str
+) -> None:
+  for column in columns:
+    if column not in metrics:
+      raise metrics_table.MetricsError(f'{path} has no column {column}')

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import tree
 
 
-class TestMetrics(NamedTuple):
-  """Metrics of the global model on the test images, after the server's turn.
+class EvaluationMetrics(NamedTuple):
+  """Metrics of the global model on images with labels, after the server's turn.
 
   Attributes:
     accuracy: Share of correct predictions.
@@ -95,7 +95,8 @@ class RoundMetrics(NamedTuple):
   means not measured, is an empty cell.
 
   Attributes:
-    test: Metrics of the global model after the round.
+    test: Metrics of the global model on the test images; empty if it is
+      evaluated on a validation split instead.
     server: Metrics of the server's turn.
     client: Metrics of the clients' turn.
     learning_rate: Learning rate of server and clients.
@@ -104,15 +105,22 @@ class RoundMetrics(NamedTuple):
       the privacy loss so far.
     final_test: `accuracy` and `loss` on the test images with the statistics of
       the authors' final test (D11); empty if it is not made.
+    validation: Metrics on the validation split; empty without one.
   """
 
-  test: TestMetrics
+  test: EvaluationMetrics | tuple[()]
   server: ServerMetrics
   client: ClientMetrics
   learning_rate: float
   seconds: float
   aggregator: Mapping[str, Any]
   final_test: Mapping[str, float] = collections.OrderedDict()
+  validation: EvaluationMetrics | tuple[()] = ()
+
+  @property
+  def evaluation(self) -> EvaluationMetrics:
+    """Metrics on the test images or, instead, on the validation split."""
+    return self.test or self.validation
 
 
 def by_column(metrics: RoundMetrics) -> dict[str, float]:

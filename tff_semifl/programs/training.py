@@ -49,8 +49,8 @@ class ProgramState(NamedTuple):
   Attributes:
     state: The process's state after the latest round.
     round_num: The latest round; -1 before any.
-    accuracy: The test accuracy after it.
-    best_accuracy: The highest test accuracy so far (D16).
+    accuracy: The accuracy after it, on the images it is evaluated on.
+    best_accuracy: The highest accuracy so far (D16).
     memories: The memories that `Memories` hold in main memory; the empty tuple
       if there are none.
   """
@@ -72,6 +72,7 @@ class TrainingProgram:
     server_dataset: The server's labeled images, of `pipelines.labeled_type`.
     clients: The clients, and the cohort of each round.
     test_dataset: Labeled images to evaluate on.
+    validates: Whether these are a validation split, and metrics say so.
     total_rounds: The last round to run; the first is round 0.
     rounds_per_evaluation: Interval in rounds at which the model is evaluated
       and its state saved, as they are after the last round. Metrics of server
@@ -94,6 +95,7 @@ class TrainingProgram:
   server_dataset: tf.data.Dataset
   clients: pipelines.ClientPopulation
   test_dataset: tf.data.Dataset
+  validates: bool = False
   total_rounds: int
   rounds_per_evaluation: int = 1
   measures_pseudo_labels: bool = False
@@ -204,7 +206,7 @@ def _is_finite(
   return all(
     np.all(np.isfinite(array))
     for array in tf.nest.flatten(
-      (reached.state, reached.memories, server, metrics.test)
+      (reached.state, reached.memories, server, metrics.evaluation)
     )
     if np.issubdtype(np.asarray(array).dtype, np.floating)
   )
@@ -229,7 +231,12 @@ def _run_rounds(
   state = output.state
   if statistics is not None:
     state = _compute_statistics(statistics, state)
-  test = program.evaluation(state.global_model_weights, program.test_dataset)
+  measured = program.evaluation(
+    state.global_model_weights, program.test_dataset
+  )
+  evaluation = round_metrics.EvaluationMetrics(
+    **measured, best_accuracy=max(latest.best_accuracy, measured['accuracy'])
+  )
   final_test = _run_final_test(program, state)
   clients = program.clients
   quality = pseudo_label_quality.UNKNOWN
@@ -238,9 +245,7 @@ def _run_rounds(
       output.given_labels, clients.true_labels(last_round)
     )
   metrics = round_metrics.RoundMetrics(
-    test=round_metrics.TestMetrics(
-      **test, best_accuracy=max(latest.best_accuracy, test['accuracy'])
-    ),
+    test=() if program.validates else evaluation,
     server=round_metrics.ServerMetrics(**output.metrics['server']),
     client=round_metrics.create_client_metrics(
       output.metrics['client'],
@@ -253,6 +258,7 @@ def _run_rounds(
     seconds=time.monotonic() - start,
     aggregator=collections.OrderedDict(output.metrics['aggregator']),
     final_test=final_test,
+    validation=evaluation if program.validates else (),
   )
   if program.epsilon_fn is not None:
     metrics.aggregator['epsilon'] = program.epsilon_fn(last_round)
@@ -260,8 +266,8 @@ def _run_rounds(
   reached = ProgramState(
     state=state,
     round_num=last_round,
-    accuracy=metrics.test.accuracy,
-    best_accuracy=metrics.test.best_accuracy,
+    accuracy=metrics.evaluation.accuracy,
+    best_accuracy=metrics.evaluation.best_accuracy,
     memories=held,
   )
   return reached, metrics

@@ -17,6 +17,18 @@ _PAPER_PREFIX = '# Paper:'
 _PAPER = re.compile(r'# Paper: (\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?: \S')
 
 
+class Varied(NamedTuple):
+  """A setting with one of the values that a sweep tries."""
+
+  name: str
+  value: str
+
+  @property
+  def flag(self) -> str:
+    """The flag that gives the setting this value."""
+    return f'--{self.name}={self.value}'
+
+
 class Entry(NamedTuple):
   """Settings that are trained with each seed, and become a row of the table.
 
@@ -25,12 +37,32 @@ class Entry(NamedTuple):
     system_name: The system that is trained.
     source: Where its settings come from: a flagfile or a preset.
     paper: What a paper has for it; None if there is nothing.
+    varied: The setting that differs from that source; None if none does.
   """
 
   name: str
   system_name: str
   source: str
   paper: presets.PaperAccuracy | None
+  varied: Varied | None = None
+
+  @property
+  def is_preset(self) -> bool:
+    """True if its settings come from a preset."""
+    return self.source in presets.names()
+
+  @property
+  def arguments(self) -> list[str]:
+    """Flags of its source, without the setting that is varied."""
+    kind = 'preset' if self.is_preset else 'flagfile'
+    return [f'--{kind}={self.source}']
+
+  @property
+  def label(self) -> str:
+    """Its name, with the setting that is varied."""
+    if self.varied is None:
+      return self.name
+    return f'{self.name}_{self.varied.name}{self.varied.value}'
 
 
 def read_flagfiles(names: Sequence[str]) -> list[Entry]:
@@ -71,6 +103,25 @@ def find_presets(patterns: Sequence[str]) -> list[Entry]:
         )
       )
   return found
+
+
+def vary(
+  found: Sequence[Entry], name: str, values: Sequence[str]
+) -> list[Entry]:
+  """Returns each entry with each value of a setting, in their order.
+
+  The paper's accuracy is left out: its setting has one value.
+
+  Args:
+    found: The entries.
+    name: The setting.
+    values: The values, as they are written on a command line.
+  """
+  return [
+    entry._replace(varied=Varied(name, value), paper=None)
+    for entry in found
+    for value in values
+  ]
 
 
 def check_names(found: Sequence[Entry]) -> None:

@@ -19,11 +19,13 @@ class Experiment(processes.Job):
     entry: The entry.
     folder: Where its results are.
     total_rounds: The round that comes last.
+    validates: Whether it is evaluated on a validation split.
   """
 
   entry: entries.Entry
   folder: pathlib.Path
   total_rounds: int
+  validates: bool = False
 
   def read_results(self) -> results_lib.Results:
     """Returns what it has reached so far.
@@ -32,6 +34,14 @@ class Experiment(processes.Job):
       durable_files.OutputError: If the folder holds something else.
     """
     return results_lib.read_results(self.folder / 'metrics.csv')
+
+  def read_validation(self) -> results_lib.Validation:
+    """Returns what it has reached so far on its validation split.
+
+    Raises:
+      durable_files.OutputError: If the folder holds something else.
+    """
+    return results_lib.read_validation(self.folder / 'metrics.csv')
 
   def is_complete(self) -> bool:
     """Returns whether all rounds were run and the model was exported.

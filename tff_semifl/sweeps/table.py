@@ -3,12 +3,12 @@
 
 """The table of a sweep, with a row for each of its entries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import csv
 import io
 import pathlib
 import statistics
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from tff_semifl.experiments import markdown
 from tff_semifl.programs import durable_files
@@ -21,7 +21,10 @@ runs (sample standard deviation). SemiFL's paper gives the best round, with the
 population's standard deviation (D16). Minutes are a run's, on average."""
 
 
-class Row(NamedTuple):
+_Result = TypeVar('_Result')
+
+
+class Row(NamedTuple, Generic[_Result]):
   """An entry with all its seeds.
 
   Attributes:
@@ -32,10 +35,17 @@ class Row(NamedTuple):
 
   entry: entries.Entry
   num_seeds: int
-  complete: Sequence[results_lib.Results]
+  complete: Sequence[_Result]
+
+  @property
+  def seeds(self) -> str:
+    """The number of its seeds, and of those that are complete."""
+    if len(self.complete) < self.num_seeds:
+      return f'{len(self.complete)} of {self.num_seeds}'
+    return str(self.num_seeds)
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
+def to_markdown(rows: Sequence[Row[results_lib.Results]]) -> str:
   """Returns the table with a line on what its numbers are.
 
   Args:
@@ -59,48 +69,49 @@ def to_markdown(rows: Sequence[Row]) -> str:
   )
 
 
-def to_csv(rows: Sequence[Row]) -> str:
+def to_csv(rows: Sequence[Row[results_lib.Results]]) -> str:
   """Returns the table as CSV: fractions of one, minutes, counts.
 
   Args:
     rows: The rows.
   """
+  return join_cells([_csv_row(row) for row in rows])
+
+
+def join_cells(cells: Sequence[Mapping[str, object]]) -> str:
+  """Returns rows, each with its cells by column, as CSV with a heading.
+
+  Args:
+    cells: The rows, at least one.
+  """
   text = io.StringIO()
-  cells = [_csv_row(row) for row in rows]
   writer = csv.DictWriter(text, cells[0].keys(), lineterminator='\n')
   writer.writeheader()
   writer.writerows(cells)
   return text.getvalue()
 
 
-def write(rows: Sequence[Row], path: pathlib.Path) -> None:
-  """Writes the table, in place of what is there.
+def write(text: str, path: pathlib.Path) -> None:
+  """Writes a table, in place of what is there.
 
   Args:
-    rows: The rows.
-    path: Where to; the end of the name says whether as .csv or as .md.
+    text: The table.
+    path: Where to.
 
   Raises:
     durable_files.OutputError: If it cannot be written.
   """
-  if path.suffix == '.csv':
-    text = to_csv(rows)
-  else:
-    text = f'{to_markdown(rows)}\n'
   with durable_files.naming(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
       file.write(text.encode())
 
 
-def _markdown_row(row: Row) -> tuple[str, ...]:
-  seeds = str(row.num_seeds)
-  if len(row.complete) < row.num_seeds:
-    seeds = f'{len(row.complete)} of {seeds}'
+def _markdown_row(row: Row[results_lib.Results]) -> tuple[str, ...]:
   paper = row.entry.paper
   return (
-    row.entry.name,
-    seeds,
+    row.entry.label,
+    row.seeds,
     _show(*_mean_and_deviation([run.accuracy for run in row.complete])),
     _show(*_mean_and_deviation([run.best_accuracy for run in row.complete])),
     paper.text if paper else '',
@@ -108,12 +119,12 @@ def _markdown_row(row: Row) -> tuple[str, ...]:
   )
 
 
-def _csv_row(row: Row) -> dict[str, object]:
+def _csv_row(row: Row[results_lib.Results]) -> dict[str, object]:
   accuracy = _mean_and_deviation([run.accuracy for run in row.complete])
   best = _mean_and_deviation([run.best_accuracy for run in row.complete])
   paper = row.entry.paper
   return {
-    'name': row.entry.name,
+    'name': row.entry.label,
     'system': row.entry.system_name,
     'source': row.entry.source,
     'seeds': row.num_seeds,
@@ -128,7 +139,7 @@ def _csv_row(row: Row) -> dict[str, object]:
   }
 
 
-def _mean_minutes(row: Row) -> float | None:
+def _mean_minutes(row: Row[results_lib.Results]) -> float | None:
   if not row.complete:
     return None
   return statistics.fmean(run.minutes for run in row.complete)

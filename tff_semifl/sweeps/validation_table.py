@@ -1,0 +1,158 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table of a sweep that validates, and what it makes one choose.
+
+The criterion is the loss after the last round, in the mean of seeds. A few
+labels leave a few validation images, of which several values of a setting may
+get the same number right; their loss still tells them apart.
+"""
+
+from collections.abc import Collection, Sequence
+import math
+import shlex
+import statistics
+
+from tff_semifl.experiments import markdown
+from tff_semifl.programs import results as results_lib
+from tff_semifl.sweeps import table
+
+_CAPTION = """\
+Loss and accuracy on validation images after the last round: mean of complete
+runs (sample standard deviation). These images are some of the server's labeled
+ones; nothing was tested."""
+
+Row = table.Row[results_lib.Validation]
+
+
+def to_markdown(rows: Sequence[Row]) -> str:
+  """Returns the table with a line on what its numbers are.
+
+  Args:
+    rows: The rows.
+  """
+  heading = (
+    *('experiment', 'seeds', 'validation loss', 'validation accuracy'),
+    'minutes',
+  )
+  return '\n\n'.join(
+    [markdown.table(heading, [_markdown_row(row) for row in rows]), _CAPTION]
+  )
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+  """Returns the table as CSV: fractions of one, minutes, counts.
+
+  Args:
+    rows: The rows.
+  """
+  return table.join_cells([_csv_row(row) for row in rows])
+
+
+def describe_choices(
+  rows: Sequence[Row],
+  program: str,
+  arguments: Sequence[str],
+  failed: Collection[str] = (),
+) -> list[str]:
+  """Returns lines that say which value of the varied setting is the best.
+
+  The value with the least loss is chosen; one of which a run failed cannot be.
+  There is no line on entries of which no setting is varied.
+
+  Args:
+    rows: The rows, those of an entry in the order of values.
+    program: The command that trains, to which the system is added.
+    arguments: Flags of all runs, without that of the validation split.
+    failed: Names of entries of which a run has failed, and will again.
+  """
+  by_entry = {}
+  for row in rows:
+    if row.entry.varied is not None:
+      by_entry.setdefault(row.entry.name, []).append(row)
+  return [
+    line
+    for group in by_entry.values()
+    for line in _describe_choice(group, program, arguments, failed)
+  ]
+
+
+def _describe_choice(
+  rows: Sequence[Row],
+  program: str,
+  arguments: Sequence[str],
+  failed: Collection[str],
+) -> list[str]:
+  entry = rows[0].entry
+  left = [
+    row.entry.label
+    for row in rows
+    if len(row.complete) < row.num_seeds and row.entry.label not in failed
+  ]
+  if left:
+    return [f'{entry.name}: no choice before {", ".join(left)} is complete']
+  best = min(rows, key=_loss)
+  if math.isinf(_loss(best)):
+    return [f'{entry.name}: no choice, as no value has a finite loss']
+  varied = best.entry.varied
+  lines = [
+    f'{entry.name}: the least validation loss, {_loss(best):.4f}, is that of'
+    f' {varied.name}={varied.value}; with all labels:',
+    '  '
+    + shlex.join(
+      [
+        *program.split(),
+        entry.system_name,
+        *entry.arguments,
+        *arguments,
+        varied.flag,
+      ]
+    ),
+  ]
+  if best in (rows[0], rows[-1]) and len(rows) > 1:
+    lines.append('  It is the first or last of the values: try more there.')
+  return lines
+
+
+def _loss(row: Row) -> float:
+  """Returns the mean loss; infinite if it is not finite or a run is missing."""
+  if len(row.complete) < row.num_seeds:
+    return math.inf
+  loss = statistics.fmean(run.loss for run in row.complete)
+  return loss if math.isfinite(loss) else math.inf
+
+
+def _markdown_row(row: Row) -> tuple[str, ...]:
+  if not row.complete:
+    return row.entry.label, row.seeds, '', '', ''
+  losses = [run.loss for run in row.complete]
+  accuracies = [run.accuracy for run in row.complete]
+  loss = f'{statistics.fmean(losses):.4f}'
+  accuracy = f'{statistics.fmean(accuracies):.1%}'
+  if len(row.complete) > 1:
+    loss += f' ({statistics.stdev(losses):.4f})'
+    accuracy += f' ({100 * statistics.stdev(accuracies):.1f})'
+  minutes = statistics.fmean(run.minutes for run in row.complete)
+  return row.entry.label, row.seeds, loss, accuracy, f'{minutes:.1f}'
+
+
+def _csv_row(row: Row) -> dict[str, object]:
+  means = dict.fromkeys(results_lib.Validation._fields)
+  if row.complete:
+    means = {
+      name: statistics.fmean(getattr(run, name) for run in row.complete)
+      for name in means
+    }
+  varied = row.entry.varied
+  return {
+    'name': row.entry.label,
+    'system': row.entry.system_name,
+    'source': row.entry.source,
+    'setting': varied and varied.name,
+    'value': varied and varied.value,
+    'seeds': row.num_seeds,
+    'complete': len(row.complete),
+    'validation_loss_mean': means['loss'],
+    'validation_accuracy_mean': means['accuracy'],
+    'minutes_mean': means['minutes'],
+  }
