@@ -118,7 +118,10 @@ def _train(
   on_disk: bool, repetition: int, num_images: int, image_size: int
 ) -> _Run:
   """Trains for some rounds; `repetition` tells runs of a kind apart."""
-  with tempfile.TemporaryDirectory() as folder:
+  with (
+    tempfile.TemporaryDirectory() as folder,
+    tempfile.TemporaryFile('r+') as log,
+  ):
     photos = _write_photos(num_images, image_size)
     process = subprocess.Popen(
       [
@@ -134,17 +137,16 @@ def _train(
         f'--output_dir={folder}',
         '--experiment_name=run',
       ],
-      stdout=subprocess.DEVNULL,
-      stderr=subprocess.PIPE,
-      text=True,
+      stdout=log,
+      stderr=log,
     )
     peak = 0.0
     while process.poll() is None:
       peak = max(peak, _megabytes(process.pid))
       time.sleep(_SECONDS_BETWEEN_LOOKS)
-    _, errors = process.communicate()
-    if process.returncode:
-      raise RuntimeError(f'The program failed: {errors}')
+    if process.wait():
+      log.seek(0)
+      raise RuntimeError(f'The program failed: {log.read()}')
     with pathlib.Path(folder, 'run', 'metrics.csv').open() as file:
       seconds = [float(row['seconds']) for row in csv.DictReader(file)]
   # The first two rounds build what the others use.

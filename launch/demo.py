@@ -40,7 +40,7 @@ def main(command: command_lib.Command) -> None:
       raise ValueError('each seed has two experiments; leave the flag out')
   # All folders are opened before the first run begins.
   pairs = [_create_pair(command, seed) for seed in seeds]
-  with command.context():
+  with command.context(command_lib.find_federation(*pairs[0][1])):
     rows = [
       (seed, _run(*labels_alone), _run(*with_clients))
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)

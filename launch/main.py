@@ -20,6 +20,7 @@ from tff_semifl.launch import command_line
 PROGRAMS = (
   'train',
   'demo',
+  'site',
   'sweep',
   'export_saved_model',
   'evaluate',

@@ -15,6 +15,7 @@ With the same flags, `launch.train semifl` shares the images in the same way.
 
 import numpy as np
 
+from tff_semifl import settings as settings_lib
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import partition_summary
@@ -31,6 +32,11 @@ def main(settings: experiment_settings.Data) -> None:
     settings: The settings of the data.
   """
   files = output_flag.pictures('partition.png')
+  names = settings.task.sites
+  if names:
+    raise settings_lib.SettingError(
+      'sites', names, 'what sites have is not known here; leave it out'
+    )
   task = settings.task.create()
   data = experiment.load_data(settings.fill_in(task), task)
   summary = partition_summary.summarize(task, data, settings.title)

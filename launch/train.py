@@ -49,7 +49,7 @@ def main(command: command_lib.Command) -> None:
     print(json.dumps(plan.describe(experiment), indent=2))
     return
   folder = command.open_folder(experiment)
-  with command.context():
+  with command.context(command_lib.find_federation(experiment, folder)):
     final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   kind = 'validation' if experiment.settings.validates else 'test'
   print(

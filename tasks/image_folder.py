@@ -3,12 +3,14 @@
 
 """A task of a user's own images: class folders of a server, and client folders.
 
+The images of clients may be at sites instead, of which only names are known.
+
 All images are read when the task is created, because the names of the classes,
 the size of the images and the pixel statistics are taken from them.
 `image_folders` describes the folders.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import math
@@ -21,8 +23,10 @@ from absl import logging
 import numpy as np
 
 from tff_semifl import settings
+from tff_semifl import sites as sites_lib
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 from tff_semifl.experiments import image_task
@@ -37,13 +41,39 @@ _DEFAULT_SIZE = (64, 64)
 _MAX_GIB_IN_MEMORY = 1
 
 
-def _parse_size(text: str) -> tuple[int, int] | None:
+def parse_size(text: str) -> tuple[int, int] | None:
   """Returns height and width, or None if the text is not a size."""
   match = re.fullmatch(r'([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?', text)
   if match is None:
     return None
   height, width = match.groups()
   return int(height), int(width or height)
+
+
+SIZES = settings.Values('like 64 or 48x64', parse_size)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Reading(settings.Settings):
+  """The treatment of images in files."""
+
+  on_odd_size: str = settings.setting(
+    image_files.OnOddSize.RESIZE.value,
+    'What to do if images have another size: resize keeps their proportions and'
+    " crops them; refuse names them and ends the program, and --image_size's"
+    " default is then that of the server's first image.",
+    settings.one_of(*(each.value for each in image_files.OnOddSize)),
+  )
+  gray: bool = settings.setting(
+    False,
+    'Whether to train on gray images with one channel instead of color images'
+    ' with three.',
+  )
+
+  @property
+  def num_channels(self) -> int:
+    """The number of channels of an image."""
+    return 1 if self.gray else 3
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -67,20 +97,9 @@ class ImageFolder(image_task.Task):
     f" the size of the server's images if they have one of up to"
     f' {_MAX_DEFAULT_SIZE} pixels, otherwise'
     f' {_DEFAULT_SIZE[0]}x{_DEFAULT_SIZE[1]}.',
-    settings.Values('like 64 or 48x64', lambda text: _parse_size(text)),
+    SIZES,
   )
-  on_odd_size: str = settings.setting(
-    image_files.OnOddSize.RESIZE.value,
-    'What to do if images have another size: resize keeps their proportions and'
-    " crops them; refuse names them and ends the program, and --image_size's"
-    " default is then that of the server's first image.",
-    settings.one_of(*(each.value for each in image_files.OnOddSize)),
-  )
-  gray: bool = settings.setting(
-    False,
-    'Whether to train on gray images with one channel instead of color images'
-    ' with three.',
-  )
+  reading: Reading = Reading()
   flip: bool = settings.setting(
     True,
     'Whether to train on mirror images, too. Turn it off if the mirror image of'
@@ -100,6 +119,19 @@ class ImageFolder(image_task.Task):
     f' default if they are more than {_MAX_GIB_IN_MEMORY} GiB.',
   )
 
+  sites: tuple[str, ...] = settings.setting(
+    (),
+    'Names of the sites that have the images of clients, with commas: those of'
+    ' launch.site on machines of the cluster of --ray_address. The folder has'
+    ' none of clients then.',
+    settings.Values(
+      f'different names of {sites_lib.NAME_DESCRIPTION}',
+      lambda names: (
+        all(map(sites_lib.is_name, names)) and len(set(names)) == len(names)
+      ),
+    ),
+  )
+
   @property
   def place(self) -> str:
     """The folder's name, a part of the default name of an experiment."""
@@ -108,7 +140,7 @@ class ImageFolder(image_task.Task):
   @property
   def shares_description(self) -> str:
     """A short description of how the images are shared out."""
-    return f'as in {self.image_dir}'
+    return 'at sites' if self.sites else f'as in {self.image_dir}'
 
   @property
   def quick(self) -> Mapping[str, Any]:
@@ -157,11 +189,12 @@ class ImageFolder(image_task.Task):
         'image_size', self.image_size, image_folders.LargeImageError
       ),
       settings.blame(
-        'on_odd_size', self.on_odd_size, image_folders.OddSizeError
+        'on_odd_size', self.reading.on_odd_size, image_folders.OddSizeError
       ),
       settings.blame(
         'images_on_disk', self.images_on_disk, image_folders.StorageError
       ),
+      settings.blame('sites', self.sites, ClientsHereError),
       settings.blame('test_fraction', self.test_fraction, TestImagesError),
     ):
       return _read(self)
@@ -173,17 +206,22 @@ class ImageFolder(image_task.Task):
 def _read(folder: ImageFolder) -> image_task.ImageTask:
   return create_task(
     folder.image_dir,
-    image_size=folder.image_size and _parse_size(folder.image_size),
-    num_channels=1 if folder.gray else 3,
-    on_odd_size=image_files.OnOddSize(folder.on_odd_size),
+    image_size=folder.image_size and parse_size(folder.image_size),
+    num_channels=folder.reading.num_channels,
+    on_odd_size=image_files.OnOddSize(folder.reading.on_odd_size),
     flip=folder.flip,
     test_fraction=folder.test_fraction,
     images_on_disk=folder.images_on_disk,
+    sites=folder.sites,
   )
 
 
 class TestImagesError(Exception):
   """The test images are ambiguous, missing or too few."""
+
+
+class ClientsHereError(Exception):
+  """There are images of clients, although sites have them."""
 
 
 def create_task(
@@ -195,6 +233,7 @@ def create_task(
   flip: bool = True,
   test_fraction: float | None = None,
   images_on_disk: bool | None = None,
+  sites: Sequence[str] = (),
 ) -> image_task.ImageTask:
   """Creates the task of a folder of images, which reads all images.
 
@@ -212,6 +251,8 @@ def create_task(
       all experiments have the same test images.
     images_on_disk: Whether clients' images are kept in a file instead of in
       memory; None if they are more than 1 GiB.
+    sites: Names of the sites that have the images of clients, if they do.
+      Clients are numbered in the order of these names.
 
   Returns:
     The task, with its images.
@@ -220,8 +261,13 @@ def create_task(
     image_folders.ImageFolderError: If the images cannot be used.
     TestImagesError: If there is both a folder `test` and a share, or neither,
       or if a class has too few images for the share.
+    ClientsHereError: If there are sites and a folder `clients`.
   """
   folder = pathlib.Path(root)
+  if sites and os.path.exists(folder / 'clients'):
+    raise ClientsHereError(
+      f'{folder / "clients"} has images of clients; leave it out, or the sites'
+    )
   has_test = os.path.exists(folder / 'test')
   # Checked before any image is read, but only if `root` is such a folder;
   # otherwise reading it gives the clearer error.
@@ -246,7 +292,15 @@ def create_task(
     max_bytes_in_memory={None: _MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
       images_on_disk, math.inf
     ),
+    has_clients=not sites,
   )
+  unlabeled, shares = found.unlabeled, found.shares
+  if sites:
+    unlabeled = site_images.SiteImages(
+      sorted(sites), found.labeled.images.shape[1:]
+    )
+    # Each stands for all of its images.
+    shares = np.split(np.arange(len(sites)), len(sites))
   if isinstance(found.unlabeled, stored_images.StoredImages):
     logging.warning(
       "%s: clients' images, %.1f GB, are in a file in %s and not in memory,"
@@ -269,7 +323,7 @@ def create_task(
     train, test = _hold_out(train, test_fraction, found.class_names)
   return loaded_task.create_task(
     image_task.TaskData(
-      train=train, test=test, unlabeled=found.unlabeled, shares=found.shares
+      train=train, test=test, unlabeled=unlabeled, shares=shares
     ),
     found.class_names,
     flip=flip,

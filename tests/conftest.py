@@ -3,6 +3,7 @@
 
 """Configures pytest to run tests as absl's own main would."""
 
+import atexit
 import gc
 import os
 import re
@@ -25,6 +26,7 @@ os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
 # As `launch` has it: tests build as many graphs as programs do.
 gc.set_threshold(100_000)
+atexit.register(gc.freeze)
 
 _LONGEST_FILE = 'tests/launch/all_systems_test.py'
 _USES_RAY = re.compile(r'/(ray_\w*test|deploy_test)\.py')

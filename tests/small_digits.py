@@ -19,6 +19,7 @@ import tensorflow as tf
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import models
 from tff_semifl.experiments import strong_views
 from tff_semifl.models import static_batch_norm
 from tff_semifl.tasks import digits
@@ -50,6 +51,15 @@ def without_rand_augment() -> Iterator[None]:
     mock.patch.dict(strong_views.BUILDERS, keras_cv_gentle=lambda: _shift),
   ):
     yield
+
+
+def without_wide_resnet() -> contextlib.AbstractContextManager:
+  """Within, the model `wide_resnet` is `create_small_model`."""
+  return mock.patch.object(
+    models.WideResNet,
+    'create',
+    lambda _, task, seed: create_small_model(task, seed),
+  )
 
 
 def create_small_model(task: image_task.ImageTask, seed: int) -> tf.keras.Model:

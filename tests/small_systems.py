@@ -3,7 +3,8 @@
 
 """Systems of the registry with a model that is trained in a moment."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+import contextlib
 import dataclasses
 import functools
 import types
@@ -125,6 +126,30 @@ def without_process(system_name: str) -> Any:
     A context manager.
   """
   return mock.patch.object(type(registry.SYSTEMS[system_name]), 'build')
+
+
+@contextlib.contextmanager
+def building_once(system_name: str) -> Iterator[None]:
+  """Within, equal systems share the process of the first experiment.
+
+  For runs that differ in what no process depends on, such as where images are,
+  and for those that resume others. Their model and their task must be the same.
+
+  Args:
+    system_name: One of `registry.SYSTEMS`.
+  """
+  system_type = type(registry.SYSTEMS[system_name])
+  build, built = system_type.build, {}
+
+  def build_once(
+    system: system_lib.System, ingredients: system_lib.Ingredients
+  ) -> federated_process.FederatedProcess:
+    if system not in built:
+      built[system] = build(system, ingredients)
+    return built[system]
+
+  with mock.patch.object(system_type, 'build', build_once):
+    yield
 
 
 _built = {}

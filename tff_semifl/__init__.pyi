@@ -68,7 +68,7 @@ from tff_semifl.systems.client_prior_semifl import (
 from tff_semifl.systems.client_trainings import Fix as Fix
 from tff_semifl.systems.client_trainings import FixMix as FixMix
 from tff_semifl.systems.client_trainings import LabelEachBatch as LabelEachBatch
-from tff_semifl.systems.distribution_alignment import (
+from tff_semifl.systems.cohort_alignment import (
   DistributionAlignment as DistributionAlignment,
 )
 from tff_semifl.systems.flexmatch import FlexMatch as FlexMatch
@@ -83,10 +83,14 @@ from tff_semifl.systems.freematch import FreeMatch as FreeMatch
 from tff_semifl.systems.logit_adjustment import (
   LogitAdjustment as LogitAdjustment,
 )
+from tff_semifl.systems.pooled import Pooled as Pooled
+from tff_semifl.systems.pooled_method import PooledMethod as PooledMethod
 from tff_semifl.systems.registry import SYSTEMS as SYSTEMS
 from tff_semifl.systems.softmatch import SoftMatch as SoftMatch
 from tff_semifl.systems.system import Ingredients as Ingredients
 from tff_semifl.tasks.registry import TASKS as TASKS
 from tff_semifl.work.guidance import Guidance as Guidance
+from tff_semifl.work.pooled_step import PooledStep as PooledStep
+from tff_semifl.work.pooled_step import PooledStepOutput as PooledStepOutput
 
 __version__: str

@@ -39,6 +39,7 @@ class Purpose(enum.IntEnum):
   DROPOUT_MASK = 15
   PROBE_IMAGE = 16
   VALIDATION_SPLIT = 17
+  SHARED_IMAGE = 18
 
 
 def numpy_generator(

@@ -24,8 +24,12 @@ _FIRST_THRESHOLD = linear_problem.THRESHOLD
 _GROWTH = 0.002
 
 
-def _tell_nothing_of_the_teacher(state, weights, server_data):
-  del weights, server_data  # The threshold is all that clients are told.
+def _tell_nothing_of_the_teacher(state, context, weights, server_data):
+  del (
+    context,
+    weights,
+    server_data,
+  )  # The threshold is all that clients are told.
   return state['threshold']
 
 

@@ -6,7 +6,10 @@
 How fast it is, is no test.
 """
 
+import contextlib
 import dataclasses
+import functools
+import types
 from unittest import mock
 
 from absl.testing import absltest
@@ -25,9 +28,9 @@ from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime
-from tff_semifl.experiments import models
 from tff_semifl.tasks import cifar10
 
 _SIZE = federation_lib.Size(
@@ -39,8 +42,17 @@ _SIZE = federation_lib.Size(
 )
 
 
+# They keep nothing of their rounds, and to build one takes longer than those.
+_create_federation = functools.cache(federation_lib.Federation)
+
+
+def tearDownModule():
+  # TensorFlow complains of functions that outlive it.
+  _create_federation.cache_clear()
+
+
 class _TestCase(absltest.TestCase):
-  """Federations are built in a moment."""
+  """Federations are built in a moment, and those of a size once."""
 
   def setUp(self):
     super().setUp()
@@ -53,12 +65,9 @@ class _TestCase(absltest.TestCase):
       ),
     )
     self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))
+    self.enter_context(small_digits.without_wide_resnet())
     self.enter_context(
-      mock.patch.object(
-        models.WideResNet,
-        'create',
-        lambda self, task, seed: small_digits.create_small_model(task, seed),
-      )
+      mock.patch.object(federation_lib, 'Federation', _create_federation)
     )
 
 
@@ -108,8 +117,21 @@ class MeasurementsTest(_TestCase):
     self._check(rounds.measure(2, _SIZE), ['plain TensorFlow', 'in process'])
 
   def test_round_on_a_ray_cluster(self):
-    self._check(ray_rounds.measure(2, _SIZE), ['in process', 'Ray'])
-    measured = ray_rounds.measure_traffic(2, _SIZE)
+    in_context = runtime.simulation_context
+    # To start a cluster and its actor takes far longer than all rounds.
+    with (
+      in_context('ray') as ray,
+      mock.patch.object(
+        runtime,
+        'simulation_context',
+        lambda kind: (
+          contextlib.nullcontext(ray) if kind == 'ray' else in_context(kind)
+        ),
+      ),
+    ):
+      # First, as images are sent but once.
+      measured = ray_rounds.measure_traffic(2, _SIZE)
+      self._check(ray_rounds.measure(2, _SIZE), ['in process', 'Ray'])
     images = measured.values['data']
     size = 32 * 32 * 3 / 1e6
     # Of clients and server, each in one piece, and once.
@@ -163,7 +185,13 @@ class MeasurementsTest(_TestCase):
 
   def test_images_on_disk(self):
     places = ['in memory', 'on disk']
-    memory_peak = image_storage.measure_memory(1, 200, 16)
+    forks = types.SimpleNamespace(
+      Popen=lambda command, **files: forked_programs.start(
+        *command[2:], **files
+      )
+    )
+    with mock.patch.object(image_storage, 'subprocess', forks):
+      memory_peak = image_storage.measure_memory(1, 200, 16)
     self._check(memory_peak, places, num_repetitions=1)
     for (megabytes,) in memory_peak.values.values():
       self.assertBetween(megabytes, 100, 100_000)

@@ -54,6 +54,41 @@ class ReadImageFoldersTest(parameterized.TestCase):
     np.testing.assert_array_equal(data.labels, labels)
     self.assertEqual(data.labels.dtype, np.int32)
 
+  def test_without_clients(self):
+    shutil.rmtree(self._root / 'clients')
+    with self.assertRaisesRegex(
+      image_folders.ImageFolderError, 'clients is missing'
+    ):
+      self._read()
+    found = self._read(has_clients=False)
+    self._assert_data(found.labeled, [20, 21, 10], [0, 0, 1])
+    self._assert_images(found.unlabeled, [])
+    self.assertEqual(found.num_images, 4)
+
+  def test_folder_of_a_client(self):
+    def read(name, on_odd_size=image_files.OnOddSize.RESIZE):
+      return image_folders.read_client_folder(
+        str(self._root / name), (4, 5, 3), on_odd_size
+      )
+
+    self._write('clients/north/a.png', 29, size=(8, 10))
+    images, num_resized = read('clients/north')
+    self._assert_images(np.asarray(images), [29, 30, 31])
+    self.assertEqual(num_resized, 1)
+    # As others of this user read it.
+    found = np.fromfile(images.path, np.uint8).reshape(images.shape)
+    self._assert_images(found, [29, 30, 31])
+    (self._root / 'empty').mkdir()
+    for name, problem in (
+      ('nowhere', 'is missing or is no folder'),
+      ('empty', 'has no image in it'),
+      ('clients', 'east is a folder where an image should be'),
+    ):
+      with self.assertRaisesRegex(image_folders.ImageFolderError, problem):
+        read(name)
+    with self.assertRaisesRegex(image_folders.OddSizeError, 'a.png is 8x10'):
+      read('clients/north', image_files.OnOddSize.REFUSE)
+
   def test_reads_all_in_the_order_of_names(self):
     found = self._read()
     self.assertEqual(found.class_names, ('cat', 'dog'))

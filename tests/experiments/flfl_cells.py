@@ -33,7 +33,7 @@ _ROWS = {
     {'partition': 'iid'},
   ),
 }
-# Epochs of the server before round 1 (F4).
+# Epochs of the server before round 1 (FL4).
 _PRETRAINING = {
   ('cifar10', 10): 50,
   ('cifar10', 40): 50,

@@ -4,8 +4,6 @@
 """Tests that models of Keras are trained, exported and restored."""
 
 import dataclasses
-import functools
-import inspect
 import os
 import pathlib
 import sys
@@ -18,6 +16,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import small_applications
 from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import runtime
@@ -69,17 +68,6 @@ def _create_with_dropout(task, seed):
   x = tf.keras.layers.Dropout(0.5)(model.layers[-2].output)
   outputs = tf.keras.layers.Dense(task.num_classes)(x)
   return tf.keras.Model(model.input, outputs)
-
-
-def _scale_down(build):
-  """The same with 7 blocks of 21, as to trace them takes longest."""
-  return functools.partial(
-    inspect.getmodule(build).EfficientNetV2,
-    width_coefficient=0.25,
-    depth_coefficient=0.2,
-    default_size=_SIZE,
-    model_name='efficientnetv2-b0',
-  )
 
 
 class TrainingTest(parameterized.TestCase):
@@ -168,15 +156,14 @@ class TrainingTest(parameterized.TestCase):
 
   def test_fine_tuned_efficientnet_which_drops_parts_of_itself(self):
     file = self.folder / 'pretrained.h5'
-    build = _scale_down(tf.keras.applications.EfficientNetV2B0)
     tf.keras.utils.set_random_seed(5)
-    build(
-      include_top=False,
-      pooling='avg',
-      weights=None,
-      input_shape=(_SIZE, _SIZE, 3),
-    ).save_weights(file)
-    with mock.patch.object(tf.keras.applications, 'EfficientNetV2B0', build):
+    with small_applications.with_small_efficientnet():
+      tf.keras.applications.EfficientNetV2B0(
+        include_top=False,
+        pooling='avg',
+        weights=None,
+        input_shape=(_SIZE, _SIZE, 3),
+      ).save_weights(file)
       experiment = self._create(model='efficientnet_v2', weights=str(file))
     self.assertTrue(
       any(
@@ -188,6 +175,7 @@ class TrainingTest(parameterized.TestCase):
     self._run(experiment)
 
   def test_frozen_mobilenet_with_weights_of_a_file(self):
+    self.enter_context(small_applications.with_small_mobilenet())
     file = self.folder / 'pretrained.h5'
     tf.keras.utils.set_random_seed(5)
     pretrained = tf.keras.applications.MobileNet(
@@ -244,6 +232,7 @@ class SettingsTest(parameterized.TestCase):
       model.create(task or self.task, 0)
 
   def test_gray_images_and_the_seed(self):
+    self.enter_context(small_applications.with_small_mobilenet())
     model = keras_applications.MobileNet(width_multiplier=0.25)
     first, again, other = (model.create(self.task, seed) for seed in (1, 1, 2))
     self.assertEqual(first.input_shape, (None, _SIZE, _SIZE, 1))
@@ -257,6 +246,7 @@ class SettingsTest(parameterized.TestCase):
     (keras_applications.ResNet50V2, 'ResNet50V2', lambda x: x / 127.5 - 1),
   )
   def test_frozen_weights_of_a_file(self, kind, function_name, rescale):
+    self.enter_context(small_applications.with_small_efficientnet())
     build = getattr(tf.keras.applications, function_name)
     tf.keras.utils.set_random_seed(5)
     pretrained = build(
@@ -296,6 +286,7 @@ class SettingsTest(parameterized.TestCase):
     )
 
   def test_file_of_another_model(self):
+    self.enter_context(small_applications.with_small_mobilenet())
     file = os.path.join(self.create_tempdir().full_path, 'other.h5')
     inputs = tf.keras.Input([3])
     tf.keras.Model(inputs, tf.keras.layers.Dense(2)(inputs)).save_weights(file)

@@ -17,7 +17,9 @@ from tests import small_digits
 from tests import small_systems
 from tests.programs import saved_run
 from tff_semifl import settings
+from tff_semifl.algorithms import evaluation
 from tff_semifl.experiments import running
+from tff_semifl.experiments import training_programs
 from tff_semifl.launch import commands
 from tff_semifl.models import fedmatch_resnet
 from tff_semifl.programs import saved_experiment
@@ -66,6 +68,11 @@ _OTHERS = {
     'weighting': 'learning_status',
   },
   'flfl': {'consistency_threshold': 0.12},
+  'client_prior_semifl': {
+    'selection': 'freematch',
+    'labeler': 'averaged_teacher',
+    'regularizer': 'sharpness_aware',
+  },
 }
 _SYSTEMS = sorted(registry.SYSTEMS)
 # One of each model: to export it takes as long as to train it.
@@ -88,13 +95,22 @@ def _watch_export(system_name=None):
   )
 
 
-def _with_process_of(experiment):
-  """Within, systems have the process as it was built already."""
-  return mock.patch.object(
-    type(experiment.settings.system),
-    'build',
-    lambda *_: experiment.training_program.process,
-  )
+@contextlib.contextmanager
+def _with_computations_of(experiment):
+  """Within, experiments have the computations that were built already."""
+  program = experiment.training_program
+  with (
+    mock.patch.object(
+      type(experiment.settings.system), 'build', lambda *_: program.process
+    ),
+    mock.patch.object(
+      training_programs, 'create_classifier', lambda *_: experiment.classifier
+    ),
+    mock.patch.object(
+      evaluation, 'build_evaluation', lambda *_: program.evaluation
+    ),
+  ):
+    yield
 
 
 def _with_fewer_channels():
@@ -163,8 +179,8 @@ class AllSystemsTest(parameterized.TestCase):
     with (
       self.subTest('native'),
       _with_fewer_channels(),
-      # To build a process takes as long as to run it.
-      _with_process_of(experiment),
+      # To build them takes as long as to run them.
+      _with_computations_of(experiment),
       _watch_export(),
       native.context(),
     ):
@@ -222,15 +238,15 @@ class AllSystemsTest(parameterized.TestCase):
         np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
   def test_statistics_that_were_not_computed_change_nothing(self):
-    last_rows, process = [], contextlib.nullcontext()
+    last_rows, computations = [], contextlib.nullcontext()
     for interval in (1, 2):
       command = self._command(
         'batch_label_semifl', rounds_per_evaluation=interval
       )
-      with process, _watch_export(), command.context():
+      with computations, _watch_export(), command.context():
         experiment = command.create_experiment()
         folder = self._run(command, experiment)
-      process = _with_process_of(experiment)
+      computations = _with_computations_of(experiment)
       with (folder / 'metrics.csv').open() as file:
         rows = list(csv.DictReader(file))
       self.assertLen(rows, 4 - interval)

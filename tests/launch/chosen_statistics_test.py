@@ -214,6 +214,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
       self.assertNotEqual(row['final_test/loss'], row['test/loss'])
 
   def test_statistics_change_the_test_but_not_the_training_in_one_place(self):
+    self.enter_context(small_systems.building_once('labels_alone'))
     kinds = ('server', 'server_batches')
     (_, exact), (_, batches) = (
       self._train('labels_alone', batch_norm_statistics=kind) for kind in kinds

@@ -18,6 +18,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from tests import forked_programs
+from tests import small_applications
+from tests import small_digits
 from tests.data import image_tree
 from tests.data import tfds_files
 from tests.export import small_model
@@ -26,6 +28,9 @@ from tff_semifl import settings
 from tff_semifl.export import exported_model
 from tff_semifl.launch import export_saved_model
 from tff_semifl.launch import program
+
+# A model of one's own has no width.
+_SMALL_MODEL = {'model': small_digits.SETTINGS['model'], 'model_width': None}
 
 
 class ExportSavedModelTest(parameterized.TestCase):
@@ -91,7 +96,7 @@ class ExportSavedModelTest(parameterized.TestCase):
       self._experiment,
       task='cifar10',
       data_dir=self._folder,
-      model_depth=10,
+      **_SMALL_MODEL,
       num_labeled=50,
     )
     with mock.patch.object(
@@ -126,7 +131,7 @@ class ExportSavedModelTest(parameterized.TestCase):
   def test_images_of_ones_own(self):
     images = image_tree.write_tree(self._folder / 'photos')
     model = trained_experiment.save(
-      self._experiment, task='image_folder', image_dir=images, model_depth=7
+      self._experiment, task='image_folder', image_dir=images, **_SMALL_MODEL
     )
     moved = self._folder / 'moved'
     images.rename(moved)
@@ -149,6 +154,7 @@ class ExportSavedModelTest(parameterized.TestCase):
 
   @parameterized.parameters(True, False)
   def test_pretrained_weights_are_in_the_experiment(self, freeze_backbone):
+    self.enter_context(small_applications.with_small_mobilenet())
     file = self._folder / 'pretrained.h5'
     tf.keras.applications.MobileNet(
       alpha=0.25, include_top=False, weights=None, input_shape=(32, 32, 3)

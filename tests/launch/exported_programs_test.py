@@ -6,6 +6,7 @@
 import csv
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,15 +16,25 @@ import numpy as np
 import PIL.Image
 
 from tests import forked_programs
+from tests import small_digits
 from tff_semifl.export import exported_model
 from tff_semifl.tasks import digits
 
 _ROOT = pathlib.Path(__file__).parents[2]
-# Runs a program where TFF cannot be imported.
+# Runs programs where TFF cannot be imported, in forks of one process, as to
+# import TensorFlow takes longest.
 _WITHOUT_TFF = """
-import runpy, sys
+import json, os, runpy, sys
 sys.modules['tensorflow_federated'] = None
-runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)
+import tensorflow
+for command in json.loads(sys.argv[1]):
+  pid = os.fork()
+  if not pid:
+    sys.argv = command
+    runpy.run_module(command[0], run_name='__main__', alter_sys=True)
+    sys.exit()
+  if os.waitpid(pid, 0)[1]:
+    sys.exit(1)
 """
 
 
@@ -32,10 +43,11 @@ def _run(module, *arguments):
   return _printed(forked_programs.run(module, *arguments))
 
 
-def _run_without_tff(module, *arguments):
+def _run_without_tff(*commands):
+  """Runs programs one after the other, and returns what they print."""
   return _printed(
     subprocess.run(
-      [sys.executable, '-c', _WITHOUT_TFF, module, *arguments],
+      [sys.executable, '-c', _WITHOUT_TFF, json.dumps(commands)],
       cwd=_ROOT,
       capture_output=True,
       text=True,
@@ -60,8 +72,8 @@ class RealProgramsTest(absltest.TestCase):
       'launch.train',
       'labels_alone',
       '--task=digits',
+      f'--model={small_digits.SETTINGS["model"]}',
       '--total_epochs=3',
-      '--model_width=1',
       '--seed=3',
       '--experiment_name=small',
       f'--output_dir={folder}',
@@ -117,52 +129,61 @@ class RealProgramsTest(absltest.TestCase):
       [str(digit) for digit in range(10)],
     )
 
-  def test_evaluate_needs_no_tff(self):
-    json_file = self._experiment.parent / 'results.json'
-    for model, name in (
-      (self._export, 'saved_model'),
-      (self._export / 'model_int8.tflite', 'tflite_int8'),
-    ):
-      printed = _run_without_tff(
-        'launch.evaluate',
-        f'--exported_model={model}',
-        '--task=digits',
-        f'--output_file={json_file}',
-      )
-      accuracy = self._accuracies()[name]
-      self.assertStartsWith(printed, f'accuracy: {accuracy} of 360 images')
-      results = json.loads(json_file.read_text())
-      self.assertEqual(f'{results["accuracy"]:.1%}', accuracy)
-      self.assertEqual(
-        np.sum(results['confusion'], axis=1).tolist(),
-        np.bincount(self._test.labels).tolist(),
-      )
-
-  def test_predict_needs_no_tff(self):
-    images = self._experiment.parent / 'images'
+  def test_evaluate_and_predict_need_no_tff(self):
+    folder = self._experiment.parent
+    images = folder / 'images'
     images.mkdir()
     for number in range(20):
       PIL.Image.fromarray(self._test.images[number, ..., 0]).save(
         images / f'{number:02}.png'
       )
-    table = self._experiment.parent / 'predictions.csv'
-    _run_without_tff(
-      'launch.predict',
-      f'--exported_model={self._export}',
-      f'--images={images}',
-      f'--output_file={table}',
-      '--all_probabilities',
-    )
-    with table.open() as file:
-      rows = list(csv.DictReader(file))
-    np.testing.assert_allclose(
+    table = folder / 'predictions.csv'
+    models = {
+      'saved_model': self._export,
+      'tflite_int8': self._export / 'model_int8.tflite',
+    }
+    printed = _run_without_tff(
+      *(
+        [
+          'launch.evaluate',
+          f'--exported_model={model}',
+          '--task=digits',
+          f'--output_file={folder}/{name}.json',
+        ]
+        for name, model in models.items()
+      ),
       [
-        [float(row[f'probability/{digit}']) for digit in range(10)]
-        for row in rows
+        'launch.predict',
+        f'--exported_model={self._export}',
+        f'--images={images}',
+        f'--output_file={table}',
+        '--all_probabilities',
       ],
-      self._served.predict(self._test.images[:20]),
-      rtol=1e-4,
     )
+    accuracies = [self._accuracies()[name] for name in models]
+    self.assertEqual(
+      re.findall('^accuracy: (.*) of 360 images', printed, re.MULTILINE),
+      accuracies,
+    )
+    for name, accuracy in zip(models, accuracies, strict=True):
+      with self.subTest(name):
+        results = json.loads((folder / f'{name}.json').read_text())
+        self.assertEqual(f'{results["accuracy"]:.1%}', accuracy)
+        self.assertEqual(
+          np.sum(results['confusion'], axis=1).tolist(),
+          np.bincount(self._test.labels).tolist(),
+        )
+    with self.subTest('predict'):
+      with table.open() as file:
+        rows = list(csv.DictReader(file))
+      np.testing.assert_allclose(
+        [
+          [float(row[f'probability/{digit}']) for digit in range(10)]
+          for row in rows
+        ],
+        self._served.predict(self._test.images[:20]),
+        rtol=1e-4,
+      )
 
 
 if __name__ == '__main__':

@@ -15,6 +15,7 @@ from tests import forked_programs
 from tff_semifl import settings
 from tff_semifl.launch import commands
 from tff_semifl.launch import seeds
+from tff_semifl.launch import site
 from tff_semifl.systems import registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
@@ -62,8 +63,11 @@ def _read(node):
 _OWN_FLAGS = list(_find_flags())
 _SETTINGS = {
   setting.name: setting
-  for name in registry.SYSTEMS
-  for _, setting in settings.describe_all(commands.create(name, {}))
+  for part in (
+    *(commands.create(name, {}) for name in registry.SYSTEMS),
+    site.SiteSettings(),
+  )
+  for _, setting in settings.describe_all(part)
 }
 
 
@@ -72,11 +76,11 @@ class FlagsTest(parameterized.TestCase):
     known = {*_SETTINGS, *(flag.name for flag in _OWN_FLAGS), 'preset'}
     # Flags of absl, pip, TensorBoard and Jupyter that a document may name.
     others = {'logdir', 'flagfile', 'help', 'verbosity', 'system'}
-    others |= {'no-deps', 'no-build-isolation', 'user', 'name'}
+    others |= {'no-deps', 'no-build-isolation', 'user'}
     # Flags of Docker.
     others |= {'file', 'tag', 'rm', 'volume', 'build-arg', 'gpus'}
     # Flags of Ray.
-    others |= {'head', 'num-cpus', 'address'}
+    others |= {'head', 'num-cpus'}
     # A setting of models that are not of this package.
     others |= {'input_range'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]

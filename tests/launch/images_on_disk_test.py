@@ -9,6 +9,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tests import small_digits
+from tests import small_systems
 from tests.data import image_tree
 from tests.programs import saved_run
 from tff_semifl.data import stored_images
@@ -36,6 +37,14 @@ class ImagesOnDiskTest(absltest.TestCase):
     self.photos = image_tree.write_tree(
       pathlib.Path(self.create_tempdir().full_path, 'photos')
     )
+    self.enter_context(small_digits.without_rand_augment())
+    # No process depends on where images are.
+    self.enter_context(small_systems.building_once('semifl'))
+
+  def _enter_context(self, kind):
+    """Enters one context for all runs: they find compiled what they share."""
+    command = commands.create('semifl', {'runtime': kind})
+    self.enter_context(command.context())
 
   def _run(self, folder, **changes):
     """Trains, and returns the experiment and what it left."""
@@ -47,11 +56,11 @@ class ImagesOnDiskTest(absltest.TestCase):
     )
     experiment = command.create_experiment()
     results = command.open_folder(experiment)
-    with command.context():
-      running.run(experiment, results, quiet=True)
+    running.run(experiment, results, quiet=True)
     return experiment, saved_run.read(results.path)
 
   def test_results_are_the_same(self):
+    self._enter_context('in_process')
     folder = self.create_tempdir().full_path
     in_memory, expected = self._run(folder, images_on_disk=False)
     self.assertIsInstance(in_memory.data.unlabeled.images, np.ndarray)
@@ -69,6 +78,7 @@ class ImagesOnDiskTest(absltest.TestCase):
       self.assertEqual(resumed, expected)
 
   def test_worker_reads_the_same(self):
+    self._enter_context('native')
     _, by_default = self._run(self.create_tempdir().full_path, runtime='native')
     _, on_disk = self._run(
       self.create_tempdir().full_path, runtime='native', images_on_disk=True

@@ -112,6 +112,22 @@ class MainTest(parameterized.TestCase):
     )
     self.assertEqual(completed.stdout, 'default_int_handler\n')
 
+  def test_leaves_without_a_search_for_cycles(self):
+    # What is registered first is called last.
+    code = (
+      'import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count()'
+      ' > 1000)); import tff_semifl.launch'
+    )
+    completed = subprocess.run(
+      [sys.executable, '-c', code],
+      cwd=source_tree.PROJECT_ROOT,
+      capture_output=True,
+      text=True,
+      timeout=50,
+      check=True,
+    )
+    self.assertEqual(completed.stdout, 'True\n')
+
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):
     expected = f'tff-semifl {tff_semifl.__version__}\n'

@@ -33,7 +33,12 @@ _FLAGFILES = [
 
 
 class RecordedFlagfilesTest(parameterized.TestCase):
-  @parameterized.parameters('cifar10_1000_iid', 'digits_50_iid')
+  @parameterized.parameters(
+    'cifar10_1000_iid',
+    'digits_50_iid',
+    'digits_50_classes2',
+    'digits_50_dirichlet0.1',
+  )
   def test_there_is_one_for_all_results(self, page):
     results = (_ROOT / 'docs' / 'results' / page).glob('*_seed*')
     self.assertContainsSubset(

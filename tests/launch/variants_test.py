@@ -97,6 +97,7 @@ class VariantsTest(parameterized.TestCase):
     )
 
   def test_momentum_of_clients_is_resumed(self):
+    self.enter_context(small_systems.building_once('semifl'))
     changes = {'keep_client_momentum': True, 'total_rounds': 3}
     self._train('semifl', **changes)
     expected = self._rows()
@@ -112,6 +113,7 @@ class VariantsTest(parameterized.TestCase):
 
   def test_worker_gives_the_numbers_of_the_tables_variant(self):
     """Images of all are in one place, and clients keep states."""
+    self.enter_context(small_systems.building_once('semifl'))
     numbers = []
     for kind in ('in_process', 'native'):
       folder = self.create_tempdir().full_path

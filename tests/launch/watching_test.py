@@ -15,6 +15,7 @@ from absl.testing import parameterized
 import tensorflow_federated as tff
 
 from tests import small_digits
+from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.experiments import running
 from tff_semifl.launch import commands
@@ -59,6 +60,12 @@ def create_nothing(path, values):
 
 
 class WatchingTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    # No process depends on who watches.
+    cls.enterClassContext(small_systems.building_once('semifl'))
+
   def setUp(self):
     super().setUp()
     self._folder = self.create_tempdir().full_path

@@ -21,8 +21,9 @@ def _create_model(create_normalization=residual.create_static_batch_norm):
   return wide_resnet.create_wide_resnet(
     _IMAGES.shape[1:],
     5,
-    depth=10,
+    depth=7,
     width=1,
+    num_groups=2,
     pixel_mean=(0.4, 0.5, 0.6),
     pixel_standard_deviation=(0.2, 0.3, 0.4),
     create_normalization=create_normalization,

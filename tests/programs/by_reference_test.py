@@ -40,21 +40,20 @@ class ByReferenceTest(absltest.TestCase):
       np.testing.assert_array_equal(a, b)
 
   def test_worker_computes_the_same_to_the_last_bit(self):
-    def train(is_by_reference):
-      return self._train(
-        linear_program.create_program(
-          2,
-          is_by_reference=is_by_reference,
-          has_federated_statistics=True,
-          keep_client_momentum=True,
-        )
+    by_value, by_reference = (
+      linear_program.create_program(
+        2,
+        is_by_reference=is_by_reference,
+        has_federated_statistics=True,
+        keep_client_momentum=True,
       )
-
+      for is_by_reference in (False, True)
+    )
     with runtime.simulation_context('native'):
-      native = train(is_by_reference=False)
-      self._assert_same(native, train(is_by_reference=True))
+      native = self._train(by_value)
+      self._assert_same(native, self._train(by_reference))
     with runtime.simulation_context():
-      in_process = train(is_by_reference=False)
+      in_process = self._train(by_value)
     for a, b in zip(in_process, native, strict=True):
       np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 

@@ -3,7 +3,7 @@
 
 """Citations in the project's prose, and what they may lead to.
 
-Prose cites docs/algorithms.md by section (A.11) and by D-, F- or S-number, one
+Prose cites docs/algorithms.md by section (A.11) and by D-, FL- or S-number, one
 or a range (A.6 to A.9, D8-D10), and the papers by what they number: "Table 2 of
 SemiFL", "Zhang et al., Tables 1 to 4, C.1", "equation 4", "appendix A.2". A
 singular takes one number, a plural a list of them.
@@ -20,9 +20,9 @@ SPECIFICATION = 'docs/algorithms.md'
 _SPECIFICATION_PAGES = 'docs/algorithms/*.md'
 
 _HEADING = re.compile(r'^#{2,4} ([A-I]\.\d+) ', re.MULTILINE)
-_DIFFERENCE = re.compile(r'^- \*\*([DFS]\d+), ', re.MULTILINE)
+_DIFFERENCE = re.compile(r'^- \*\*((?:D|FL|S)\d+), ', re.MULTILINE)
 _SECTION_OR_DIFFERENCE = re.compile(
-  r'(?<![\w./-])(?P<letter>[A-I]\.|[DFS])(?P<first>\d{1,2})\b'
+  r'(?<![\w./-])(?P<letter>[A-I]\.|D|FL|S)(?P<first>\d{1,2})\b'
   r'(?:(?:\s+to\s+|-|–)(?P=letter)(?P<last>\d{1,2})\b)?'
 )
 
@@ -111,7 +111,7 @@ class Citation(NamedTuple):
 
 
 def find_anchors(root: pathlib.Path) -> list[str]:
-  """Returns sections, D- and S-numbers of the specification, as they come."""
+  """Returns sections and numbers of the specification, as they come."""
   pages = [*root.glob(SPECIFICATION), *sorted(root.glob(_SPECIFICATION_PAGES))]
   texts = [page.read_text() for page in pages]
   return [
@@ -134,7 +134,7 @@ def find_citations(
   Args:
     root: Where the tree of sources begins.
     path: Relative to it.
-    anchors: Sections, D- and S-numbers that there are.
+    anchors: Sections, D-, FL- and S-numbers that there are.
   """
   paragraphs = prose.find_paragraphs(path, (root / path).read_text())
   names = _find_names('\n\n'.join(p.text for p in paragraphs))

@@ -50,7 +50,7 @@ class CitationsTest(parameterized.TestCase):
     for letter, found in numbers.items():
       self.assertEqual(found, list(range(1, len(found) + 1)), letter)
     self.assertSameElements(numbers, [*'ABCDEFGHI'])
-    for letter in 'DFS':
+    for letter in ('D', 'FL', 'S'):
       found = [each for each in differences if each.startswith(letter)]
       self.assertNotEmpty(found)
       self.assertEqual(
@@ -70,12 +70,14 @@ class CitationsTest(parameterized.TestCase):
       text = f'"""{text}"""\n'
     root = pathlib.Path(self.create_tempdir().full_path)
     (root / name).write_text(text)
-    anchors = ['A.1', 'A.2', 'A.3', 'D1', 'D2']
+    anchors = ['A.1', 'A.2', 'A.3', 'D1', 'D2', 'FL1', 'S1']
     found = citations.find_citations(root, name, anchors)
     return [(line, cited, bool(problem)) for line, cited, problem in found]
 
   def test_finds_sections_and_differences(self):
-    text = f'One (A.1),\nranges (A.1 to A.3, D1-D2)\nand {_NO_DIFFERENCE}.'
+    text = (
+      f'One (A.1),\nranges (A.1 to A.3, D1-D2)\nand {_NO_DIFFERENCE}, FL1, S1.'
+    )
     self.assertEqual(
       self._find(text),
       [
@@ -83,6 +85,8 @@ class CitationsTest(parameterized.TestCase):
         (2, 'A.1 to A.3', False),
         (2, 'D1-D2', False),
         (3, _NO_DIFFERENCE, True),
+        (3, 'FL1', False),
+        (3, 'S1', False),
       ],
     )
 

@@ -13,6 +13,7 @@ from tests.repository import source_tree
 # folders) may import the rooms named here, and itself.
 _SEEDS = {'random_seeds'}
 _PARTS = _SEEDS | {
+  'sites',
   'data',
   'augment',
   'models',
@@ -31,6 +32,7 @@ _PROGRAMS = _EXPERIMENTS | {'sweeps', 'tasks'}
 _ALLOWED = {
   'random_seeds': set(),
   'privacy_key': set(),
+  'sites': set(),
   'tied_process': set(),
   'settings': set(),
   'data': _PARTS,
@@ -50,9 +52,10 @@ _ALLOWED = {
   'systems': _SYSTEMS | {'settings'},
   'experiments': _EXPERIMENTS,
   'sweeps': {'programs', 'systems', 'experiments', 'tied_process'},
-  'runtime': {'tied_process'},
-  'tasks': _SEEDS | {'data', 'augment', 'models', 'settings', 'experiments'},
-  'launch': _PROGRAMS,
+  'runtime': {'sites', 'tied_process'},
+  'tasks': _SEEDS
+  | {'sites', 'data', 'augment', 'models', 'settings', 'experiments'},
+  'launch': _PROGRAMS | {'tied_process'},
   'benchmarks': _PROGRAMS | {'launch'},
   # As users, they have the public names alone.
   'examples': set(),

@@ -5,10 +5,13 @@
 
 `docs/results/<page>/<experiment>_seed<seed>/metrics.csv` is what a run wrote.
 A row of the page's tables that names an experiment, as `semifl`, has the mean
-of its seeds, and with several the sample standard deviation in parentheses.
+of its seeds, and with several the sample standard deviation in parentheses. In
+a column `minus SemiFL` it has the mean difference to SemiFL's row, seed by
+seed, and its standard error, in points.
 """
 
 import csv
+import math
 import pathlib
 import re
 import statistics
@@ -49,6 +52,13 @@ def _show(values):
   return shown
 
 
+def _show_difference(values, others):
+  """Returns the mean paired difference and its standard error, in points."""
+  points = [100 * (v - o) for v, o in zip(values, others, strict=True)]
+  error = statistics.stdev(points) / math.sqrt(len(points))
+  return f'{statistics.fmean(points):+.1f} ± {error:.1f}'
+
+
 def _table_rows(path):
   """Returns the cells of all rows of all tables of a document."""
   return [
@@ -77,6 +87,24 @@ class ResultsTest(parameterized.TestCase):
       for path in (_RESULTS / page).glob('*/metrics.csv')
     }
     self.assertEqual(checked, recorded)
+
+  def test_differences_to_semifl_are_paired(self):
+    num_checked = 0
+    for page in _PAGES:
+      column = None
+      for row in _table_rows(_RESULTS / page / 'README.md'):
+        if 'minus SemiFL' in row:
+          column = row.index('minus SemiFL')
+        named = re.search(r'`(\w+)`', row[0])
+        if column is None or named is None or named[1] == 'semifl':
+          continue
+        values, others = (
+          [float(run['test/accuracy']) for run in _read(page, experiment)]
+          for experiment in (named[1], 'semifl')
+        )
+        self.assertEqual(row[column], _show_difference(values, others))
+        num_checked += 1
+    self.assertGreater(num_checked, 0)
 
   def test_table_of_rounds(self):
     path = _RESULTS / _PAGE_OF_ROUNDS / 'semifl_seed0' / 'metrics.csv'

@@ -15,6 +15,7 @@ import tensorflow_federated as tff
 from tests.algorithms import linear_problem
 from tests.runtime import ray_machines
 from tff_semifl import runtime
+from tff_semifl.runtime import ray_crew
 
 _AT_CLIENTS = tff.FederatedType(np.int32, tff.CLIENTS)
 _SILENCE_SECONDS = 6
@@ -80,9 +81,11 @@ class LossTest(tf.test.TestCase):
     self.gate = Gate(self.create_tempdir().full_path)
     self.addCleanup(self.gate.open)
 
-  def _use(self, **options):
+  def _use(self, max_concurrent_clients=2, **options):
     return runtime.simulation_context(
-      'ray', ray=runtime.RayOptions(threads_per_operation=1, **options)
+      'ray',
+      max_concurrent_clients=max_concurrent_clients,
+      ray=runtime.RayOptions(threads_per_operation=1, **options),
     )
 
   def _run(self, function, *args):
@@ -151,7 +154,8 @@ class LossTest(tf.test.TestCase):
       ),
       _AT_CLIENTS,
     )
-    with self._use(client_seconds=4) as context:
+    # One actor, as each that takes its place must import TensorFlow.
+    with self._use(1, client_seconds=4) as context:
       # So that all are there.
       with self.assertLogs(level='WARNING') as logs:
         running = self._run(work, [1, 2])
@@ -171,7 +175,11 @@ class LossTest(tf.test.TestCase):
           runtime.WorkerError, 'the same work has cost 3 actors: actor .* at'
         ),
       ):
-        list(context.runner.crew.run([kill]))
+        list(context.runner.crew.run([ray_crew.Task(kill)]))
+      with self.assertRaisesRegex(
+        runtime.SiteError, 'no site is there: they are not in the cluster'
+      ):
+        list(context.runner.crew.run([ray_crew.Task(kill, 'east')]))
       self.gate.shut()
       running = self._run(work, [1])
       self.gate.wait_for(1)

@@ -88,18 +88,46 @@ class Machines:
       self._cluster.add_node(
         wait=False,
         num_cpus=1,
-        node_ip_address=next(self._addresses),
+        node_ip_address=self.new_address(),
         **_MACHINE,
       )
       for _ in range(number)
     ]
     self._cluster.wait_for_nodes()
+    self._be_head()
+    return added
+
+  def new_address(self) -> str:
+    """Returns an address of this machine that no other machine has."""
+    return next(self._addresses)
+
+  def wait_for(self, ip_address: str) -> None:
+    """Waits until a machine that was started elsewhere is in the cluster."""
+    wait_until(
+      lambda: any(
+        each['Alive'] and each['NodeManagerAddress'] == ip_address
+        for each in self._cluster.global_state.node_table()
+      )
+    )
+    self._be_head()
+
+  def processes(self) -> list[int]:
+    """Returns all processes of the machines, but for those of sites."""
+    nodes = [self._cluster.head_node, *self._cluster.worker_nodes]
+    pids = [
+      info.process.pid
+      for each in nodes
+      for infos in each.all_processes.values()
+      for info in infos
+    ]
+    return [*pids, *(child.pid for pid in pids for child in _children(pid))]
+
+  def _be_head(self) -> None:
     # Programs take their machine to be the one that was started last here.
     head = self._cluster.head_node
     services.write_node_ip_address(
       head.get_session_dir_path(), head.node_ip_address
     )
-    return added
 
   def kill(self, machine: node.Node) -> None:
     """Switches a machine off."""
@@ -156,7 +184,7 @@ def actors(parent: int | None = None) -> list[psutil.Process]:
     parent: The process that they descend from; by default this one.
   """
   found = []
-  for process in psutil.Process(parent).children(recursive=True):
+  for process in _children(parent):
     with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
       # Ray gives processes the names of what they are for.
       if process.cmdline()[:1] and process.cmdline()[0].startswith(
@@ -164,6 +192,10 @@ def actors(parent: int | None = None) -> list[psutil.Process]:
       ):
         found.append(process)
   return found
+
+
+def _children(pid: int | None) -> list[psutil.Process]:
+  return psutil.Process(pid).children(recursive=True)
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 120) -> None:

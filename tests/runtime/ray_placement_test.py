@@ -30,6 +30,34 @@ class PlacementTest(absltest.TestCase):
       {'a': (2, _Share(3, 0)), 'b': (1, _Share(2, 0))},
     )
 
+  def test_sites_get_one_each_and_nothing_else(self):
+    def site(name):
+      return {f'{ray_placement.SITE_RESOURCE}{name}': 1.0}
+
+    machines = [
+      _machine('a', CPU=4.0),
+      _machine('b', GPU=2.0, **site('east')),
+      _machine('c', **site('west')),
+      _machine('d', GPU=1.0, **site('north')),
+    ]
+    self.assertEqual(
+      [ray_placement.site_of(each) for each in machines],
+      [None, 'east', 'west', 'north'],
+    )
+    placement = ray_placement.Placement(
+      threads_per_operation=2, max_actors=1, gpus_per_client=0.5
+    )
+    others = {'a': (1, _Share(2, 0))}
+    self.assertEqual(placement.place(machines), others)
+    self.assertEqual(
+      placement.place(machines, ('west', 'east', 'south')),
+      others
+      | {
+        'b': (1, _Share(0, 0.5, site('east'))),
+        'c': (1, _Share(0, 0, site('west'))),
+      },
+    )
+
   def test_all_gpus_if_there_are_any(self):
     machines = [
       _machine('a', CPU=8.0, GPU=2.0),

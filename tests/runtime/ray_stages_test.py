@@ -6,6 +6,7 @@
 from absl.testing import absltest
 import numpy as np
 import tensorflow_federated as tff
+from tensorflow_federated.proto.v0 import computation_pb2
 
 from tff_semifl import privacy_key
 from tff_semifl import runtime
@@ -26,8 +27,8 @@ def _find_programs(computation, argument):
   """Returns the block of a computation, and what is sent away for no client."""
   programs = []
 
-  def run(program, inputs, num_clients):
-    del inputs, num_clients
+  def run(program, inputs, cohort):
+    del inputs, cohort
     programs.append(program)
     yield from ()
 
@@ -37,6 +38,32 @@ def _find_programs(computation, argument):
   parameter_type = computation.type_signature.parameter
   evaluate(scope)(values.embed(argument, parameter_type))
   return block, programs
+
+
+def _run_without(absent, computation, argument):
+  """Returns the result of a computation if clients drop out at first."""
+  cohort = cohorts.Cohort(len(argument), client_pool.ClientPool())
+
+  def run(program, inputs, cohort):
+    proto = computation_pb2.Computation.FromString(program.content)
+    block = tff.framework.ComputationBuildingBlock.from_proto(proto)
+    function = interpreter.build_evaluate(block, leaves.LeafCache())(
+      interpreter.Scope(cohort, {})
+    )
+    for client in cohort.present():
+      if client in absent:
+        yield None
+      else:
+        yield function([cohort.members(each)[client] for each in inputs])
+
+  evaluate = ray_stages.build_evaluate(
+    compiler.compile_to_block(computation), leaves.LeafCache(), run
+  )
+  function_type = computation.type_signature
+  result = evaluate(interpreter.Scope(cohort, {}))(
+    values.embed(argument, function_type.parameter)
+  )
+  return list(values.extract(result, function_type.result))
 
 
 class StagesTest(absltest.TestCase):
@@ -55,6 +82,31 @@ class StagesTest(absltest.TestCase):
     self.assertNotEmpty(programs)
     for program in programs:
       self.assertNotIn(_KEYED, program.content)
+
+  def test_client_that_drops_out_is_in_no_sum(self):
+    float_at_clients = tff.FederatedType(np.float32, tff.CLIENTS)
+    double = tff.tensorflow.computation(lambda x: 2 * x, np.float32)
+
+    @tff.federated_computation(float_at_clients)
+    def work(numbers):
+      doubled = tff.federated_map(double, numbers)
+      mean = tff.federated_mean(doubled)
+      # In a second stage.
+      both = tff.federated_zip((doubled, tff.federated_broadcast(mean)))
+      count = tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
+      return mean, count, tff.federated_sum(both), doubled
+
+    numbers = [1.0, 5.0, 3.0, 7.0]
+    for absent in ({1}, {0, 3}, {0, 1, 2, 3}):
+      found = _run_without(absent, work, numbers)
+      others = [x for i, x in enumerate(numbers) if i not in absent]
+      with runtime.simulation_context():
+        expected = work(others)
+      np.testing.assert_equal(found[:3], list(expected)[:3])
+      self.assertEqual(
+        found[3],
+        [None if i in absent else 2 * x for i, x in enumerate(numbers)],
+      )
 
   def test_steps_of_a_client_are_one_program(self):
     int_at_clients = tff.FederatedType(np.int32, tff.CLIENTS)

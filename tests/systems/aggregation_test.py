@@ -11,9 +11,13 @@ import numpy as np
 import tensorflow as tf
 
 from tests import simulation_test_case
+from tests import small_systems
 from tests.algorithms import linear_problem
 from tff_semifl import privacy_key
 from tff_semifl import runtime
+from tff_semifl import settings
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import registry
 
 _CLIPPING_NORM = 0.01
 
@@ -132,6 +136,36 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
   def test_private_mean_does_nothing(self, cohort, round_num):
     process = _build_private(1.0)
     self._assert_nothing_was_done(*self._run_round(process, cohort, round_num))
+
+
+class NotFilledInTest(parameterized.TestCase):
+  @parameterized.parameters(
+    'total_rounds',
+    'server_batch_size',
+    'clients_per_round',
+    'noise_multiplier',
+  )
+  def test_what_a_process_lacks_is_named(self, name):
+    given = {
+      'aggregator': 'differential_privacy',
+      'noise_multiplier': 1.0,
+      'clients_per_round': 2,
+      'server_batch_size': 2,
+      'total_rounds': 8,
+    }
+    del given[name]
+    system = settings.change(registry.SYSTEMS['semifl'], given)
+    ingredients = small_systems.create_ingredients(
+      privacy_key=privacy_key.PrivacyKey(bytes(32))
+    )
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^{name}=None: must be given'
+    ):
+      system.build(ingredients)
+
+  def test_noise_without_a_key_is_refused(self):
+    with self.assertRaisesRegex(ValueError, 'needs a privacy key'):
+      aggregations.PrivateMean(noise_multiplier=1.0).build(2, None)
 
 
 class RuntimeTest(parameterized.TestCase):

@@ -17,8 +17,6 @@ from tests.algorithms import linear_problem
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import client_prior_semifl
-from tff_semifl.systems import distribution_alignment
-from tff_semifl.systems import freematch
 from tff_semifl.systems import logit_adjustment
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
@@ -104,15 +102,15 @@ class TypesTest(absltest.TestCase):
 
 class PartsTest(absltest.TestCase):
   def test_other_parts_are_told_their_state_and_label(self):
-    client = client_prior_semifl.ClientPriorFixMix(
-      selection=freematch.FreeMatch(),
-      alignment=distribution_alignment.DistributionAlignment(),
+    client = settings.change(
+      client_prior_semifl.ClientPriorFixMix(),
+      {'selection': 'freematch', 'alignment': 'distribution'},
     )
     guidance = client.build_guidance(linear_reference.create_classifier())
     state = guidance.initialize()
     self.assertCountEqual(state, ['selection', 'alignment'])
     problem = _Problem()
-    told = guidance.tell(state, None, problem.server_data)
+    told = guidance.tell(state, None, None, problem.server_data)
     np.testing.assert_allclose(told['server_prior'], [0.4, 0.4, 0.2])
     told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
     logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)

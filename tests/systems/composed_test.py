@@ -16,8 +16,8 @@ from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.systems import averaged_teacher
 from tff_semifl.systems import client_trainings
+from tff_semifl.systems import cohort_alignment
 from tff_semifl.systems import cohort_averages
-from tff_semifl.systems import distribution_alignment
 from tff_semifl.systems import freematch
 from tff_semifl.systems import logit_adjustment
 from tff_semifl.systems import softmatch
@@ -94,7 +94,9 @@ class SelectionTest(parameterized.TestCase):
       guidance.update(state, None, None, nothing)['variance'],
       state['variance'],
     )
-    weights = part.select(guidance.tell(state, None, None), _labels(clients[1]))
+    weights = part.select(
+      guidance.tell(state, None, None, None), _labels(clients[1])
+    )
     np.testing.assert_array_equal(weights, [1])
 
   def test_variance_of_one_image_is_none(self):
@@ -108,9 +110,7 @@ class AlignmentTest(parameterized.TestCase):
   @parameterized.parameters(True, False)
   def test_labels_and_confidence(self, align_labels):
     # Divided by the shares: 0.6 / 0.8 and 0.4 / 0.2, so 3 / 11 and 8 / 11.
-    part = distribution_alignment.DistributionAlignment(
-      align_labels=align_labels
-    )
+    part = cohort_alignment.DistributionAlignment(align_labels=align_labels)
     labels = part.label(
       {'class_shares': tf.constant([0.8, 0.2])},
       tf.math.log(tf.constant([[0.6, 0.4]])),
@@ -168,6 +168,7 @@ class TeacherTest(absltest.TestCase):
     images = linear_reference.create_images(5)
     told = guidance.tell(
       teacher._replace(trainable=trainable),
+      None,
       teacher,
       linear_reference.labeled_dataset(images, np.zeros(5)),
     )

@@ -14,6 +14,8 @@ from tests import simulation_test_case
 from tests import small_systems
 from tests.algorithms import linear_problem
 from tff_semifl import random_seeds
+from tff_semifl.systems import data_sharing
+from tff_semifl.work import round_context
 
 # Two of the server's five images, for 1.6.
 _CHANGES = {
@@ -26,6 +28,29 @@ _CHANGES = {
 
 def _labels(client_id):
   return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
+
+
+class SharedImagesTest(absltest.TestCase):
+  def _share(self, seed, round_num):
+    """Returns the numbers of the images that are shared."""
+    images = linear_reference.create_images(20)
+    client = data_sharing.TrainOnSharedLabels(shared_fraction=0.5)
+    told = client.build_guidance(linear_reference.create_classifier()).tell(
+      (),
+      round_context.RoundContext(seed, round_num, 0.1),
+      None,
+      linear_reference.labeled_dataset(images, np.arange(20)),
+    )
+    numbers = told['label'].numpy()
+    np.testing.assert_array_equal(told['image'], images[numbers])
+    return sorted(numbers)
+
+  def test_are_drawn_once_in_a_run(self):
+    shared = self._share(seed=1, round_num=0)
+    self.assertLen(set(shared), 10)
+    self.assertEqual(shared, self._share(seed=1, round_num=3))
+    # By chance they would be once in 184,756 cases, 20 choose 10.
+    self.assertNotEqual(shared, self._share(seed=2, round_num=0))
 
 
 class DataSharingTest(simulation_test_case.SimulationTestCase):
@@ -47,7 +72,10 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
     sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
     federation = linear_problem.Federation(sgd)
     shared = tf.random.experimental.stateless_shuffle(
-      tf.range(5), (0, 0)
+      tf.range(5),
+      random_seeds.stateless_seed(
+        linear_problem.SEED, random_seeds.Purpose.SHARED_IMAGE
+      ),
     ).numpy()[:2]
     for round_num, cohort in enumerate(([], [0, 2])):
       trained = []

@@ -200,7 +200,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     self.assertGreater(shares.max() - shares.min(), 0.005)
 
   def test_learning_rate_of_paper_and_code(self):
-    """F3."""
+    """FL3."""
     for constant, expected in ((False, 0.015), (True, 0.03)):
       schedule = flfl.Schedule(
         total_rounds=100, constant_learning_rate=constant
@@ -210,7 +210,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       self.assertAlmostEqual(float(rate), expected, places=6)
 
   def test_server_that_is_trained_longer_at_first(self):
-    """F4."""
+    """FL4."""
     problem = linear_problem.LinearProblem()
 
     def run(state=None, **changes):

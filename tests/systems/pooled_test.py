@@ -104,7 +104,7 @@ class DropoutTest(absltest.TestCase):
     weights = classifier.initial_weights
 
     def passes(num):
-      step = pooled_step.Step(
+      step = pooled_step.PooledStep(
         classifier,
         pooled_step.Batch(None, None, None),
         student=weights,

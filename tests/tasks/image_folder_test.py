@@ -49,6 +49,32 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(_levels(data.test.images), [60, 140, 150])
     self.assertAllEqual(data.test.labels, [0, 1, 1])
 
+  def test_sites_have_the_images_of_clients(self):
+    with self.assertRaisesRegex(
+      image_folder.ClientsHereError,
+      'images/clients has images of clients; leave',
+    ):
+      self._create(sites=('west', 'east'))
+    in_one_place = self._create()
+    shutil.rmtree(self._root / 'clients')
+    task = self._create(sites=('west', 'east'))
+    data, other = task.load(), in_one_place.load()
+    for found, expected in zip(
+      (*data.train, *data.test), (*other.train, *other.test), strict=True
+    ):
+      self.assertAllEqual(found, expected)
+    # In the order in which a folder would have them.
+    self.assertEqual(data.unlabeled.names, ('east', 'west'))
+    self.assertEqual(data.unlabeled.shape, (2, 16, 16, 3))
+    self.assertEqual([list(each) for each in data.shares], [[0], [1]])
+    self.assertStartsWith(
+      task.data_description, '4 labeled images, those of east, west, 3 of'
+    )
+    self.assertNotEqual(
+      self._create(sites=('west', 'eas')).data_description[-16:],
+      task.data_description[-16:],
+    )
+
   def test_pixel_statistics_are_those_of_the_server(self):
     task = self._create()
     self.assertAllClose(task.pixel_mean, [0.4] * 3)

@@ -4,7 +4,7 @@
 """A fold over a dataset whose steps run where the model is."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import tensorflow as tf
 
@@ -14,7 +14,7 @@ _Total = TypeVar('_Total')
 def fold(
   dataset: tf.data.Dataset,
   initial: _Total,
-  add_fn: Callable[[_Total, object], _Total],
+  add_fn: Callable[[_Total, Any], _Total],
 ) -> _Total:
   """Reduces a dataset to one value, from the first element to the last.
 

@@ -94,6 +94,7 @@ def read_image_folders(
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
   max_bytes_in_memory: float = math.inf,
+  has_clients: bool = True,
 ) -> ImageFolders:
   """Reads the images of a server, of its clients and for testing.
 
@@ -109,6 +110,7 @@ def read_image_folders(
     on_odd_size: The treatment of images of another size.
     max_bytes_in_memory: Clients' images that are more than this together are
       kept in a file in `stored_images.folder()`.
+    has_clients: Whether there are clients in the folder.
 
   Returns:
     All images.
@@ -127,7 +129,9 @@ def read_image_folders(
     raise ImageFolderError(f'{root} is missing or is no folder')
   problems = []
   server = _list_folders(root_path / 'server', problems)
-  clients = _list_folders(root_path / 'clients', problems, may_be_empty=True)
+  clients = {}
+  if has_clients:
+    clients = _list_folders(root_path / 'clients', problems, may_be_empty=True)
   has_test = os.path.exists(root_path / 'test')
   test = _list_folders(root_path / 'test', problems) if has_test else {}
   if len(server) == 1:
@@ -180,16 +184,55 @@ def read_image_folders(
     )
   )
   _raise_if_any(root_path, problems)
-  ends = np.cumsum([len(files) for files in clients.values()])
+  ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
     client_names=tuple(clients),
     labeled=labeled,
     unlabeled=unlabeled.images,
-    shares=np.split(np.arange(ends[-1]), ends[:-1]),
+    shares=np.split(np.arange(len(unlabeled.labels)), ends[:-1]),
     test=test_data if has_test else None,
     num_resized=len(resized),
   )
+
+
+def read_client_folder(
+  folder: str,
+  shape: tuple[int, int, int],
+  on_odd_size: image_files.OnOddSize,
+) -> tuple[stored_images.StoredImages, int]:
+  """Reads the images of one client to a file.
+
+  Args:
+    folder: The folder of the images.
+    shape: Height, width and channels.
+    on_odd_size: The treatment of images of another size.
+
+  Returns:
+    The images, in the order in which `read_image_folders` has those of a
+    client, and how many of them have another size in their files.
+
+  Raises:
+    ImageFolderError: If the folder is missing or empty, or something in it
+      cannot be used.
+    OddSizeError: If nothing but sizes is wrong and `on_odd_size` is `REFUSE`.
+    StorageError: If there is no room for them.
+  """
+  root = pathlib.Path(folder)
+  if not os.path.isdir(root):
+    raise ImageFolderError(f'{folder} is missing or is no folder')
+  files = list(_list(root))
+  problems = _find_folders(files)
+  if not files:
+    raise ImageFolderError(f'{folder} has no image in it')
+  _raise_if_any(root, problems)
+  resized = []
+  # Whatever their number, no memory holds them.
+  found = _read_images(
+    {'': files}, {}, shape, on_odd_size, problems, resized, -1
+  )
+  _raise_if_any(root, problems)
+  return found.images, len(resized)
 
 
 def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
@@ -320,16 +363,21 @@ def _list_folders(
       problems.append(_Problem(path, 'is a file where a folder should be'))
       continue
     found[path.name] = list(_list(path))
-    problems.extend(
-      _Problem(inner, 'is a folder where an image should be')
-      for inner in found[path.name]
-      if inner.is_dir()
-    )
+    problems.extend(_find_folders(found[path.name]))
     if not found[path.name] and not may_be_empty:
       problems.append(_Problem(path, 'is empty'))
   if not found:
     problems.append(_Problem(folder, 'has no folder in it'))
   return found
+
+
+def _find_folders(paths: Iterable[pathlib.Path]) -> list[_Problem]:
+  """Returns a problem for each folder."""
+  return [
+    _Problem(path, 'is a folder where an image should be')
+    for path in paths
+    if path.is_dir()
+  ]
 
 
 def _list(folder: pathlib.Path) -> Iterator[pathlib.Path]:

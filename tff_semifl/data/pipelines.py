@@ -11,12 +11,15 @@ of a client's images is cheapest.
 
 import collections
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import random_seeds
+from tff_semifl import sites
+from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import turns
 
@@ -212,7 +215,9 @@ class ClientPopulation:
       self.num_clients, self._clients_per_round, replace=False
     ).tolist()
 
-  def datasets(self, round_num: int) -> list[tf.data.Dataset]:
+  def datasets(
+    self, round_num: int
+  ) -> list[tf.data.Dataset | sites.SiteDataset]:
     """Returns the cohort's datasets, of `client_type`.
 
     If clients have labels they are of `labeled_client_type`, if they know
@@ -237,13 +242,12 @@ class ClientPopulation:
           chunks, self.true_labels(round_num), strict=True
         )
       ]
-    return [tf.data.Dataset.from_tensors(chunk) for chunk in chunks]
+    return list(map(_to_dataset, chunks))
 
-  def all_datasets(self) -> list[tf.data.Dataset]:
+  def all_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
     """Returns all clients' datasets, of `client_type`."""
     return [
-      tf.data.Dataset.from_tensors(self._chunk(client))
-      for client in range(self.num_clients)
+      _to_dataset(self._chunk(client)) for client in range(self.num_clients)
     ]
 
   def true_labels(self, round_num: int) -> list[np.ndarray]:
@@ -256,11 +260,20 @@ class ClientPopulation:
       for client in self.cohort(round_num)
     ]
 
-  def _chunk(self, client: int) -> collections.OrderedDict[str, np.ndarray]:
-    return collections.OrderedDict(
-      client_id=np.int32(client),
-      image=np.asarray(self._data.images[self._partition[client]]),
-    )
+  def _chunk(self, client: int) -> collections.OrderedDict[str, Any]:
+    images = self._data.images[self._partition[client]]
+    if not isinstance(images, site_images.SiteImages):
+      images = np.asarray(images)
+    return collections.OrderedDict(client_id=np.int32(client), image=images)
+
+
+def _to_dataset(
+  chunk: collections.OrderedDict[str, Any],
+) -> tf.data.Dataset | sites.SiteDataset:
+  images = chunk['image']
+  if isinstance(images, site_images.SiteImages):
+    return images.dataset({k: v for k, v in chunk.items() if k != 'image'})
+  return tf.data.Dataset.from_tensors(chunk)
 
 
 def _check_indices(

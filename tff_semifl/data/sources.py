@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.download import downloader
 
+from tff_semifl.data import site_images
 from tff_semifl.data import stored_images
 
 # With TFDS' own number, 10, it takes more than three minutes to find out that
@@ -30,8 +31,10 @@ class DataNotFoundError(Exception):
 
 
 # uint8 [num_images, height, width, channels], in memory, or in a file that
-# `np.asarray` reads.
-Images: TypeAlias = np.ndarray | stored_images.StoredImages
+# `np.asarray` reads, or at sites, where nothing here reads them.
+Images: TypeAlias = (
+  np.ndarray | stored_images.StoredImages | site_images.SiteImages
+)
 
 
 class LabeledImages(NamedTuple):

@@ -45,6 +45,11 @@ class StoredImages:
     """Number, height, width and channels."""
     return (len(self._rows), *self._image_shape)
 
+  @property
+  def path(self) -> str:
+    """The file, as other processes of this user can open it."""
+    return f'/proc/{os.getpid()}/fd/{self._file.fileno()}'
+
   def __len__(self) -> int:
     """Returns the number of images."""
     return len(self._rows)

@@ -12,6 +12,7 @@ import dataclasses
 from typing import Any
 
 from tff_semifl import settings
+from tff_semifl import sites
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
@@ -83,6 +84,14 @@ class Command(settings.Settings):
         "TFF's worker has no XLA; use --runtime=in_process or leave it out",
       )
     self.runtime.runtime.check()
+    names = self.experiment.data.task.sites
+    if names and not self.runtime.runtime.has_sites:
+      raise settings.SettingError(
+        'sites',
+        names,
+        'only --runtime=ray reaches sites, with the --ray_address of their'
+        ' cluster',
+      )
 
   def open_folder(
     self, experiment: experiment_lib.Experiment
@@ -114,9 +123,15 @@ class Command(settings.Settings):
         experiment, run, task, experiment_folder.record(experiment, run)
       )
 
-  def context(self) -> contextlib.AbstractContextManager[None]:
-    """Returns a context in which the runtime runs TFF computations."""
-    return self.runtime.runtime.context()
+  def context(
+    self, federation: sites.Federation | None = None
+  ) -> contextlib.AbstractContextManager[None]:
+    """Returns a context in which the runtime runs TFF computations.
+
+    Args:
+      federation: From `find_federation`.
+    """
+    return self.runtime.runtime.context(federation)
 
 
 def create(
@@ -149,6 +164,23 @@ def create(
   )
   return settings.change(
     command, {k: v for k, v in changes.items() if k in names}
+  )
+
+
+def find_federation(
+  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
+) -> sites.Federation | None:
+  """Returns the sites of an experiment, None if it has the images itself.
+
+  Args:
+    experiment: The experiment.
+    folder: Its folder.
+  """
+  names = experiment.settings.data.task.sites
+  if not names:
+    return None
+  return sites.Federation(
+    names, experiment.task.image_shape, is_new=not folder.has_checkpoint
   )
 
 

@@ -12,6 +12,7 @@ from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings as settings_lib
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
+from tff_semifl.data import site_images
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import federated_data
@@ -79,6 +80,13 @@ def create_experiment(
   run = run.fill_in(settings)
   data = load_data(settings.data, task)
   system = settings.system
+  names = settings.data.task.sites
+  if names and system.gathers_images:
+    raise settings_lib.SettingError(
+      'sites',
+      names,
+      f'{settings.system_name} needs the images of clients in one place',
+    )
   system.check_num_clients(len(data.shares))
   privacy_key = client_privacy.obtain_key(settings.private_mean, run.path)
   images = None
@@ -100,15 +108,16 @@ def create_experiment(
     )
   model = create_model()
   classifier = training_programs.create_classifier(model, settings.model)
-  training_program = training_programs.create_training_program(
-    settings,
-    task,
-    classifier,
-    data,
-    clients,
-    privacy_key,
-    run.rounds_per_evaluation,
-  )
+  with settings_lib.blame('sites', names, site_images.NotHereError):
+    training_program = training_programs.create_training_program(
+      settings,
+      task,
+      classifier,
+      data,
+      clients,
+      privacy_key,
+      run.rounds_per_evaluation,
+    )
   if images is not None:
     training_program = by_reference.take_indices(training_program, images)
   is_secret = privacy_key is not None and (

@@ -26,8 +26,8 @@ class TaskData(NamedTuple):
       there are `shares`.
     test: To evaluate on.
     unlabeled: More images for the clients, whose classes nobody knows, uint8
-      [number, height, width, channels], in memory or in a file; None for most
-      tasks.
+      [number, height, width, channels], in memory or in a file; or those of
+      sites. None for most tasks.
     shares: For each client the int64 indices of its images in `unlabeled`,
       where it is given who has what; None for most tasks.
   """
@@ -106,11 +106,14 @@ class Task(settings.Settings, abc.ABC):
       all that matters, so that they may change when a run is resumed.
     strong_augmentation: Name of the strong views that it has if nobody chooses
       others, where that is to be written down; None for most tasks.
+    sites: Names of the sites that have the images of clients, where no other
+      machine has them.
   """
 
   gives_shares: ClassVar[bool] = False
   told_by_data: ClassVar[tuple[str, ...]] = ()
   strong_augmentation: ClassVar[str | None] = None
+  sites: ClassVar[tuple[str, ...]] = ()
 
   @property
   def place(self) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
+from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.models import wide_resnet
@@ -100,7 +101,11 @@ def _describe(
 ) -> str:
   """Returns a line with the numbers of images and a digest of all of them."""
   unlabeled = data.unlabeled
-  if unlabeled is None:
+  # Of sites, their names are all that is known.
+  names = ()
+  if isinstance(unlabeled, site_images.SiteImages):
+    names = unlabeled.names
+  if unlabeled is None or names:
     unlabeled = data.train.images[:0]
   no_labels = np.full(len(unlabeled), sources.UNKNOWN_LABEL, np.int32)
   # Client by client: it matters who has which images.
@@ -108,7 +113,7 @@ def _describe(
   digest = hashlib.sha256()
   for images, labels, indices in (
     (*data.train, everything),
-    (unlabeled, no_labels, data.shares or everything),
+    (unlabeled, no_labels, everything if names else data.shares or everything),
     (*data.test, everything),
   ):
     digest.update(repr(images.shape).encode())
@@ -116,14 +121,17 @@ def _describe(
       digest.update(np.ascontiguousarray(images[chosen]).data)
     digest.update(labels.data)
   sizes = [len(share) for share in data.shares or ()]
-  digest.update(repr((sizes, class_names)).encode())
+  digest.update(repr((names or sizes, class_names)).encode())
   height, width = data.train.images.shape[1:3]
   resized = (
     f' {num_resized} resized to {height}x{width},' if num_resized else ''
   )
+  of_clients = f'{len(unlabeled)} of {len(sizes)} clients'
+  if names:
+    of_clients = f'those of {", ".join(names)}'
   return (
     f'{len(data.train.labels)} labeled images,'
-    f' {len(unlabeled)} of {len(sizes)} clients,'
+    f' {of_clients},'
     f' {len(data.test.labels)} of {origin} for testing,{resized}'
     f' SHA-256 {digest.hexdigest()[:16]}'
   )

@@ -5,14 +5,16 @@
 
 import numpy as np
 
+from tff_semifl import runtime
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
+from tff_semifl.systems import system
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   """Returns what would be run, for JSON."""
-  sizes = experiment.clients.num_images
   num_labeled = len(experiment.data.labeled.labels)
+  sizes = experiment.clients.num_images
   steps = experiment.settings.system.count_steps(num_labeled, sizes)
   per_class = np.bincount(
     experiment.data.labeled.labels, minlength=experiment.task.num_classes
@@ -28,20 +30,48 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
       'least': int(per_class.min()),
       'most': int(per_class.max()),
     },
-    'unlabeled_images': len(experiment.data.unlabeled.true_labels),
-    'unlabeled_images_at_clients': sum(sizes),
     evaluated: len(experiment.data.test.labels),
     'clients': len(sizes),
     'clients_per_round': experiment.clients.clients_per_round,
-    'images_per_client': {
-      'least': min(sizes, default=0),
-      'most': max(sizes, default=0),
-    },
+    **_describe_images_of_clients(experiment, steps),
     'server_steps_per_round': steps.server,
-    'steps_of_a_client_per_round_at_most': steps.client,
     'trainable_parameters': sum(
       int(np.prod(weight.shape))
       for weight in experiment.model.trainable_weights
     ),
     'flags': experiment_folder.recorded_settings(experiment),
   }
+
+
+def _describe_images_of_clients(
+  experiment: experiment_lib.Experiment, steps: system.Steps
+) -> dict[str, object]:
+  """Returns what is known of the images of clients."""
+  names = experiment.settings.data.task.sites
+  if names:
+    return {
+      'sites': names,
+      # What sites may be asked to approve.
+      'programs_of_sites': _find_programs(experiment),
+    }
+  sizes = experiment.clients.num_images
+  return {
+    'unlabeled_images': len(experiment.data.unlabeled.true_labels),
+    'unlabeled_images_at_clients': sum(sizes),
+    'images_per_client': {
+      'least': min(sizes, default=0),
+      'most': max(sizes, default=0),
+    },
+    'steps_of_a_client_per_round_at_most': steps.client,
+  }
+
+
+def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
+  """Returns the hashes of all programs that clients run."""
+  program = experiment.training_program
+  computations = [program.process.next]
+  if program.statistics is not None:
+    computations.append(program.statistics.computation)
+  return [
+    key for each in computations for key in runtime.find_client_programs(each)
+  ]

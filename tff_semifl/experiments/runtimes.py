@@ -15,6 +15,9 @@ import tensorflow as tf
 
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl import sites
+
+_RESUMES = 'the same command goes on from the last complete round'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -71,9 +74,20 @@ class Runtime(settings.Settings, abc.ABC):
   by_index: ClassVar[bool] = False
   has_xla: ClassVar[bool] = True
 
+  @property
+  def has_sites(self) -> bool:
+    """True if it reaches sites that have images of their own."""
+    return False
+
   @abc.abstractmethod
-  def context(self) -> contextlib.AbstractContextManager[None]:
-    """Runs the computations called in the `with` block."""
+  def context(
+    self, federation: sites.Federation | None = None
+  ) -> contextlib.AbstractContextManager[None]:
+    """Runs the computations called in the `with` block.
+
+    Args:
+      federation: The sites that have the images of clients, if they do.
+    """
 
   def check(self) -> None:
     """Checks its settings.
@@ -101,8 +115,11 @@ class _OnThisMachine(Runtime):
 class InProcess(_OnThisMachine):
   """The TensorFlow of this program."""
 
-  def context(self) -> contextlib.AbstractContextManager[None]:
+  def context(
+    self, federation: sites.Federation | None = None
+  ) -> contextlib.AbstractContextManager[None]:
     """Runs the computations called in the `with` block."""
+    del federation  # It has none.
     return runtime.simulation_context(
       'in_process', max_concurrent_clients=self.threads.num_clients
     )
@@ -115,8 +132,11 @@ class Native(_OnThisMachine):
   by_index = True
   has_xla = False
 
-  def context(self) -> contextlib.AbstractContextManager[None]:
+  def context(
+    self, federation: sites.Federation | None = None
+  ) -> contextlib.AbstractContextManager[None]:
     """Runs the computations called in the `with` block."""
+    del federation  # It has none.
     return runtime.simulation_context(
       'native', max_concurrent_clients=self.threads.max_concurrent_clients
     )
@@ -151,6 +171,11 @@ class Ray(Runtime):
     settings.at_least(1),
   )
 
+  @property
+  def has_sites(self) -> bool:
+    """True if it joins a cluster: one of this program alone has no sites."""
+    return self.ray_address is not None
+
   def limit_threads(self) -> None:
     """Limits threads of operations, before TensorFlow is at work."""
     self.threads.limit()
@@ -174,11 +199,17 @@ class Ray(Runtime):
       )
 
   @contextlib.contextmanager
-  def context(self) -> Iterator[None]:
+  def context(
+    self, federation: sites.Federation | None = None
+  ) -> Iterator[None]:
     """Runs the computations called in the `with` block.
 
+    Args:
+      federation: The sites that have the images of clients, if they do.
+
     Raises:
-      settings.SettingError: If no cluster is there, or nothing of it left.
+      settings.SettingError: If no cluster or site is there, or nothing of it
+        left.
     """
     try:
       with runtime.simulation_context(
@@ -190,14 +221,19 @@ class Ray(Runtime):
           gpus_per_client=self.gpus_per_client,
           silence_seconds=self.actor_silence_seconds,
           client_seconds=self.client_seconds,
+          federation=federation,
         ),
       ):
         yield
+    except runtime.SiteError as error:
+      raise settings.SettingError(
+        'sites', federation.names, f'{error}; {_RESUMES}'
+      ) from error
     except runtime.WorkerError as error:
       raise settings.SettingError(
         'runtime',
         'ray',
-        f'{error}; the same command goes on from the last complete round',
+        f'{error}; {_RESUMES}',
       ) from error
 
 

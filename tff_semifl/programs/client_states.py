@@ -138,8 +138,10 @@ class ClientMemories:
     held: tuple[()],
     round_num: int,
     cohort: Sequence[int],
-    returned: Sequence[Any],
+    returned: Sequence[Any | None],
   ) -> tuple[()]:
     """Saves the memory of each client at the end of its turn."""
-    self._states.save(cohort, returned, round_num)
+    for client, memory in zip(cohort, returned, strict=True):
+      if memory is not None:
+        self._states.save([client], [memory], round_num)
     return held

@@ -106,11 +106,11 @@ class Helpers:
     held: tuple[()],
     round_num: int,
     cohort: Sequence[int],
-    returned: Sequence[fedmatch_client_work.ClientModel],
+    returned: Sequence[fedmatch_client_work.ClientModel | None],
   ) -> tuple[()]:
     """Saves the usable models of a cohort, and their outputs."""
     for client, model in zip(cohort, returned, strict=True):
-      if model.is_usable:
+      if model is not None and model.is_usable:
         self._models.save([client], [model.phi], round_num)
         self._outputs.save([client], [model.output], round_num)
     return held

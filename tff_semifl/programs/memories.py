@@ -49,7 +49,8 @@ class Memories(Protocol):
       round_num: The round. If it has been run before, the memories that it
         returned then are replaced.
       cohort: Numbers of the clients.
-      returned: The `memories` of the round's output, in the order of `cohort`.
+      returned: The `memories` of the round's output, in the order of `cohort`;
+        None for a client that dropped out in the middle of the round.
 
     Returns:
       The memories held in main memory after the round.

@@ -100,6 +100,11 @@ class ExperimentFolder:
     """The folder of pictures of the data, which are PNG files."""
     return self.path / 'pictures'
 
+  @property
+  def has_checkpoint(self) -> bool:
+    """True if there is a checkpoint to go on from."""
+    return any(self.path.glob('checkpoints/*.npz'))
+
   def state_manager(self) -> checkpoints.Checkpoints:
     """Returns the manager of the checkpoints."""
     return checkpoints.Checkpoints(

@@ -45,7 +45,8 @@ class ClientMetrics(NamedTuple):
     micro_threshold_accuracy: See `PseudoLabelQuality`.
     num_participating: Number of clients whose update counted.
     num_rejected: Number of clients whose update was not finite or far too long.
-    num_dropped: Number of clients that were chosen but dropped out.
+    num_dropped: Number of clients that were chosen but dropped out by
+      `client_dropout_probability`; a site that is away is not among them.
     weight_diversity: Diversity of the updates that counted
       (`weight_diversity.measure`); NaN if none of them changed the last layer,
       if that is not a dense layer, or if updates are private.

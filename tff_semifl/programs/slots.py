@@ -70,8 +70,12 @@ class SlotMemories:
     held: tuple[group_averaging.SlotMemory, ...],
     round_num: int,
     cohort: Sequence[int],
-    returned: Sequence[group_averaging.SlotMemory],
+    returned: Sequence[group_averaging.SlotMemory | None],
   ) -> tuple[group_averaging.SlotMemory, ...]:
     """Returns the memories of all slots after a round."""
     del round_num  # A slot is taken in all rounds.
-    return (*returned, *held[len(cohort) :])
+    kept = [
+      before if after is None else after
+      for before, after in zip(held, returned, strict=False)
+    ]
+    return (*kept, *held[len(cohort) :])

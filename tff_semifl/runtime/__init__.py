@@ -11,9 +11,11 @@ from tff_semifl.runtime.contexts import RayOptions
 from tff_semifl.runtime.contexts import ray_connection
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
+from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
 from tff_semifl.runtime.native import NativeContext
+from tff_semifl.runtime.ray_stages import find_client_programs
 from tff_semifl.runtime.worker import Worker
 
 __all__ = (
@@ -22,8 +24,10 @@ __all__ = (
   'InProcessContext',
   'NativeContext',
   'RayOptions',
+  'SiteError',
   'Worker',
   'WorkerError',
+  'find_client_programs',
   'ray_connection',
   'simulation_context',
 )

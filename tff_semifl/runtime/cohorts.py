@@ -16,6 +16,8 @@ class Cohort:
 
   Attributes:
     size: The number of clients.
+    absent: Numbers of the clients that have dropped out. What such a client
+      would have is None.
   """
 
   def __init__(self, size: int, pool: client_pool.ClientPool):
@@ -26,7 +28,12 @@ class Cohort:
       pool: Where they work.
     """
     self.size = size
+    self.absent: set[int] = set()
     self._pool = pool
+
+  def present(self) -> list[int]:
+    """Returns the numbers of the clients that have not dropped out."""
+    return [each for each in range(self.size) if each not in self.absent]
 
   def map(self, fn: Callable[[Any], Any], value: Any) -> tuple[Any, ...]:
     """Applies a function to what each client has.

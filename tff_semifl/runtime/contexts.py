@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import tensorflow_federated as tff
 
+from tff_semifl import sites
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import native
 from tff_semifl.runtime import ray_environment
@@ -44,6 +45,8 @@ class RayOptions(NamedTuple):
     silence_seconds: A process that answers nothing for so long is lost.
     client_seconds: One that needs longer than this for one client is lost, even
       if it answers; None for no limit.
+    federation: The sites that have the images of clients; None if this program
+      has them.
   """
 
   address: str | None = None
@@ -51,6 +54,7 @@ class RayOptions(NamedTuple):
   gpus_per_client: float = 1.0
   silence_seconds: float = 60
   client_seconds: float | None = None
+  federation: sites.Federation | None = None
 
 
 @contextlib.contextmanager
@@ -86,6 +90,7 @@ def simulation_context(
     ValueError: There is no such kind, or an argument is not for it.
     ModuleNotFoundError: Ray is not installed.
     errors.WorkerError: The worker did not start, or the cluster is not there.
+    errors.SiteError: A site is missing, or has other images.
   """
   kinds = get_args(Kind)
   if kind not in kinds:
@@ -142,6 +147,7 @@ def _ray(options, default_num_clients, max_concurrent_clients):
     ),
     silence_seconds=options.silence_seconds,
     client_seconds=options.client_seconds,
+    federation=options.federation,
     default_num_clients=default_num_clients,
   )
 

@@ -10,3 +10,7 @@ class ComputationError(RuntimeError):
 
 class WorkerError(RuntimeError):
   """Raised if a worker process did not start, or has gone away."""
+
+
+class SiteError(WorkerError):
+  """Raised if a site is missing, refuses what it is to do, or cannot do it."""

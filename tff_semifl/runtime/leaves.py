@@ -20,6 +20,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import graphs
 
 # A nested list of tensors; a dataset is the variant tensor that stands for it.
 Value = Any
@@ -124,9 +125,11 @@ class Leaf:
     """Returns the graph as a function of the feeds that it needs."""
     graph_def = tf.compat.v1.GraphDef.FromString(self._proto.graph_def.value)
     # The functions of a process share one name space.
-    _rename_functions(graph_def, f'_leaf_{next(_import_numbers)}')
+    suffix = f'_leaf_{next(_import_numbers)}'
+    names = [function.signature.name for function in graph_def.library.function]
+    graphs.rename_functions(graph_def, {name: name + suffix for name in names})
     _own_resources(graph_def)
-    self._has_queue = any(n.op in _QUEUES for n in _all_nodes(graph_def))
+    self._has_queue = any(n.op in _QUEUES for n in graphs.all_nodes(graph_def))
     if len(tf.config.list_logical_devices()) > 1:
       _pin_datasets_to_cpu(graph_def)
     if self._proto.initialize_op:
@@ -233,13 +236,6 @@ def _placeholder_spec(node) -> tf.TensorSpec:
   )
 
 
-def _all_nodes(graph_def):
-  return itertools.chain(
-    graph_def.node,
-    *(function.node_def for function in graph_def.library.function),
-  )
-
-
 def _ancestors(graph_def, names: Sequence[str]):
   """Returns the nodes that the named ones depend on, those included."""
   nodes = {node.name: node for node in graph_def.node}
@@ -252,36 +248,9 @@ def _ancestors(graph_def, names: Sequence[str]):
   return found
 
 
-def _rename_functions(graph_def, suffix: str) -> None:
-  """Appends a suffix to the name of every function of the library."""
-  library = graph_def.library
-  names = {function.signature.name for function in library.function}
-
-  def rename(attributes):
-    for attribute in attributes.values():
-      for function in (attribute.func, *attribute.list.func):
-        if function.name in names:
-          function.name += suffix
-          rename(function.attr)
-      # How TensorFlow ties a function to its forward or backward half.
-      if attribute.s.decode('utf-8', 'ignore') in names:
-        attribute.s += suffix.encode()
-
-  for node in _all_nodes(graph_def):
-    rename(node.attr)
-    if node.op in names:
-      node.op += suffix
-  for function in library.function:
-    rename(function.attr)
-    function.signature.name += suffix
-  for gradient in library.gradient:
-    gradient.function_name += suffix
-    gradient.gradient_func += suffix
-
-
 def _own_resources(graph_def) -> None:
   """Makes every call of the graph create its own variables and tables."""
-  for node in _all_nodes(graph_def):
+  for node in graphs.all_nodes(graph_def):
     # Says where to place a node, by the name of another that may be pruned.
     node.attr.pop('_class', None)
     if node.op in _REFUSED_OPS:
@@ -304,7 +273,7 @@ def _pin_datasets_to_cpu(graph_def) -> None:
 
   Everything else goes where the call is placed.
   """
-  for node in _all_nodes(graph_def):
+  for node in graphs.all_nodes(graph_def):
     if any(part in node.op for part in _CPU_ONLY):
       node.device = '/device:CPU:0'
 

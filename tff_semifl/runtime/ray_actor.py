@@ -12,12 +12,13 @@ import numpy as np
 import ray
 import tensorflow as tf
 import tensorflow_federated as tff
-from tensorflow_federated.proto.v0 import computation_pb2
 
 from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
+from tff_semifl.runtime import ray_programs
+from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import ray_values
 
 # A training loop has a handful of programs.
@@ -68,15 +69,19 @@ class Actor:
     self._scope = interpreter.Scope(cohorts.Cohort(0, self._pool), {})
     self._leaves = leaves.LeafCache()
     self._programs = collections.OrderedDict()
+    self._site = ray_site.Site.here()
 
   @ray.method(concurrency_group=_HEALTH)
   def ping(self) -> None:
     """Gives a sign of life."""
 
   @ray.method(concurrency_group=_HEALTH)
-  def describe(self) -> tuple[int, Software]:
-    """Returns the id of the process, and its versions."""
-    return os.getpid(), Software.here()
+  def describe(
+    self,
+  ) -> tuple[int, Software, ray_site.Description | None]:
+    """Returns the id of the process, its versions and its site, if any."""
+    site = self._site and self._site.description
+    return os.getpid(), Software.here(), site
 
   def run(
     self,
@@ -101,8 +106,12 @@ class Actor:
 
     Raises:
       errors.ComputationError: TensorFlow reported an error.
+      errors.SiteError: This is a site, which refuses the program or cannot read
+        its images.
     """
     evaluate, output_types = self._program(key, content)
+    if self._site is not None:
+      self._site.check_inputs([shared, own])
     members = iter(own)
 
     def read_content(number):
@@ -110,7 +119,11 @@ class Actor:
 
     with self._pool.at_server():
       inputs = [
-        ray_values.decode(each[0] if each else next(members), read_content)
+        ray_values.decode(
+          each[0] if each else next(members),
+          read_content,
+          self._site and self._site.read,
+        )
         for each in shared
       ]
       outputs = evaluate(self._scope)(inputs)
@@ -120,10 +133,9 @@ class Actor:
     if key not in self._programs:
       while len(self._programs) >= _MAX_PROGRAMS:
         self._programs.popitem(last=False)
-      proto = computation_pb2.Computation.FromString(
-        ray.get(content[0]).tobytes()
-      )
-      block = tff.framework.ComputationBuildingBlock.from_proto(proto)
+      block = ray_programs.read(ray.get(content[0]).tobytes())
+      if self._site is not None:
+        self._site.check_program(block)
       self._programs[key] = (
         interpreter.build_evaluate(block, self._leaves),
         block.type_signature.result,

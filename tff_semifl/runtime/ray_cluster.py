@@ -41,7 +41,7 @@ def connection(address: str | None) -> Iterator[None]:
     return
   with contextlib.ExitStack() as stack:
     if address is not None:
-      _check_address(address)
+      check_address(address)
       options = {'address': address}
     else:
       # Its sockets and logs are for this user alone.
@@ -73,8 +73,15 @@ def connection(address: str | None) -> Iterator[None]:
     yield
 
 
-def _check_address(address: str) -> None:
-  """Checks that somebody is there: Ray would try for five minutes."""
+def check_address(address: str) -> None:
+  """Checks that somebody is there: Ray would try for five minutes.
+
+  Args:
+    address: As host:port; one that Ray itself is to find is not checked.
+
+  Raises:
+    errors.WorkerError: Nobody is there.
+  """
   host, _, port = address.rpartition(':')
   if not host:  # Found by Ray itself.
     return

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import contextlib
 import functools
 
+from tff_semifl import sites
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import ray_cluster
 from tff_semifl.runtime import ray_crew
@@ -58,6 +59,7 @@ def connect(
   *,
   silence_seconds: float,
   client_seconds: float | None,
+  federation: sites.Federation | None,
   default_num_clients: int,
 ) -> Iterator[RayContext]:
   """Makes a context with actors of its own, which end with the `with` block.
@@ -68,6 +70,7 @@ def connect(
     silence_seconds: One that answers nothing for so long is lost.
     client_seconds: One that needs longer than this for one client is lost; None
       for no limit.
+    federation: The sites that have the images of clients, if they do.
     default_num_clients: The number of clients of a computation none of whose
       arguments tells it.
 
@@ -76,9 +79,12 @@ def connect(
 
   Raises:
     errors.WorkerError: There is no cluster, or no machine in it for an actor.
+    errors.SiteError: A site is missing, or has other images.
   """
   with ray_cluster.connection(address):
-    crew = ray_crew.Crew(placement, silence_seconds, client_seconds)
+    crew = ray_crew.Crew(placement, silence_seconds, client_seconds, federation)
     with contextlib.closing(crew):
+      if federation is not None:
+        crew.await_sites()
       runner = ray_runner.Runner(crew, ray_cluster.max_kept_bytes())
       yield RayContext(runner, default_num_clients=default_num_clients)

@@ -4,25 +4,25 @@
 """Actors on all machines of a Ray cluster, some of which may be lost.
 
 Machines may join and leave at any time. What a lost actor was at is done again
-by another; results come in the order of the tasks, whoever does them.
+by another; results come in the order of the tasks, whoever does them. Only what
+a site was at is done by nobody, as nobody else has its images.
 """
 
 import collections
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 from absl import logging
 import ray
 from ray.util import scheduling_strategies
 
+from tff_semifl import sites
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_actor
 from tff_semifl.runtime import ray_placement
-
-# Starts something on an actor, and returns the reference to its result.
-Task = Callable[[ray.actor.ActorHandle], ray.ObjectRef]
+from tff_semifl.runtime import ray_site
 
 # How long nothing has to happen for a look at the clock.
 _TICK_SECONDS = 0.5
@@ -45,13 +45,27 @@ _LOST_ERRORS = (
 )
 
 
+class Task(NamedTuple):
+  """Work for an actor.
+
+  Attributes:
+    start: Starts it on an actor, and returns the reference to its result.
+    site: The name of the site whose actor is to do it; None for any that is at
+      no site.
+  """
+
+  start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
+  site: str | None = None
+
+
 class _Member:
   """An actor and what is known of it."""
 
   def __init__(self, actor, node):
     self.actor = actor
     self.node_id = node['NodeID']
-    self.name = f'actor at {node["NodeManagerAddress"]}'
+    self.site = ray_placement.site_of(node)
+    self.name = f'{self.site or "actor"} at {node["NodeManagerAddress"]}'
     # Whether others were there before.
     self.is_late = True
     self.is_ready = False
@@ -80,6 +94,7 @@ class Crew:
     placement: ray_placement.Placement,
     silence_seconds: float = 60,
     client_seconds: float | None = None,
+    federation: sites.Federation | None = None,
   ):
     """Starts actors.
 
@@ -88,9 +103,11 @@ class Crew:
       silence_seconds: One that answers nothing for so long is lost.
       client_seconds: One that needs longer than this for one client is lost,
         even if it answers; None for no limit.
+      federation: The sites that tasks are for; None if there are none.
 
     Raises:
       errors.WorkerError: There is no machine for any.
+      errors.SiteError: A site is not in the cluster, but has to be.
     """
     self._placement = placement
     self._silence_seconds = silence_seconds
@@ -98,15 +115,35 @@ class Crew:
     self._members: list[_Member] = []
     self._failed_starts = collections.Counter()
     self._own_machine = ray.get_runtime_context().get_node_id()
-    self._why_lost = 'no machine has CPUs or GPUs for one'
+    self._federation = federation
+    others = '' if federation is None else ' but those of sites'
+    self._why_lost = f'no machine{others} has CPUs or GPUs for one'
+    # Why there is no actor at any site, when there is none.
+    self._why_away = 'they are not in the cluster'
     self._looked = -_LOOK_SECONDS
     self._is_closed = False
     self._actor_class = ray.remote(
       concurrency_groups=ray_actor.CONCURRENCY_GROUPS
     )(ray_actor.Actor)
+    if federation is not None:
+      _check_sites(federation)
     self._renew()
     for member in self._members:
       member.is_late = False
+
+  def await_sites(self) -> None:
+    """Waits until all actors at sites have said who they are.
+
+    Raises:
+      errors.SiteError: One cannot be used.
+    """
+    while any(member.site and not member.is_ready for member in self._members):
+      self._renew()
+      self._collect()
+      for member, why in self._find_lost():
+        self._lose(member, why)
+        if member.site is not None:
+          raise errors.SiteError(f'{member.name} cannot take part: {why}')
 
   def close(self) -> None:
     """Ends the actors, and with them what they do."""
@@ -118,15 +155,19 @@ class Crew:
     """Runs tasks, each on some actor.
 
     Args:
-      tasks: Start something on an actor.
+      tasks: The tasks.
 
     Yields:
-      The results, in the order of the tasks; an exception for one that failed.
+      The results, in the order of the tasks; an exception for one that failed,
+      None for one whose site is away.
 
     Raises:
       errors.WorkerError: No actor is left, or one task has cost several.
+      errors.SiteError: No site is left.
     """
-    waiting = collections.deque(range(len(tasks)))
+    waiting = collections.defaultdict(collections.deque)
+    for number, task in enumerate(tasks):
+      waiting[task.site].append(number)
     results = {}
     losses = collections.Counter()
     next_result = 0
@@ -137,12 +178,15 @@ class Crew:
         results |= self._collect()
         for member, why in self._find_lost():
           again = self._lose(member, why)
+          waiting[member.site].extendleft(reversed(again))
+          if member.site is not None:
+            continue
           losses.update(again)
-          waiting.extendleft(reversed(again))
           if any(losses[number] >= _MAX_LOSSES for number in again):
             raise errors.WorkerError(
               f'the same work has cost {_MAX_LOSSES} actors: {self._why_lost}'
             )
+        results |= self._drop_out(waiting)
         while next_result in results:
           yield results.pop(next_result)
           next_result += 1
@@ -155,19 +199,32 @@ class Crew:
   def _submit(self, tasks, waiting, next_result):
     """Gives tasks to actors that have none, or the next to do as well."""
     ready = [member for member in self._members if member.is_ready]
-    # Two while there are many: the second is on its way during the first.
-    for depth in (0, 1) if len(waiting) > len(ready) else (0,):
-      for member in ready:
-        if (
-          len(member.tasks) == depth
-          and waiting
-          and waiting[0] < next_result + _WINDOW * len(ready)
-        ):
-          number = waiting.popleft()
-          if not member.tasks:
-            now = time.monotonic()
-            member.asked = member.heard = member.turned = now
-          member.tasks.append((number, tasks[number](member.actor)))
+    end = next_result + _WINDOW * len(ready)
+    for site, numbers in waiting.items():
+      able = [member for member in ready if member.site == site]
+      # Two while there are many: the second is on its way during the first.
+      for depth in (0, 1) if len(numbers) > len(able) else (0,):
+        for member in able:
+          if len(member.tasks) == depth and numbers and numbers[0] < end:
+            number = numbers.popleft()
+            if not member.tasks:
+              now = time.monotonic()
+              member.asked = member.heard = member.turned = now
+            reference = tasks[number].start(member.actor)
+            member.tasks.append((number, reference))
+
+  def _drop_out(self, waiting):
+    """Returns results for the tasks of sites that are away."""
+    there = {member.site for member in self._members if member.is_ready}
+    results = {}
+    for site, numbers in waiting.items():
+      if site is not None and site not in there and numbers:
+        if there <= {None}:
+          raise errors.SiteError(f'no site is there: {self._why_away}')
+        logging.warning('%s is away; its client drops out of this round', site)
+        results |= dict.fromkeys(numbers)
+        numbers.clear()
+    return results
 
   def _collect(self):
     """Waits a moment, and returns what is done by number of task."""
@@ -199,14 +256,22 @@ class Crew:
     if isinstance(answer, Exception):
       member.error = answer
       return
-    pid, software = answer
+    pid, software, site = answer
     here = ray_actor.Software.here()
     if software != here:
       member.error = f'it has {software}, this program {here}'
+    elif member.site is not None:
+      member.error = ray_site.find_problem(
+        member.site, self._federation.image_shape, site
+      )
+    if member.error is not None:
       self._failed_starts[member.node_id] = _MAX_FAILED_STARTS
       return
     member.is_ready = True
-    member.name = f'actor {pid} at {member.name.split()[-1]}'
+    if site is None:
+      member.name = f'actor {pid} at {member.name.split()[-1]}'
+    else:
+      logging.info('%s has %d images', member.name, site.num_images)
     self._failed_starts.pop(member.node_id, None)
     if member.is_late:
       logging.warning('%s has joined', member.name)
@@ -241,14 +306,17 @@ class Crew:
     _kill(member.actor)
     self._members.remove(member)
     self._looked = -_LOOK_SECONDS
-    self._why_lost = f'{member.name}: {why}'
+    if member.site is None:
+      self._why_lost = f'{member.name}: {why}'
+      result = 'what it was at is done again'
+    else:
+      self._why_away = f'{member.name}: {why}'
+      result = 'its client takes no part until it is back'
     if self._is_closed:
       raise errors.WorkerError('the context was closed')
     if not member.is_ready:
       self._failed_starts[member.node_id] += 1
-    logging.warning(
-      '%s is lost: %s; what it was at is done again', member.name, why
-    )
+    logging.warning('%s is lost: %s; %s', member.name, why, result)
     again = [number for number, _ in member.tasks]
     member.tasks.clear()
     return again
@@ -259,20 +327,23 @@ class Crew:
     if now - self._looked < _LOOK_SECONDS:
       return
     self._looked = now
-    machines = {each['NodeID']: each for each in ray.nodes() if each['Alive']}
+    machines = {each['NodeID']: each for each in _machines()}
     if self._own_machine not in machines:
       # Ray ends this process soon, without a word.
       raise errors.WorkerError('the machine of this program left the cluster')
     for member in self._members:
       if member.node_id not in machines and not member.tasks:
         member.error = 'its machine has left'
-    placed = self._placement.place(list(machines.values()))
+    placed = self._placement.place(
+      list(machines.values()),
+      () if self._federation is None else self._federation.names,
+    )
     counts = collections.Counter(each.node_id for each in self._members)
     for node, (count, share) in placed.items():
       if self._failed_starts[node] < _MAX_FAILED_STARTS:
         for _ in range(count - counts[node]):
           self._members.append(self._start(machines[node], share))
-    if not self._members:
+    if all(member.site is not None for member in self._members):
       raise errors.WorkerError(f'no actor is left: {self._why_lost}')
 
   def _start(self, machine, share):
@@ -283,6 +354,23 @@ class Crew:
       ),
     ).remote(self._placement.threads_per_operation)
     return _Member(actor, machine)
+
+
+def _check_sites(federation: sites.Federation) -> None:
+  """Checks that sites are in the cluster, before anything is started there."""
+  found = {ray_placement.site_of(each) for each in _machines()} - {None}
+  missing = [name for name in federation.names if name not in found]
+  if not missing:
+    return
+  line = (
+    f'{", ".join(missing)} {"is" if len(missing) == 1 else "are"} not in the'
+    ' cluster'
+  )
+  if federation.is_new or not found.intersection(federation.names):
+    raise errors.SiteError(
+      f'{line}, whose sites are: {", ".join(sorted(found)) or "none"}'
+    )
+  logging.warning('%s; clients drop out of rounds until then', line)
 
 
 class _LostError(Exception):
@@ -305,6 +393,11 @@ def _first_reason(error: Exception) -> str:
   lines = [line.strip() for line in str(error).strip().splitlines()]
   because = [line for line in lines if 'because' in line]
   return (because or lines or [type(error).__name__])[0]
+
+
+def _machines() -> list[dict[str, Any]]:
+  """Returns the machines that are in the cluster."""
+  return [each for each in ray.nodes() if each['Alive']]
 
 
 def _kill(actor):

@@ -3,8 +3,12 @@
 
 """The number of actors on each machine, and the share of each of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
+
+# A machine that keeps a site's images has one of a resource of this kind, after
+# which comes the name of the site.
+SITE_RESOURCE = 'tff_semifl_site:'
 
 
 class Share(NamedTuple):
@@ -13,10 +17,12 @@ class Share(NamedTuple):
   Attributes:
     num_cpus: CPU cores.
     num_gpus: GPUs; less than one for a share of one.
+    resources: Others, by name.
   """
 
   num_cpus: float
   num_gpus: float
+  resources: Mapping[str, float] | None = None
 
 
 class Placement(NamedTuple):
@@ -35,17 +41,31 @@ class Placement(NamedTuple):
   gpus_per_client: float = 1.0
 
   def place(
-    self, machines: Sequence[Mapping[str, Any]]
+    self, machines: Sequence[Mapping[str, Any]], sites: Collection[str] = ()
   ) -> dict[str, tuple[int, Share]]:
     """Places actors: on all GPUs, or on all CPUs if there are none.
 
+    A site gets one, whatever the others get, for one client of one program at a
+    time. No other work is for machines of sites.
+
     Args:
       machines: Those that are there, as `ray.nodes` has them.
+      sites: The names of the sites that get an actor.
 
     Returns:
       For the id of each machine that gets some, how many, and the share of
       each.
     """
+    placed = self._place([each for each in machines if site_of(each) is None])
+    for machine in machines:
+      name = site_of(machine)
+      if name in sites:
+        gpus = min(self.gpus_per_client, machine['Resources'].get('GPU', 0))
+        share = Share(0, gpus, {f'{SITE_RESOURCE}{name}': 1})
+        placed[machine['NodeID']] = 1, share
+    return placed
+
+  def _place(self, machines):
     resources = {each['NodeID']: each['Resources'] for each in machines}
     if any(each.get('GPU') for each in resources.values()):
       counts = {
@@ -77,3 +97,15 @@ class Placement(NamedTuple):
       return 0, Share(0, 0)
     cores = min(self.threads_per_operation or num_cpus, num_cpus)
     return int(num_cpus // cores), Share(cores, 0)
+
+
+def site_of(machine: Mapping[str, Any]) -> str | None:
+  """Returns the name of the site that a machine is of, None for other machines.
+
+  Args:
+    machine: As `ray.nodes` has it.
+  """
+  for name in machine['Resources']:
+    if name.startswith(SITE_RESOURCE):
+      return name.removeprefix(SITE_RESOURCE)
+  return None

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import tensorflow_federated as tff
 
 # TFF does not export it.
+from tensorflow_federated.proto.v0 import computation_pb2
 from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.types import type_analysis
 
+from tff_semifl.runtime import graphs
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
@@ -49,9 +51,25 @@ class Program(NamedTuple):
   input_types: tuple[tff.Type, ...]
   output_types: tuple[tff.Type, ...]
 
+  @property
+  def takes_dataset(self) -> bool:
+    """True if an input is a dataset, or has one in it."""
+    return any(map(_has_sequence, self.input_types))
+
+  def digest(self) -> str:
+    """Returns a hash of what it computes, see `graphs.digest`."""
+    return graphs.digest(read(self.content))
+
   def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
     """Returns the inputs: `AllEqual`, or what each client has."""
     return [evaluate(scope) for evaluate in self.inputs]
+
+
+def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
+  """Returns the function that is the content of a program."""
+  return tff.framework.ComputationBuildingBlock.from_proto(
+    computation_pb2.Computation.FromString(content)
+  )
 
 
 def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
@@ -64,10 +82,7 @@ def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
     step,
     lambda block: isinstance(block, tff.framework.CompiledComputation)
     and block.type_signature.parameter is not None
-    and type_analysis.contains(
-      block.type_signature.parameter,
-      lambda part: isinstance(part, tff.SequenceType),
-    ),
+    and _has_sequence(block.type_signature.parameter),
   )
 
 
@@ -117,6 +132,7 @@ def build_program(
   )
   # What cannot be run is found here rather than there.
   interpreter.build_evaluate(function, cache)
+  function = graphs.drop_unused_functions(function)
   content = function.proto.SerializeToString(deterministic=True)
   return Program(
     hashlib.sha256(content).hexdigest(),
@@ -226,6 +242,12 @@ class _Rewriter:
     return tff.framework.Reference(
       f'{_INPUT}_{number}', _member_type(block_type)
     )
+
+
+def _has_sequence(value_type: tff.Type) -> bool:
+  return type_analysis.contains(
+    value_type, lambda part: isinstance(part, tff.SequenceType)
+  )
 
 
 def _has_place(value_type: tff.Type) -> bool:

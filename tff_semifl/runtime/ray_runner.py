@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import ray
 
+from tff_semifl import sites
+from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_crew
 from tff_semifl.runtime import ray_programs
@@ -50,29 +52,31 @@ class Runner:
     self,
     program: ray_programs.Program,
     inputs: Sequence[Any],
-    num_clients: int | None,
-  ) -> Generator[list[Any], None, None]:
+    cohort: cohorts.Cohort | None,
+  ) -> Generator[list[Any] | None, None, None]:
     """Runs a program for each client; see `ray_stages.Run`.
 
     Args:
       program: The program.
       inputs: What clients have, see `values`.
-      num_clients: How many there are; None for the server.
+      cohort: The clients; None for the server.
 
     Yields:
-      The outputs for one client after the other.
+      The outputs for one client after the other, None for one whose site is
+      away.
 
     Raises:
       errors.ComputationError: The program failed. The message has the number of
         the client.
       errors.WorkerError: No actor is left.
+      errors.SiteError: No site is left, or one refuses the program.
     """
-    if num_clients == 0:
-      return
-    with self._lock:
-      yield from self._run(program, inputs, num_clients)
+    clients = [0] if cohort is None else cohort.present()
+    if clients:
+      with self._lock:
+        yield from self._run(program, inputs, cohort, clients)
 
-  def _run(self, program, inputs, num_clients):
+  def _run(self, program, inputs, cohort, clients):
     content = [self._put(program.content, 'programs')]
     shared_data = []
     common = ray.put(self._encode_common(program, inputs, shared_data))
@@ -81,14 +85,21 @@ class Runner:
       own, data = self._encode_own(program, inputs, client, list(shared_data))
       return actor.run.remote(program.key, content, common, own, *data)
 
-    count = 1 if num_clients is None else num_clients
-    tasks = [functools.partial(submit, client) for client in range(count)]
-    for client, result in enumerate(self.crew.run(tasks)):
+    tasks = [
+      ray_crew.Task(functools.partial(submit, client), _site(inputs, client))
+      for client in clients
+    ]
+    for client, result in zip(clients, self.crew.run(tasks), strict=True):
+      if result is None:
+        yield None
+        continue
+      if isinstance(result, errors.SiteError):
+        raise result
       if isinstance(result, Exception):
         message = str(result)
-        if num_clients is not None:
+        if cohort is not None:
           message = (
-            f'Client {client} (of {num_clients}, counted from 0): {message}'
+            f'Client {client} (of {cohort.size}, counted from 0): {message}'
           )
         raise errors.ComputationError(message) from result
       self.sent['results'] += ray_values.count_bytes(result)
@@ -129,6 +140,20 @@ class Runner:
     if is_new:
       self.sent[kind] += len(content)
     return reference
+
+
+def _site(inputs: Sequence[Any], client: int) -> str | None:
+  """Returns the site that a client's data are at; None if they are sent."""
+  pending = [
+    value[client] for value in inputs if not isinstance(value, values.AllEqual)
+  ]
+  while pending:
+    value = pending.pop()
+    if isinstance(value, sites.SiteDataset):
+      return value.site
+    if isinstance(value, list):
+      pending.extend(value)
+  return None
 
 
 class _Contents:

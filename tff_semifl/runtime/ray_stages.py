@@ -10,6 +10,7 @@ stages; each aggregation of what clients have ends one:
   steps of each client, all of them in one program for each client
   aggregations of what clients return, one client after the other
 
+A client that drops out in a stage is in no sum of that stage and of later ones.
 A program is handed to a function that runs it elsewhere. So is a step of the
 server that takes a dataset: training and evaluation do, arithmetic on weights
 does not.
@@ -25,16 +26,17 @@ import tensorflow_federated as tff
 from tensorflow_federated.python.core.impl.compiler import transformation_utils
 
 from tff_semifl.runtime import cohorts
+from tff_semifl.runtime import compiler
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import ray_programs
 
-# Runs a program for each of a number of clients, or once, with inputs that are
-# values at clients (see `values`). Yields the outputs of one client after the
-# other.
+# Runs a program for each client of a cohort that has not dropped out, or once,
+# with inputs that are values at clients (see `values`). Yields the outputs of
+# one client after the other, None for one that drops out.
 Run = Callable[
-  [ray_programs.Program, Sequence[Any], int | None],
-  Generator[Sequence[Any], None, None],
+  [ray_programs.Program, Sequence[Any], cohorts.Cohort | None],
+  Generator[Sequence[Any] | None, None, None],
 ]
 # A name and the block that it stands for.
 _Step = tuple[str, tff.framework.ComputationBuildingBlock]
@@ -90,25 +92,49 @@ def _call(compiled):
   )
 
 
+def find_client_programs(
+  computation: tff.framework.ConcreteComputation,
+) -> list[str]:
+  """Returns the hashes of the programs that clients run with their data.
+
+  Args:
+    computation: The computation that they are of.
+  """
+  block = compiler.compile_to_block(computation)
+  if isinstance(block, tff.framework.Lambda):
+    block = block.result
+  if not isinstance(block, tff.framework.Block):
+    return []
+  return [
+    program.digest()
+    for _, program in _build_stages(block, leaves.LeafCache(), run=None)
+    if program.output_types and program.takes_dataset
+  ]
+
+
 def _build_block(block, cache, run):
   """Builds the function that evaluates a list of steps."""
-  stages = _split(block.locals)
-  wanted = _names(block.result)
-  built = []
-  # From the last to the first, as it is later ones that say what is wanted.
-  for steps in reversed(stages):
-    built.append(_build_stage(steps, wanted, cache, run))
-    wanted = wanted.union(*(_names(step) for _, step in steps))
-  built.reverse()
+  stages = _build_stages(block, cache, run)
   result = interpreter.build_evaluate(block.result, cache)
 
   def evaluate(scope):
     scope = scope._replace(names=dict(scope.names))
-    for stage in built:
-      stage(scope)
+    for evaluate_stage, _ in stages:
+      evaluate_stage(scope)
     return result(scope)
 
   return evaluate
+
+
+def _build_stages(block, cache, run):
+  """Returns what evaluates each stage, with the program of its clients."""
+  wanted = _names(block.result)
+  built = []
+  # From the last to the first, as it is later ones that say what is wanted.
+  for steps in reversed(_split(block.locals)):
+    built.append(_build_stage(steps, wanted, cache, run))
+    wanted = wanted.union(*(_names(step) for _, step in steps))
+  return built[::-1]
 
 
 def _split(steps: Sequence[_Step]) -> list[list[_Step]]:
@@ -124,7 +150,7 @@ def _split(steps: Sequence[_Step]) -> list[list[_Step]]:
 
 
 def _build_stage(steps, wanted, cache, run):
-  """Builds a function that puts what a stage computes into a scope."""
+  """Returns what puts the results of a stage into a scope, and its program."""
   of_clients, before, after, folds = [], [], [], []
   for name, block in steps:
     uri = _uri(block)
@@ -142,7 +168,8 @@ def _build_stage(steps, wanted, cache, run):
   kept = names & wanted.union(
     *(_names(block) for _, block in steps if _uri(block) == 'federated_select')
   )
-  outputs = sorted(kept | names & {fold.source for fold in folds})
+  needed = kept | {fold.source for fold in folds}
+  outputs = [name for name, _ in of_clients if name in needed]
   program = ray_programs.build_program(of_clients, outputs, cache)
 
   def evaluate(scope):
@@ -152,7 +179,7 @@ def _build_stage(steps, wanted, cache, run):
     for name, step in after:
       scope.names[name] = step(scope)
 
-  return evaluate
+  return evaluate, program
 
 
 def _build_remote_step(name, block, cache, run):
@@ -168,25 +195,29 @@ def _build_remote_step(name, block, cache, run):
 def _fold_clients(scope, program, outputs, kept, folds, run):
   """Runs a program at clients and aggregates, one client after the other."""
   cohort = scope.cohort
-  found: dict[str, Sequence[Any]] = {name: [] for name in kept}
+  found = {name: [None] * cohort.size for name in kept}
   sums = [fold.start(scope) for fold in folds]
   # What no program of this stage computes.
   others = [
     None if fold.source in outputs else cohort.members(fold.value(scope))
     for fold in folds
   ]
+  clients = cohort.present()
   if outputs:
-    results = run(program, program.evaluate_inputs(scope), cohort.size)
+    results = run(program, program.evaluate_inputs(scope), cohort)
   else:
-    results = ([] for _ in range(cohort.size))
+    results = ([] for _ in clients)
   with contextlib.closing(results):
-    for client, result in enumerate(results):
+    for client, result in zip(clients, results, strict=True):
+      if result is None:
+        cohort.absent.add(client)
+        continue
       by_name = dict(zip(outputs, result, strict=True))
       for fold, total, other in zip(folds, sums, others, strict=True):
         member = by_name[fold.source] if other is None else other[client]
         total.add(cohort, client, member)
       for name in kept:
-        found[name].append(by_name[name])
+        found[name][client] = by_name[name]
   for name, members in found.items():
     scope.names[name] = tuple(members)
   for fold, total in zip(folds, sums, strict=True):

@@ -15,6 +15,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import sites
+from tff_semifl.runtime import graphs
+
 # To send less than this is as cheap as to say which it is.
 _MIN_CONTENT_BYTES = 4096
 # An attribute of a node of a graph: the number of the constant that was taken.
@@ -50,7 +53,7 @@ def encode(
       are.
 
   Returns:
-    Nested lists of arrays and `DatasetGraph`s.
+    Nested lists of arrays, `DatasetGraph`s and `sites.SiteDataset`s.
 
   Raises:
     TypeError: A dataset depends on what only this process has.
@@ -60,24 +63,31 @@ def encode(
       encode(part, part_type, take_content)
       for part, part_type in zip(value, value_type, strict=True)
     ]
+  if isinstance(value, sites.SiteDataset):
+    return value
   if isinstance(value_type, tff.SequenceType):
     return _encode_dataset(value, take_content)
   return value.numpy()
 
 
 def decode(
-  message: Any, read_content: Callable[[Any], bytes] | None = None
+  message: Any,
+  read_content: Callable[[Any], bytes] | None = None,
+  read_site: Callable[[sites.SiteDataset], tf.Tensor] | None = None,
 ) -> Any:
   """Returns a value that was sent, see `values`.
 
   Args:
     message: What `encode` has returned.
     read_content: Returns the content for what `take_content` has returned.
+    read_site: Returns the dataset of a site; None if this is no site.
   """
   if isinstance(message, DatasetGraph):
     return _decode_dataset(message, read_content)
+  if isinstance(message, sites.SiteDataset):
+    return read_site(message)
   if isinstance(message, list):
-    return [decode(part, read_content) for part in message]
+    return [decode(part, read_content, read_site) for part in message]
   return tf.convert_to_tensor(message)
 
 
@@ -90,6 +100,13 @@ def count_bytes(message: Any) -> int:
   return np.asarray(message).nbytes
 
 
+def has_graph(message: Any) -> bool:
+  """Returns whether a message, or a part of it, is a `DatasetGraph`."""
+  if isinstance(message, list):
+    return any(map(has_graph, message))
+  return isinstance(message, DatasetGraph)
+
+
 def _encode_dataset(variant, take_content):
   why = 'A dataset cannot be sent to another process: '
   try:
@@ -99,7 +116,7 @@ def _encode_dataset(variant, take_content):
   except tf.errors.OpError as error:
     raise TypeError(f'{why}{error.message}') from error
   graph_def = tf.compat.v1.GraphDef.FromString(graph)
-  for node in _nodes(graph_def):
+  for node in graphs.all_nodes(graph_def):
     if node.op in _PYTHON_OPS:
       raise TypeError(
         f'{why}it calls a Python function. Use operations of TensorFlow, or'
@@ -134,14 +151,6 @@ def _constants(graph_def) -> Sequence[tuple[Any, Any]]:
   """Returns the tensor of each constant, and its node."""
   return [
     (node.attr['value'].tensor, node)
-    for node in _nodes(graph_def)
+    for node in graphs.all_nodes(graph_def)
     if node.op == 'Const'
   ]
-
-
-def _nodes(graph_def) -> Sequence[Any]:
-  """Returns the nodes of a graph, those of its functions included."""
-  nodes = list(graph_def.node)
-  for function in graph_def.library.function:
-    nodes.extend(function.node_def)
-  return nodes

@@ -23,6 +23,8 @@ from tensorflow_federated.python.core.impl.compiler import array
 from tensorflow_federated.python.core.impl.types import type_conversions
 from tensorflow_federated.python.core.impl.utils import tensorflow_utils
 
+from tff_semifl import sites
+
 
 class AllEqual(NamedTuple):
   """A value that all clients share, however many there are.
@@ -271,7 +273,7 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
     value = tensorflow_utils.make_data_set_from_elements(
       None, value, value_type.element
     )
-  if not isinstance(value, tf.data.Dataset):
+  if not isinstance(value, tf.data.Dataset | sites.SiteDataset):
     raise TypeError(
       f'Expected a dataset or a list for {value_type}, found {type(value)}.'
     )
@@ -280,6 +282,9 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
   )
   if not value_type.is_assignable_from(found_type):
     raise TypeError(f'Expected {value_type}, found {found_type}.')
+  if isinstance(value, sites.SiteDataset):
+    # Whoever runs the client's part makes one of it.
+    return value
   return tf.data.experimental.to_variant(
     _to_containers(value, value_type.element)
   )
@@ -331,5 +336,8 @@ def _to_struct(value: Any, value_type: tff.Type, tensor_fn: Any) -> Any:
       value = value.member
     if value_type.all_equal:
       return _to_struct(value, value_type.member, tensor_fn)
-    return [_to_struct(m, value_type.member, tensor_fn) for m in value]
+    return [
+      None if m is None else _to_struct(m, value_type.member, tensor_fn)
+      for m in value
+    ]
   raise TypeError(f'A value of type {value_type} cannot be returned.')

@@ -21,6 +21,7 @@ such trees, and so are their errors.
 
 from tff_semifl.settings.errors import SettingError
 from tff_semifl.settings.errors import blame
+from tff_semifl.settings.errors import filled
 from tff_semifl.settings.errors import show
 from tff_semifl.settings.fields import Settings
 from tff_semifl.settings.fields import choice
@@ -74,6 +75,7 @@ __all__ = (
   'describe',
   'describe_all',
   'fill_in',
+  'filled',
   'find_owners',
   'name_of',
   'one_of',

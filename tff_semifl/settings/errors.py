@@ -5,6 +5,9 @@
 
 from collections.abc import Iterator
 import contextlib
+from typing import TypeVar
+
+_Value = TypeVar('_Value')
 
 
 class SettingError(ValueError):
@@ -21,6 +24,23 @@ class SettingError(ValueError):
     self.name = name
     self.value = value
     self.problem = problem
+
+
+def filled(name: str, value: _Value | None) -> _Value:
+  """Returns the value of a setting that an experiment fills in.
+
+  Args:
+    name: The setting.
+    value: Its value.
+
+  Raises:
+    SettingError: If it is None, and so was not filled in.
+  """
+  if value is None:
+    raise SettingError(
+      name, None, 'must be given; experiments alone fill in settings'
+    )
+  return value
 
 
 def show(value: object) -> str:

@@ -20,12 +20,12 @@ class Aggregator(settings.Settings, abc.ABC):
 
   @abc.abstractmethod
   def build(
-    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+    self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator.
 
     Args:
-      clients_per_round: Clients in a round.
+      clients_per_round: Clients in a round; None if they are not filled in.
       key: What noise follows from; None without differential privacy.
     """
 
@@ -35,7 +35,7 @@ class Mean(Aggregator):
   """The uniform mean of the updates that count (A.12)."""
 
   def build(
-    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+    self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
     del clients_per_round, key  # Unused.
@@ -51,7 +51,7 @@ class RobustMean(Aggregator):
   )
 
   def build(
-    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+    self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
     del clients_per_round, key  # Unused.
@@ -99,13 +99,19 @@ class PrivateMean(Aggregator):
   )
 
   def build(
-    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+    self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
+    if key is None:
+      raise ValueError('Differential privacy needs a privacy key.')
     return aggregators.build_private_mean(
-      noise_multiplier=self.noise_multiplier,
+      noise_multiplier=settings.filled(
+        'noise_multiplier', self.noise_multiplier
+      ),
       clipping_norm=self.clipping_norm,
-      clients_per_round=max(clients_per_round, 1),
+      clients_per_round=max(
+        settings.filled('clients_per_round', clients_per_round), 1
+      ),
       key=key,
     )
 
@@ -119,7 +125,7 @@ class QuantizedMean(Aggregator):
   )
 
   def build(
-    self, clients_per_round: int, key: privacy_key_lib.PrivacyKey | None
+    self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
     del clients_per_round, key  # Unused.

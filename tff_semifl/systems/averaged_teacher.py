@@ -59,10 +59,11 @@ class AveragedTeacher(client_parts.Labeler):
 
     def tell(
       teacher: functional.ModelWeights,
+      context: round_context.RoundContext,
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> functional.ModelWeights:
-      del weights  # Clients have them.
+      del context, weights  # Clients have them.
       if classifier.batch_moments is None:
         return teacher
       return batch_norm_statistics.compute_server_statistics(

@@ -23,10 +23,7 @@ from tff_semifl.systems import training_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Averaging(system.System):
-  """Base of systems whose clients take turns and report updates.
-
-  Each subclass has a field `client`, a `client_training.ClientTraining`.
-  """
+  """Base of systems whose clients take turns and report updates."""
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
@@ -38,6 +35,7 @@ class Averaging(system.System):
     training_settings.ClientMomentum()
   )
   averaging: aggregations.Aggregation = aggregations.Aggregation()
+  client: client_training.ClientTraining
 
   def build_parts(
     self, ingredients: system.Ingredients, server: training_settings.ServerTurn
@@ -134,8 +132,6 @@ class Alternating(SemiSupervisedAveraging):
   With `FixMix` clients it is SemiFL (Algorithm 1 of the paper).
   """
 
-  client: client_training.ClientTraining
-
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
@@ -149,7 +145,6 @@ class Alternating(SemiSupervisedAveraging):
 class Parallel(SemiSupervisedAveraging):
   """Parallel training: server and clients train the same weights (D.3)."""
 
-  client: client_training.ClientTraining
   plain_average: bool = settings.setting(
     False,
     'Whether the server weighs as much as a client, and momentum is that of'
@@ -173,8 +168,6 @@ class Parallel(SemiSupervisedAveraging):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ParallelInTwoGroups(SemiSupervisedAveraging):
   """FedRGD as SemiFL's tables have it: two groups, the server in both (D38)."""
-
-  client: client_training.ClientTraining
 
   def build(
     self, ingredients: system.Ingredients

@@ -72,7 +72,7 @@ class LabelsAlone(system.System):
     del client_sizes  # There are no clients.
     return system.Steps(
       training_settings.count_epoch_steps(
-        num_labeled, self.server.server_batch_size, 1
+        num_labeled, self.server.filled_batch_size, 1
       ),
       0,
     )

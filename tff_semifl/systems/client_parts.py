@@ -67,6 +67,21 @@ class Selection(ClientPart, abc.ABC):
     """Selects or weighs images, a `pseudo_labels.SelectionFn`."""
 
 
+class ClassThresholds(Selection):
+  """Base of the rules with a threshold of each class.
+
+  `guidance` is the thresholds, float32 [classes].
+  """
+
+  def select(
+    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Returns which images are at or above the threshold of their class."""
+    return pseudo_labels.is_confident(
+      labels, tf.gather(guidance, labels.labels)
+    )
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixedThreshold(Selection):
   """Trains on images above one threshold (A.6)."""

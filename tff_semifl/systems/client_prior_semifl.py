@@ -32,7 +32,7 @@ from tff_semifl.models import functional
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import client_training
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import composed
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import client_report
@@ -42,12 +42,12 @@ from tff_semifl.work import round_context
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PriorFixMix(client_trainings.FixMix):
+class PriorFixMix(composed.ComposedFixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
   With neither they are SemiFL's clients. The server sends them
-  `{'server_prior': ...}`. All other parts can be combined with it, except those
-  that adjust logits in the losses, too.
+  `{'server_prior': ...}`. All parts, which names choose, can be combined with
+  it, except those that adjust logits in the losses, too.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -105,6 +105,7 @@ class PriorFixMix(client_trainings.FixMix):
 
     def tell(
       state: Any,
+      context: round_context.RoundContext,
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> dict[str, Any]:
@@ -112,7 +113,7 @@ class PriorFixMix(client_trainings.FixMix):
         server_data, tf.zeros([classifier.num_classes]), add_counts
       )
       return {
-        **parts.tell(state, weights, server_data),
+        **parts.tell(state, context, weights, server_data),
         'server_prior': client_prior.from_counts(counts),
       }
 

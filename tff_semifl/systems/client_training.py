@@ -55,7 +55,7 @@ class ClientTraining(settings.Settings, abc.ABC):
   @property
   def summary(self) -> str:
     """A line that describes it."""
-    return summarize(self)
+    return system.summarize(self)
 
   @property
   def measures_pseudo_labels(self) -> bool:
@@ -78,8 +78,3 @@ class ClientTraining(settings.Settings, abc.ABC):
     """Returns the type of a client's data; None for images without labels."""
     del classifier  # For those that have labels.
     return None
-
-
-def summarize(part: settings.Settings) -> str:
-  """Returns the first line of a part's docstring."""
-  return (type(part).__doc__ or '').partition('\n')[0]

@@ -139,9 +139,9 @@ class Fix(client_training.ClientTraining):
     usual = vars(Fix())
     return ' '.join(
       [
-        client_training.summarize(self),
+        system.summarize(self),
         *(
-          client_training.summarize(part)
+          system.summarize(part)
           for name, part in self._parts.items()
           if type(part) is not type(usual[name])
         ),

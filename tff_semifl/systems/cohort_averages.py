@@ -84,10 +84,11 @@ def build(
 
   def tell_clients(
     averages: Averages,
+    context: round_context.RoundContext,
     weights: functional.ModelWeights,
     server_data: tf.data.Dataset,
   ) -> Any:
-    del weights, server_data  # Averages are all that matters.
+    del context, weights, server_data  # Averages are all that matters.
     return tell(averages)
 
   def update(

@@ -12,7 +12,7 @@ from tff_semifl import settings
 from tff_semifl.systems import averaged_teacher
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import client_trainings
-from tff_semifl.systems import distribution_alignment
+from tff_semifl.systems import cohort_alignment
 from tff_semifl.systems import flexmatch
 from tff_semifl.systems import flfl
 from tff_semifl.systems import freematch
@@ -32,7 +32,7 @@ LABELERS = {
 }
 ALIGNMENTS = {
   'none': client_parts.Alignment(),
-  'distribution': distribution_alignment.DistributionAlignment(),
+  'distribution': cohort_alignment.DistributionAlignment(),
 }
 ADJUSTMENTS = {
   'none': client_parts.Adjustment(),

@@ -20,6 +20,7 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import random_seeds
 from tff_semifl import settings
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
@@ -88,6 +89,7 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
 
     def tell(
       state: tuple[()],
+      context: round_context.RoundContext,
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> dict[str, tf.Tensor]:
@@ -96,7 +98,10 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
       num_images = tf.shape(data['label'])[0]
       # The server's images may be sorted by class.
       order = tf.random.experimental.stateless_shuffle(
-        tf.range(num_images), (0, 0)
+        tf.range(num_images),
+        random_seeds.stateless_seed(
+          context.seed, random_seeds.Purpose.SHARED_IMAGE
+        ),
       )
       chosen = order[: count_shared(num_images, self.shared_fraction)]
       return {

@@ -111,7 +111,7 @@ class EASGD(_Elastic):
   @property
   def pull(self) -> float:
     """The moving rate."""
-    num_clients = max(self.cohorts.clients_per_round, 1)
+    num_clients = max(self.cohorts.filled_size, 1)
     if self.moving_rate is None:
       return 0.9 / num_clients
     if self.moving_rate * num_clients > 1:

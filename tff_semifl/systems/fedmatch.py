@@ -101,7 +101,7 @@ class FedMatch(system.System):
           classifier,
           optimizer=of_server,
           num_epochs=self.server.server_epochs,
-          batch_size=self.server.server_batch_size,
+          batch_size=self.server.filled_batch_size,
           loss_weight=self.supervised_loss_weight,
         ),
         optimizer=of_server,

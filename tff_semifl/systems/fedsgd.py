@@ -74,7 +74,7 @@ class FedSGD(_FedSGD):
           classifier,
           weak_augmentation=ingredients.weak_augmentation,
           optimizer=optimizer,
-          batch_size=self.server.server_batch_size,
+          batch_size=self.server.filled_batch_size,
         ),
         learning_rate_fn=self.rounds.create_learning_rate_fn(),
         client_optimizer=optimizer,
@@ -105,6 +105,7 @@ class FedSGDAsInSemiFL(_FedSGD):
   """The program of SemiFL's authors: a batch of several clients (D55)."""
 
   all_clients_take_part = True
+  gathers_images = True
 
   clients_per_step: int = settings.setting(
     10,
@@ -126,7 +127,7 @@ class FedSGDAsInSemiFL(_FedSGD):
           optimizer=self.optimizer.build(),
           clients_per_step=self.clients_per_step,
           client_batch_size=self.client.client_batch_size,
-          server_batch_size=self.server.server_batch_size,
+          server_batch_size=self.server.filled_batch_size,
           confidence_threshold=self.confidence.confidence_threshold,
         ),
         returns_given_labels=ingredients.returns_given_labels,

@@ -20,7 +20,7 @@ from tff_semifl.work import pooled_step
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FixMatch(pooled_method.Method):
+class FixMatch(pooled_method.PooledMethod):
   """FixMatch: strong views are given the sure labels of weak ones."""
 
   uses_strong_views = True
@@ -28,7 +28,9 @@ class FixMatch(pooled_method.Method):
   confidence: training_settings.Confidence = training_settings.Confidence()
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
 
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step."""
     del memory  # There is none.
     labeled_logits, weak_logits, strong_logits = step.logits(
@@ -36,7 +38,7 @@ class FixMatch(pooled_method.Method):
     )
     # Labels are classes, through which no gradient goes.
     labels = pseudo_labels.from_logits(weak_logits)
-    return pooled_step.StepOutput(
+    return pooled_step.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.unlabeled.unlabeled_loss_weight
       * losses.masked_cross_entropy(

@@ -69,7 +69,7 @@ def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FlexMatch(client_parts.Selection):
+class FlexMatch(client_parts.ClassThresholds):
   """Trains on images above FlexMatch's threshold of their class.
 
   `confidence_threshold` is the highest of them.
@@ -89,10 +89,11 @@ class FlexMatch(client_parts.Selection):
 
     def tell(
       counts: LabelCounts,
+      context: round_context.RoundContext,
       weights: functional.ModelWeights,
       server_data: tf.data.Dataset,
     ) -> tf.Tensor:
-      del weights, server_data  # Counts are all that matters.
+      del context, weights, server_data  # Counts are all that matters.
       return class_thresholds(counts, self.confidence.confidence_threshold)
 
     def update(
@@ -109,14 +110,6 @@ class FlexMatch(client_parts.Selection):
 
     return guidance_lib.Guidance(
       initialize=initialize, tell=tell, update=update
-    )
-
-  def select(
-    self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
-  ) -> tf.Tensor:
-    """Returns which images are at or above the threshold of their class."""
-    return pseudo_labels.is_confident(
-      labels, tf.gather(guidance, labels.labels)
     )
 
   def report(

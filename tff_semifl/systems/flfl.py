@@ -24,7 +24,7 @@ from tff_semifl.work import sharpness_aware
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ClassAdaptiveThresholds(client_parts.Selection):
+class ClassAdaptiveThresholds(client_parts.ClassThresholds):
   """Trains on images above a threshold of their class at this client (G.2)."""
 
   def select(
@@ -36,9 +36,7 @@ class ClassAdaptiveThresholds(client_parts.Selection):
       tf.reduce_mean(labels.confidences),
       tf.reduce_mean(labels.probabilities, axis=0),
     )
-    return pseudo_labels.is_confident(
-      labels, tf.gather(thresholds, labels.labels)
-    )
+    return super().select(thresholds, labels)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,7 +46,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   perturbation_radius: float = settings.setting(
     0.1,
     'How far the model is moved up its loss, in the size of its weights; the'
-    ' paper has 1 for CIFAR-100 (F2).',
+    ' paper has 1 for CIFAR-100 (FL2).',
     settings.AT_LEAST_0,
   )
   consistency_weight: float = settings.setting(
@@ -84,7 +82,7 @@ class LearningStatus(client_parts.Weighting):
     self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
   ) -> tf.Tensor:
     """Returns 1 minus the mean confidence; 0 without any image."""
-    del num_selected  # A client that trained on no image counts, too (F8).
+    del num_selected  # A client that trained on no image counts, too (FL8).
     num_images = tf.cast(tf.size(labels.confidences), tf.float32)
     return tf.math.divide_no_nan(
       tf.reduce_sum(1.0 - labels.confidences), num_images
@@ -98,7 +96,7 @@ class Schedule(training_settings.CosineSchedule):
   constant_learning_rate: bool = settings.setting(
     False,
     "Whether the learning rate stays as it is, as in the authors' code of"
-    ' (FL)^2, instead of falling on half a cosine as in its text (F3).',
+    ' (FL)^2, instead of falling on half a cosine as in its text (FL3).',
   )
 
   def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:

@@ -42,7 +42,7 @@ def class_thresholds(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FreeMatch(client_parts.Selection):
+class FreeMatch(client_parts.ClassThresholds):
   """Trains on images above FreeMatch's threshold of their class."""
 
   reports = True
@@ -68,14 +68,6 @@ class FreeMatch(client_parts.Selection):
       tell=lambda averages: class_thresholds(
         averages['confidence'], averages['class_shares']
       ),
-    )
-
-  def select(
-    self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
-  ) -> tf.Tensor:
-    """Returns which images are at or above the threshold of their class."""
-    return pseudo_labels.is_confident(
-      labels, tf.gather(guidance, labels.labels)
     )
 
   def report(

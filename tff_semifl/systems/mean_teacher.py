@@ -20,7 +20,7 @@ from tff_semifl.work import pooled_step
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class MeanTeacher(pooled_method.Method):
+class MeanTeacher(pooled_method.PooledMethod):
   """Mean Teacher: predicts a weak view as the averaged model predicts another.
 
   The teacher normalizes by the statistics of its batch, as the student does.
@@ -30,13 +30,15 @@ class MeanTeacher(pooled_method.Method):
     unlabeled_loss_weight=50.0
   )
 
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step."""
     del memory  # There is none.
     (labeled_logits,) = step.logits(step.labeled_views())
     (target_logits,) = step.teacher_logits(step.weak_views(0))
     (logits,) = step.logits(step.weak_views(1))
-    return pooled_step.StepOutput(
+    return pooled_step.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.consistency.factor(step.progress)
       * losses.consistency(tf.nn.softmax(target_logits), tf.nn.softmax(logits)),

@@ -51,7 +51,7 @@ class Mixing(settings.Settings):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class MixMatch(pooled_method.Method):
+class MixMatch(pooled_method.PooledMethod):
   """MixMatch: sharpened guesses of two weak views, and mixup of all images."""
 
   mixing: Mixing = Mixing(mixup_concentration=0.5)
@@ -59,7 +59,9 @@ class MixMatch(pooled_method.Method):
     unlabeled_loss_weight=100.0
   )
 
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step."""
     del memory  # There is none.
     views = [step.weak_views(key) for key in range(2)]
@@ -75,7 +77,7 @@ class MixMatch(pooled_method.Method):
       ),
       concentration=self.mixing.mixup_concentration,
     )
-    return pooled_step.StepOutput(
+    return pooled_step.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + self.unlabeled.unlabeled_loss_weight
       * self.mixing.ramp(step.num)

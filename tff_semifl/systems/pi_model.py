@@ -19,21 +19,23 @@ from tff_semifl.work import pooled_step
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PiModel(pooled_method.Method):
+class PiModel(pooled_method.PooledMethod):
   """The Pi-Model: predictions for two weak views are to be equal."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=10.0
   )
 
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step."""
     del memory  # There is none.
     # Three passes: each normalizes by the statistics of its own batch.
     (labeled_logits,) = step.logits(step.labeled_views())
     (target_logits,) = step.logits(step.weak_views(0))
     (logits,) = step.logits(step.weak_views(1))
-    return pooled_step.StepOutput(
+    return pooled_step.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.consistency.factor(step.progress)
       * losses.consistency(

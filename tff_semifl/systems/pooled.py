@@ -131,7 +131,7 @@ class Pooled(system.System):
 
   labels = system.Labels.AT_SERVER_WITH_POOL
 
-  method: pooled_method.Method
+  method: pooled_method.PooledMethod
   steps: Steps = Steps()
   optimizer: KernelDecay = KernelDecay()
   average: Average = Average()
@@ -183,8 +183,7 @@ class Pooled(system.System):
   @property
   def summary(self) -> str:
     """A line on what it is, and one on its method."""
-    method = type(self.method).__doc__.partition('\n')[0]
-    return f'{super().summary} {method}'
+    return f'{super().summary} {system.summarize(self.method)}'
 
   @property
   def uses_strong_views(self) -> bool:

@@ -16,7 +16,7 @@ from tff_semifl.models import functional
 from tff_semifl.work import pooled_step
 
 
-class Method(settings.Settings, abc.ABC):
+class PooledMethod(settings.Settings, abc.ABC):
   """Base of the methods, each with a loss of unlabeled images.
 
   Attributes:
@@ -26,7 +26,9 @@ class Method(settings.Settings, abc.ABC):
   uses_strong_views: ClassVar[bool] = False
 
   @abc.abstractmethod
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step, that of labeled images included.
 
     Args:

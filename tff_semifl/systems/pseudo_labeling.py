@@ -23,7 +23,7 @@ from tff_semifl.work import pooled_step
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PseudoLabeling(pooled_method.Method):
+class PseudoLabeling(pooled_method.PooledMethod):
   """Pseudo-labeling: weak views are given their own sure labels."""
 
   confidence: training_settings.Confidence = training_settings.Confidence()
@@ -37,7 +37,9 @@ class PseudoLabeling(pooled_method.Method):
     ' (S6).',
   )
 
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step."""
     del memory  # There is none.
     (labeled_logits,) = step.logits(step.labeled_views())
@@ -51,7 +53,7 @@ class PseudoLabeling(pooled_method.Method):
       loss = share * losses.cross_entropy(logits, labels.labels)
     else:
       loss = losses.masked_cross_entropy(logits, labels.labels, is_sure)
-    return pooled_step.StepOutput(
+    return pooled_step.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)
       + self.ramped.factor(step.progress) * loss,
       labeled_logits,

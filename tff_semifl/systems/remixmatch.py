@@ -29,7 +29,7 @@ from tff_semifl.work import pooled_step
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ReMixMatch(pooled_method.Method):
+class ReMixMatch(pooled_method.PooledMethod):
   """ReMixMatch: aligned guesses of weak views for strong ones; rotations."""
 
   uses_strong_views = True
@@ -94,7 +94,9 @@ class ReMixMatch(pooled_method.Method):
       np.zeros([rotations.NUM_ROTATIONS], np.float32),
     )
 
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step."""
     weak_views = step.weak_views()
     strong_views = [
@@ -115,7 +117,7 @@ class ReMixMatch(pooled_method.Method):
       guesses,
       concentration=self.mixing.mixup_concentration,
     )
-    return pooled_step.StepOutput(
+    return pooled_step.PooledStepOutput(
       losses.cross_entropy(mixed.labeled_logits, mixed.labels)
       + self.mixing.ramp(step.num)
       * (
@@ -129,7 +131,7 @@ class ReMixMatch(pooled_method.Method):
     )
 
 
-def _rotation_loss(step: pooled_step.Step, views: tf.Tensor) -> tf.Tensor:
+def _rotation_loss(step: pooled_step.PooledStep, views: tf.Tensor) -> tf.Tensor:
   """Returns the cross-entropy of guesses by how much views were rotated."""
   rotated, num_turns = rotations.rotate(views)
   (features,) = step.features(rotated)

@@ -196,7 +196,7 @@ def build_server_work(
       weak_augmentation=ingredients.weak_augmentation,
       optimizer=optimizer,
       num_epochs=num_epochs,
-      batch_size=turn.server_batch_size,
+      batch_size=turn.filled_batch_size,
     )
 
   training_fn = build_training(turn.server_epochs)

@@ -88,37 +88,27 @@ class System(settings.Settings, abc.ABC):
     usual: Settings of data, model and run, by name, that the system's paper has
       and that differ from SemiFL's.
     labels: Who has labels.
-    labels_by_received_model: Whether clients label images with the model that
-      they receive, by its batch normalization statistics.
-    measures_pseudo_labels: Whether pseudo-labels are compared with the truth,
-      where it is known.
-    reports_beside_updates: Whether clients report more of their images than
-      updates and metrics.
-    weighs_clients: Whether updates of clients that train may differ in weight.
     clients_know_turns: Whether clients know in how many rounds they took part.
     all_clients_take_part: Whether all clients do in each round but round 0.
+    gathers_images: Whether it has the images of clients in one place, as only a
+      simulation can.
     chooses_statistics: Whether it is the user's choice which images the
       statistics of batch normalization are of.
-    uses_strong_views: Whether clients train on strong views.
     models: Names of the models that it can train; none if any will do.
   """
 
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
   labels: ClassVar[Labels] = Labels.AT_SERVER
-  labels_by_received_model: ClassVar[bool] = False
-  measures_pseudo_labels: ClassVar[bool] = False
-  reports_beside_updates: ClassVar[bool] = False
-  weighs_clients: ClassVar[bool] = False
   clients_know_turns: ClassVar[bool] = False
   all_clients_take_part: ClassVar[bool] = False
+  gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
-  uses_strong_views: ClassVar[bool] = True
   models: ClassVar[tuple[str, ...]] = ()
 
   @property
   def summary(self) -> str:
     """A line on what it is."""
-    return type(self).__doc__.partition('\n')[0]
+    return summarize(self)
 
   @abc.abstractmethod
   def build(
@@ -171,6 +161,34 @@ class System(settings.Settings, abc.ABC):
     return folder.client_memories(process.initialize_memory, num_kept)
 
   @property
+  def labels_by_received_model(self) -> bool:
+    """True if clients label images with the model that they receive.
+
+    They do so by its batch normalization statistics.
+    """
+    return False
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """True if pseudo-labels are compared with the truth, where it is known."""
+    return False
+
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True if clients report more of their images than updates and metrics."""
+    return False
+
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return False
+
+  @property
+  def uses_strong_views(self) -> bool:
+    """True if strong views are trained on."""
+    return True
+
+  @property
   def aggregation(self) -> aggregations.Aggregation | None:
     """The aggregation of updates; None where there is no choice."""
     return None
@@ -204,3 +222,8 @@ class System(settings.Settings, abc.ABC):
   def server_has_labels(self) -> bool:
     """True if the server has images."""
     return self.labels is not Labels.AT_CLIENTS
+
+
+def summarize(part: settings.Settings) -> str:
+  """Returns the first line of a part's docstring."""
+  return (type(part).__doc__ or '').partition('\n')[0]

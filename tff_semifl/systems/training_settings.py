@@ -43,6 +43,15 @@ class Cohorts(settings.Settings):
     settings.BELOW_1,
   )
 
+  @property
+  def filled_size(self) -> int:
+    """The clients of a round.
+
+    Raises:
+      settings.SettingError: If they are not filled in.
+    """
+    return settings.filled('clients_per_round', self.clients_per_round)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rounds(settings.Settings):
@@ -74,14 +83,10 @@ class CosineSchedule(Rounds):
     Raises:
       settings.SettingError: If the rounds are not filled in.
     """
-    if self.total_rounds is None:
-      raise settings.SettingError(
-        'total_rounds', None, 'must be a number here; SemiFL has 800'
-      )
     return functools.partial(
       schedules.cosine_decay,
       initial_value=self.learning_rate,
-      total_rounds=self.total_rounds,
+      total_rounds=settings.filled('total_rounds', self.total_rounds),
     )
 
 
@@ -98,14 +103,12 @@ class Nesterov(settings.Settings):
     settings.AT_LEAST_0,
   )
 
-  def build(
-    self, clip_norm: float | None = None
-  ) -> tff.learning.optimizers.Optimizer:
+  def build(self) -> tff.learning.optimizers.Optimizer:
     """Builds the optimizer; a schedule sets its learning rate."""
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,
-      clip_norm=clip_norm,
+      clip_norm=None,
     )
 
 
@@ -121,7 +124,11 @@ class ClippedNesterov(Nesterov):
 
   def build(self) -> tff.learning.optimizers.Optimizer:
     """Builds the optimizer; a schedule sets its learning rate."""
-    return super().build(self.clip_norm)
+    return optimizers.build_nesterov_sgd(
+      momentum=self.momentum,
+      weight_decay=self.weight_decay,
+      clip_norm=self.clip_norm,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -162,6 +169,15 @@ class ServerBatches(settings.Settings):
     settings.AT_LEAST_1,
   )
 
+  @property
+  def filled_batch_size(self) -> int:
+    """The images in a step.
+
+    Raises:
+      settings.SettingError: If they are not filled in.
+    """
+    return settings.filled('server_batch_size', self.server_batch_size)
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerEpochs(ServerBatches):
@@ -177,7 +193,7 @@ class ServerEpochs(ServerBatches):
   def count_steps(self, num_labeled: int) -> int:
     """Returns the steps of a server that has so many images."""
     return count_epoch_steps(
-      num_labeled, self.server_batch_size, self.server_epochs
+      num_labeled, self.filled_batch_size, self.server_epochs
     )
 
 
@@ -193,7 +209,7 @@ class ServerTurn(ServerEpochs):
   server_pretraining_epochs: float | None = settings.setting(
     None,
     'Epochs of the server in round 0, before clients train. By default as many'
-    " as in other rounds; the authors' code of (FL)^2 has 50 and more (F4).",
+    " as in other rounds; the authors' code of (FL)^2 has 50 and more (FL4).",
     settings.AT_LEAST_0,
   )
 

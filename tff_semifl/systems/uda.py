@@ -70,7 +70,7 @@ def annealed_cross_entropy(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class UDA(pooled_method.Method):
+class UDA(pooled_method.PooledMethod):
   """UDA: predictions for strong views are to be those for sure weak views."""
 
   uses_strong_views = True
@@ -92,7 +92,9 @@ class UDA(pooled_method.Method):
     settings.one_of(*_ANNEALING),
   )
 
-  def loss(self, step: pooled_step.Step, memory: Any) -> pooled_step.StepOutput:
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
     """Returns the loss of a step."""
     del memory  # There is none.
     labeled_logits, weak_logits, strong_logits = step.logits(
@@ -105,7 +107,7 @@ class UDA(pooled_method.Method):
     threshold = annealed_threshold(
       step.progress, step.num_classes, self.signal_annealing
     )
-    return pooled_step.StepOutput(
+    return pooled_step.PooledStepOutput(
       annealed_cross_entropy(labeled_logits, step.labels, threshold)
       + self.unlabeled.unlabeled_loss_weight
       * losses.divergence(

@@ -203,7 +203,7 @@ class _GroupAveraging(ManyShortRounds):
             num_replicas=self.num_groups,
           ),
           num_groups=self.num_groups,
-          clients_per_round=self.cohorts.clients_per_round,
+          clients_per_round=self.cohorts.filled_size,
         )
       )
 
@@ -228,8 +228,9 @@ class _GroupAveraging(ManyShortRounds):
   ) -> slots.SlotMemories:
     """Creates the slots, whose memories they are (D47)."""
     del folder, num_clients, num_kept  # They are held in main memory.
+    assert process.initialize_memory is not None, 'slots have memories'
     return slots.SlotMemories(
-      process.initialize_memory, self.cohorts.clients_per_round
+      process.initialize_memory, self.cohorts.filled_size
     )
 
 

@@ -25,15 +25,19 @@ class Guidance:
   """A state of the server's own, in plain TensorFlow.
 
   Attributes:
-    tell: (state, weights before the round, the server's data) -> the message to
-      clients, `RoundContext.guidance`. Data are as the server's work has them.
+    tell: (state, `RoundContext`, weights before the round, the server's data)
+      -> the message to clients, `RoundContext.guidance`. Data are as the
+      server's work has them.
     initialize: ( -> state before round 0); by default there is none.
     update: (state, `RoundContext`, weights after the round, reports) -> state
       after it; by default the same. Reports are `LocalTraining.report`, added
       up over all clients of the round that are not rejected.
   """
 
-  tell: Callable[[Any, functional.ModelWeights, tf.data.Dataset], Any]
+  tell: Callable[
+    [Any, round_context.RoundContext, functional.ModelWeights, tf.data.Dataset],
+    Any,
+  ]
   initialize: Callable[[], Any] = lambda: ()
   update: (
     Callable[
@@ -63,7 +67,9 @@ class Guidance:
       server_data: tf.data.Dataset,
       context: round_context.RoundContext,
     ):
-      return context._replace(guidance=self.tell(state, weights, server_data))
+      return context._replace(
+        guidance=self.tell(state, context, weights, server_data)
+      )
 
     return tell
 
@@ -100,11 +106,12 @@ def combine(parts: Mapping[str, Guidance]) -> Guidance | None:
 
   def tell(
     states: Mapping[str, Any],
+    context: round_context.RoundContext,
     weights: functional.ModelWeights,
     server_data: tf.data.Dataset,
   ) -> dict[str, Any]:
     return {
-      name: part.tell(states[name], weights, server_data)
+      name: part.tell(states[name], context, weights, server_data)
       for name, part in parts.items()
     }
 

@@ -35,7 +35,7 @@ class Mixed(NamedTuple):
 
 
 def mix(
-  step: pooled_step.Step,
+  step: pooled_step.PooledStep,
   labeled_views: tf.Tensor,
   unlabeled_views: Sequence[tf.Tensor],
   guesses: tf.Tensor,

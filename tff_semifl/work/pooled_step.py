@@ -30,7 +30,7 @@ class Batch(NamedTuple):
   unlabeled: tf.Tensor
 
 
-class StepOutput(NamedTuple):
+class PooledStepOutput(NamedTuple):
   """The result of a loss function for a step.
 
   Attributes:
@@ -45,7 +45,7 @@ class StepOutput(NamedTuple):
   memory: Any = ()
 
 
-class Step:
+class PooledStep:
   """A step as the loss of a method sees it: images, views and models.
 
   Attributes:
@@ -168,4 +168,4 @@ class Step:
 
 
 # (step, memory of the method) -> the loss, and the memory after the step.
-LossFn = Callable[[Step, Any], StepOutput]
+LossFn = Callable[[PooledStep, Any], PooledStepOutput]

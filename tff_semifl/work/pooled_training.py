@@ -145,7 +145,7 @@ class PooledTraining:
       num = context.round_num * steps.steps_per_round + step_in_round
       with tf.GradientTape() as tape:
         tape.watch(state.trained)
-        step = pooled_step.Step(
+        step = pooled_step.PooledStep(
           self.classifier,
           rows.batch(data, step_in_round),
           student=weights._replace(trainable=state.trained[: len(average)]),

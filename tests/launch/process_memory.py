@@ -1,0 +1,88 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The memory of other processes, to look for what should not be there."""
+
+from collections.abc import Iterator, Sequence
+import contextlib
+import os
+import pathlib
+
+import numpy as np
+
+_PAGE = os.sysconf('SC_PAGE_SIZE')
+# In an entry of /proc/PID/pagemap: in memory, or in swap space.
+_IS_USED = np.uint64(0b11 << 62)
+# What a process can read but has not written, and devices.
+_SKIPPED = ('.so', '[vvar', '[vsyscall', '/dev/nvidia')
+
+
+def find(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
+  """Returns those of some patterns that are in the memory of a process.
+
+  Args:
+    pid: The process, of this user.
+    patterns: What to look for. It may not reach from one mapping to another.
+  """
+  found = set()
+  for content in _contents(pid):
+    found.update(each for each in patterns if each in content)
+  return [each for each in patterns if each in found]
+
+
+def find_shared(pid: int, patterns: Sequence[bytes]) -> list[bytes]:
+  """Returns those that are in the files that a process has in shared memory.
+
+  An object store of Ray is such a file, which many processes map.
+
+  Args:
+    pid: The process, of this user.
+    patterns: What to look for.
+  """
+  found = set()
+  for link in list(pathlib.Path(f'/proc/{pid}/fd').iterdir()):
+    # One that is closed meanwhile is not in shared memory.
+    with contextlib.suppress(FileNotFoundError):
+      if not os.readlink(link).startswith('/dev/shm/'):
+        continue
+      with open(link, 'rb') as file:
+        for content in _used_parts(file.fileno()):
+          found.update(each for each in patterns if each in content)
+  return [each for each in patterns if each in found]
+
+
+def _contents(pid: int) -> Iterator[bytes]:
+  """Yields the parts of each mapping that were ever used."""
+  with (
+    open(f'/proc/{pid}/maps') as maps,
+    open(f'/proc/{pid}/mem', 'rb', buffering=0) as memory,
+    open(f'/proc/{pid}/pagemap', 'rb', buffering=0) as pagemap,
+  ):
+    for line in maps:
+      addresses, rights, *rest = line.split(maxsplit=5)
+      name = rest[-1] if len(rest) == 4 else ''
+      if rights[0] != 'r' or any(each in name for each in _SKIPPED):
+        continue
+      first, last = (int(each, 16) // _PAGE for each in addresses.split('-'))
+      pagemap.seek(8 * first)
+      entries = np.frombuffer(pagemap.read(8 * (last - first)), np.uint64)
+      is_used = (entries & _IS_USED) != 0
+      edges = np.flatnonzero(np.diff(is_used, prepend=False, append=False))
+      for start, end in edges.reshape(-1, 2).tolist():
+        memory.seek((first + start) * _PAGE)
+        # A running process may have given it back.
+        with contextlib.suppress(OSError):
+          yield memory.read((end - start) * _PAGE)
+
+
+def _used_parts(file: int) -> Iterator[bytes]:
+  """Yields the parts of a sparse file that have something in them."""
+  end = 0
+  while True:
+    try:
+      start = os.lseek(file, end, os.SEEK_DATA)
+    except OSError:
+      # There is none after this.
+      return
+    end = os.lseek(file, start, os.SEEK_HOLE)
+    yield os.pread(file, end - start, start)

@@ -1,0 +1,290 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of sites whose images stay on their machines."""
+
+import asyncio
+import csv
+import dataclasses
+import pathlib
+import re
+import shutil
+import signal
+import tempfile
+
+from absl.testing import absltest
+import numpy as np
+import PIL.Image
+import psutil
+
+from tests import forked_programs
+from tests import small_digits
+from tests.launch import process_memory
+from tests.launch import small_photos
+from tests.runtime import ray_machines
+from tff_semifl import runtime
+from tff_semifl import settings
+from tff_semifl import sites
+from tff_semifl.data import pipelines
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import plan
+from tff_semifl.launch import commands
+from tff_semifl.programs import checkpoints
+from tff_semifl.programs import metrics_file
+from tff_semifl.programs import training as training_lib
+
+_SITES = ('site_1', 'site_2')
+_NUM_IMAGES = 6
+_SIZE = 16
+_SETTINGS = {
+  'task': 'tests.launch.small_photos:SmallPhotos',
+  'model': small_digits.SETTINGS['model'],
+  'gray': True,
+  'image_size': str(_SIZE),
+  'client_epochs': 1,
+  'server_epochs': 1,
+  'confidence_threshold': 0.5,
+  # Until it is stopped.
+  'total_rounds': 10000,
+  'threads_per_operation': 1,
+  'experiment_name': 'small',
+  'tensorboard': False,
+}
+_HASH = '[0-9a-f]{64}'
+
+
+class _Program:
+  """A program, and what it has said so far."""
+
+  def __init__(self, *arguments):
+    self._log = tempfile.NamedTemporaryFile('r')
+    with open(self._log.name, 'wb') as log:
+      self.process = forked_programs.start(
+        *arguments, stdout=log, stderr=log, variables=ray_machines.variables()
+      )
+
+  @property
+  def output(self) -> str:
+    return pathlib.Path(self._log.name).read_text()
+
+
+def _write_images(folder, generator, first_row=None):
+  """Writes images of noise, with the same first row."""
+  folder.mkdir(parents=True)
+  for name in range(_NUM_IMAGES):
+    image = generator.integers(0, 256, (_SIZE, _SIZE), dtype=np.uint8)
+    if first_row is not None:
+      image[0] = first_row
+    PIL.Image.fromarray(image).save(folder / f'{name}.png')
+
+
+def _rows(path):
+  """Returns what was measured in each round so far, but for times."""
+  if not path.exists():
+    return []
+  with path.open() as file:
+    return [
+      {name: cell for name, cell in row.items() if name != 'seconds'}
+      for row in csv.DictReader(file)
+    ]
+
+
+def _store(site):
+  """Returns the process that has the object store of a site."""
+  [found] = [
+    each.pid
+    for each in psutil.Process(site.process.pid).children(recursive=True)
+    if each.name() == 'raylet'
+  ]
+  return found
+
+
+def _programs(site):
+  """Returns the hashes of the programs that a site says it runs."""
+  return re.findall(f'runs program ({_HASH})\n', site.output)
+
+
+class SitesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.images = self.folder / 'together'
+    generator = np.random.default_rng()
+    for name in ('server/a', 'server/b', 'test/a', 'test/b'):
+      _write_images(self.images / name, generator)
+    # All that the program which directs training has.
+    shutil.copytree(self.images, self.folder / 'apart')
+    self.row = generator.integers(0, 256, _SIZE, dtype=np.uint8)
+    for name in _SITES:
+      _write_images(self.images / 'clients' / name, generator, self.row)
+    self.machines = ray_machines.Machines()
+    self.addCleanup(self.machines.stop)
+    # For the own work of the server.
+    self.machines.add(1)
+
+  def _start(self, *arguments):
+    program = _Program(*arguments)
+    self.addCleanup(program.process.kill)
+    return program
+
+  def _start_site(self, name, *flags):
+    """Starts a site, and waits until it is in the cluster."""
+    address = self.machines.new_address()
+    file = pathlib.Path(self.create_tempfile().full_path)
+    # Processes of other programs may see the arguments of this one.
+    file.write_text(f'--image_dir={self.images / "clients" / name}')
+    site = self._start(
+      'launch.site',
+      f'--flagfile={file}',
+      f'--name={name}',
+      f'--address={self.machines.address}',
+      f'--node_ip_address={address}',
+      f'--image_size={_SIZE}',
+      '--gray',
+      *flags,
+    )
+    self.machines.wait_for(address)
+    return site
+
+  def _train_here(self, experiment, num_rounds):
+    """Trains on images in one place; returns what was measured."""
+    task = small_photos.SmallPhotos(
+      image_dir=str(self.images),
+      reading=experiment.settings.data.task.reading,
+    ).create()
+    data = experiment_lib.load_data(experiment.settings.data, task)
+    program = dataclasses.replace(
+      experiment.training_program,
+      clients=pipelines.ClientPopulation(
+        data.unlabeled,
+        data.shares,
+        clients_per_round=experiment.clients.clients_per_round,
+        seed=experiment.settings.seed,
+      ),
+      total_rounds=num_rounds,
+    )
+    with runtime.simulation_context():
+      asyncio.run(
+        training_lib.train(
+          program,
+          state_manager=checkpoints.Checkpoints(
+            self.folder / 'states', num_kept=1
+          ),
+          metrics_manager=metrics_file.MetricsFile(self.folder / 'here.csv'),
+          on_start=lambda first_round: None,
+          on_round=lambda round_num, metrics: None,
+        )
+      )
+    return _rows(self.folder / 'here.csv')
+
+  def test_training(self):
+    changes = {
+      **_SETTINGS,
+      'image_dir': str(self.folder / 'apart'),
+      'output_dir': str(self.folder / 'results'),
+      'runtime': 'ray',
+      'ray_address': self.machines.address,
+      'sites': ('site_2', 'site_1'),
+    }
+    experiment = commands.create('semifl', changes).create_experiment()
+    described = plan.describe(experiment)
+    self.assertEqual(described['sites'], ('site_2', 'site_1'))
+    [program] = described['programs_of_sites']
+
+    # By another process it is built just so.
+    first = self._start_site('site_1', f'--approved={program}')
+    second = self._start_site('site_2')
+    training = self._start(
+      *('launch.train', 'semifl'),
+      *(f'--{name}={settings.show(each)}' for name, each in changes.items()),
+    )
+    metrics = self.folder / 'results' / 'small' / 'metrics.csv'
+
+    def wait_for_clients(number):
+      def are_there():
+        self.assertIsNone(training.process.poll(), training.output)
+        rows = _rows(metrics)
+        return len(rows) > 3 and (
+          float(rows[-1]['client/num_participating']) == number
+        )
+
+      ray_machines.wait_until(are_there, 200)
+
+    wait_for_clients(2)
+    training.process.send_signal(signal.SIGSTOP)
+
+    with self.subTest('numbers are those of images in one place'):
+      rows = _rows(metrics)[:4]
+      self.assertEqual(rows, self._train_here(experiment, len(rows) - 1))
+
+    with self.subTest('no image leaves its site'):
+      patterns = [
+        self.row.tobytes(),
+        self.row[:4].astype(np.float32).tobytes(),
+        str(self.images).encode(),
+      ]
+      machines = self.machines.processes()
+      for pid in (training.process.pid, *machines):
+        self.assertEmpty(process_memory.find(pid, patterns))
+      for pid in (*machines, _store(first), _store(second)):
+        self.assertEmpty(process_memory.find_shared(pid, patterns))
+      for file in filter(
+        pathlib.Path.is_file, (self.folder / 'results').rglob('*')
+      ):
+        content = file.read_bytes()
+        self.assertFalse(any(each in content for each in patterns), file)
+
+    with self.subTest('site that is lost drops out'):
+      for site in (first, second):
+        self.assertEqual(_programs(site), [program])
+      second.process.kill()
+      training.process.send_signal(signal.SIGCONT)
+      wait_for_clients(1)
+      self.assertRegex(training.output, 'site_2 at .* is lost')
+
+    with self.subTest('site that is back, and has not approved the program'):
+      training.process.send_signal(signal.SIGSTOP)
+      second = self._start_site('site_2', f'--approved={"0" * 64}')
+      training.process.send_signal(signal.SIGCONT)
+      self.assertEqual(training.process.wait(200), 1)
+      self.assertRegex(training.output, 'site_2 at .* has joined')
+      problem = f'refuses program {program}, which --approved of launch.site'
+      self.assertRegex(
+        training.output,
+        f'flag --sites=site_2,site_1: site_2 {problem} lacks; the same command'
+        ' goes on from the last complete round\n$',
+      )
+      self.assertNotIn('Traceback', training.output)
+      self.assertIn(f'site_2 {problem}', second.output)
+
+    with self.subTest('sites that are missing'):
+      for names, is_new, missing in (
+        (('east', *_SITES), True, 'east is'),
+        (('east', 'north'), False, 'east, north are'),
+      ):
+        federation = sites.Federation(names, (_SIZE, _SIZE, 1), is_new)
+        with (
+          self.assertRaisesRegex(
+            runtime.SiteError,
+            f'^{missing} not in the cluster, whose sites are: site_1, site_2$',
+          ),
+          runtime.simulation_context(
+            'ray',
+            ray=runtime.RayOptions(
+              address=self.machines.address, federation=federation
+            ),
+          ),
+        ):
+          pass
+
+    with self.subTest('site that leaves'):
+      processes = psutil.Process(first.process.pid).children(recursive=True)
+      first.process.send_signal(signal.SIGINT)
+      self.assertEqual(first.process.wait(30), 130)
+      _, alive = psutil.wait_procs(processes, timeout=10)
+      self.assertEmpty(alive)
+      self.assertEndsWith(first.output, '\nleft the cluster\n')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,20 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A user's own images, with views that are built in a moment."""
+
+import dataclasses
+
+from tests import small_digits
+from tff_semifl.experiments import image_task
+from tff_semifl.tasks import image_folder
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SmallPhotos(image_folder.ImageFolder):
+  """The images, with strong views that are shifted ones."""
+
+  def create(self) -> image_task.ImageTask:
+    """Creates the task."""
+    with small_digits.without_rand_augment():
+      return super().create()

@@ -1,0 +1,146 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what a site does, and of what it refuses."""
+
+import os
+import pathlib
+from unittest import mock
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import sites
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import graphs
+from tff_semifl.runtime import ray_site
+from tff_semifl.runtime import ray_values
+from tff_semifl.runtime import values
+
+_SHAPE = (4, 3, 1)
+
+
+def _program(*types):
+  """Returns a program that returns what it takes."""
+  inputs = tff.framework.Reference('inputs', tff.types.to_type(list(types)))
+  return tff.framework.Lambda(
+    inputs.name, inputs.type_signature, tff.framework.Struct([inputs])
+  )
+
+
+class SiteTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    self.images = np.random.default_rng(0).integers(
+      256, size=(5, *_SHAPE), dtype=np.uint8
+    )
+    (folder / 'images').write_bytes(self.images.tobytes())
+    self.messages = folder / 'messages'
+    self.site = ray_site.Site(
+      ray_site.Description('east', 5, _SHAPE),
+      str(folder / 'images'),
+      str(self.messages),
+      None,
+    )
+
+  def _dataset(self, site='east', image_shape=_SHAPE):
+    return sites.SiteDataset(
+      site, {'client_id': np.int32(7), 'turn': np.int32(2)}, image_shape
+    )
+
+  def test_is_found_by_processes_of_its_machine(self):
+    self.assertIsNone(ray_site.Site.here())
+    for site in (self.site, self.site._replace(approved=['0' * 64])):
+      with mock.patch.dict(os.environ, site.variables()):
+        self.assertEqual(ray_site.Site.here(), site)
+
+  def test_dataset_is_that_of_the_images(self):
+    dataset = self._dataset()
+    [chunk] = values.to_dataset(
+      self.site.read(dataset),
+      tff.types.tensorflow_to_type(dataset.element_spec),
+    )
+    self.assertAllEqual(list(chunk), ['client_id', 'turn', 'image'])
+    self.assertAllEqual(chunk['image'], self.images)
+    self.assertEqual((chunk['client_id'], chunk['turn']), (7, 2))
+
+  def test_images_that_are_not_there(self):
+    for dataset in (
+      self._dataset('west'),
+      self._dataset(image_shape=(4, 4, 1)),
+    ):
+      with self.assertRaisesRegex(
+        errors.SiteError, 'east was asked for images'
+      ):
+        self.site.read(dataset)
+    pathlib.Path(self.site.images).unlink()
+    # Nobody else is to know where it has them.
+    with self.assertRaisesRegex(
+      errors.SiteError, '^east cannot read its images: No such file[a-z ]*$'
+    ):
+      self.site.read(self._dataset())
+
+  def test_programs_that_it_runs(self):
+    block = _program(np.float32, (np.uint8, (None, 3)))
+    digest = graphs.digest(block)
+    approving = self.site._replace(approved=['0' * 64, digest])
+    for site in (self.site, approving):
+      site.check_program(block)
+      self.assertEqual(self.messages.read_text(), f'runs program {digest}\n')
+
+  @parameterized.named_parameters(
+    ('not_approved', ['0' * 64], np.float32, 'which --approved of launch.site'),
+    ('none_approved', [], np.float32, 'which --approved of launch.site lacks'),
+    (
+      'images',
+      None,
+      (np.uint8, (None, *_SHAPE)),
+      'which returns images: .*uint8',
+    ),
+    (
+      'dataset',
+      None,
+      tff.SequenceType(np.float32),
+      r'which returns images: .*float32\*',
+    ),
+  )
+  def test_programs_that_it_refuses(self, approved, result_type, reason):
+    block = _program(np.float32, result_type)
+    site = self.site._replace(approved=approved)
+    problem = f'refuses program {graphs.digest(block)}, {reason}'
+    with self.assertRaisesRegex(errors.SiteError, f'^east {problem}'):
+      site.check_program(block)
+    self.assertRegex(self.messages.read_text(), f'^{problem}.*\n$')
+
+  def test_code_beside_a_program_has_to_be_approved(self):
+    graph = ray_values.encode(
+      tf.data.experimental.to_variant(tf.data.Dataset.range(3)),
+      tff.SequenceType(np.int64),
+    )
+    inputs = [[], [[np.float32(1)], graph]]
+    self.site.check_inputs(inputs)
+    approving = self.site._replace(approved=['0' * 64])
+    approving.check_inputs([[], [[np.float32(1)], self._dataset()]])
+    with self.assertRaisesRegex(errors.SiteError, 'code .* beside a program'):
+      approving.check_inputs(inputs)
+
+  def test_sites_that_do_not_fit(self):
+    def find(name='east', shape=_SHAPE, found=self.site.description):
+      return ray_site.find_problem(name, shape, found)
+
+    self.assertIsNone(find())
+    for problem in (find(found=None), find(name='west')):
+      self.assertIn('not started by launch.site', problem)
+    self.assertEqual(
+      find(shape=(8, 6, 3)),
+      'its images are of 4x3x1, those of this program of 8x6x3; start'
+      ' launch.site with --image_size=8x6 --nogray',
+    )
+    self.assertEndsWith(find(shape=(8, 6, 1)), '--image_size=8x6 --gray')
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,258 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""TensorFlow graphs as data: nodes, functions, and what is the same in them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+import itertools
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# TFF does not export it.
+from tensorflow_federated.python.core.impl.compiler import tree_transformations
+
+# Attributes that do not say what is computed: another node to be placed with,
+# the name in the source, and threads and devices of the process.
+_NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
+
+
+def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
+  """Yields the nodes of a graph, those of its functions included."""
+  return itertools.chain(
+    graph_def.node,
+    *(function.node_def for function in graph_def.library.function),
+  )
+
+
+def rename_functions(
+  graph_def: tf.compat.v1.GraphDef, new_names: Mapping[str, str]
+) -> None:
+  """Renames functions of the library, and with them all that calls them.
+
+  Args:
+    graph_def: The graph to change.
+    new_names: The new name of each function.
+  """
+  library = graph_def.library
+
+  def rename(attributes):
+    for attribute in attributes.values():
+      for function in (attribute.func, *attribute.list.func):
+        if function.name in new_names:
+          function.name = new_names[function.name]
+          rename(function.attr)
+      # How TensorFlow ties a function to its forward or backward half.
+      name = attribute.s.decode('utf-8', 'ignore')
+      if name in new_names:
+        attribute.s = new_names[name].encode()
+
+  for node in all_nodes(graph_def):
+    rename(node.attr)
+    node.op = new_names.get(node.op, node.op)
+  for function in library.function:
+    rename(function.attr)
+    name = function.signature.name
+    function.signature.name = new_names.get(name, name)
+  for gradient in library.gradient:
+    for field in ('function_name', 'gradient_func'):
+      name = getattr(gradient, field)
+      setattr(gradient, field, new_names.get(name, name))
+
+
+def drop_unused_functions(
+  block: tff.framework.ComputationBuildingBlock,
+) -> tff.framework.ComputationBuildingBlock:
+  """Returns a block whose graphs have those functions alone that they call.
+
+  Args:
+    block: The block.
+  """
+
+  def drop(code, graph_def):
+    del code  # The nodes of the graph itself stay.
+    _choose_functions(graph_def, _find_called(graph_def))
+
+  return _change_graphs(block, drop)
+
+
+def digest(block: tff.framework.ComputationBuildingBlock) -> str:
+  """Returns a SHA-256 of all that a block computes, the same in each process.
+
+  TFF draws names at random. TensorFlow and Keras number the functions and
+  layers of a process, and TensorFlow writes functions and attributes down in
+  any order. Here all have numbers, in the order of their use. (What is run has
+  the names that it came with: TensorFlow's optimizations depend on them, and so
+  do the last digits of results.)
+
+  Args:
+    block: The block.
+  """
+
+  def standardize(code, graph_def):
+    # Those that are never called count, too.
+    names = list(
+      dict.fromkeys([*_find_called(graph_def), *_functions(graph_def)])
+    )
+    _choose_functions(graph_def, names)
+    rename_functions(
+      graph_def, {name: f'function_{i}' for i, name in enumerate(names)}
+    )
+    new_names = _rename_nodes(graph_def)
+    _rename_binding(code.parameter, new_names)
+    _rename_binding(code.result, new_names)
+    code.initialize_op = _rename(code.initialize_op, new_names)
+
+  names = (f'name_{number}' for number in itertools.count())
+  block, _ = tree_transformations.uniquify_reference_names(
+    _change_graphs(block, standardize), names
+  )
+  return hashlib.sha256(
+    block.proto.SerializeToString(deterministic=True)
+  ).hexdigest()
+
+
+def _change_graphs(block, change):
+  """Changes each graph, and the `TensorFlow` message that it is in."""
+
+  def transform(part):
+    if not isinstance(part, tff.framework.CompiledComputation):
+      return part, False
+    proto = type(part.proto)()
+    proto.CopyFrom(part.proto)
+    code = proto.tensorflow
+    code.ClearField('cache_key')
+    graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
+    change(code, graph_def)
+    code.graph_def.value = graph_def.SerializeToString(deterministic=True)
+    return tff.framework.CompiledComputation(
+      proto, type_signature=part.type_signature
+    ), True
+
+  return tff.framework.transform_postorder(block, transform)[0]
+
+
+def _functions(graph_def: tf.compat.v1.GraphDef) -> dict[str, Any]:
+  """Returns the functions of a graph by name."""
+  return {each.signature.name: each for each in graph_def.library.function}
+
+
+def _choose_functions(
+  graph_def: tf.compat.v1.GraphDef, names: Sequence[str]
+) -> None:
+  """Leaves some functions in a graph, in that order."""
+  functions = _functions(graph_def)
+  del graph_def.library.function[:]
+  graph_def.library.function.extend(functions[name] for name in names)
+
+
+def _find_called(graph_def: tf.compat.v1.GraphDef) -> list[str]:
+  """Returns the functions that a graph calls, in the order of the calls."""
+  functions = _functions(graph_def)
+  found = {}
+
+  def visit(nodes):
+    for node in nodes:
+      for name in (node.op, *_names_in(node.attr)):
+        if name in functions and name not in found:
+          found[name] = None
+          visit(functions[name].node_def)
+
+  visit(graph_def.node)
+  return list(found)
+
+
+def _names_in(attributes) -> Iterator[str]:
+  """Yields what may be names of functions, in an order that is always so."""
+  for key in sorted(attributes):
+    attribute = attributes[key]
+    yield attribute.s.decode('utf-8', 'ignore')
+    for function in (attribute.func, *attribute.list.func):
+      yield function.name
+      yield from _names_in(function.attr)
+
+
+def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
+  """Numbers the nodes of a graph and of its functions, and drops their origin.
+
+  Args:
+    graph_def: The graph to change.
+
+  Returns:
+    The new names of the nodes of the graph itself.
+  """
+  for node in all_nodes(graph_def):
+    node.ClearField('experimental_debug_info')
+    _drop_what_is_not_computed(node.attr)
+  # Those that are not called by a `PartitionedCall` or the like: their results
+  # are taken by name.
+  ops = {node.op for node in all_nodes(graph_def)}
+  for function in graph_def.library.function:
+    signature = function.signature
+    for argument in function.arg_attr.values():
+      _drop_what_is_not_computed(argument.attr)
+    new_names = _number(signature.input_arg, 'argument')
+    _number_nodes(function.node_def, new_names)
+    new_results = {each.name: each.name for each in signature.output_arg}
+    if signature.name not in ops:
+      new_results = _number(signature.output_arg, 'result')
+    new_controls = {
+      name: f'control_{number}'
+      for number, name in enumerate(signature.control_output)
+    }
+    signature.control_output[:] = new_controls.values()
+    for results, keys in (
+      (function.ret, new_results),
+      (function.control_ret, new_controls),
+    ):
+      renamed = {keys[k]: _rename(v, new_names) for k, v in results.items()}
+      results.clear()
+      results.update(renamed)
+  return _number_nodes(graph_def.node, {})
+
+
+def _drop_what_is_not_computed(attributes) -> None:
+  for key in _NOT_COMPUTED:
+    attributes.pop(key, None)
+
+
+def _number_nodes(nodes, new_names: dict[str, str]) -> dict[str, str]:
+  """Numbers nodes, and adds their new names to those of what they take."""
+  new_names.update(_number(nodes, 'node'))
+  for node in nodes:
+    node.input[:] = [_rename(each, new_names) for each in node.input]
+  return new_names
+
+
+def _number(parts, kind: str) -> dict[str, str]:
+  """Gives parts numbers as names; returns the new names by the old ones."""
+  new_names = {}
+  for number, part in enumerate(parts):
+    new_names[part.name] = f'{kind}_{number}'
+    part.name = new_names[part.name]
+  return new_names
+
+
+def _rename(name: str, new_names: Mapping[str, str]) -> str:
+  """Renames a node, an output of it (`a:0`) or a control input (`^a`)."""
+  sign = '^' if name.startswith('^') else ''
+  node, colon, output = name.removeprefix('^').partition(':')
+  return f'{sign}{new_names[node]}{colon}{output}' if node else name
+
+
+def _rename_binding(binding, new_names: Mapping[str, str]) -> None:
+  """Renames the nodes that a `TensorFlow.Binding` names."""
+  kind = binding.WhichOneof('binding')
+  if kind == 'struct':
+    for part in binding.struct.element:
+      _rename_binding(part, new_names)
+  elif kind == 'sequence':
+    sequence = binding.sequence
+    sequence.variant_tensor_name = _rename(
+      sequence.variant_tensor_name, new_names
+    )
+  elif kind == 'tensor':
+    tensor = binding.tensor
+    tensor.tensor_name = _rename(tensor.tensor_name, new_names)
