@@ -100,11 +100,11 @@ class FederationTest(_TestCase):
 
 
 class MeasurementsTest(_TestCase):
-  def _check(self, measured, names, num_repetitions=2):
+  def _check(self, measured, names, num_repetitions=2, least=0):
     self.assertEqual(list(measured.values), names)
     for values in measured.values.values():
       self.assertLen(values, num_repetitions)
-      self.assertGreaterEqual(min(values), 0)
+      self.assertGreaterEqual(min(values), least)
     self.assertIn(names[0], measured.table())
 
   def test_client_step(self):
@@ -141,8 +141,11 @@ class MeasurementsTest(_TestCase):
 
   def test_profile_adds_up(self):
     measured = rounds.profile(2, _SIZE)
+    # All else is what is left, of times that a profiler reads one by one.
     self._check(
-      measured, ['TensorFlow', 'arguments in', 'results out', 'all else']
+      measured,
+      ['TensorFlow', 'arguments in', 'results out', 'all else'],
+      least=-0.01,
     )
     self.assertGreater(
       min(measured.values['TensorFlow']), max(measured.values['arguments in'])

@@ -9,8 +9,8 @@ import numpy as np
 
 from tests.experiments import small_experiment
 from tff_semifl import settings
-from tff_semifl.data import partition
 from tff_semifl.data import sources
+from tff_semifl.data import validation_split
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.systems import system as system_lib
@@ -57,23 +57,23 @@ class DrawTest(parameterized.TestCase):
   )
   def test_is_as_even_as_labels_allow(self, number, expected):
     labels = np.repeat([0, 1, 2], [20, 10, 5])
-    drawn = partition.draw_validation(labels, np.arange(35), number, _SEED)
+    drawn = validation_split.draw(labels, np.arange(35), number, _SEED)
     self.assertLen(set(drawn), number)
     self.assertEqual(np.bincount(labels[drawn]).tolist(), expected)
 
   def test_who_gives_one_more_is_drawn(self):
     labels = np.repeat([0, 1, 2], 5)
     givers = {
-      labels[partition.draw_validation(labels, np.arange(15), 1, seed)][0]
+      labels[validation_split.draw(labels, np.arange(15), 1, seed)][0]
       for seed in range(20)
     }
     self.assertEqual(givers, {0, 1, 2})
 
   def test_depends_on_the_seed_and_not_on_the_order(self):
     labels = np.repeat(np.arange(10), 5)
-    drawn = partition.draw_validation(labels, np.arange(50), 20, 0)
-    again = partition.draw_validation(labels, np.arange(50)[::-1], 20, 0)
-    other = partition.draw_validation(labels, np.arange(50), 20, 1)
+    drawn = validation_split.draw(labels, np.arange(50), 20, 0)
+    again = validation_split.draw(labels, np.arange(50)[::-1], 20, 0)
+    other = validation_split.draw(labels, np.arange(50), 20, 1)
     np.testing.assert_array_equal(drawn, again)
     self.assertNotEqual(set(drawn), set(other))
 
@@ -83,7 +83,7 @@ class DrawTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       ValueError, '35 labeled images of 3 classes, .* 32 at most are left'
     ):
-      partition.draw_validation(labels, np.arange(35), number, _SEED)
+      validation_split.draw(labels, np.arange(35), number, _SEED)
 
 
 class ValidationTest(parameterized.TestCase):

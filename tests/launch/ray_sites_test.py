@@ -46,7 +46,6 @@ _SETTINGS = {
   'confidence_threshold': 0.5,
   # Until it is stopped.
   'total_rounds': 10000,
-  'threads_per_operation': 1,
   'experiment_name': 'small',
   'tensorboard': False,
 }
@@ -186,6 +185,7 @@ class SitesTest(absltest.TestCase):
       'ray_address': self.machines.address,
       'sites': ('site_2', 'site_1'),
     }
+    # Operations have one thread in this process, too (see conftest.py).
     experiment = commands.create('semifl', changes).create_experiment()
     described = plan.describe(experiment)
     self.assertEqual(described['sites'], ('site_2', 'site_1'))
@@ -195,7 +195,7 @@ class SitesTest(absltest.TestCase):
     first = self._start_site('site_1', f'--approved={program}')
     second = self._start_site('site_2')
     training = self._start(
-      *('launch.train', 'semifl'),
+      *('launch.train', 'semifl', '--threads_per_operation=1'),
       *(f'--{name}={settings.show(each)}' for name, each in changes.items()),
     )
     metrics = self.folder / 'results' / 'small' / 'metrics.csv'

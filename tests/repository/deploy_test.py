@@ -30,6 +30,8 @@ _SCRIPT = _FOLDER / 'slurm_array.sh'
 # Two machines, as far as Ray can tell.
 _SRUN = """#!/bin/bash
 "$@" &
+# Two cannot start at the same time on one machine.
+sleep 5
 "$@" &
 trap 'kill $(jobs -p)' TERM
 wait

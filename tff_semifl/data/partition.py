@@ -96,50 +96,6 @@ def shuffle(num_labeled: int, seed: int) -> np.ndarray:
   ).permutation(num_labeled)
 
 
-def draw_validation(
-  labels: np.ndarray, labeled: np.ndarray, num_validation: int, seed: int
-) -> np.ndarray:
-  """Draws labeled images to validate on, as evenly of each class as possible.
-
-  A class that has too few gives all but one, on which the server trains.
-
-  Args:
-    labels: int [num_images], the classes.
-    labeled: int64, indices of the labeled images, in any order, which makes no
-      difference.
-    num_validation: How many to draw, at least 1.
-    seed: The run's seed.
-
-  Returns:
-    int64 [num_validation], indices of the images, in the data's order.
-
-  Raises:
-    ValueError: If that leaves no labeled image of a class.
-  """
-  generator = random_seeds.numpy_generator(
-    seed, random_seeds.Purpose.VALIDATION_SPLIT
-  )
-  shuffled = generator.permutation(np.sort(labeled))
-  # Each class gives one image in each turn, until one of it is left.
-  turns, drawn = [], []
-  for class_index in np.unique(labels[shuffled]):
-    of_class = shuffled[labels[shuffled] == class_index][:-1]
-    drawn.append(of_class)
-    turns.append(np.arange(len(of_class)))
-  candidates = np.concatenate(drawn or [labeled])
-  if num_validation > len(candidates):
-    raise ValueError(
-      f'the server has {len(labeled)} labeled images of {len(drawn)} classes,'
-      f' and trains on at least one of each; {len(candidates)} at most are left'
-      ' to validate on'
-    )
-  # The classes that give one more than others are drawn, too.
-  order = np.lexsort(
-    [generator.permutation(len(candidates)), np.concatenate(turns)]
-  )
-  return np.sort(candidates[order[:num_validation]])
-
-
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
   """Gives each client the same number of images, at random (C.5).
 

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 
 from tff_semifl import settings
-from tff_semifl.data import partition
+from tff_semifl.data import validation_split
 from tff_semifl.experiments import image_task
 
 
@@ -50,7 +50,7 @@ class Validation(settings.Settings):
     if self.num_validation is None:
       return labeled, data
     with settings.blame('num_validation', self.num_validation):
-      held_out = partition.draw_validation(
+      held_out = validation_split.draw(
         data.train.labels, labeled, self.num_validation, seed
       )
     return (
