@@ -36,9 +36,6 @@ _CHANNEL_OPTIONS = (
   ('grpc.max_receive_message_length', _MAX_MESSAGE_BYTES),
   ('grpc.max_send_message_length', _MAX_MESSAGE_BYTES),
   ('grpc.enable_http_proxy', 0),
-  # The worker does not listen yet when it is first asked; by default a second
-  # would pass before it is asked again.
-  ('grpc.initial_reconnect_backoff_ms', 50),
 )
 
 
