@@ -37,9 +37,13 @@ address=$host:$((20000 + SLURM_JOB_ID % 10000))
 start=(python -m ray.scripts.scripts start --block)
 "${start[@]}" --head --node-ip-address="$host" --port="${address#*:}" \
   --num-cpus=0 --num-gpus=0 --include-dashboard=false &
+head=$!
 # The first machine is one of those that train, too, but it cannot start twice at
 # the same time.
-until (exec 3<>"/dev/tcp/$host/${address#*:}") 2>/dev/null; do sleep 1; done
+until (exec 3<>"/dev/tcp/$host/${address#*:}") 2>/dev/null; do
+  kill -0 $head || exit 1
+  sleep 1
+done
 sleep 5
 srun "${start[@]}" --address="$address" --num-cpus="$SLURM_CPUS_PER_TASK" &
 

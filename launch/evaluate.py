@@ -23,7 +23,7 @@ import numpy as np
 from tff_semifl import settings
 from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
-from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 from tff_semifl.experiments import image_task
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
@@ -113,9 +113,9 @@ def _batches_of_folder(
 ) -> _Batches:
   """Returns the images of a folder of class folders, once all are checked."""
   with exported_model_flags.blame_images(
-    image_folders.ImageFolderError, image_files.ImageFileError, ValueError
+    image_listing.ImageFolderError, image_files.ImageFileError, ValueError
   ):
-    classes = image_folders.list_classes(folder)
+    classes = image_listing.list_classes(folder)
     unknown = [name for name in classes if name not in model.class_names]
     if unknown:
       raise ValueError(

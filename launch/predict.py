@@ -16,7 +16,7 @@ from absl import flags
 from absl import logging
 
 from tff_semifl.data import image_files
-from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 from tff_semifl.export import predictions
 from tff_semifl.launch import exported_model_flags
 from tff_semifl.launch import output_flag
@@ -54,11 +54,11 @@ def main() -> None:
   """Runs the program, after flags were parsed."""
   path = output_flag.one('predictions.csv')
   with exported_model_flags.blame_images(
-    ValueError, image_folders.ImageFolderError
+    ValueError, image_listing.ImageFolderError
   ):
     if not exported_model_flags.IMAGES.value:
       raise ValueError('name files or folders of images')
-    files = image_folders.list_files(exported_model_flags.IMAGES.value)
+    files = image_listing.list_files(exported_model_flags.IMAGES.value)
   model = exported_model_flags.load_model()
   with program.blame(_LEAST_CONFIDENCE, ValueError):
     if _LEAST_CONFIDENCE.value > 0 and predictions.UNKNOWN in model.class_names:

@@ -16,7 +16,6 @@ named in a line, by a hash.
 """
 
 import dataclasses
-import importlib.util
 import os
 import pathlib
 import re
@@ -31,6 +30,7 @@ from tff_semifl import sites
 from tff_semifl import tied_process
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 from tff_semifl.launch import setting_program
 from tff_semifl.runtime import ray_environment
 from tff_semifl.runtime import ray_placement
@@ -98,9 +98,9 @@ def main(site: SiteSettings) -> None:
     site.reading.num_channels,
   )
   with (
-    settings.blame('image_dir', site.image_dir, image_folders.ImageFolderError),
+    settings.blame('image_dir', site.image_dir, image_listing.ImageFolderError),
     settings.blame(
-      'on_odd_size', site.reading.on_odd_size, image_folders.OddSizeError
+      'on_odd_size', site.reading.on_odd_size, image_listing.OddSizeError
     ),
   ):
     # The file has no name, and is gone when this process ends.
@@ -122,12 +122,8 @@ def main(site: SiteSettings) -> None:
 
 def _check_ray(address: str) -> None:
   """Checks that there is a cluster, to which not everybody may speak."""
-  if importlib.util.find_spec('ray') is None:
-    raise settings.SettingError(
-      'address',
-      address,
-      'Ray is not installed; pip install tff-semifl[ray] installs it',
-    )
+  with settings.blame('address', address, runtime.WorkerError):
+    ray_environment.prepare(is_local=False)
   if (
     os.environ.get('RAY_AUTH_MODE') != 'token'
     and os.environ.get('RAY_USE_TLS') != '1'
@@ -139,7 +135,6 @@ def _check_ray(address: str) -> None:
       ' the cluster use a token, RAY_AUTH_MODE=token, and TLS'
       ' (docs/runtimes.md)',
     )
-  ray_environment.prepare(is_local=False)
   # It takes a second to import.
   from tff_semifl.runtime import ray_cluster
 

@@ -118,19 +118,19 @@ def main(passed_on: Sequence[str]) -> None:
         watcher.skip(experiment)
       else:
         incomplete.append(experiment)
-    try:
-      with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
-        with sweep_place.open_place() as place:
+    with sweep_place.open_place(len(incomplete)) as place:
+      try:
+        with durable_files.naming(pathlib.Path(_OUTPUT_DIR.value)):
           failed = processes.run(
             incomplete,
             place=place,
             stop_on_failure=_ON_FAILURE.value == 'stop',
             watcher=watcher,
           )
-    finally:
-      print(_tables(sweep).to_markdown(_rows(sweep)))
-      for path in _table_paths():
-        print(f'table: {path}')
+      finally:
+        print(_tables(sweep).to_markdown(_rows(sweep)))
+        for path in _table_paths():
+          print(f'table: {path}')
     if _validates(sweep):
       for line in validation_table.describe_choices(
         _rows(sweep),

@@ -54,23 +54,26 @@ for _flag in (_CPUS_PER_RUN, _GPUS_PER_RUN):
 
 
 @contextlib.contextmanager
-def open_place() -> Iterator[processes.Place]:
+def open_place(num_runs: int) -> Iterator[processes.Place]:
   """Makes the place where runs are trained.
+
+  Args:
+    num_runs: How many there are to train; without any no cluster is started.
 
   Raises:
     program.FlagError: If that cannot be had, or cannot train.
   """
-  if _CLUSTER.value is None:
+  if _CLUSTER.value is None or not num_runs:
     yield processes.ThisMachine(_PARALLEL.value or 1)
     return
   address = None if _CLUSTER.value == 'local' else _CLUSTER.value
-  with program.blame(_CLUSTER, runtime.WorkerError, ModuleNotFoundError):
+  with program.blame(_CLUSTER, runtime.WorkerError):
     with runtime.ray_connection(address):
       # It imports Ray, which is not always installed.
-      from tff_semifl.sweeps import ray_cluster
+      from tff_semifl.sweeps import ray_jobs
 
-      with program.blame(_CLUSTER, ray_cluster.ClusterError):
-        yield ray_cluster.RayCluster(
+      with program.blame(_CLUSTER, ray_jobs.ClusterError):
+        yield ray_jobs.RayCluster(
           cpus_per_job=_CPUS_PER_RUN.value,
           gpus_per_job=_GPUS_PER_RUN.value or 0,
           num_parallel=_PARALLEL.value,

@@ -26,6 +26,7 @@ from tff_semifl import settings
 from tff_semifl import sites as sites_lib
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
@@ -183,13 +184,13 @@ class ImageFolder(image_task.Task):
     # The last of these context managers handles an error first.
     with (
       settings.blame(
-        'image_dir', self.image_dir, image_folders.ImageFolderError
+        'image_dir', self.image_dir, image_listing.ImageFolderError
       ),
       settings.blame(
         'image_size', self.image_size, image_folders.LargeImageError
       ),
       settings.blame(
-        'on_odd_size', self.reading.on_odd_size, image_folders.OddSizeError
+        'on_odd_size', self.reading.on_odd_size, image_listing.OddSizeError
       ),
       settings.blame(
         'images_on_disk', self.images_on_disk, image_folders.StorageError
@@ -258,7 +259,7 @@ def create_task(
     The task, with its images.
 
   Raises:
-    image_folders.ImageFolderError: If the images cannot be used.
+    image_listing.ImageFolderError: If the images cannot be used.
     TestImagesError: If there is both a folder `test` and a share, or neither,
       or if a class has too few images for the share.
     ClientsHereError: If there are sites and a folder `clients`.

@@ -13,6 +13,7 @@ import PIL.Image
 
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 
 
 class ReadImageFoldersTest(parameterized.TestCase):
@@ -57,7 +58,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_without_clients(self):
     shutil.rmtree(self._root / 'clients')
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, 'clients is missing'
+      image_listing.ImageFolderError, 'clients is missing'
     ):
       self._read()
     found = self._read(has_clients=False)
@@ -84,9 +85,9 @@ class ReadImageFoldersTest(parameterized.TestCase):
       ('empty', 'has no image in it'),
       ('clients', 'east is a folder where an image should be'),
     ):
-      with self.assertRaisesRegex(image_folders.ImageFolderError, problem):
+      with self.assertRaisesRegex(image_listing.ImageFolderError, problem):
         read(name)
-    with self.assertRaisesRegex(image_folders.OddSizeError, 'a.png is 8x10'):
+    with self.assertRaisesRegex(image_listing.OddSizeError, 'a.png is 8x10'):
       read('clients/north', image_files.OnOddSize.REFUSE)
 
   def test_reads_all_in_the_order_of_names(self):
@@ -125,13 +126,13 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self._write('clients/north/x.png', 30, size=(8, 10))
     self._write('server/dog/1.png', 10, size=(5, 4))
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError,
+      image_listing.ImageFolderError,
       f'^in {self._root}: server/dog/1.png is 5x4, not 4x5;'
       ' clients/north/x.png is 8x10, not 4x5;'
       ' resize would scale and crop them$',
     ) as raised:
       self._read()
-    self.assertIsInstance(raised.exception, image_folders.OddSizeError)
+    self.assertIsInstance(raised.exception, image_listing.OddSizeError)
     found = self._read(on_odd_size=image_files.OnOddSize.RESIZE)
     self._assert_data(found.labeled, [20, 21, 10], [0, 0, 1])
     self._assert_images(found.unlabeled, [40, 30, 31])
@@ -155,7 +156,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     (self._root / 'server/dog/1.png').write_bytes(b'no image')
     (self._root / 'clients/east/notes.txt').write_text('no image')
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, 'dog/1.png is no .*; clients/east/notes'
+      image_listing.ImageFolderError, 'dog/1.png is no .*; clients/east/notes'
     ):
       self._read_default_size(largest=5, otherwise=(6, 6))
 
@@ -176,7 +177,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual(found.unlabeled.shape, (3, 8, 8, 1))
     self.assertEqual(found.test.images.shape, (1, 8, 8, 1))
     with self.assertRaisesRegex(
-      image_folders.OddSizeError, '4x5, not 8x8; and 2 more; resize would'
+      image_listing.OddSizeError, '4x5, not 8x8; and 2 more; resize would'
     ):
       self._read(image_size=(8, 8))
 
@@ -184,11 +185,11 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self._write('clients/north/x.png', 30, size=(8, 10))
     (self._root / 'clients/east/notes.txt').write_text('no image')
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError,
+      image_listing.ImageFolderError,
       'east/notes.txt is no .*; clients/north/x.png is 8x10, not 4x5$',
     ) as raised:
       self._read()
-    self.assertNotIsInstance(raised.exception, image_folders.OddSizeError)
+    self.assertNotIsInstance(raised.exception, image_listing.OddSizeError)
 
   def test_large_size_is_not_taken_from_the_first_image(self):
     with self.assertRaisesRegex(
@@ -211,7 +212,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     (self._root / 'clients/east/notes.txt').write_text('no image')
     (self._root / 'test/dog/broken.jpg').write_bytes(b'')
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError,
+      image_listing.ImageFolderError,
       'clients/east/notes.txt is no JPEG, .* image;'
       ' test/dog/broken.jpg is no JPEG, .* image$',
     ):
@@ -220,7 +221,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_names_the_first_image_if_its_size_is_asked_for_in_vain(self):
     (self._root / 'server/cat/a.png').write_bytes(b'no image')
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, 'server/cat/a.png is no JPEG, '
+      image_listing.ImageFolderError, 'server/cat/a.png is no JPEG, '
     ):
       self._read()
 
@@ -238,7 +239,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_names_what_is_missing(self, pattern, message):
     for path in self._root.glob(pattern):
       shutil.rmtree(path) if path.is_dir() else path.unlink()
-    with self.assertRaisesRegex(image_folders.ImageFolderError, message):
+    with self.assertRaisesRegex(image_listing.ImageFolderError, message):
       self._read()
 
   @parameterized.named_parameters(
@@ -248,20 +249,20 @@ class ReadImageFoldersTest(parameterized.TestCase):
   )
   def test_names_what_is_out_of_place(self, path, message):
     self._write(path, 1)
-    with self.assertRaisesRegex(image_folders.ImageFolderError, message):
+    with self.assertRaisesRegex(image_listing.ImageFolderError, message):
       self._read()
 
   def test_message_is_one_line_however_much_is_wrong(self):
     for index in range(50):
       (self._root / f'clients/east/{index}.txt').write_text('no image')
-    with self.assertRaises(image_folders.ImageFolderError) as raised:
+    with self.assertRaises(image_listing.ImageFolderError) as raised:
       self._read()
     self.assertNotIn('\n', str(raised.exception))
     self.assertEndsWith(str(raised.exception), '; and 45 more')
 
   def test_root_that_is_not_there(self):
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError,
+      image_listing.ImageFolderError,
       '^/no/such is missing or is no folder$',
     ):
       image_folders.read_image_folders('/no/such')
@@ -277,7 +278,7 @@ class ListTest(absltest.TestCase):
 
   def test_files_of_classes(self):
     self.assertEqual(
-      image_folders.list_classes(str(self._root)),
+      image_listing.list_classes(str(self._root)),
       {
         'cat': [self._root / 'cat/a.jpg', self._root / 'cat/b.png'],
         'dog': [self._root / 'dog/a.png'],
@@ -287,13 +288,13 @@ class ListTest(absltest.TestCase):
   def test_class_without_image(self):
     (self._root / 'owl').mkdir()
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, f'^in {self._root}: owl is empty$'
+      image_listing.ImageFolderError, f'^in {self._root}: owl is empty$'
     ):
-      image_folders.list_classes(str(self._root))
+      image_listing.list_classes(str(self._root))
 
   def test_files_and_those_of_folders_in_folders(self):
     self.assertEqual(
-      image_folders.list_files(
+      image_listing.list_files(
         [str(self._root / 'dog/a.png'), str(self._root)]
       ),
       [
@@ -306,9 +307,9 @@ class ListTest(absltest.TestCase):
     (self._root / 'owl').mkdir()
     for name, reason in (('owl', 'has no file in it'), ('newt', 'is missing')):
       with self.assertRaisesRegex(
-        image_folders.ImageFolderError, f'/{name} {reason}$'
+        image_listing.ImageFolderError, f'/{name} {reason}$'
       ):
-        image_folders.list_files([str(self._root / name)])
+        image_listing.list_files([str(self._root / name)])
 
 
 if __name__ == '__main__':

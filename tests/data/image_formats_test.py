@@ -19,6 +19,7 @@ import PIL.PngImagePlugin
 from tests.data import image_tree
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 
 _REFUSED = '^is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image$'
 # Pillow's name for a JPEG file with further pictures, as many phones write it.
@@ -147,7 +148,7 @@ class NumberOfPixelsTest(_FileTest):
         image_files.read_size(path)
     load.assert_not_called()
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError,
+      image_listing.ImageFolderError,
       f'^in {root}: server/cat/bomb.png {reason} decoded$',
     ):
       image_folders.read_image_folders(str(root))

@@ -19,6 +19,7 @@ from tests import damage
 from tests.data import image_tree
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 
 _FORMATS = ('PNG', 'JPEG', 'GIF', 'BMP', 'TIFF', 'WEBP', 'PPM')
 
@@ -119,7 +120,7 @@ class ImageFoldersTest(parameterized.TestCase):
           path.write_bytes(content)
       try:
         found = self._read(root)
-      except image_folders.ImageFolderError as error:
+      except image_listing.ImageFolderError as error:
         self.assertStartsWith(str(error), f'in {root}: ')
         self.assertNotIn('\n', str(error))
         return
@@ -144,7 +145,7 @@ class ImageFoldersTest(parameterized.TestCase):
         os.fsencode(self._root / folder) + b'/caf\xe9',
       )
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, 'server/caf.* has a name that is no Uni'
+      image_listing.ImageFolderError, 'server/caf.* has a name that is no Uni'
     ) as raised:
       self._read()
     # Whatever it is printed to.
@@ -160,7 +161,7 @@ class ImageFoldersTest(parameterized.TestCase):
   @parameterized.parameters('x' * 300, 'x/' * 3000, '\0', '/proc/1/mem')
   def test_root_that_cannot_be(self, root):
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, 'is missing or is no folder$'
+      image_listing.ImageFolderError, 'is missing or is no folder$'
     ):
       self._read(root)
 
@@ -171,7 +172,7 @@ class ImageFoldersTest(parameterized.TestCase):
     folder.chmod(0)
     self.addCleanup(folder.chmod, 0o700)
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, f'{folder} cannot be read .Permission'
+      image_listing.ImageFolderError, f'{folder} cannot be read .Permission'
     ):
       self._read()
 

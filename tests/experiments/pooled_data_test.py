@@ -9,8 +9,8 @@ import numpy as np
 from tests import small_digits
 from tff_semifl import settings
 from tff_semifl.data import sources
-from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import sharings
 from tff_semifl.launch import commands
 from tff_semifl.systems import system as system_lib
 from tff_semifl.tasks import digits
@@ -21,7 +21,7 @@ _POOL = system_lib.Labels.AT_SERVER_WITH_POOL
 def _share_out(labels, data=None, *, is_given=False, num_labeled=50):
   """Shares out digits, or other data, with the usual settings."""
   task = digits.Digits().create()
-  sharing = federated_data.choose_sharing(labels, is_given=is_given)
+  sharing = sharings.choose_sharing(labels, is_given=is_given)
   sharing = settings.change_present(
     sharing, {'num_labeled': num_labeled, 'num_clients': 10}
   )

@@ -11,8 +11,8 @@ from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.data import sources
 from tff_semifl.data import validation_split
-from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import sharings
 from tff_semifl.systems import system as system_lib
 from tff_semifl.tasks import digits
 
@@ -23,7 +23,7 @@ _SEED = 3
 def _share_out(labels, data=None, *, is_given=False, **changes):
   task = digits.Digits().create()
   sharing = settings.change_present(
-    federated_data.choose_sharing(labels, is_given=is_given),
+    sharings.choose_sharing(labels, is_given=is_given),
     {'num_labeled': 50, 'num_clients': 10, **changes},
   )
   return sharing.share_out(task, data or task.load(), seed=_SEED)
@@ -181,7 +181,7 @@ class ValidationTest(parameterized.TestCase):
     self.assertEqual(caught.exception.name, 'num_validation')
 
   def test_servers_without_labels_have_no_such_setting(self):
-    sharing = federated_data.choose_sharing(_LABELS.AT_CLIENTS, is_given=False)
+    sharing = sharings.choose_sharing(_LABELS.AT_CLIENTS, is_given=False)
     with self.assertRaisesRegex(settings.SettingError, 'no such setting'):
       settings.change(sharing, {'num_validation': 20})
 

@@ -97,27 +97,22 @@ class MainTest(parameterized.TestCase):
     self.assertEqual(completed.returncode, -signal.SIGINT)
     self.assertEqual(completed.stdout + completed.stderr, '')
 
-  def test_import_leaves_interrupts_alone(self):
-    code = (
+  @parameterized.parameters(
+    # Interrupts are left alone.
+    (
       'import signal, tff_semifl.launch;'
-      ' print(signal.getsignal(signal.SIGINT).__name__)'
-    )
-    completed = subprocess.run(
-      [sys.executable, '-c', code],
-      cwd=source_tree.PROJECT_ROOT,
-      capture_output=True,
-      text=True,
-      timeout=50,
-      check=True,
-    )
-    self.assertEqual(completed.stdout, 'default_int_handler\n')
-
-  def test_leaves_without_a_search_for_cycles(self):
-    # What is registered first is called last.
-    code = (
+      ' print(signal.getsignal(signal.SIGINT).__name__)',
+      'default_int_handler',
+    ),
+    # A process leaves without a search for cycles. What is registered first is
+    # called last.
+    (
       'import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count()'
-      ' > 1000)); import tff_semifl.launch'
-    )
+      ' > 1000)); import tff_semifl.launch',
+      'True',
+    ),
+  )
+  def test_import(self, code, expected):
     completed = subprocess.run(
       [sys.executable, '-c', code],
       cwd=source_tree.PROJECT_ROOT,
@@ -126,7 +121,7 @@ class MainTest(parameterized.TestCase):
       timeout=50,
       check=True,
     )
-    self.assertEqual(completed.stdout, 'True\n')
+    self.assertEqual(completed.stdout, f'{expected}\n')
 
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):

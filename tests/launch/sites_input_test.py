@@ -64,6 +64,15 @@ class TrainingTest(parameterized.TestCase):
     ):
       self._create(**_RAY).create_experiment()
 
+  def test_machine_without_ray(self):
+    with (
+      mock.patch('importlib.util.find_spec', return_value=None),
+      self.assertRaisesRegex(
+        settings.SettingError, '^runtime=ray: Ray is not installed; pip install'
+      ),
+    ):
+      self._create(**_RAY).create_experiment()
+
   def test_resumes_with_the_same_sites(self):
     folder = self.create_tempdir().full_path
 
@@ -128,6 +137,15 @@ class SiteTest(parameterized.TestCase):
     # Certificates keep others out, too.
     with self.assertRaisesRegex(settings.SettingError, 'no cluster'):
       self._run({'RAY_AUTH_MODE': '', 'RAY_USE_TLS': '1'})
+
+  def test_machine_without_ray(self):
+    with (
+      mock.patch('importlib.util.find_spec', return_value=None),
+      self.assertRaisesRegex(
+        settings.SettingError, '^address=.*: Ray is not installed; pip install'
+      ),
+    ):
+      self._run()
 
   def test_images_that_cannot_be_used(self):
     (self.images / 'b.png').write_text('no image')

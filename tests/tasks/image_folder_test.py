@@ -16,6 +16,7 @@ from tests.data import image_tree
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_listing
 from tff_semifl.experiments import models
 from tff_semifl.tasks import image_folder
 
@@ -194,7 +195,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     shutil.rmtree(self._root / 'server')
     shutil.rmtree(self._root / 'test')
     with self.assertRaisesRegex(
-      image_folders.ImageFolderError, 'server is missing'
+      image_listing.ImageFolderError, 'server is missing'
     ):
       self._create()
 

@@ -8,12 +8,10 @@
     test/<class>/<image>     with labels; may be missing
 
 Classes and clients are numbered in the order of their folders' names, images
-in that of theirs. Names that begin with a dot, and what Windows and macOS leave
-in folders, are passed over. All else must be of use, or there is an error that
-names it: nothing of a user's data is dropped without a word.
+in that of theirs. `image_listing` says which files are passed over.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import functools
 import itertools
 import math
@@ -24,27 +22,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl.data import image_files
+from tff_semifl.data import image_listing
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 
-_IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX'})
-# Problems that an error names; of the others it has the number.
-_NUM_NAMED = 5
 
-
-class ImageFolderError(Exception):
-  """Raised if a folder of images cannot be used; the message is one line."""
-
-
-class OddSizeError(ImageFolderError):
-  """Raised if nothing but the sizes of some images is wrong."""
-
-
-class LargeImageError(ImageFolderError):
+class LargeImageError(image_listing.ImageFolderError):
   """Raised if images are larger than is trained on without asking."""
 
 
-class StorageError(ImageFolderError):
+class StorageError(image_listing.ImageFolderError):
   """Raised if there is no room for images on disk."""
 
 
@@ -75,14 +62,6 @@ class ImageFolders(NamedTuple):
     """Images in all."""
     num_test = 0 if self.test is None else len(self.test.labels)
     return len(self.labeled.labels) + len(self.unlabeled) + num_test
-
-
-class _Problem(NamedTuple):
-  """The reason why a file or a folder cannot be used."""
-
-  path: pathlib.Path
-  reason: str
-  is_odd_size: bool = False
 
 
 def read_image_folders(
@@ -116,9 +95,10 @@ def read_image_folders(
     All images.
 
   Raises:
-    ImageFolderError: If a folder is missing or empty, or something in it cannot
-      be used.
-    OddSizeError: If nothing but sizes is wrong and `on_odd_size` is `REFUSE`.
+    image_listing.ImageFolderError: If a folder is missing or empty, or
+      something in it cannot be used.
+    image_listing.OddSizeError: If nothing but sizes is wrong and `on_odd_size`
+      is `REFUSE`.
     LargeImageError: If the first image is larger than `max_default_size` and
       there is no `default_size`, or all images are more than the memory holds.
     StorageError: If the clients' are more than there is room for on disk.
@@ -126,29 +106,41 @@ def read_image_folders(
   root_path = pathlib.Path(root)
   # Unlike those of `pathlib`, these functions know of no error.
   if not os.path.isdir(root_path):
-    raise ImageFolderError(f'{root} is missing or is no folder')
+    raise image_listing.ImageFolderError(f'{root} is missing or is no folder')
   problems = []
-  server = _list_folders(root_path / 'server', problems)
+  server = image_listing.list_folders(root_path / 'server', problems)
   clients = {}
   if has_clients:
-    clients = _list_folders(root_path / 'clients', problems, may_be_empty=True)
+    clients = image_listing.list_folders(
+      root_path / 'clients', problems, may_be_empty=True
+    )
   has_test = os.path.exists(root_path / 'test')
-  test = _list_folders(root_path / 'test', problems) if has_test else {}
+  test = (
+    image_listing.list_folders(root_path / 'test', problems) if has_test else {}
+  )
   if len(server) == 1:
-    problems.append(_Problem(root_path / 'server', 'has one class only'))
+    problems.append(
+      image_listing.Problem(root_path / 'server', 'has one class only')
+    )
   if clients and not any(clients.values()):
-    problems.append(_Problem(root_path / 'clients', 'has no image in it'))
+    problems.append(
+      image_listing.Problem(root_path / 'clients', 'has no image in it')
+    )
   problems.extend(
-    _Problem(root_path / 'server' / name, 'has a name that is no Unicode')
+    image_listing.Problem(
+      root_path / 'server' / name, 'has a name that is no Unicode'
+    )
     for name in server
-    if not _is_text(name)
+    if not image_listing.is_text(name)
   )
   problems.extend(
-    _Problem(root_path / 'test' / name, 'is no class of the server')
+    image_listing.Problem(
+      root_path / 'test' / name, 'is no class of the server'
+    )
     for name in test
     if name not in server
   )
-  _raise_if_any(root_path, problems)
+  image_listing.raise_if_any(root_path, problems)
 
   if image_size is None and default_size is not None:
     found_size = _find_common_size(itertools.chain(*server.values()))
@@ -161,8 +153,8 @@ def read_image_folders(
     try:
       image_size = image_files.read_size(first_file)
     except image_files.ImageFileError as error:
-      problems.append(_Problem(first_file, str(error)))
-    _raise_if_any(root_path, problems)
+      problems.append(image_listing.Problem(first_file, str(error)))
+    image_listing.raise_if_any(root_path, problems)
     if max_default_size is not None and max(image_size) > max_default_size:
       raise LargeImageError(
         f'in {root}: {first_file.relative_to(root_path)} is'
@@ -183,7 +175,7 @@ def read_image_folders(
       (test, class_numbers, math.inf),
     )
   )
-  _raise_if_any(root_path, problems)
+  image_listing.raise_if_any(root_path, problems)
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
@@ -213,61 +205,27 @@ def read_client_folder(
     client, and how many of them have another size in their files.
 
   Raises:
-    ImageFolderError: If the folder is missing or empty, or something in it
-      cannot be used.
-    OddSizeError: If nothing but sizes is wrong and `on_odd_size` is `REFUSE`.
+    image_listing.ImageFolderError: If the folder is missing or empty, or
+      something in it cannot be used.
+    image_listing.OddSizeError: If nothing but sizes is wrong and `on_odd_size`
+      is `REFUSE`.
     StorageError: If there is no room for them.
   """
   root = pathlib.Path(folder)
   if not os.path.isdir(root):
-    raise ImageFolderError(f'{folder} is missing or is no folder')
-  files = list(_list(root))
-  problems = _find_folders(files)
+    raise image_listing.ImageFolderError(f'{folder} is missing or is no folder')
+  files = list(image_listing.list_folder(root))
+  problems = image_listing.find_folders(files)
   if not files:
-    raise ImageFolderError(f'{folder} has no image in it')
-  _raise_if_any(root, problems)
+    raise image_listing.ImageFolderError(f'{folder} has no image in it')
+  image_listing.raise_if_any(root, problems)
   resized = []
   # Whatever their number, no memory holds them.
   found = _read_images(
     {'': files}, {}, shape, on_odd_size, problems, resized, -1
   )
-  _raise_if_any(root, problems)
+  image_listing.raise_if_any(root, problems)
   return found.images, len(resized)
-
-
-def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
-  """Returns the files of each folder in a folder of class folders.
-
-  Args:
-    root: The folder.
-
-  Raises:
-    ImageFolderError: If it is missing, or it or a folder in it is empty.
-  """
-  problems = []
-  folders = _list_folders(pathlib.Path(root), problems)
-  _raise_if_any(pathlib.Path(root), problems)
-  return folders
-
-
-def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
-  """Returns files, and those of folders and of the folders in them.
-
-  Args:
-    paths: Files and folders.
-
-  Raises:
-    ImageFolderError: If one of them is missing, or a folder without a file.
-  """
-  files = []
-  for path in map(pathlib.Path, paths):
-    if not path.exists():
-      raise ImageFolderError(f'{path} is missing')
-    found = list(_walk(path)) if path.is_dir() else [path]
-    if not found:
-      raise ImageFolderError(f'{path} has no file in it')
-    files.extend(found)
-  return files
 
 
 def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
@@ -291,7 +249,7 @@ def _read_images(
   class_numbers: Mapping[str, int],
   shape: tuple[int, int, int],
   on_odd_size: image_files.OnOddSize,
-  problems: list[_Problem],
+  problems: list[image_listing.Problem],
   resized: list[pathlib.Path],
   max_bytes_in_memory: float,
 ) -> sources.LabeledImages:
@@ -320,7 +278,7 @@ def _read_images(
         )
       except image_files.ImageFileError as error:
         is_odd_size = isinstance(error, image_files.OddSizeError)
-        problems.append(_Problem(file, str(error), is_odd_size))
+        problems.append(image_listing.Problem(file, str(error), is_odd_size))
       position += 1
   return sources.LabeledImages(images, labels)
 
@@ -345,82 +303,3 @@ def _make_room(
       ' folder on a larger disk by the environment variable TMPDIR, or choose a'
       ' smaller image_size'
     ) from error
-
-
-def _list_folders(
-  folder: pathlib.Path,
-  problems: list[_Problem],
-  *,
-  may_be_empty: bool = False,
-) -> dict[str, list[pathlib.Path]]:
-  """Returns the files of each folder in a folder, in order of their names."""
-  if not folder.is_dir():
-    problems.append(_Problem(folder, 'is missing or is no folder'))
-    return {}
-  found = {}
-  for path in _list(folder):
-    if not path.is_dir():
-      problems.append(_Problem(path, 'is a file where a folder should be'))
-      continue
-    found[path.name] = list(_list(path))
-    problems.extend(_find_folders(found[path.name]))
-    if not found[path.name] and not may_be_empty:
-      problems.append(_Problem(path, 'is empty'))
-  if not found:
-    problems.append(_Problem(folder, 'has no folder in it'))
-  return found
-
-
-def _find_folders(paths: Iterable[pathlib.Path]) -> list[_Problem]:
-  """Returns a problem for each folder."""
-  return [
-    _Problem(path, 'is a folder where an image should be')
-    for path in paths
-    if path.is_dir()
-  ]
-
-
-def _list(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-  try:
-    paths = sorted(folder.iterdir())
-  except OSError as error:
-    raise ImageFolderError(
-      f'{folder} cannot be read ({error.strerror})'
-    ) from error
-  for path in paths:
-    if not path.name.startswith('.') and path.name not in _IGNORED:
-      yield path
-
-
-def _walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-  for path in _list(folder):
-    if path.is_dir():
-      yield from _walk(path)
-    else:
-      yield path
-
-
-def _is_text(name: str) -> bool:
-  # Names of files are bytes; those of classes are written into a SavedModel.
-  try:
-    name.encode()
-  except UnicodeEncodeError:
-    return False
-  return True
-
-
-def _raise_if_any(root: pathlib.Path, problems: Sequence[_Problem]) -> None:
-  if not problems:
-    return
-  named = '; '.join(
-    f'{problem.path.relative_to(root)} {problem.reason}'
-    for problem in problems[:_NUM_NAMED]
-  )
-  num_more = len(problems) - _NUM_NAMED
-  more = f'; and {num_more} more' if num_more > 0 else ''
-  # Names may have any characters but one.
-  message = ' '.join(f'in {root}: {named}{more}'.split('\n'))
-  if all(problem.is_odd_size for problem in problems):
-    resize = image_files.OnOddSize.RESIZE.value
-    raise OddSizeError(f'{message}; {resize} would scale and crop them')
-  raise ImageFolderError(message)

@@ -10,11 +10,11 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
-from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import models
+from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
 from tff_semifl.systems import aggregations
@@ -68,7 +68,7 @@ class Data(settings.Settings):
   """The task, and the images of server and clients."""
 
   chosen_task: image_task.ChosenTask
-  sharing: federated_data.Sharing
+  sharing: sharings.Sharing
   strong_views: strong_views.StrongViews | None
   seed: Seed = Seed()
 
@@ -208,7 +208,7 @@ def create(
   chosen_task = settings.change_present(
     chosen_task, {name: changes[name] for name in names}
   )
-  sharing = federated_data.choose_sharing(
+  sharing = sharings.choose_sharing(
     system.labels, is_given=chosen_task.task.gives_shares
   )
   if sharing is None:

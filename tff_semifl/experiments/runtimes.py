@@ -7,7 +7,6 @@ import abc
 from collections.abc import Iterator
 import contextlib
 import dataclasses
-import importlib.util
 import os
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ import tensorflow as tf
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl import sites
+from tff_semifl.runtime import ray_environment
 
 _RESUMES = 'the same command goes on from the last complete round'
 
@@ -186,12 +186,8 @@ class Ray(Runtime):
     Raises:
       settings.SettingError: If it cannot work with them.
     """
-    if importlib.util.find_spec('ray') is None:
-      raise settings.SettingError(
-        'runtime',
-        'ray',
-        'Ray is not installed; pip install tff-semifl[ray] installs it',
-      )
+    with settings.blame('runtime', 'ray', runtime.WorkerError):
+      ray_environment.check_installed()
     gpus = self.gpus_per_client
     if gpus > 1 and not gpus.is_integer():
       raise settings.SettingError(

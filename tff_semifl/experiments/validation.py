@@ -70,10 +70,10 @@ class Validation(settings.Settings):
     Raises:
       settings.SettingError: If there are too few images.
     """
+    if self.num_validation is None:
+      return data
     everything = np.arange(len(data.train.labels))
     labeled, changed = self.hold_out(data, everything, seed)
-    if labeled is everything:
-      return data
     return changed._replace(train=data.train.select(labeled))
 
   def __str__(self) -> str:

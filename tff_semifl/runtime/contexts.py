@@ -88,8 +88,8 @@ def simulation_context(
 
   Raises:
     ValueError: There is no such kind, or an argument is not for it.
-    ModuleNotFoundError: Ray is not installed.
-    errors.WorkerError: The worker did not start, or the cluster is not there.
+    errors.WorkerError: The worker did not start, the cluster is not there, or
+      Ray is not installed.
     errors.SiteError: A site is missing, or has other images.
   """
   kinds = get_args(Kind)
@@ -161,8 +161,8 @@ def ray_connection(
     address: The cluster, see `RayOptions`.
 
   Raises:
-    ModuleNotFoundError: Ray is not installed.
-    errors.WorkerError: On entry: the cluster is not there.
+    errors.WorkerError: Ray is not installed, or on entry: the cluster is not
+      there.
   """
   ray_environment.prepare(is_local=address is None)
   from tff_semifl.runtime import ray_cluster

@@ -21,6 +21,7 @@ from ray.util import scheduling_strategies
 from tff_semifl import sites
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_actor
+from tff_semifl.runtime import ray_member
 from tff_semifl.runtime import ray_placement
 from tff_semifl.runtime import ray_site
 
@@ -28,21 +29,11 @@ from tff_semifl.runtime import ray_site
 _TICK_SECONDS = 0.5
 # How often it is asked which machines there are.
 _LOOK_SECONDS = 2
-# To start is to import TensorFlow, on a machine that may be busy.
-_START_SECONDS = 300
 _MAX_FAILED_STARTS = 3
 # What has cost so many actors is likely to be at fault itself.
 _MAX_LOSSES = 3
 # Tasks for each actor that may be ahead of the one whose result is next.
 _WINDOW = 4
-# How Ray says that an actor, its machine or its result is gone.
-_LOST_ERRORS = (
-  ray.exceptions.RayActorError,
-  ray.exceptions.ActorUnschedulableError,
-  ray.exceptions.NodeDiedError,
-  ray.exceptions.ObjectLostError,
-  ray.exceptions.WorkerCrashedError,
-)
 
 
 class Task(NamedTuple):
@@ -56,34 +47,6 @@ class Task(NamedTuple):
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
   site: str | None = None
-
-
-class _Member:
-  """An actor and what is known of it."""
-
-  def __init__(self, actor, node):
-    self.actor = actor
-    self.node_id = node['NodeID']
-    self.site = ray_placement.site_of(node)
-    self.name = f'{self.site or "actor"} at {node["NodeManagerAddress"]}'
-    # Whether others were there before.
-    self.is_late = True
-    self.is_ready = False
-    # Number and result of each task that it has, in the order of its work.
-    self.tasks = collections.deque()
-    # What it was asked last about itself, and when.
-    self.question = actor.describe.remote()
-    self.asked = time.monotonic()
-    # When it gave its last sign of life, and when it turned to its task.
-    self.heard = self.asked
-    self.turned = self.asked
-    # Why it is lost, if it is.
-    self.error = None
-
-  def references(self):
-    """Returns what it is waited for."""
-    found = [reference for _, reference in self.tasks]
-    return found if self.question is None else [*found, self.question]
 
 
 class Crew:
@@ -112,7 +75,7 @@ class Crew:
     self._placement = placement
     self._silence_seconds = silence_seconds
     self._client_seconds = client_seconds
-    self._members: list[_Member] = []
+    self._members: list[ray_member.Member] = []
     self._failed_starts = collections.Counter()
     self._own_machine = ray.get_runtime_context().get_node_id()
     self._federation = federation
@@ -237,14 +200,14 @@ class Crew:
     results = {}
     now = time.monotonic()
     for member in self._members:
-      with contextlib.suppress(_LostError):
+      with contextlib.suppress(ray_member.LostError):
         while member.tasks and member.tasks[0][1] in done:
           number, reference = member.tasks[0]
-          results[number] = _get(member, reference)
+          results[number] = member.get(reference)
           member.tasks.popleft()
           member.heard = member.turned = now
         if member.question in done:
-          self._hear(member, _get(member, member.question))
+          self._hear(member, member.get(member.question))
           member.question = None
           member.heard = now
     return results
@@ -278,27 +241,11 @@ class Crew:
 
   def _find_lost(self):
     """Returns actors that are lost and why; asks silent ones for an answer."""
-    now = time.monotonic()
-    silence, client_seconds = self._silence_seconds, self._client_seconds
     found = []
     for member in self._members:
-      if member.error is not None:
-        found.append((member, str(member.error)))
-      elif not member.is_ready:
-        if now - member.asked > _START_SECONDS:
-          why = f'it did not start in {_START_SECONDS} seconds'
-          found.append((member, why))
-      elif not member.tasks:
-        continue
-      elif client_seconds is not None and now - member.turned > client_seconds:
-        why = f'a client took more than {client_seconds:g} seconds'
+      why = member.find_loss(self._silence_seconds, self._client_seconds)
+      if why is not None:
         found.append((member, why))
-      elif member.question is None:
-        if now - member.heard > silence / 2:
-          member.question = member.actor.ping.remote()
-          member.asked = now
-      elif now - member.asked > silence / 2:
-        found.append((member, f'no answer for {silence:g} seconds'))
     return found
 
   def _lose(self, member, why):
@@ -353,7 +300,7 @@ class Crew:
         machine['NodeID'], soft=False
       ),
     ).remote(self._placement.threads_per_operation)
-    return _Member(actor, machine)
+    return ray_member.Member(actor, machine)
 
 
 def _check_sites(federation: sites.Federation) -> None:
@@ -371,28 +318,6 @@ def _check_sites(federation: sites.Federation) -> None:
       f'{line}, whose sites are: {", ".join(sorted(found)) or "none"}'
     )
   logging.warning('%s; clients drop out of rounds until then', line)
-
-
-class _LostError(Exception):
-  """Raised where an actor turns out to be lost."""
-
-
-def _get(member, reference):
-  """Returns a result, or the exception that it is."""
-  try:
-    return ray.get(reference)
-  except ray.exceptions.RayTaskError as error:
-    return error.cause
-  except _LOST_ERRORS as error:
-    member.error = _first_reason(error)
-    raise _LostError from error
-
-
-def _first_reason(error: Exception) -> str:
-  """Returns what a message of Ray, of many lines, says of the reason."""
-  lines = [line.strip() for line in str(error).strip().splitlines()]
-  because = [line for line in lines if 'because' in line]
-  return (because or lines or [type(error).__name__])[0]
 
 
 def _machines() -> list[dict[str, Any]]:

@@ -1,15 +1,30 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Environment variables that Ray reads when it is imported."""
+"""The environment in which Ray is imported."""
 
+import importlib.util
 import os
 import secrets
 import sys
 
+from tff_semifl.runtime import errors
+
+
+def check_installed() -> None:
+  """Checks that Ray can be imported.
+
+  Raises:
+    errors.WorkerError: It is not installed.
+  """
+  if importlib.util.find_spec('ray') is None:
+    raise errors.WorkerError(
+      'Ray is not installed; pip install tff-semifl[ray] installs it'
+    )
+
 
 def prepare(*, is_local: bool) -> None:
-  """Sets variables, as far as they are not set.
+  """Sets environment variables of Ray, as far as they are not set.
 
   A cluster of this program alone takes nothing but what has its token: any
   user of this machine can reach its ports. That has to be said before Ray is
@@ -17,7 +32,11 @@ def prepare(*, is_local: bool) -> None:
 
   Args:
     is_local: Whether a cluster of this program alone is to be started.
+
+  Raises:
+    errors.WorkerError: Ray is not installed.
   """
+  check_installed()
   # By default Ray reports on its use to its makers.
   os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
   if is_local:

@@ -14,7 +14,7 @@ from tests import small_digits
 from tests.runtime import ray_machines
 from tff_semifl import runtime
 from tff_semifl.sweeps import processes
-from tff_semifl.sweeps import ray_cluster
+from tff_semifl.sweeps import ray_jobs
 
 # Says where it is; the first time it stays until it is ended.
 _PROGRAM = """
@@ -85,7 +85,7 @@ class RayClusterTest(absltest.TestCase):
     )
 
   def _place(self, cpus=1.0, gpus=0.0, num_parallel=None):
-    return ray_cluster.RayCluster(
+    return ray_jobs.RayCluster(
       cpus_per_job=cpus, gpus_per_job=gpus, num_parallel=num_parallel
     )
 
@@ -124,10 +124,10 @@ class RayClusterTest(absltest.TestCase):
     self.assertEqual(self._place(cpus=0.5).max_parallel(), 4)
     self.assertEqual(self._place(cpus=0.1, num_parallel=3).max_parallel(), 3)
     with self.assertRaisesRegex(
-      ray_cluster.ClusterError, 'none of its 3 machines has the 2 CPUs and 0'
+      ray_jobs.ClusterError, 'none of its 3 machines has the 2 CPUs and 0'
     ):
       self._place(cpus=2)
-    with self.assertRaisesRegex(ray_cluster.ClusterError, 'and 0.5 GPUs'):
+    with self.assertRaisesRegex(ray_jobs.ClusterError, 'and 0.5 GPUs'):
       self._place(gpus=0.5)
 
   def test_lost_machine_and_one_that_joins(self):
@@ -194,7 +194,7 @@ class RayClusterTest(absltest.TestCase):
 
   def test_machine_without_the_folder(self):
     with self.assertRaisesRegex(
-      ray_cluster.ClusterError, 'a on .*: .* No such file.*nowhere'
+      ray_jobs.ClusterError, 'a on .*: .* No such file.*nowhere'
     ):
       self._run([self._job('a', folder='nowhere')], _Watcher())
 
@@ -223,6 +223,9 @@ class SweepTest(absltest.TestCase):
     name = 'labels_alone_my_seed0'
     hparams = json.loads((self.folder / name / 'hparams.json').read_text())
     self.assertEqual(hparams['flags']['runtime'], 'in_process')
+    with self.subTest('complete_runs_need_no_cluster'):
+      again = self._sweep('--cluster=127.0.0.1:9')
+      self.assertEqual(again.returncode, 0, again.stderr)
 
   def test_refused(self):
     for arguments, message in (
@@ -241,6 +244,7 @@ class SweepTest(absltest.TestCase):
         refused = self._sweep(*arguments)
         self.assertEqual(refused.returncode, 1)
         self.assertRegex(refused.stderr.splitlines()[-1], message)
+        self.assertNotIn('|', refused.stdout)
 
 
 if __name__ == '__main__':
