@@ -21,6 +21,7 @@ from benchmarks import image_data
 from benchmarks import image_storage
 from benchmarks import machine
 from benchmarks import memory
+from benchmarks import ray_memory
 from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
@@ -40,6 +41,7 @@ _BENCHMARKS = {
   'concurrency': concurrency.measure,
   'startup': startup.measure,
   'memory': memory.measure,
+  'ray_memory': ray_memory.measure,
   'ray_round': ray_rounds.measure,
   'ray_traffic': ray_rounds.measure_traffic,
   'scaling': scaling.measure_rounds,

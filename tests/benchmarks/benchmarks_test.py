@@ -24,6 +24,7 @@ from benchmarks import image_data
 from benchmarks import image_storage
 from benchmarks import memory
 from benchmarks import plain_round
+from benchmarks import ray_memory
 from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
@@ -124,20 +125,26 @@ class MeasurementsTest(_TestCase):
       mock.patch.object(
         runtime,
         'simulation_context',
-        lambda kind: (
+        lambda kind, **_: (
           contextlib.nullcontext(ray) if kind == 'ray' else in_context(kind)
         ),
+      ),
+      mock.patch.object(
+        ray_memory, '_cluster', lambda _: contextlib.nullcontext()
       ),
     ):
       # First, as images are sent but once.
       measured = ray_rounds.measure_traffic(2, _SIZE)
       self._check(ray_rounds.measure(2, _SIZE), ['in process', 'Ray'])
+      kept = ray_memory.measure(1, num_clients=3, checkpoints=(1, 2))
     images = measured.values['data']
     size = 32 * 32 * 3 / 1e6
     # Of clients and server, each in one piece, and once.
     self.assertBetween(images[0], (2 * 12 + 20) * size, 1.1 * 44 * size)
     self.assertEqual(images[1], 0)
     self.assertGreater(min(measured.values['results']), 0)
+    self.assertLen(kept.values, 2 * 3)
+    self.assertGreater(min(kept.values.values()), [0])
 
   def test_profile_adds_up(self):
     measured = rounds.profile(2, _SIZE)

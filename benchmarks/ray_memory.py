@@ -1,0 +1,138 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The memory of many clients' rounds on a Ray cluster."""
+
+import collections
+import contextlib
+import gc
+
+import numpy as np
+import psutil
+import ray
+import tensorflow as tf
+
+from benchmarks import measurement
+from tff_semifl import runtime
+from tff_semifl import settings
+from tff_semifl.data import pipelines
+from tff_semifl.experiments import models
+from tff_semifl.models import functional
+from tff_semifl.runtime import ray_environment
+from tff_semifl.systems import registry
+from tff_semifl.systems import system as system_lib
+from tff_semifl.tasks import digits
+
+
+def measure(
+  num_repetitions: int,
+  *,
+  num_clients: int = 1000,
+  num_actors: int = 4,
+  checkpoints: tuple[int, ...] = (10, 50, 100),
+) -> measurement.Measurement:
+  """Measures memory in rounds of SemiFL with one image of each client.
+
+  Args:
+    num_repetitions: Not heeded: rounds are repetitions enough.
+    num_clients: Clients, all of which take part in each round.
+    num_actors: Processes that do their work, with a thread each.
+    checkpoints: Numbers of rounds after which to measure.
+  """
+  del num_repetitions  # Unused.
+  process, server_data, client_data = _create(num_clients)
+  values = collections.defaultdict(list)
+  with _cluster(num_actors):
+    options = runtime.RayOptions(threads_per_operation=1)
+    with runtime.simulation_context('ray', ray=options):
+      state = process.initialize()
+      for round_num in range(1, max(checkpoints) + 1):
+        state = process.next(state, server_data, client_data).state
+        if round_num in checkpoints:
+          for name, megabytes in _measure_megabytes().items():
+            values[f'{name}, after {round_num} rounds'].append(megabytes)
+  return measurement.Measurement(
+    name='ray_memory',
+    description=(
+      f'Memory in rounds of {num_clients} clients on {num_actors} actors'
+    ),
+    unit='MB',
+    values=values,
+    target='no growth',
+  )
+
+
+def _cluster(num_cpus: int) -> contextlib.AbstractContextManager:
+  """Starts a cluster that takes this machine for one of so many cores."""
+  ray_environment.prepare(is_local=True)
+  return ray.init(
+    'local',
+    num_cpus=num_cpus,
+    include_dashboard=False,
+    _node_ip_address='127.0.0.1',
+    log_to_driver=False,
+    logging_level='error',
+  )
+
+
+def _create(num_clients: int):
+  """Returns SemiFL on digits, and the data of the server and of each client."""
+  task = digits.Digits().create()
+  images, labels = task.load().train
+  system = settings.change(
+    registry.SYSTEMS['semifl'],
+    {
+      'total_rounds': 1000,
+      'clients_per_round': num_clients,
+      'server_batch_size': 10,
+      'client_epochs': 1,
+      'server_epochs': 1,
+      # Every image is trained on, so that all rounds cost the same.
+      'confidence_threshold': 1e-6,
+    },
+  )
+  process = system.build(
+    system_lib.Ingredients(
+      classifier=functional.from_keras(
+        models.WideResNet(model_depth=7, model_width=1).create(task, seed=0)
+      ),
+      weak_augmentation=task.weak_augmentation,
+      strong_augmentation=task.strong_augmentation,
+    )
+  )
+  server_data = pipelines.labeled_dataset(
+    task.load().train.select(np.arange(20))
+  )
+  client_data = [
+    tf.data.Dataset.from_tensors(
+      collections.OrderedDict(
+        client_id=np.int32(client), image=images[[client % len(labels)]]
+      )
+    )
+    for client in range(num_clients)
+  ]
+  return process, server_data, client_data
+
+
+def _measure_megabytes() -> dict[str, float]:
+  """Returns what the program, its actors and the object store take."""
+  gc.collect()
+  program = psutil.Process()
+  actors = [
+    each
+    for each in program.children(recursive=True)
+    if each.name().startswith('ray::Actor')
+  ]
+  store = (
+    ray.cluster_resources()['object_store_memory']
+    - ray.available_resources()['object_store_memory']
+  )
+  return {
+    'program': program.memory_info().rss / 1e6,
+    # What they map of the object store is not theirs.
+    f'{len(actors)} actors': sum(
+      each.memory_info().rss - each.memory_info().shared for each in actors
+    )
+    / 1e6,
+    'object store': store / 1e6,
+  }
