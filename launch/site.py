@@ -16,29 +16,21 @@ named in a line, by a hash.
 """
 
 import dataclasses
-import os
 import pathlib
 import re
-import subprocess
-import sys
-import tempfile
-import threading
 
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl import sites
-from tff_semifl import tied_process
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.launch import setting_program
-from tff_semifl.runtime import ray_environment
-from tff_semifl.runtime import ray_placement
+from tff_semifl.runtime import ray_joining
 from tff_semifl.runtime import ray_site
 from tff_semifl.tasks import image_folder
 
 _HASH = re.compile('[0-9a-f]{64}')
-_STOP_SECONDS = 10
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,7 +84,8 @@ def main(site: SiteSettings) -> None:
     if getattr(site, name) is None:
       raise settings.SettingError(name, None, 'it must be given')
   approved = _read_approved(site.approved)
-  _check_ray(site.address)
+  with settings.blame('address', site.address, runtime.WorkerError):
+    ray_joining.check_cluster(site.address)
   shape = (
     *image_folder.parse_size(site.image_size),
     site.reading.num_channels,
@@ -114,32 +107,15 @@ def main(site: SiteSettings) -> None:
     flush=True,
   )
   description = ray_site.Description(site.name, len(images), shape)
-  _join(
-    site,
-    ray_site.Site(description, images.path, _print_lines(site.name), approved),
+  here = ray_site.Site(
+    description, images.path, ray_joining.print_lines(site.name), approved
   )
-
-
-def _check_ray(address: str) -> None:
-  """Checks that there is a cluster, to which not everybody may speak."""
-  with settings.blame('address', address, runtime.WorkerError):
-    ray_environment.prepare(is_local=False)
-  if (
-    os.environ.get('RAY_AUTH_MODE') != 'token'
-    and os.environ.get('RAY_USE_TLS') != '1'
-  ):
+  try:
+    ray_joining.join(site.address, here, site.node_ip_address)
+  except runtime.WorkerError as error:
     raise settings.SettingError(
-      'address',
-      address,
-      'whoever reaches this machine could read its images: have all machines of'
-      ' the cluster use a token, RAY_AUTH_MODE=token, and TLS'
-      ' (docs/runtimes.md)',
-    )
-  # It takes a second to import.
-  from tff_semifl.runtime import ray_cluster
-
-  with settings.blame('address', address, runtime.WorkerError):
-    ray_cluster.check_address(address)
+      'address', site.address, f'{error}; the same command joins again'
+    ) from error
 
 
 def _read_approved(given: tuple[str, ...]) -> list[str] | None:
@@ -157,66 +133,6 @@ def _read_approved(given: tuple[str, ...]) -> list[str] | None:
           raise ValueError(f'{each} has a line that is no hash: {line}')
         found.append(line)
   return found
-
-
-def _print_lines(name: str) -> str:
-  """Prints the lines that processes of this site write to a file.
-
-  Args:
-    name: The name of the site, with which lines begin.
-
-  Returns:
-    The file, as other processes of this user can open it.
-  """
-  reader, writer = os.pipe()
-
-  def print_lines():
-    with open(reader) as lines:
-      for line in lines:
-        print(f'{name} {line}', end='', flush=True)
-
-  threading.Thread(target=print_lines, daemon=True).start()
-  return f'/proc/{os.getpid()}/fd/{writer}'
-
-
-def _join(site: SiteSettings, here: ray_site.Site) -> None:
-  """Is a machine of the cluster for as long as the cluster is there."""
-  command = [
-    *(sys.executable, '-m', 'ray.scripts.scripts', 'start', '--block'),
-    f'--address={site.address}',
-    f'--resources={{"{ray_placement.SITE_RESOURCE}{site.name}": 1}}',
-    # Nobody else is to work here.
-    '--num-cpus=0',
-    '--disable-usage-stats',
-  ]
-  if site.node_ip_address is not None:
-    command.append(f'--node-ip-address={site.node_ip_address}')
-  with tempfile.TemporaryFile('w+') as log:
-    process = subprocess.Popen(
-      tied_process.tied_command(command),
-      env={**os.environ, **here.variables()},
-      stdin=subprocess.DEVNULL,
-      stdout=log,
-      stderr=log,
-      # Ctrl-C is for this process, which ends the other in order.
-      start_new_session=True,
-    )
-    try:
-      process.wait()
-    finally:
-      process.terminate()
-      try:
-        process.wait(_STOP_SECONDS)
-      except subprocess.TimeoutExpired:
-        process.kill()
-    log.seek(0)
-    lines = log.read().strip().splitlines() or ['']
-    raise settings.SettingError(
-      'address',
-      site.address,
-      f'this machine is no longer in the cluster: {lines[-1].strip()}; the same'
-      ' command joins again',
-    )
 
 
 if __name__ == '__main__':
