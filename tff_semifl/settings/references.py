@@ -28,11 +28,12 @@ def load(reference: str, expected: type | None = None) -> Any:
   if folder not in sys.path:
     sys.path.append(folder)
   try:
-    found = getattr(importlib.import_module(module_name), name)
+    module = importlib.import_module(module_name)
   except ImportError as error:
     raise ValueError(f'cannot be imported: {error}') from error
-  except AttributeError as error:
-    raise ValueError(f'module {module_name} has no {name}') from error
+  if not hasattr(module, name):
+    raise ValueError(f'module {module_name} has no {name}')
+  found = getattr(module, name)
   if expected is not None and not isinstance(found, expected):
     raise ValueError(
       f'is a {type(found).__name__}; must be a {expected.__name__}'

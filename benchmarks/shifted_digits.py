@@ -1,0 +1,87 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Digits where the assumptions of client priors do not hold.
+
+There are ten clients with two classes each, as in
+docs/results/digits_50_classes2, and the server has 50 labels. The images of
+`CAMERAS` have another contrast at each client; the server of `UNEVEN_LABELS`
+has many labels of some classes and few of others:
+
+  python -m launch.train client_prior_semifl \
+    --task=benchmarks.shifted_digits:CAMERAS
+"""
+
+import dataclasses
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.data import partition
+from tff_semifl.data import skewed_partition
+from tff_semifl.experiments import image_task
+from tff_semifl.tasks import digits
+
+_NUM_CLIENTS, _CLASSES_PER_CLIENT = 10, 2
+_MIDDLE_LEVEL = 127.5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShiftedDigits(image_task.Task):
+  """Digits, some of them at the server and the others at clients.
+
+  Attributes:
+    num_labeled: The server's labels of classes 0 to 9.
+  """
+
+  gives_shares = True
+
+  num_labeled: tuple[int, ...] = (5,) * 10
+  contrast_loss: float = settings.setting(
+    0.0,
+    'Contrast that the images of the last client lack, as a share. Those of the'
+    ' first lack nothing, and those of the others something in between.',
+    settings.FRACTION,
+  )
+  split_seed: int = settings.setting(
+    0, 'Seed of who has which images.', settings.AT_LEAST_0
+  )
+
+  def create(self) -> image_task.ImageTask:
+    """Creates the task."""
+    task = digits.Digits().create()
+    train, test, *_ = task.load()
+    labeled, unlabeled = partition.split_labels(
+      train.labels,
+      # Of which the server keeps some.
+      max(self.num_labeled) * task.num_classes,
+      task.num_classes,
+      self.split_seed,
+    )
+    kept = np.concatenate(
+      [
+        labeled[train.labels[labeled] == label][:number]
+        for label, number in enumerate(self.num_labeled)
+      ]
+    )
+    others = np.concatenate([unlabeled, np.setdiff1d(labeled, kept)])
+    shares = skewed_partition.partition_classes(
+      train.labels[others],
+      task.num_classes,
+      _CLASSES_PER_CLIENT,
+      _NUM_CLIENTS,
+      self.split_seed,
+    )
+    images = train.images[others]
+    for client, share in enumerate(shares):
+      loss = self.contrast_loss * client / (_NUM_CLIENTS - 1)
+      images[share] = np.rint(images[share] * (1 - loss) + _MIDDLE_LEVEL * loss)
+    data = image_task.TaskData(
+      train=train.select(kept), test=test, unlabeled=images, shares=shares
+    )
+    return dataclasses.replace(task, load=lambda: data)
+
+
+ALIKE = ShiftedDigits()
+CAMERAS = ShiftedDigits(contrast_loss=0.8)
+UNEVEN_LABELS = ShiftedDigits(num_labeled=(15, 10, 7, 5, 4, 3, 2, 2, 1, 1))

@@ -1,0 +1,58 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of digits where the assumptions of client priors do not hold."""
+
+from absl.testing import absltest
+import numpy as np
+
+from benchmarks import shifted_digits
+from tff_semifl.tasks import digits
+
+
+class ShiftedDigitsTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.train = digits.Digits().create().load().train
+
+  def _load(self, task):
+    data = task.create().load()
+    self.assertEqual(
+      len(data.train.labels) + len(data.unlabeled), len(self.train.labels)
+    )
+    self.assertCountEqual(
+      np.concatenate(data.shares), range(len(data.unlabeled))
+    )
+    return data
+
+  def test_server_has_the_labels_that_it_is_to_have(self):
+    for task in (shifted_digits.ALIKE, shifted_digits.UNEVEN_LABELS):
+      data = self._load(task)
+      np.testing.assert_array_equal(
+        np.bincount(data.train.labels), task.num_labeled
+      )
+      self.assertEqual(sum(task.num_labeled), 50)
+
+  def test_contrast_falls_from_client_to_client(self):
+    data = self._load(shifted_digits.CAMERAS)
+    same = self._load(shifted_digits.ALIKE)
+    for client, share in enumerate(same.shares):
+      np.testing.assert_array_equal(data.shares[client], share)
+      contrast = 1 - 0.8 * client / 9
+      expected = (same.unlabeled[share] - 127.5) * contrast + 127.5
+      np.testing.assert_allclose(data.unlabeled[share], expected, atol=0.5)
+
+  def test_clients_have_two_classes(self):
+    data = self._load(shifted_digits.ALIKE)
+    # No two of these images are the same.
+    labels = {
+      image.tobytes(): label
+      for image, label in zip(self.train.images, self.train.labels, strict=True)
+    }
+    for share in data.shares:
+      classes = {labels[image.tobytes()] for image in data.unlabeled[share]}
+      self.assertLessEqual(len(classes), 2)
+
+
+if __name__ == '__main__':
+  absltest.main()
