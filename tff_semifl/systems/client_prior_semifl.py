@@ -142,10 +142,11 @@ class ClientPriorFixMix(PriorFixMix):
   """SemiFL's client with its own class prior, estimated from its images."""
 
   prior_iterations: int = settings.setting(
-    20,
+    3,
     'Iterations of expectation maximization in which a client estimates its'
     " shares of classes; with 1 they are the mean of the model's"
-    ' probabilities.',
+    ' probabilities. More of them believe a model that is often wrong too much'
+    ' (H.8).',
     settings.AT_LEAST_1,
   )
 
