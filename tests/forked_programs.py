@@ -283,6 +283,7 @@ def _main() -> None:
   # As `launch` has it, and no library that a test imported: TensorFlow reads it
   # when it is imported.
   os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'
+  gc.disable()
 
   # What programs import. None of it computes anything: threads of TensorFlow
   # would not be there in a fork.
@@ -295,6 +296,7 @@ def _main() -> None:
   # The library, which has no flags.
   import tff_semifl.experiments.command  # noqa: F401
 
+  gc.enable()
   gc.collect()
   gc.freeze()
   with socket.socket(fileno=int(sys.argv[1])) as requests:

@@ -3,7 +3,7 @@
 
 """Systems of the registry with a model that is trained in a moment."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 import contextlib
 import dataclasses
 import functools
@@ -11,12 +11,16 @@ import types
 from typing import Any
 from unittest import mock
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 from tests import linear_reference
 from tff_semifl import settings
+from tff_semifl.algorithms import evaluation
 from tff_semifl.algorithms import federated_process
 from tff_semifl.augment import augmentation
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import training_programs
 from tff_semifl.models import functional
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import registry
@@ -128,8 +132,7 @@ def without_process(system_name: str) -> Any:
   return mock.patch.object(type(registry.SYSTEMS[system_name]), 'build')
 
 
-@contextlib.contextmanager
-def building_once(system_name: str) -> Iterator[None]:
+def building_once(system_name: str) -> Any:
   """Within, equal systems share the process of the first experiment.
 
   For runs that differ in what no process depends on, such as where images are,
@@ -137,19 +140,66 @@ def building_once(system_name: str) -> Iterator[None]:
 
   Args:
     system_name: One of `registry.SYSTEMS`.
+
+  Returns:
+    A context manager.
   """
   system_type = type(registry.SYSTEMS[system_name])
-  build, built = system_type.build, {}
+  build_once = _once(system_type.build, key=lambda system, _: system)
+  return mock.patch.object(system_type, 'build', build_once)
 
-  def build_once(
-    system: system_lib.System, ingredients: system_lib.Ingredients
-  ) -> federated_process.FederatedProcess:
-    if system not in built:
-      built[system] = build(system, ingredients)
-    return built[system]
 
-  with mock.patch.object(system_type, 'build', build_once):
+@contextlib.contextmanager
+def sharing_models() -> Iterator[None]:
+  """Within, experiments of equal models and tasks share model and evaluation.
+
+  For experiments that are run one after the other: the model of each begins
+  with its initial weights.
+  """
+  create_model = _once(
+    experiment_settings.ExperimentSettings.create_model,
+    key=lambda chosen, _: (chosen.model, chosen.seed, chosen.data.task),
+  )
+  create_classifier = _once(
+    training_programs.create_classifier,
+    key=lambda model, chosen: (id(model), chosen),
+  )
+
+  def create_with_initial_weights(
+    model: tf.keras.Model, chosen: experiment_settings.ChosenModel
+  ) -> functional.ImageClassifier:
+    classifier = create_classifier(model, chosen)
+    classifier.variables.assign(classifier.initial_weights)
+    return classifier
+
+  with (
+    mock.patch.object(
+      experiment_settings.ExperimentSettings, 'create_model', create_model
+    ),
+    mock.patch.object(
+      training_programs, 'create_classifier', create_with_initial_weights
+    ),
+    mock.patch.object(
+      evaluation,
+      'build_evaluation',
+      _once(evaluation.build_evaluation, key=id),
+    ),
+  ):
     yield
+
+
+def _once(function: Callable[..., Any], key: Callable[..., Any]) -> Any:
+  """Returns a function that calls another once for arguments of equal keys."""
+  results = {}
+
+  def call_once(*args):
+    found = key(*args)
+    if found not in results:
+      # With its arguments: an id is of an object that lives.
+      results[found] = args, function(*args)
+    return results[found][1]
+
+  return call_once
 
 
 _built = {}

@@ -10,6 +10,7 @@ first.
 
 import collections
 from collections.abc import Callable, Sequence
+import functools
 
 import numpy as np
 import tensorflow as tf
@@ -25,6 +26,7 @@ _STANDARD_DEVIATION = (0.2, 0.25, 0.3)
 _STRIDES = (1, 2)
 
 
+@functools.cache
 def create_classifier(seed: int = 0) -> functional.ImageClassifier:
   """Creates a WideResNet of depth 7 with static batch normalization."""
   model = wide_resnet.create_wide_resnet(

@@ -127,6 +127,12 @@ def _with_fewer_channels():
 
 
 class AllSystemsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    # Nearly all train the same model.
+    cls.enterClassContext(small_systems.sharing_models())
+
   def _command(self, system_name, **changes):
     """Returns a small experiment in a new folder."""
     values = _SMALL | _OTHERS.get(system_name, {})

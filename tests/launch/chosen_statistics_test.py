@@ -11,6 +11,7 @@ import contextlib
 import csv
 import io
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -20,6 +21,7 @@ from tests import small_digits
 from tests import small_systems
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.experiments import running
 from tff_semifl.launch import commands
 from tff_semifl.launch import train
 from tff_semifl.tasks import digits
@@ -70,6 +72,11 @@ def _command(system_name, **changes):
 
 
 class ChosenStatisticsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_systems.sharing_models())
+
   def _create(self, system_name, **changes):
     with small_systems.without_process(system_name):
       return _command(system_name, **changes).create_experiment()
@@ -191,8 +198,18 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def _train(self, system_name, **changes):
     """Runs the program's main; returns what it printed, and its rows."""
     folder = self.create_tempdir().full_path
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-      train.main(_command(system_name, output_dir=folder, **changes))
+    command = _command(
+      system_name,
+      model=small_digits.SETTINGS['model'],
+      output_dir=folder,
+      **changes,
+    )
+    with (
+      contextlib.redirect_stdout(io.StringIO()) as printed,
+      # Nobody here looks at an exported model, which takes seconds to write.
+      mock.patch.object(running.saved_model, 'export_saved_model'),
+    ):
+      train.main(command)
     with pathlib.Path(folder, 'small', 'metrics.csv').open() as file:
       return printed.getvalue(), list(csv.DictReader(file))
 

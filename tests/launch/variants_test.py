@@ -37,6 +37,11 @@ _SMALL = {
 
 
 class VariantsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_systems.sharing_models())
+
   def setUp(self):
     super().setUp()
     self.folder = self.create_tempdir().full_path
@@ -71,7 +76,12 @@ class VariantsTest(parameterized.TestCase):
     (
       'group_norm',
       'semifl',
-      {'model': 'wide_resnet', 'model_width': 1, 'normalization': 'group'},
+      {
+        'model': 'wide_resnet',
+        'model_depth': 4,
+        'model_width': 1,
+        'normalization': 'group',
+      },
     ),
     (
       'as_in_the_formulas',

@@ -3,6 +3,8 @@
 
 """Tests that the pure functions of a model are the Keras model."""
 
+import math
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -252,6 +254,30 @@ def _connect(*layers):
   return tf.keras.Model(inputs, tf.keras.layers.Dense(_NUM_CLASSES)(x))
 
 
+class _Scale(tf.keras.layers.Layer):
+  """Holds tensors that it has made at its creation, and when it was built."""
+
+  def __init__(self):
+    super().__init__()
+    self._small = tf.constant([2.0] * _IMAGE_SHAPE[-1])
+
+  def get_config(self):
+    return {}
+
+  def build(self, input_shape):
+    self._weight = self.add_weight('weight', [input_shape[-1]])
+    self._large = _create_tensor()
+
+  def call(self, inputs):
+    return inputs * self._small * self._weight * self._large
+
+
+def _create_tensor():
+  """Returns what TensorFlow does not copy into graphs: it is too large."""
+  values = tf.linspace(0.5, 1.5, math.prod(_IMAGE_SHAPE))
+  return tf.reshape(values, _IMAGE_SHAPE)
+
+
 class OtherModelsTest(tf.test.TestCase):
   def setUp(self):
     super().setUp()
@@ -279,6 +305,19 @@ class OtherModelsTest(tf.test.TestCase):
       classifier.logits(classifier.initial_weights, images).shape,
       [2, _NUM_CLASSES],
     )
+
+  def test_layer_that_holds_tensors(self):
+    outside = _create_tensor()
+    model = _connect(_Scale(), tf.keras.layers.Lambda(lambda x: x * outside))
+    classifier = functional.from_keras(model)
+    images = _random_images(2)
+    compute = tff.tensorflow.computation(
+      lambda weights: classifier.logits(weights, images),
+      classifier.weights_type,
+    )
+    with runtime.simulation_context('in_process'):
+      found = compute(classifier.initial_weights)
+    self.assertAllClose(found, model(images), rtol=1e-4)
 
   def test_layers_that_share_weights_are_refused(self):
     first, second = tf.keras.layers.Conv2D(3, 1), tf.keras.layers.Conv2D(3, 1)

@@ -75,17 +75,6 @@ class _Subclassed(tf.keras.Model):
     return inputs
 
 
-class _Holding(tf.keras.layers.Layer):
-  """A layer that holds a tensor."""
-
-  def build(self, input_shape):
-    with tf.init_scope():
-      self.held = tf.ones([200])
-
-  def call(self, inputs):
-    return inputs * tf.reduce_mean(self.held)
-
-
 class RefusedTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.named_parameters(
     (
@@ -144,9 +133,11 @@ class RefusedTest(parameterized.TestCase, tf.test.TestCase):
     ):
       functional.from_keras(model)
 
-  def test_layer_that_holds_a_tensor(self):
-    with self.assertRaisesRegex(ValueError, r'tensors of shape \[\[200\]\]'):
-      functional.from_keras(_connect(_Holding()))
+  def test_layer_that_holds_a_variable_of_nobody(self):
+    held = tf.Variable(2.0)
+    layer = tf.keras.layers.Lambda(lambda x: x * held)
+    with self.assertRaisesRegex(ValueError, 'a variable that is no weight of'):
+      functional.from_keras(_connect(layer))
 
   def test_own_layer_is_taken(self):
     model = _connect(_Scale(2.0))

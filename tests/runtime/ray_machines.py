@@ -76,6 +76,8 @@ class Machines:
       head_node_args={
         'num_cpus': 0,
         'temp_dir': self._folder.name,
+        # Nobody asks for machines that are not there.
+        'no_monitor': True,
         **_MACHINE,
       },
     )

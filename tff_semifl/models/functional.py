@@ -127,21 +127,26 @@ def from_keras(
       f'Model {model.name!r} has no weights to train. If it is frozen, leave'
       ' its last layer trainable.'
     )
+  symbolic = symbolic_for_training = _clone_to_symbols(model, kinds)
+  if train_in_bfloat16:
+    symbolic_for_training = _clone_to_symbols(
+      model, kinds, _copy_layer_in_bfloat16
+    )
   create = functools.partial(
-    _pure_function, plan=_plan_creation(model, kinds), model=model
+    _pure_function, frozen=[weight.numpy() for weight in kinds.frozen]
+  )
+  create_for_training = functools.partial(
+    create, symbolic_for_training, jit_compile=jit_compile
   )
   initial_weights = ModelWeights(
     tuple(w.numpy() for w in kinds.trainable),
     tuple(w.numpy() for w in kinds.statistics),
   )
-  logits = create(call_fn=lambda clone, images: clone(images, training=False))
+  logits = create(
+    symbolic, call_fn=lambda clone, images: clone(images, training=False)
+  )
   if not returns_logits:
     probabilities.check_outputs(model, logits, initial_weights)
-  create_for_training = functools.partial(
-    create,
-    model=_clone_in_bfloat16(model) if train_in_bfloat16 else model,
-    jit_compile=jit_compile,
-  )
   train_logits = create_for_training(
     call_fn=lambda clone, images: clone(images, training=True)
   )
@@ -152,7 +157,9 @@ def from_keras(
     if _has_dropout(model)
     else train_logits,
     logits=logits,
-    batch_moments=create(call_fn=_batch_moments) if kinds.statistics else None,
+    batch_moments=create(symbolic, call_fn=_batch_moments)
+    if kinds.statistics
+    else None,
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
     variables=kinds,
@@ -206,85 +213,74 @@ def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
   return [moments for _, moments in collected]
 
 
-class _Plan(NamedTuple):
-  """How to create a model's weights from values of `WeightKinds`.
+class _SymbolicModel(NamedTuple):
+  """A clone of a model that has symbolic tensors in place of weights.
+
+  Whoever calls it in a `tf.function` captures them; the function is then one of
+  their values, whatever these are.
 
   Attributes:
-    kinds: For each weight of the model, trainable ones first, its index into
-      trainable, statistics and frozen weights taken together.
-    created: For each weight that cloning the model creates, in turn, its index
-      into the model's weights, trainable ones first.
-    given: Types and shapes of the values of trainable weights and statistics.
-    frozen: Values of frozen weights.
+    model: The clone.
+    symbols: The tensors that stand for the values of `WeightKinds`: trainable
+      weights, statistics and frozen weights.
   """
 
-  kinds: list[int]
-  created: list[int]
-  given: list[tf.TensorSpec]
-  frozen: list[np.ndarray]
+  model: tf.keras.Model
+  symbols: list[tf.Tensor]
 
 
 def _pure_function(
-  model: tf.keras.Model,
-  plan: _Plan,
-  call_fn: Callable[[tf.keras.Model, tf.Tensor], tf.Tensor | list[tf.Tensor]],
+  symbolic: _SymbolicModel,
   *,
+  call_fn: Callable[[tf.keras.Model, tf.Tensor], tf.Tensor | list[tf.Tensor]],
+  frozen: Sequence[np.ndarray],
   jit_compile: bool = False,
 ) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
-  """Returns `call_fn` of `model` as a function of (weights, images, seed=None).
+  """Returns `call_fn` of a model as a function of (weights, images, seed=None).
 
   Args:
-    model: The model, of which clones are made.
-    plan: See `_plan_creation`.
-    call_fn: (clone, images) -> what is computed.
+    symbolic: The model.
+    call_fn: (model, images) -> what is computed.
+    frozen: Values of frozen weights.
     jit_compile: Whether XLA compiles the function.
   """
+  model, symbols = symbolic
   needs_seed = False
 
   # With autograph: where it is off, TensorFlow spoils the signatures of the
   # operators, such as `x * 2`, that models made afterwards have as layers.
   @tf.function(
     input_signature=[
-      plan.given,
-      [tf.TensorSpec(array.shape, array.dtype) for array in plan.frozen],
       tf.TensorSpec(model.input_shape, tf.float32),
       tf.TensorSpec([2], tf.int32),
     ],
     jit_compile=jit_compile or None,
   )
-  def call(
-    given: Sequence[tf.Tensor],
-    frozen: Sequence[tf.Tensor],
-    images: tf.Tensor,
-    seed: tf.Tensor,
-  ) -> tf.Tensor | list[tf.Tensor]:
+  def call(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor | list[tf.Tensor]:
     nonlocal needs_seed
-    # Keras asks for variables while it builds the clone and is handed the
-    # tensors in their place, so that there are no variables at all.
-    values = [*given, *frozen]
-    weights = [*model.trainable_weights, *model.non_trainable_weights]
-    values = [
-      tf.cast(values[index], weight.dtype)
-      for index, weight in zip(plan.kinds, weights, strict=True)
-    ]
-    in_order = iter([values[index] for index in plan.created])
-    with tf.variable_creator_scope(lambda _, **kwargs: next(in_order)):
-      clone = keras_conversion.clone(model)
     with keyed_dropout.seeded(seed):
-      outputs = call_fn(clone, images)
+      outputs = call_fn(model, images)
     needs_seed = bool(seed.consumers())
     return tf.nest.map_structure(
       lambda output: tf.cast(output, tf.float32), outputs
     )
 
   concrete_function = call.get_concrete_function()
-  if concrete_function.captured_inputs:
-    shapes = [list(each.shape) for each in concrete_function.captured_inputs]
-    raise ValueError(
-      f'Model {model.name!r} holds tensors of shape {shapes} that are no'
-      ' weights, and no computation can have. Hold NumPy arrays in their place,'
-      ' or frozen weights.'
-    )
+  captured = concrete_function.captured_inputs
+  position = {id(symbol): index for index, symbol in enumerate(symbols)}
+  constants = [*frozen]
+  for each in captured:
+    if id(each) in position:
+      continue
+    if tf.is_symbolic_tensor(each) or each.dtype == tf.resource:
+      raise ValueError(
+        f'Model {model.name!r} holds a variable that is no weight of a layer,'
+        ' and that no computation can have. Create it by add_weight.'
+      )
+    # Such as a `tf.constant` of a layer: its value follows those of weights.
+    position[id(each)] = len(position)
+    constants.append(each.numpy())
+  used = [(position[id(each)], each.dtype) for each in captured]
 
   def pure_function(
     weights: ModelWeights, images: tf.Tensor, seed: tf.Tensor | None = None
@@ -293,71 +289,64 @@ def _pure_function(
       raise ValueError(
         f'Model {model.name!r} has dropout: in training it needs a seed.'
       )
-    values = [*weights.trainable, *weights.non_trainable]
-    return concrete_function(
-      [tf.convert_to_tensor(value) for value in values],
-      [tf.convert_to_tensor(value) for value in plan.frozen],
-      tf.convert_to_tensor(images),
-      tf.convert_to_tensor((0, 0) if seed is None else seed),
+    values = [*weights.trainable, *weights.non_trainable, *constants]
+    # What its own call does, but for the values of what it has captured.
+    return concrete_function._call_flat(
+      [
+        tf.convert_to_tensor(images, tf.float32),
+        tf.convert_to_tensor((0, 0) if seed is None else seed),
+      ],
+      [tf.cast(values[index], dtype) for index, dtype in used],
     )
 
   return pure_function
 
 
-def _clone_in_bfloat16(model: tf.keras.Model) -> tf.keras.Model:
-  """Returns a clone that computes in bfloat16, unless that loses too much."""
-
+def _copy_layer_in_bfloat16(
+  layer: tf.keras.layers.Layer,
+) -> tf.keras.layers.Layer:
+  """Returns a copy that computes in bfloat16, unless that loses too much."""
   # Layers cast what they are given to their own type.
-  def clone_layer(layer: tf.keras.layers.Layer) -> tf.keras.layers.Layer:
-    config = layer.get_config()
-    if not isinstance(layer, _FLOAT32_LAYERS):
-      config['dtype'] = 'bfloat16'
-    return type(layer).from_config(config)
-
-  return keras_conversion.clone(model, clone_layer)
+  config = layer.get_config()
+  if not isinstance(layer, _FLOAT32_LAYERS):
+    config['dtype'] = 'bfloat16'
+  return type(layer).from_config(config)
 
 
-def _plan_creation(
-  model: tf.keras.Model, kinds: weight_kinds.WeightKinds
-) -> _Plan:
-  """Observes how cloning `model` creates its weights.
+def _clone_to_symbols(
+  model: tf.keras.Model,
+  kinds: weight_kinds.WeightKinds,
+  clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
+  | None = None,
+) -> _SymbolicModel:
+  """Clones a model, once for all functions that are made of it.
+
+  Args:
+    model: The model.
+    kinds: Its weights.
+    clone_layer: Makes a new layer of one, see `keras_conversion.clone`.
 
   Raises:
-    ValueError: If a clone does not create each weight of the model once.
+    ValueError: If the clone does not have each weight of the model once.
   """
-  created, cloned = [], []
+  graph = tf.Graph()
 
-  def record(
+  def create(
     _, *, shape: Sequence[int], dtype: tf.DType, **kwargs
   ) -> tf.Tensor:
-    created.append(tf.zeros(shape, dtype))
-    return created[-1]
+    with graph.as_default():
+      return tf.compat.v1.placeholder(dtype, shape)
 
-  # Traced, as nothing has to be computed. A `tf.Graph` would turn the classes
-  # of layers into those of TF 1.
-  @tf.function(input_signature=[])
-  def observe() -> None:
-    with tf.variable_creator_scope(record):
-      clone = keras_conversion.clone(model)
-    cloned.extend([*clone.trainable_weights, *clone.non_trainable_weights])
-
-  observe.get_concrete_function()
+  # Keras asks for variables while it builds the clone and is handed tensors in
+  # their place, so that there are no variables at all.
+  with tf.variable_creator_scope(create):
+    clone = keras_conversion.clone(model, clone_layer)
   weights = [*model.trainable_weights, *model.non_trainable_weights]
+  cloned = [*clone.trainable_weights, *clone.non_trainable_weights]
   if len(cloned) != len(weights):
     raise ValueError(
       f'The model has {len(weights)} weights, but a clone of it {len(cloned)}:'
       ' layers must not share weights.'
     )
-  position = {w.ref(): index for index, w in enumerate(cloned)}
-  index = {id(w): i for i, w in enumerate(sum(kinds, ()))}
-  return _Plan(
-    kinds=[index[id(w)] for w in weights],
-    # The others are the batch counters of `fit`, which every Keras model has
-    # but does not create inside a function.
-    created=[position[v.ref()] for v in created if v.ref() in position],
-    given=[
-      tf.TensorSpec(w.shape, tf.float32)
-      for w in (*kinds.trainable, *kinds.statistics)
-    ],
-    frozen=[w.numpy() for w in kinds.frozen],
-  )
+  symbols = {id(w): symbol for w, symbol in zip(weights, cloned, strict=True)}
+  return _SymbolicModel(clone, [symbols[id(w)] for w in sum(kinds, ())])
