@@ -7,21 +7,13 @@ import collections
 import contextlib
 import gc
 
-import numpy as np
 import psutil
 import ray
-import tensorflow as tf
 
+from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
-from tff_semifl import settings
-from tff_semifl.data import pipelines
-from tff_semifl.experiments import models
-from tff_semifl.models import functional
 from tff_semifl.runtime import ray_environment
-from tff_semifl.systems import registry
-from tff_semifl.systems import system as system_lib
-from tff_semifl.tasks import digits
 
 
 def measure(
@@ -40,14 +32,23 @@ def measure(
     checkpoints: Numbers of rounds after which to measure.
   """
   del num_repetitions  # Unused.
-  process, server_data, client_data = _create(num_clients)
+  federation = federation_lib.Federation(
+    federation_lib.Size(
+      model_depth=10,
+      model_width=1,
+      num_clients=num_clients,
+      images_per_client=1,
+      num_labeled=10,
+    )
+  )
+  server_data, client_data = federation.server_data(), federation.client_data()
   values = collections.defaultdict(list)
   with _cluster(num_actors):
     options = runtime.RayOptions(threads_per_operation=1)
     with runtime.simulation_context('ray', ray=options):
-      state = process.initialize()
+      state = federation.initial_state()
       for round_num in range(1, max(checkpoints) + 1):
-        state = process.next(state, server_data, client_data).state
+        state = federation.process.next(state, server_data, client_data).state
         if round_num in checkpoints:
           for name, megabytes in _measure_megabytes().items():
             values[f'{name}, after {round_num} rounds'].append(megabytes)
@@ -73,45 +74,6 @@ def _cluster(num_cpus: int) -> contextlib.AbstractContextManager:
     log_to_driver=False,
     logging_level='error',
   )
-
-
-def _create(num_clients: int):
-  """Returns SemiFL on digits, and the data of the server and of each client."""
-  task = digits.Digits().create()
-  images, labels = task.load().train
-  system = settings.change(
-    registry.SYSTEMS['semifl'],
-    {
-      'total_rounds': 1000,
-      'clients_per_round': num_clients,
-      'server_batch_size': 10,
-      'client_epochs': 1,
-      'server_epochs': 1,
-      # Every image is trained on, so that all rounds cost the same.
-      'confidence_threshold': 1e-6,
-    },
-  )
-  process = system.build(
-    system_lib.Ingredients(
-      classifier=functional.from_keras(
-        models.WideResNet(model_depth=7, model_width=1).create(task, seed=0)
-      ),
-      weak_augmentation=task.weak_augmentation,
-      strong_augmentation=task.strong_augmentation,
-    )
-  )
-  server_data = pipelines.labeled_dataset(
-    task.load().train.select(np.arange(20))
-  )
-  client_data = [
-    tf.data.Dataset.from_tensors(
-      collections.OrderedDict(
-        client_id=np.int32(client), image=images[[client % len(labels)]]
-      )
-    )
-    for client in range(num_clients)
-  ]
-  return process, server_data, client_data
 
 
 def _measure_megabytes() -> dict[str, float]:

@@ -123,6 +123,8 @@ class SitesTest(absltest.TestCase):
 
   def _start(self, *arguments):
     program = _Program(*arguments)
+    # It is shown if the test fails.
+    self.addCleanup(lambda: print(*arguments, program.output, sep='\n'))
     self.addCleanup(program.process.kill)
     return program
 
