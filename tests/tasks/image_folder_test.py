@@ -18,7 +18,7 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.experiments import models
-from tff_semifl.tasks import image_folder
+from tff_semifl.tasks import folder_task
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
 
@@ -35,7 +35,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     image_tree.write_tree(self._root)
 
   def _create(self, **kwargs):
-    return image_folder.create_task(str(self._root), **kwargs)
+    return folder_task.create_task(str(self._root), **kwargs)
 
   def test_who_has_what(self):
     task = self._create()
@@ -52,7 +52,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_sites_have_the_images_of_clients(self):
     with self.assertRaisesRegex(
-      image_folder.ClientsHereError,
+      folder_task.ClientsHereError,
       'images/clients has images of clients; leave',
     ):
       self._create(sites=('west', 'east'))
@@ -151,7 +151,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     levels = {f'server/cat/{k}.png': 10 * k for k in range(10)}
     levels |= {f'server/dog/{k}.png': 100 + 10 * k for k in range(3)}
     image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
-    task = image_folder.create_task(str(root), test_fraction=0.3)
+    task = folder_task.create_task(str(root), test_fraction=0.3)
     data = task.load()
     # Three of the ten, the middles of three equal parts: (k + 1/2) * 10 / 3 is
     # 1.7, 5 and 8.3. One of the three, 0.9 rounded, the middle one.
@@ -175,18 +175,18 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_what_to_test_on_must_be_clear(self):
     with self.assertRaisesRegex(
-      image_folder.TestImagesError, 'images/test has images to test on; leave'
+      folder_task.TestImagesError, 'images/test has images to test on; leave'
     ):
       self._create(test_fraction=0.2)
     shutil.rmtree(self._root / 'test')
     with self.assertRaisesRegex(
-      image_folder.TestImagesError,
+      folder_task.TestImagesError,
       'no folder .*images/test; add it, or say which share .* such as 0.2$',
     ):
       self._create()
     (self._root / 'server/dog/b.png').unlink()
     with self.assertRaisesRegex(
-      image_folder.TestImagesError,
+      folder_task.TestImagesError,
       'class dog has too few labeled images, 1, to test on 1 and train on',
     ):
       self._create(test_fraction=0.5)
@@ -236,7 +236,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     shutil.copytree(self._root, copy)
 
     def describe_copy():
-      return image_folder.create_task(str(copy)).data_description
+      return folder_task.create_task(str(copy)).data_description
 
     self.assertEqual(describe_copy(), first)
     found = [first]
