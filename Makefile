@@ -25,6 +25,9 @@ demo: venv ## Train on a small task, from start to exported model.
 	.venv/bin/python -m launch.demo --preset=semifl/digits_50_iid $(FLAGS)
 
 .PHONY: test
+# Thousands of graphs are scattered over memory, which is reached faster in large
+# pages. Only the C library of GNU heeds it.
+test: export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
 test: venv ## Run the tests.
 	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile $(TESTS)
 
