@@ -123,8 +123,6 @@ class SitesTest(absltest.TestCase):
 
   def _start(self, *arguments):
     program = _Program(*arguments)
-    # It is shown if the test fails.
-    self.addCleanup(lambda: print(*arguments, program.output, sep='\n'))
     self.addCleanup(program.process.kill)
     return program
 
@@ -144,8 +142,21 @@ class SitesTest(absltest.TestCase):
       '--gray',
       *flags,
     )
-    self.machines.wait_for(address)
+    self._wait_until(site, lambda: self.machines.has(address))
     return site
+
+  def _wait_until(self, program, condition):
+    """Waits until a function is true of a program, which goes on."""
+
+    def is_true():
+      self.assertIsNone(program.process.poll(), program.output)
+      return condition()
+
+    try:
+      ray_machines.wait_until(is_true, 200)
+    except AssertionError as error:
+      error.add_note(program.output)
+      raise
 
   def _train_here(self, experiment, num_rounds):
     """Trains on images in one place; returns what was measured."""
@@ -204,13 +215,12 @@ class SitesTest(absltest.TestCase):
 
     def wait_for_clients(number):
       def are_there():
-        self.assertIsNone(training.process.poll(), training.output)
         rows = _rows(metrics)
         return len(rows) > 3 and (
           float(rows[-1]['client/num_participating']) == number
         )
 
-      ray_machines.wait_until(are_there, 200)
+      self._wait_until(training, are_there)
 
     wait_for_clients(2)
     training.process.send_signal(signal.SIGSTOP)
@@ -245,9 +255,7 @@ class SitesTest(absltest.TestCase):
       self.assertRegex(training.output, 'site_2 at .* is lost')
 
     with self.subTest('site that is back, and has not approved the program'):
-      training.process.send_signal(signal.SIGSTOP)
       second = self._start_site('site_2', f'--approved={"0" * 64}')
-      training.process.send_signal(signal.SIGCONT)
       self.assertEqual(training.process.wait(200), 1)
       self.assertRegex(training.output, 'site_2 at .* has joined')
       problem = f'refuses program {program}, which --approved of launch.site'

@@ -103,15 +103,15 @@ class Machines:
     """Returns an address of this machine that no other machine has."""
     return next(self._addresses)
 
-  def wait_for(self, ip_address: str) -> None:
-    """Waits until a machine that was started elsewhere is in the cluster."""
-    wait_until(
-      lambda: any(
-        each['Alive'] and each['NodeManagerAddress'] == ip_address
-        for each in self._cluster.global_state.node_table()
-      )
+  def has(self, ip_address: str) -> bool:
+    """Returns whether a machine, started elsewhere, is in the cluster."""
+    found = any(
+      each['Alive'] and each['NodeManagerAddress'] == ip_address
+      for each in self._cluster.global_state.node_table()
     )
-    self._be_head()
+    if found:
+      self._be_head()
+    return found
 
   def processes(self) -> list[int]:
     """Returns all processes of the machines, but for those of sites."""
