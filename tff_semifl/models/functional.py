@@ -48,11 +48,14 @@ class ImageClassifier(NamedTuple):
 
   Attributes:
     initial_weights: The arrays to start from.
-    train_logits: (weights, images, seed=None) -> float32 [batch, classes], in
-      training mode: batch normalization by the statistics of the batch. May
-      compute in another precision than the others. The seed, int32 [2], is what
-      dropout draws with: a model that has `KeyedDropout` needs one.
-    batch_logits: (weights, images) -> the same, but nothing is dropped.
+    train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
+      classes], in training mode: batch normalization by the statistics of the
+      batch. May compute in another precision than the others. The seed, int32
+      [2], is what dropout draws with: a model that has `KeyedDropout` needs
+      one. If there is `num_real`, an int32 scalar, statistics are those of so
+      many images; all that follow are padding.
+    batch_logits: (weights, images, num_real=None) -> the same, but nothing is
+      dropped.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each layer with statistics the
       `static_batch_norm.batch_moments` of its input in training mode, float32
@@ -66,7 +69,7 @@ class ImageClassifier(NamedTuple):
 
   initial_weights: ModelWeights
   train_logits: Callable[..., tf.Tensor]
-  batch_logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
+  batch_logits: Callable[..., tf.Tensor]
   logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
   image_shape: tuple[int, int, int]
@@ -231,7 +234,7 @@ def _pure_function(
   *,
   jit_compile: bool = False,
 ) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
-  """Returns `call_fn` of `model` as a function of (weights, images, seed=None).
+  """Returns `call_fn` as a function of (weights, images, seed, num_real).
 
   Args:
     model: The model, of which clones are made.
@@ -243,20 +246,13 @@ def _pure_function(
 
   # With autograph: where it is off, TensorFlow spoils the signatures of the
   # operators, such as `x * 2`, that models made afterwards have as layers.
-  @tf.function(
-    input_signature=[
-      plan.given,
-      [tf.TensorSpec(array.shape, array.dtype) for array in plan.frozen],
-      tf.TensorSpec(model.input_shape, tf.float32),
-      tf.TensorSpec([2], tf.int32),
-    ],
-    jit_compile=jit_compile or None,
-  )
+  @tf.function(jit_compile=jit_compile or None)
   def call(
     given: Sequence[tf.Tensor],
     frozen: Sequence[tf.Tensor],
     images: tf.Tensor,
     seed: tf.Tensor,
+    *num_real: tf.Tensor,
   ) -> tf.Tensor | list[tf.Tensor]:
     nonlocal needs_seed
     # Keras asks for variables while it builds the clone and is handed the
@@ -270,16 +266,30 @@ def _pure_function(
     in_order = iter([values[index] for index in plan.created])
     with tf.variable_creator_scope(lambda _, **kwargs: next(in_order)):
       clone = keras_conversion.clone(model)
-    with keyed_dropout.seeded(seed):
+    with (
+      keyed_dropout.seeded(seed),
+      static_batch_norm.with_padding(*num_real or [None]),
+    ):
       outputs = call_fn(clone, images)
     needs_seed = bool(seed.consumers())
     return tf.nest.map_structure(
       lambda output: tf.cast(output, tf.float32), outputs
     )
 
-  concrete_function = call.get_concrete_function()
-  if concrete_function.captured_inputs:
-    shapes = [list(each.shape) for each in concrete_function.captured_inputs]
+  @functools.cache
+  def trace(*num_real: tf.TensorSpec) -> tf.types.experimental.ConcreteFunction:
+    # Where it is called may be a graph of TF 1.
+    with tf.init_scope():
+      return call.get_concrete_function(
+        plan.given,
+        [tf.TensorSpec(array.shape, array.dtype) for array in plan.frozen],
+        tf.TensorSpec(model.input_shape, tf.float32),
+        tf.TensorSpec([2], tf.int32),
+        *num_real,
+      )
+
+  if trace().captured_inputs:
+    shapes = [list(each.shape) for each in trace().captured_inputs]
     raise ValueError(
       f'Model {model.name!r} holds tensors of shape {shapes} that are no'
       ' weights, and no computation can have. Hold NumPy arrays in their place,'
@@ -287,18 +297,23 @@ def _pure_function(
     )
 
   def pure_function(
-    weights: ModelWeights, images: tf.Tensor, seed: tf.Tensor | None = None
+    weights: ModelWeights,
+    images: tf.Tensor,
+    seed: tf.Tensor | None = None,
+    num_real: tf.Tensor | None = None,
   ) -> tf.Tensor:
     if needs_seed and seed is None:
       raise ValueError(
         f'Model {model.name!r} has dropout: in training it needs a seed.'
       )
     values = [*weights.trainable, *weights.non_trainable]
-    return concrete_function(
+    counts = () if num_real is None else (tf.convert_to_tensor(num_real),)
+    return trace(*[tf.TensorSpec([], tf.int32)] * len(counts))(
       [tf.convert_to_tensor(value) for value in values],
       [tf.convert_to_tensor(value) for value in plan.frozen],
       tf.convert_to_tensor(images),
       tf.convert_to_tensor((0, 0) if seed is None else seed),
+      *counts,
     )
 
   return pure_function
