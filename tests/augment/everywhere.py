@@ -8,13 +8,17 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl import portable_draws
+from tff_semifl import random_draws
+from tff_semifl.augment import rand_augment
+
 
 def run_everywhere(
   augment: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
   images: np.ndarray,
   seed: tf.Tensor,
 ) -> dict[str, np.ndarray]:
-  """Runs an augmentation eagerly, in a graph and in `tf.data`.
+  """Runs an augmentation eagerly, in a graph, in `tf.data` and statically.
 
   Args:
     augment: A function of images and a stateless seed.
@@ -36,4 +40,35 @@ def run_everywhere(
     'eager': augment(tf.constant(images), seed).numpy(),
     'graph': in_graph(images, seed).numpy(),
     'dataset': dataset.get_single_element().numpy(),
+    'static': run_statically(augment, images, seed),
   }
+
+
+def run_statically(
+  augment: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  images: np.ndarray,
+  seed: tf.Tensor,
+  *,
+  jit_compile: bool | None = None,
+) -> np.ndarray:
+  """Runs an augmentation as client turns of the static form do.
+
+  Args:
+    augment: A function of images and a stateless seed.
+    images: An array [batch, height, width, channels].
+    seed: int32 [2].
+    jit_compile: Whether XLA compiles it.
+
+  Returns:
+    The views.
+  """
+
+  @tf.function(jit_compile=jit_compile)
+  def run(images, seed):
+    with (
+      random_draws.drawing_by(portable_draws.GENERATOR),
+      rand_augment.applying_to_all(),
+    ):
+      return augment(images, seed)
+
+  return run(images, seed).numpy()

@@ -70,6 +70,13 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
     views = everywhere.run_everywhere(type(self).build(), images, SEED)
     self.assertAllEqual(views['graph'], views['eager'])
     self.assertAllEqual(views['dataset'], views['eager'])
+    self.assertAllEqual(views['static'], views['eager'])
+
+  def test_compiled_by_xla_it_is_the_same(self):
+    images = pillow.create_images()
+    augment = type(self).build()
+    views = everywhere.run_statically(augment, images, SEED, jit_compile=True)
+    self.assertAllEqual(views, augment(tf.constant(images), SEED))
 
   def test_runs_inside_a_computation(self):
     images = pillow.create_images()

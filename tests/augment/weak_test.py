@@ -125,6 +125,7 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertAllEqual(views['graph'], views['eager'])
     self.assertAllEqual(views['dataset'], views['eager'])
+    self.assertAllEqual(views['static'], views['eager'])
 
   def test_keeps_what_is_known_of_the_shape(self):
     dataset = tf.data.Dataset.from_tensor_slices(_random_images(5)).batch(2)

@@ -12,7 +12,7 @@ function, and the same function works eagerly.
 
 from collections.abc import Callable, Sequence
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -48,11 +48,14 @@ class ImageClassifier(NamedTuple):
 
   Attributes:
     initial_weights: The arrays to start from.
-    train_logits: (weights, images, seed=None) -> float32 [batch, classes], in
-      training mode: batch normalization by the statistics of the batch. May
-      compute in another precision than the others. The seed, int32 [2], is what
-      dropout draws with: a model that has `KeyedDropout` needs one.
-    batch_logits: (weights, images) -> the same, but nothing is dropped.
+    train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
+      classes], in training mode: batch normalization by the statistics of the
+      batch. May compute in another precision than the others. The seed, int32
+      [2], is what dropout draws with: a model that has `KeyedDropout` needs
+      one. If there is `num_real`, an int32 scalar, statistics are those of so
+      many images; all that follow are padding.
+    batch_logits: (weights, images, num_real=None) -> the same, but nothing is
+      dropped.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each layer with statistics the
       `static_batch_norm.batch_moments` of its input in training mode, float32
@@ -66,7 +69,7 @@ class ImageClassifier(NamedTuple):
 
   initial_weights: ModelWeights
   train_logits: Callable[..., tf.Tensor]
-  batch_logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
+  batch_logits: Callable[..., tf.Tensor]
   logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
   image_shape: tuple[int, int, int]
@@ -236,7 +239,7 @@ def _pure_function(
   frozen: Sequence[np.ndarray],
   jit_compile: bool = False,
 ) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
-  """Returns `call_fn` of a model as a function of (weights, images, seed=None).
+  """Returns `call_fn` as a function of (weights, images, seed, num_real).
 
   Args:
     symbolic: The model.
@@ -249,52 +252,70 @@ def _pure_function(
 
   # With autograph: where it is off, TensorFlow spoils the signatures of the
   # operators, such as `x * 2`, that models made afterwards have as layers.
-  @tf.function(
-    input_signature=[
-      tf.TensorSpec(model.input_shape, tf.float32),
-      tf.TensorSpec([2], tf.int32),
-    ],
-    jit_compile=jit_compile or None,
-  )
-  def call(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor | list[tf.Tensor]:
+  @tf.function(jit_compile=jit_compile or None)
+  def call(
+    images: tf.Tensor, seed: tf.Tensor, *num_real: tf.Tensor
+  ) -> tf.Tensor | list[tf.Tensor]:
     nonlocal needs_seed
-    with keyed_dropout.seeded(seed):
+    with (
+      keyed_dropout.seeded(seed),
+      static_batch_norm.with_padding(*num_real or [None]),
+    ):
       outputs = call_fn(model, images)
     needs_seed = bool(seed.consumers())
     return tf.nest.map_structure(
       lambda output: tf.cast(output, tf.float32), outputs
     )
 
-  concrete_function = call.get_concrete_function()
-  captured = concrete_function.captured_inputs
   position = {id(symbol): index for index, symbol in enumerate(symbols)}
   constants = [*frozen]
-  for each in captured:
-    if id(each) in position:
-      continue
-    if tf.is_symbolic_tensor(each) or each.dtype == tf.resource:
-      raise ValueError(
-        f'Model {model.name!r} holds a variable that is no weight of a layer,'
-        ' and that no computation can have. Create it by add_weight.'
+
+  def find_value(captured: tf.Tensor) -> tuple[int, tf.DType]:
+    """Returns which value stands for a captured tensor, and of which type."""
+    if id(captured) not in position:
+      if tf.is_symbolic_tensor(captured) or captured.dtype == tf.resource:
+        raise ValueError(
+          f'Model {model.name!r} holds a variable that is no weight of a layer,'
+          ' and that no computation can have. Create it by add_weight.'
+        )
+      # Such as a `tf.constant` of a layer: its value follows those of weights.
+      position[id(captured)] = len(position)
+      constants.append(captured.numpy())
+    return position[id(captured)], captured.dtype
+
+  @functools.cache
+  def trace(*num_real: tf.TensorSpec) -> tuple[Any, list[tuple[int, tf.DType]]]:
+    """Returns a function for images with or without padding, and its values."""
+    # Where it is called may be a graph of TF 1.
+    with tf.init_scope():
+      traced = call.get_concrete_function(
+        tf.TensorSpec(model.input_shape, tf.float32),
+        tf.TensorSpec([2], tf.int32),
+        *num_real,
       )
-    # Such as a `tf.constant` of a layer: its value follows those of weights.
-    position[id(each)] = len(position)
-    constants.append(each.numpy())
-  used = [(position[id(each)], each.dtype) for each in captured]
+      return traced, [find_value(each) for each in traced.captured_inputs]
+
+  trace()
 
   def pure_function(
-    weights: ModelWeights, images: tf.Tensor, seed: tf.Tensor | None = None
+    weights: ModelWeights,
+    images: tf.Tensor,
+    seed: tf.Tensor | None = None,
+    num_real: tf.Tensor | None = None,
   ) -> tf.Tensor:
     if needs_seed and seed is None:
       raise ValueError(
         f'Model {model.name!r} has dropout: in training it needs a seed.'
       )
+    counts = () if num_real is None else (tf.convert_to_tensor(num_real),)
+    traced, used = trace(*[tf.TensorSpec([], tf.int32)] * len(counts))
     values = [*weights.trainable, *weights.non_trainable, *constants]
     # What its own call does, but for the values of what it has captured.
-    return concrete_function._call_flat(
+    return traced._call_flat(
       [
         tf.convert_to_tensor(images, tf.float32),
         tf.convert_to_tensor((0, 0) if seed is None else seed),
+        *counts,
       ],
       [tf.cast(values[index], dtype) for index, dtype in used],
     )
