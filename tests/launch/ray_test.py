@@ -43,9 +43,7 @@ class SettingsTest(parameterized.TestCase):
       commands.create('semifl', values).check()
 
   def test_without_ray(self):
-    with mock.patch.object(
-      runtimes.importlib.util, 'find_spec', return_value=None
-    ):
+    with mock.patch('importlib.util.find_spec', return_value=None):
       commands.create('semifl', {}).check()
       with self.assertRaisesRegex(
         settings.SettingError, r'runtime=ray: .*pip install tff-semifl\[ray\]'

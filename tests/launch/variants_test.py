@@ -76,12 +76,7 @@ class VariantsTest(parameterized.TestCase):
     (
       'group_norm',
       'semifl',
-      {
-        'model': 'wide_resnet',
-        'model_depth': 4,
-        'model_width': 1,
-        'normalization': 'group',
-      },
+      {'model': 'wide_resnet', 'model_width': 1, 'normalization': 'group'},
     ),
     (
       'as_in_the_formulas',

@@ -21,7 +21,7 @@ from tff_semifl.systems import logit_adjustment
 
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
-_ITERATIONS = 20
+_ITERATIONS = 3
 _TRUE_LABELS = (np.array([1, 1, 1, 0]), np.array([2] * 5), np.array([0, 1] * 3))
 
 
