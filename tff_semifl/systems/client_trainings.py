@@ -12,7 +12,6 @@ import tensorflow_federated as tff
 
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
-from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import client_training
@@ -65,7 +64,7 @@ class Fix(client_training.ClientTraining):
     return fix_mix_training.build_fix_mix_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
-      strong_augmentation=_strong_augmentation(ingredients),
+      strong_augmentation=ingredients.strong_augmentation,
       optimizer=optimizer,
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
@@ -225,23 +224,13 @@ class LabelEachBatch(client_training.ClientTraining):
     return batch_label_training.build_batch_label_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
-      strong_augmentation=_strong_augmentation(ingredients),
+      strong_augmentation=ingredients.strong_augmentation,
       optimizer=optimizer,
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
       selection_fn=pseudo_labels.at_least(self.confidence.confidence_threshold),
       form=ingredients.turn_form,
     )
-
-
-def _strong_augmentation(
-  ingredients: system.Ingredients,
-) -> augmentation.Augmentation:
-  """Returns that of the ingredients, if turns of their form can have it."""
-  ingredients.turn_form.check_views(
-    ingredients.strong_augmentation, ingredients.classifier.image_shape
-  )
-  return ingredients.strong_augmentation
 
 
 def _told(guidance: Any, name: str) -> Any:

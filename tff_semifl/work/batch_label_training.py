@@ -69,7 +69,11 @@ def build_batch_label_training(
 
   Returns:
     A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+
+  Raises:
+    ValueError: If turns of the form cannot have the strong views.
   """
+  form.check_views(strong_augmentation, classifier.image_shape)
 
   def train(
     weights: functional.ModelWeights,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cross-entropy of one batch, with its gradient and number correct."""
+"""Logits of one batch, and their cross-entropy with its gradient."""
 
 import tensorflow as tf
 
@@ -57,6 +57,22 @@ def label_logits(
   return classifier.batch_logits(
     weights, tf.cast(views, tf.float32), num_real=num_real
   )
+
+
+def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+  """Replaces the logits of classes without images by 0 (HeteroFL, D53).
+
+  Args:
+    logits: float32 [batch, classes].
+    labels: int32 [images], of all images of the participant.
+
+  Returns:
+    float32 [batch, classes], without a gradient to classes not in `labels`.
+  """
+  is_present = tf.reduce_any(
+    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
+  )
+  return tf.where(is_present, logits, 0.0)
 
 
 def cross_entropy(

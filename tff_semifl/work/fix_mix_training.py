@@ -151,7 +151,11 @@ def build_fix_mix_training(
 
   Returns:
     A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+
+  Raises:
+    ValueError: If turns of the form cannot have the strong views.
   """
+  form.check_views(strong_augmentation, classifier.image_shape)
 
   def train(
     weights: functional.ModelWeights,
@@ -183,7 +187,6 @@ def build_fix_mix_training(
       ),
       tf.range(num_images),
     )
-    num_confident = fix_data.number
 
     def epoch_data(epoch: tf.Tensor) -> rows_lib.Rows:
       rows = fix_data.shuffle(node.seed(purpose.FIX_ORDER, epoch))
@@ -295,8 +298,8 @@ def build_fix_mix_training(
     return client_report.LocalTraining(
       training,
       num_labeled=num_images,
-      num_confident=num_confident,
-      weight=weight_fn(labels, num_confident),
+      num_confident=fix_data.number,
+      weight=weight_fn(labels, fix_data.number),
       report=() if report_fn is None else report_fn(context.guidance, labels),
     )
 

@@ -83,7 +83,7 @@ def build_supervised_training(
         batch.num_real,
       )
       if mask_absent_classes:
-        logits = mask_absent(logits, data['label'])
+        logits = batch_losses.mask_absent(logits, data['label'])
       return batch_losses.cross_entropy(
         logits, labels, *batch.weigh(), is_counted=batch.is_real
       )
@@ -124,19 +124,3 @@ def begin_with(
     )
 
   return train
-
-
-def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Replaces the logits of classes without images by 0 (HeteroFL, D53).
-
-  Args:
-    logits: float32 [batch, classes].
-    labels: int32 [images], of all images of the participant.
-
-  Returns:
-    float32 [batch, classes], without a gradient to classes not in `labels`.
-  """
-  is_present = tf.reduce_any(
-    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
-  )
-  return tf.where(is_present, logits, 0.0)
