@@ -16,18 +16,16 @@ from tff_semifl.work import client_work
 from tff_semifl.work import round_context
 from tff_semifl.work import turn_form
 
-_FORMS = {
-  'dynamic': turn_form.DYNAMIC,
-  'static': turn_form.STATIC,
-  'static, XLA': turn_form.COMPILED,
-}
 # CIFAR-10's model, made smaller, and that of digits.
 _SIZE = federation_lib.Size(model_depth=16, model_width=1)
 _DIGITS_SIZE = federation_lib.Size(model_depth=7, model_num_groups=2)
 
 
 def measure(
-  num_repetitions: int, size: federation_lib.Size = _SIZE
+  num_repetitions: int,
+  size: federation_lib.Size = _SIZE,
+  *,
+  with_xla: bool = True,
 ) -> measurement.Measurement:
   """Measures turns by the clock and by the time of all processors.
 
@@ -37,11 +35,15 @@ def measure(
   Args:
     num_repetitions: Turns in each form.
     size: Of the federation, of which one client is looked at.
+    with_xla: Whether to wait for XLA to compile it, too.
   """
   federation = federation_lib.Federation(size._replace(num_clients=1))
+  forms = {'dynamic': turn_form.DYNAMIC, 'static': turn_form.STATIC}
+  if with_xla:
+    forms['static, XLA'] = turn_form.COMPILED
   with runtime.simulation_context('in_process'):
     turns = {
-      name: _build_turn(federation, form) for name, form in _FORMS.items()
+      name: _build_turn(federation, form) for name, form in forms.items()
     }
     first = {name: _time(turn)[0] for name, turn in turns.items()}
     seconds = {}
