@@ -4,6 +4,7 @@
 """A federation of noise, of any size."""
 
 import collections
+import dataclasses
 import functools
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from tff_semifl.models import functional
 from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
 from tff_semifl.tasks import cifar10
+from tff_semifl.work import turn_form as turn_form_lib
 
 
 class Size(NamedTuple):
@@ -30,6 +32,8 @@ class Size(NamedTuple):
     images_per_client: Images of each.
     num_labeled: Images of the server.
     num_epochs: Epochs of clients and server.
+    model_num_groups: Groups of the WideResNet; None for as many as suit images
+      of 32x32.
   """
 
   model_depth: int = 28
@@ -38,6 +42,7 @@ class Size(NamedTuple):
   images_per_client: int = 100
   num_labeled: int = 250
   num_epochs: int = 1
+  model_num_groups: int | None = None
 
   def __str__(self) -> str:
     return (
@@ -68,6 +73,7 @@ class Federation:
     *,
     train_in_bfloat16: bool = False,
     jit_compile: bool = False,
+    turn_form: turn_form_lib.TurnForm = turn_form_lib.DYNAMIC,
   ):
     """Makes the images and builds the process; nothing is compiled yet.
 
@@ -75,9 +81,12 @@ class Federation:
       size: How large it is.
       train_in_bfloat16: See `functional.from_keras`.
       jit_compile: Likewise.
+      turn_form: The form of the turns of clients.
     """
     self.size = size
-    self.task = cifar10.CIFAR10().create()
+    self.task = dataclasses.replace(
+      cifar10.CIFAR10().create(), model_num_groups=size.model_num_groups
+    )
     model = models.WideResNet(
       model_depth=size.model_depth, model_width=size.model_width
     )
@@ -102,6 +111,7 @@ class Federation:
       classifier=self.classifier,
       weak_augmentation=self.task.weak_augmentation,
       strong_augmentation=self.task.strong_augmentation,
+      turn_form=turn_form,
     )
     self.process = self.system.build(self.ingredients)
     self.server_images = _noise(0, size.num_labeled)

@@ -26,6 +26,7 @@ from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from benchmarks import turn_forms
 from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 
@@ -33,6 +34,8 @@ from tff_semifl.launch import program
 _BENCHMARKS = {
   'augmentation': augmentation.measure,
   'client_step': client_step.measure,
+  'turn_form': turn_forms.measure,
+  'turn_form_digits': turn_forms.measure_digits,
   'round': rounds.measure,
   'round_profile': rounds.profile,
   'aggregation': aggregation.measure,

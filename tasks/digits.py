@@ -30,32 +30,28 @@ class Digits(image_task.Task):
 
   def create(self) -> image_task.ImageTask:
     """Creates the task."""
-    return _create()
-
-
-def _create() -> image_task.ImageTask:
-  # No flip: the mirror image of a digit is not a digit.
-  weak_augmentation = functools.partial(
-    weak.flip_and_crop, flip=False, padding=1
-  )
-  return image_task.ImageTask(
-    image_shape=(8, 8, 1),
-    class_names=tuple(str(digit) for digit in range(10)),
-    pixel_mean=(0.305,),
-    pixel_standard_deviation=(0.376,),
-    load=_load,
-    weak_augmentation=weak_augmentation,
-    strong_augmentation=image_task.weak_then_strong(
-      weak_augmentation,
-      # The default strength of KerasCV's RandAugment leaves little of an image
-      # of 8x8 pixels. (Its equalization does not change so few pixels.)
-      keras_cv_policy.build_gentle_rand_augment(),
-    ),
-    model_depth=7,
-    model_width=2,
-    model_num_groups=2,
-    num_labeled=50,
-  )
+    # No flip: the mirror image of a digit is not a digit.
+    weak_augmentation = functools.partial(
+      weak.flip_and_crop, flip=False, padding=1
+    )
+    return image_task.ImageTask(
+      image_shape=(8, 8, 1),
+      class_names=tuple(str(digit) for digit in range(10)),
+      pixel_mean=(0.305,),
+      pixel_standard_deviation=(0.376,),
+      load=_load,
+      weak_augmentation=weak_augmentation,
+      strong_augmentation=image_task.weak_then_strong(
+        weak_augmentation,
+        # The default strength of KerasCV's RandAugment leaves little of an
+        # image of 8x8 pixels. (Its equalization does not change so few.)
+        keras_cv_policy.build_gentle_rand_augment(),
+      ),
+      model_depth=7,
+      model_width=2,
+      model_num_groups=2,
+      num_labeled=50,
+    )
 
 
 def _load() -> image_task.TaskData:

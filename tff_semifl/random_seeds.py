@@ -17,6 +17,8 @@ import enum
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl import random_draws
+
 
 @enum.unique
 class Purpose(enum.IntEnum):
@@ -76,4 +78,4 @@ def stateless_seed(
 
 def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
   """Returns a new stateless seed, int32 [2], from `seed` and one more key."""
-  return tf.random.experimental.stateless_fold_in(seed, tf.cast(key, tf.int32))
+  return random_draws.fold_in(seed, tf.cast(key, tf.int32))

@@ -8,6 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl import portable_draws
+from tff_semifl import random_draws
+from tff_semifl.augment import rand_augment
+
 
 def run_everywhere(
   augment: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
@@ -37,3 +41,33 @@ def run_everywhere(
     'graph': in_graph(images, seed).numpy(),
     'dataset': dataset.get_single_element().numpy(),
   }
+
+
+def run_statically(
+  augment: Callable[[tf.Tensor, tf.Tensor], tf.Tensor],
+  images: np.ndarray,
+  seed: tf.Tensor,
+  *,
+  jit_compile: bool = False,
+) -> np.ndarray:
+  """Runs an augmentation as client turns of the static form do.
+
+  Args:
+    augment: A function of images and a stateless seed.
+    images: An array [batch, height, width, channels].
+    seed: int32 [2].
+    jit_compile: Whether XLA compiles it.
+
+  Returns:
+    The views.
+  """
+
+  @tf.function(jit_compile=jit_compile or None)
+  def run(images, seed):
+    with (
+      random_draws.drawing_by(portable_draws.GENERATOR),
+      rand_augment.applying_to_all(),
+    ):
+      return augment(images, seed)
+
+  return run(images, seed).numpy()

@@ -29,6 +29,7 @@ from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from benchmarks import turn_forms
 from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime
@@ -113,6 +114,15 @@ class MeasurementsTest(_TestCase):
     self._check(measured, ['float32', 'bfloat16'])
     # 12 images, ten in a step.
     self.assertIn('of 2: WideResNet', measured.description)
+
+  def test_turn_forms(self):
+    forms = ('dynamic', 'static')
+    measured = turn_forms.measure(2, _SIZE, with_xla=False)
+    self._check(
+      measured,
+      [name for form in forms for name in (form, f'{form}: processors')],
+    )
+    self.assertRegex(measured.description, r'First turns: dynamic \d')
 
   def test_round(self):
     self._check(rounds.measure(2, _SIZE), ['plain TensorFlow', 'in process'])

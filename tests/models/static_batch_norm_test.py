@@ -3,6 +3,8 @@
 
 """Tests for batch normalization without running averages, against NumPy."""
 
+import contextlib
+
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
@@ -111,6 +113,36 @@ class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
       gradients.append(tape.gradient(loss, [inputs, layer.gamma, layer.beta]))
     for found, expected in zip(*gradients, strict=True):
       self.assertAllClose(found, expected, rtol=1e-3, atol=1e-3)
+
+  @parameterized.parameters((5, 3, 2), (5,))
+  def test_padding_is_in_no_statistic_and_has_no_gradient(self, *shape):
+    layer = _create_layer()
+    inputs = _random_inputs(shape=shape)
+    target = np.random.default_rng(1).normal(size=inputs.shape)
+
+    def compute(inputs, num_real, padding):
+      values = tf.constant(inputs)
+      with tf.GradientTape() as tape, padding:
+        tape.watch(values)
+        outputs = layer(values, training=True)[:num_real]
+        loss = tf.reduce_sum(outputs * target[:num_real].astype(np.float32))
+      sources = [values, layer.gamma, layer.beta]
+      return outputs, tape.gradient(loss, sources)
+
+    expected, gradients = compute(inputs[:3], 3, contextlib.nullcontext())
+    found, others = compute(
+      inputs, 3, static_batch_norm.with_padding(tf.constant(3))
+    )
+    self.assertAllClose(found, expected, rtol=1e-4, atol=1e-4)
+    self.assertAllClose(others[0][:3], gradients[0], rtol=1e-3, atol=1e-3)
+    self.assertAllEqual(others[0][3:], np.zeros_like(inputs[3:]))
+    self.assertAllClose(others[1:], gradients[1:], rtol=1e-3, atol=1e-3)
+
+  def test_nothing_but_padding(self):
+    layer = _create_layer()
+    with static_batch_norm.with_padding(tf.constant(0)):
+      outputs = layer(_random_inputs(), training=True)
+    self.assertAllInRange(outputs, -1e6, 1e6)
 
   def test_unknown_sizes_in_a_graph(self):
     layer = _create_layer()

@@ -11,8 +11,9 @@ from tests.repository import source_tree
 
 # A room (a folder or a module of tff_semifl, or one of the other top-level
 # folders) may import the rooms named here, and itself.
-_SEEDS = {'random_seeds'}
+_SEEDS = {'random_seeds', 'random_draws'}
 _PARTS = _SEEDS | {
+  'portable_draws',
   'sites',
   'data',
   'augment',
@@ -30,7 +31,9 @@ _SYSTEMS = _ALGORITHMS | {'programs', 'systems'}
 _EXPERIMENTS = _SYSTEMS | {'export', 'experiments', 'runtime', 'settings'}
 _PROGRAMS = _EXPERIMENTS | {'sweeps', 'tasks'}
 _ALLOWED = {
-  'random_seeds': set(),
+  'random_draws': set(),
+  'random_seeds': {'random_draws'},
+  'portable_draws': {'random_draws'},
   'privacy_key': set(),
   'sites': set(),
   'tied_process': set(),

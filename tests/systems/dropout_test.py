@@ -57,11 +57,12 @@ class _Watched:
 
     self._note = note
     self.classifier = linear._replace(
-      train_logits=lambda weights, images, seed: watch(
-        linear.train_logits(weights, images), seed
+      train_logits=lambda weights, images, seed, num_real=None: watch(
+        linear.train_logits(weights, images, num_real=num_real), seed
       ),
-      batch_logits=lambda weights, images: watch(
-        linear.batch_logits(weights, images), tf.zeros([0], tf.int32)
+      batch_logits=lambda weights, images, num_real=None: watch(
+        linear.batch_logits(weights, images, num_real=num_real),
+        tf.zeros([0], tf.int32),
       ),
     )
 

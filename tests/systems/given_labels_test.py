@@ -23,6 +23,7 @@ from tests.systems import zhang2020_reference
 from tff_semifl import random_seeds
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
+from tff_semifl.work import rows
 
 _THRESHOLD = 0.36
 _COHORT = [2, 0]
@@ -189,7 +190,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       labels = pseudo_labeling.label_images(
         linear_reference.create_classifier(),
         weights,
-        tf.constant(images),
+        rows.AllRows(tf.constant(images)),
         context=round_context.RoundContext(linear_problem.SEED, 1, 0.0),
         client_id=tf.constant(client_id),
         weak_augmentation=linear_reference.shifted,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of the cross-entropy of a batch and its gradient, against NumPy."""
+"""Tests of logits of a batch, their cross-entropy and its gradient."""
 
 from absl.testing import absltest
 import numpy as np
@@ -82,6 +82,18 @@ class BatchLossesTest(tf.test.TestCase):
       output.loss,
       -np.log(probabilities[np.arange(5), _LABELS]).mean(),
       rtol=1e-5,
+    )
+
+  def test_logits_of_absent_classes_are_0_and_have_no_gradient(self):
+    logits = tf.constant([[1.0, 2.0, 3.0, 4.0], [-5.0, -6.0, -7.0, -8.0]])
+    # Labels of all images, not of the batch.
+    labels = tf.constant([3, 1, 1, 3, 3])
+    with tf.GradientTape() as tape:
+      tape.watch(logits)
+      masked = batch_losses.mask_absent(logits, labels)
+    self.assertAllEqual(masked, [[0, 2, 0, 4], [0, -6, 0, -8]])
+    self.assertAllEqual(
+      tape.gradient(masked, logits), np.tile([0, 1, 0, 1], [2, 1])
     )
 
 

@@ -4,18 +4,24 @@
 """Tests of labeling a client's images once, and of selection by labels."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
+from tff_semifl.work import given_labels
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
+from tff_semifl.work import rows
 
 
-class LabelImagesTest(tf.test.TestCase):
-  def test_labels_are_of_one_weak_view_and_follow_from_round_and_client(self):
+class LabelImagesTest(tf.test.TestCase, parameterized.TestCase):
+  @parameterized.parameters(rows.AllRows, rows.PaddedRows)
+  def test_labels_are_of_one_weak_view_and_follow_from_round_and_client(
+    self, rows_fn
+  ):
     classifier = linear_reference.create_classifier()
     # More than a batch of inference, and no multiple of it.
     images = linear_reference.create_images(
@@ -24,7 +30,7 @@ class LabelImagesTest(tf.test.TestCase):
     labels = pseudo_labeling.label_images(
       classifier,
       classifier.initial_weights,
-      tf.constant(images),
+      rows_fn(tf.constant(images)),
       context=round_context.RoundContext(7, 4, 0.1),
       client_id=tf.constant(3),
       weak_augmentation=linear_reference.shifted,
@@ -50,12 +56,13 @@ class SelectTest(tf.test.TestCase):
     self.indices = tf.constant([7, 5, 6, 4])
 
   def test_mask_keeps_examples_with_their_labels(self):
-    (examples, labels, weights), given = pseudo_labeling.select(
+    kept, given = pseudo_labeling.select(
       tf.constant([True, False, True, True]),
       self.labels,
-      self.examples,
+      rows.AllRows(self.examples),
       self.indices,
     )
+    examples, labels, weights = kept.examples
     self.assertAllEqual(examples[0], [0, 2, 3])
     self.assertAllEqual(examples[1], [[0], [20], [30]])
     self.assertAllEqual(labels, [1, 1, 0])
@@ -66,24 +73,45 @@ class SelectTest(tf.test.TestCase):
     self.assertAllClose(given.share, [4 / 3, 0.0, 4 / 3, 4 / 3])
 
   def test_weights_go_with_their_examples(self):
-    (examples, labels, (weights,)), given = pseudo_labeling.select(
+    kept, given = pseudo_labeling.select(
       tf.constant([0.0, 0.5, 0.0, 2.0]),
       self.labels,
-      self.examples,
+      rows.AllRows(self.examples),
       self.indices,
     )
+    examples, labels, (weights,) = kept.examples
     self.assertAllEqual(examples[0], [1, 3])
     self.assertAllEqual(labels, [0, 0])
     self.assertAllClose(weights, [0.5, 2.0])
     self.assertAllClose(given.share, [0.0, 2.0, 0.0, 2.0])
 
   def test_nothing_may_be_selected(self):
-    (examples, labels, _), given = pseudo_labeling.select(
-      tf.fill([4], False), self.labels, self.examples, self.indices
+    kept, given = pseudo_labeling.select(
+      tf.fill([4], False),
+      self.labels,
+      rows.AllRows(self.examples),
+      self.indices,
     )
+    examples, labels, _ = kept.examples
     self.assertEqual(examples[1].shape, (0, 1))
     self.assertEmpty(labels)
     self.assertAllEqual(given.share, [0, 0, 0, 0])
+
+  def test_padding_is_neither_kept_nor_labeled(self):
+    kept, given = pseudo_labeling.select(
+      tf.constant([True, False, True, True]),
+      self.labels,
+      rows.PaddedRows(self.examples, tf.constant(3)),
+      self.indices,
+    )
+    self.assertEqual(kept.number, 2)
+    (first, _), labels, _ = kept.examples
+    self.assertAllEqual(first, [0, 2, 1, 3])
+    self.assertAllEqual(labels[:2], [1, 1])
+    given = given_labels.drop_padding(given)
+    self.assertAllEqual(given.image, [7, 5, 6])
+    self.assertAllEqual(given.label, [1, 0, 1])
+    self.assertAllClose(given.share, [3 / 2, 0.0, 3 / 2])
 
 
 if __name__ == '__main__':

@@ -8,7 +8,10 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import optimizers
+from tff_semifl.work import rows
 from tff_semifl.work import training_loop
+
+_ROWS = parameterized.parameters(rows.AllRows, rows.PaddedRows)
 
 
 def _train(
@@ -17,6 +20,7 @@ def _train(
   num_examples=10,
   batch_size=3,
   num_counted=None,
+  rows_fn=rows.AllRows,
   **kwargs,
 ):
   """Adds up examples: the gradient of `-w * sum(batch)` with a rate of 1."""
@@ -34,13 +38,14 @@ def _train(
       num_epochs=num_epochs,
       batch_size=batch_size,
       # Powers of two, so that a sum shows its examples.
-      epoch_data_fn=lambda epoch: tf.cast(
-        2 ** tf.range(num_examples), tf.float32
-      )
-      + 10000.0 * tf.cast(epoch, tf.float32),
+      epoch_data_fn=lambda epoch: rows_fn(
+        tf.cast(2 ** tf.range(num_examples), tf.float32)
+        + 10000.0 * tf.cast(epoch, tf.float32)
+      ),
       loss_fn=lambda trainable, batch, epoch, batch_num: (
         training_loop.BatchOutput(
-          -trainable[0] * tf.reduce_sum(batch),
+          -trainable[0]
+          * tf.reduce_sum(tf.where(batch.is_real, batch.examples, 0)),
           # The numbers of epoch and batch.
           100.0 * tf.cast(epoch, tf.float32) + tf.cast(batch_num, tf.float32),
           num_counted,
@@ -70,9 +75,13 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.sums.num_examples, num_seen)
     self.assertEqual(result.sums.num_visited, num_seen)
 
-  @parameterized.parameters((1.2, 2), (2, 2), (2.0001, 3))
-  def test_more_than_one_epoch_is_rounded_up(self, num_epochs, num_run):
-    result = _train(num_epochs)
+  @parameterized.product(
+    epochs=[(1.2, 2), (2, 2), (2.0001, 3)],
+    rows_fn=[rows.AllRows, rows.PaddedRows],
+  )
+  def test_more_than_one_epoch_is_rounded_up(self, epochs, rows_fn):
+    num_epochs, num_run = epochs
+    result = _train(num_epochs, rows_fn=rows_fn)
     self.assertEqual(
       result.trainable[0],
       1023 * num_run + 10 * 10000 * sum(range(num_run)),
@@ -87,13 +96,15 @@ class TrainTest(parameterized.TestCase):
     result = _train(0.1, num_examples=10, batch_size=1)
     self.assertEqual(result.sums.num_examples, 1)
 
-  def test_only_what_is_selected_is_trained_on(self):
+  @_ROWS
+  def test_only_what_is_selected_is_trained_on(self, rows_fn):
     # Of the batches [1, 2, 4], [8, 16, 32], [64, 128, 256], [512].
     result = _train(
       1,
       select_fn=lambda _, batch: training_loop.Selection(
-        tf.boolean_mask(batch, (batch > 3) & (batch < 40))
+        batch.keep((batch.examples > 3) & (batch.examples < 40))
       ),
+      rows_fn=rows_fn,
     )
     self.assertEqual(result.trainable[0], 4 + 8 + 16 + 32)
     self.assertEqual(result.sums.num_examples, 4)
@@ -106,7 +117,7 @@ class TrainTest(parameterized.TestCase):
       1,
       batch_size=1,
       select_fn=lambda trainable, batch: training_loop.Selection(
-        tf.boolean_mask(batch, batch > trainable[0] - 5)
+        batch.keep(batch.examples > trainable[0] - 5)
       ),
     )
     # Each is larger than the sum of those before less five: all are taken.
@@ -115,7 +126,7 @@ class TrainTest(parameterized.TestCase):
       1,
       batch_size=1,
       select_fn=lambda trainable, batch: training_loop.Selection(
-        tf.boolean_mask(batch, tf.equal(trainable[0], 0.0) & (batch > 3))
+        batch.keep(tf.equal(trainable[0], 0.0) & (batch.examples > 3))
       ),
     )
     self.assertEqual(result.trainable[0], 4)
@@ -147,9 +158,10 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(result.sums.num_correct, 3)
     self.assertEqual(result.trainable[0], 1023)
 
-  def test_no_examples(self):
+  @_ROWS
+  def test_no_examples(self, rows_fn):
     for num_epochs in (0.5, 2):
-      result = _train(num_epochs, num_examples=0)
+      result = _train(num_epochs, num_examples=0, rows_fn=rows_fn)
       self.assertEqual(result.trainable[0], 0)
 
   @parameterized.parameters(-1.0, np.inf, np.nan)

@@ -14,6 +14,8 @@ levels, 0 to 255. A strength is a number for each image, or one for all.
 
 import tensorflow as tf
 
+from tff_semifl.augment import rounding
+
 # Pillow's weights of red, green and blue in a gray image, in units of 2^-16:
 # those of ITU-R 601-2.
 _LUMA_WEIGHTS = (19595, 38470, 7471)
@@ -83,7 +85,9 @@ def auto_contrast(images: tf.Tensor) -> tf.Tensor:
   highest = tf.reduce_max(levels, axis=[1, 2], keepdims=True)
   is_flat = highest <= lowest
   scale = 255.0 / tf.where(is_flat, tf.ones_like(highest), highest - lowest)
-  stretched = _to_gray_levels(levels * scale + (-lowest * scale))
+  stretched = _to_gray_levels(
+    rounding.product(levels, scale) + rounding.product(-lowest, scale)
+  )
   return tf.cast(tf.where(is_flat, levels, stretched), tf.float32)
 
 
@@ -111,7 +115,13 @@ def equalize(images: tf.Tensor) -> tf.Tensor:
     tf.equal(levels, highest), axis=1, keepdims=True, dtype=tf.int32
   )
   step = (num_pixels - num_highest) // 255
-  histogram = tf.math.bincount(levels, minlength=256, maxlength=256, axis=-1)
+  # Not `tf.math.bincount`, of which XLA does not know the size in a loop.
+  histogram = tf.raw_ops.DenseBincount(
+    input=levels,
+    size=tf.constant(256),
+    weights=tf.zeros([0], tf.int32),
+    binary_output=False,
+  )
   divisor = tf.maximum(step, 1)
   table = (
     divisor // 2 + tf.cumsum(histogram, axis=1, exclusive=True)
@@ -208,7 +218,9 @@ def _enhance(
   images: tf.Tensor, degenerate: tf.Tensor, factor: tf.Tensor | float
 ) -> tf.Tensor:
   """Blends as `Image.blend`: 0 gives the degenerate image, 1 the image."""
-  return _to_gray_levels(degenerate + _spread(factor) * (images - degenerate))
+  return _to_gray_levels(
+    degenerate + rounding.product(_spread(factor), images - degenerate)
+  )
 
 
 def _luma(images: tf.Tensor) -> tf.Tensor:

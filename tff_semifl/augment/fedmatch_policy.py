@@ -15,6 +15,7 @@ import functools
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import color_operations
@@ -129,16 +130,13 @@ def create_operations() -> list[rand_augment.Operation]:
 
 def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   """Draws int32 [num_images], each below a bound of its own."""
-  bounds = tf.random.stateless_uniform(
+  bounds = random_draws.integers(
     [num_images],
     random_seeds.fold_in(seed, 0),
-    minval=_SMALLEST_BOUND,
-    maxval=_LARGEST_BOUND + 1,
-    dtype=tf.int32,
+    least=_SMALLEST_BOUND,
+    bound=_LARGEST_BOUND + 1,
   )
-  shares = tf.random.stateless_uniform(
-    [num_images], random_seeds.fold_in(seed, 1)
-  )
+  shares = random_draws.uniform([num_images], random_seeds.fold_in(seed, 1))
   return tf.cast(shares * tf.cast(bounds, tf.float32), tf.int32)
 
 

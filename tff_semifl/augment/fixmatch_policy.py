@@ -9,6 +9,7 @@ that of `semifl_policy`.
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import fixmatch_pool
@@ -42,12 +43,8 @@ def _cut_out_around(
   """Covers the rows and columns around a pixel, as far as there are any."""
   num_images, height, width, _ = tf.unstack(tf.shape(images))
   columns, rows = (
-    tf.random.stateless_uniform(
-      [num_images],
-      random_seeds.fold_in(seed, key),
-      minval=0,
-      maxval=size,
-      dtype=tf.int32,
+    random_draws.integers(
+      [num_images], random_seeds.fold_in(seed, key), least=0, bound=size
     )
     for key, size in enumerate((width, height))
   )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import color_operations
@@ -173,9 +174,7 @@ def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   Returns:
     int32 [num_images] in 1..9.
   """
-  return tf.random.stateless_uniform(
-    [num_images], seed, minval=1, maxval=FULL_LEVEL, dtype=tf.int32
-  )
+  return random_draws.integers([num_images], seed, least=1, bound=FULL_LEVEL)
 
 
 def draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

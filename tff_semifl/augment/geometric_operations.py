@@ -17,6 +17,9 @@ import math
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
+from tff_semifl.augment import rounding
+
 # Pillow follows pixels in units of 2^-16 where it fetches the nearest.
 _FIXED_POINT_BITS = 16
 
@@ -86,10 +89,10 @@ def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
   return _to_maps(
     a=cosine,
     b=sine,
-    c=width - cosine * width - sine * height,
+    c=width - rounding.product(cosine, width) - rounding.product(sine, height),
     d=-sine,
     e=cosine,
-    f=height + sine * width - cosine * height,
+    f=height + rounding.product(sine, width) - rounding.product(cosine, height),
   )
 
 
@@ -147,8 +150,8 @@ def fetch_bilinear(
   a, b, c, d, e, f = _unstack_maps(maps)
   x = tf.cast(tf.range(width), tf.float64)[tf.newaxis, tf.newaxis, :] + 0.5
   y = tf.cast(tf.range(height), tf.float64)[tf.newaxis, :, tf.newaxis] + 0.5
-  columns = a * x + b * y + c
-  rows = d * x + e * y + f
+  columns = rounding.product(a, x) + rounding.product(b, y) + c
+  rows = rounding.product(d, x) + rounding.product(e, y) + f
   is_inside = (
     (columns >= 0.0)
     & (columns < tf.cast(width, tf.float64))
@@ -166,10 +169,10 @@ def fetch_bilinear(
     # Pillow's precision, or what is exactly a gray level would be cut by one.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
-    return first + (second - first) * to_right
+    return first + rounding.product(second - first, to_right)
 
   first = fetch_row(top)
-  values = first + (fetch_row(top + 1) - first) * to_bottom
+  values = first + rounding.product(fetch_row(top + 1) - first, to_bottom)
   return tf.where(
     is_inside[..., tf.newaxis],
     tf.cast(tf.floor(values), images.dtype),
@@ -211,7 +214,7 @@ def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   Returns:
     float32 [num_images, 2], as (x, y) in 0..1.
   """
-  return tf.random.stateless_uniform([num_images, 2], seed)
+  return random_draws.uniform([num_images, 2], seed)
 
 
 def cut_out_beside(

@@ -122,6 +122,7 @@ def create_operations(
 
   def nothing(num_images, seed):
     del num_images, seed  # Unused.
+    return ()
 
   def solarization(num_images, seed):
     shape = [num_images, 1, 1, 1]
@@ -165,9 +166,11 @@ def create_operations(
 
   uniform_magnitude = per_image(uniform(-magnitude, magnitude), 1)
   operation = rand_augment.Operation
+  # XLA has neither their histogram nor their transformation.
+  not_by_xla = functools.partial(operation, can_be_compiled=False)
   return [
     operation('AutoContrast', nothing, of(layers.AutoContrast(_VALUE_RANGE))),
-    operation('Equalization', nothing, of(layers.Equalization(_VALUE_RANGE))),
+    not_by_xla('Equalization', nothing, of(layers.Equalization(_VALUE_RANGE))),
     operation(
       'Solarization',
       solarization,
@@ -188,14 +191,14 @@ def create_operations(
       per_image(uniform(-255.0 * magnitude, 255.0 * magnitude), 1, 1, 1),
       of(layers.RandomBrightness(0.0, _VALUE_RANGE, seed=seed)),
     ),
-    operation('RandomShearX', signed_shear, shear_along('shear_x')),
-    operation('RandomShearY', signed_shear, shear_along('shear_y')),
-    operation(
+    not_by_xla('RandomShearX', signed_shear, shear_along('shear_x')),
+    not_by_xla('RandomShearY', signed_shear, shear_along('shear_y')),
+    not_by_xla(
       'RandomTranslationX',
       uniform_magnitude,
       translate_along('width_translations'),
     ),
-    operation(
+    not_by_xla(
       'RandomTranslationY',
       uniform_magnitude,
       translate_along('height_translations'),

@@ -12,6 +12,7 @@ References:
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
 
 
@@ -27,7 +28,7 @@ def sample_coefficient(seed: tf.Tensor, *, concentration: float) -> tf.Tensor:
   Returns:
     A float32 scalar in [0, 1].
   """
-  gamma = tf.random.stateless_gamma([2], seed, alpha=concentration)
+  gamma = random_draws.gamma(2, seed, concentration=concentration)
   return gamma[0] / (gamma[0] + gamma[1])
 
 

@@ -9,12 +9,16 @@ operations and in the probability that each is applied; they share the drawing,
 which is here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import contextvars
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
+from tff_semifl.augment import augmentation
 
 
 class Operation(NamedTuple):
@@ -26,11 +30,17 @@ class Operation(NamedTuple):
       each image.
     apply: (float32 images [batch, height, width, 3] in 0..255, parameters) ->
       images of the same shape.
+    can_be_compiled: Whether XLA can compile it.
   """
 
   name: str
   draw: Callable[[tf.Tensor, tf.Tensor], Any]
   apply: Callable[[tf.Tensor, Any], tf.Tensor]
+  can_be_compiled: bool = True
+
+
+class NotCompiledError(ValueError):
+  """XLA cannot compile an operation."""
 
 
 def create_fixed_operation(
@@ -61,9 +71,7 @@ def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
   Returns:
     int32 [num_images].
   """
-  bits = tf.random.stateless_uniform(
-    [num_images], seed, minval=0, maxval=2, dtype=tf.int32
-  )
+  bits = random_draws.integers([num_images], seed, least=0, bound=2)
   return 2 * bits - 1
 
 
@@ -126,29 +134,49 @@ def _apply_one_each(
   operations: Sequence[Operation],
   application_probability: float,
 ) -> tf.Tensor:
-  """Sorts the images by the operation each drew, applies, and sorts back."""
+  """Draws an operation for each image, and applies it."""
   num_images = tf.shape(images)[0]
-  choices = tf.random.stateless_uniform(
-    [num_images],
-    random_seeds.fold_in(seed, 0),
-    minval=0,
-    maxval=len(operations),
-    dtype=tf.int32,
+  choices = random_draws.integers(
+    [num_images], random_seeds.fold_in(seed, 0), least=0, bound=len(operations)
   )
   is_applied = (
-    tf.random.stateless_uniform([num_images], random_seeds.fold_in(seed, 1))
+    random_draws.uniform([num_images], random_seeds.fold_in(seed, 1))
     < application_probability
   )
-  # The last group takes the images that are left alone.
-  choices = tf.where(is_applied, choices, len(operations))
+  return _apply.get()(
+    images,
+    # One more than there are leaves an image alone.
+    tf.where(is_applied, choices, len(operations)),
+    operations,
+    [random_seeds.fold_in(seed, 2 + index) for index in range(len(operations))],
+  )
+
+
+def _apply_in_groups(
+  images: tf.Tensor,
+  choices: tf.Tensor,
+  operations: Sequence[Operation],
+  seeds: Sequence[tf.Tensor],
+) -> tf.Tensor:
+  """Sorts the images by the operation each drew, applies, and sorts back.
+
+  Args:
+    images: float32 [batch, height, width, 3].
+    choices: int32 [batch], the operation of each image, or their number.
+    operations: The operations.
+    seeds: A stateless seed for the parameters of each.
+
+  Returns:
+    A tensor like `images`.
+  """
   num_groups = len(operations) + 1
   groups = tf.dynamic_partition(images, choices, num_groups)
-  positions = tf.dynamic_partition(tf.range(num_images), choices, num_groups)
+  positions = tf.dynamic_partition(
+    tf.range(tf.shape(images)[0]), choices, num_groups
+  )
   for index, operation in enumerate(operations):
     group = groups[index]
-    parameters = operation.draw(
-      tf.shape(group)[0], random_seeds.fold_in(seed, 2 + index)
-    )
+    parameters = operation.draw(tf.shape(group)[0], seeds[index])
     # Not every operation can be traced or run on a batch of none.
     groups[index] = tf.cond(
       tf.shape(group)[0] > 0,
@@ -158,3 +186,88 @@ def _apply_one_each(
       lambda g=group: g,
     )
   return tf.ensure_shape(tf.dynamic_stitch(positions, groups), images.shape)
+
+
+def _apply_to_all(
+  images: tf.Tensor,
+  choices: tf.Tensor,
+  operations: Sequence[Operation],
+  seeds: Sequence[tf.Tensor],
+) -> tf.Tensor:
+  """Applies each operation to all images, and takes of each what it drew.
+
+  Images, parameters and results are those of `_apply_in_groups`.
+  """
+  num_images = tf.shape(images)[0]
+  is_drawn = tf.equal(choices[:, tf.newaxis], tf.range(len(operations)))
+  # An image has the parameters of its place in its group.
+  places = tf.cumsum(tf.cast(is_drawn, tf.int32), axis=0, exclusive=True)
+  views = images
+  for index, operation in enumerate(operations):
+    parameters = tf.nest.map_structure(
+      lambda drawn, place=places[:, index]: tf.gather(drawn, place),
+      operation.draw(num_images, seeds[index]),
+    )
+    views = tf.where(
+      is_drawn[:, index, tf.newaxis, tf.newaxis, tf.newaxis],
+      operation.apply(images, parameters),
+      views,
+    )
+  return tf.ensure_shape(views, images.shape)
+
+
+def _refuse(
+  images: tf.Tensor,
+  choices: tf.Tensor,
+  operations: Sequence[Operation],
+  seeds: Sequence[tf.Tensor],
+) -> tf.Tensor:
+  """Returns images as they are, if XLA could compile the operations."""
+  del choices, seeds  # Nothing is applied.
+  refused = [each.name for each in operations if not each.can_be_compiled]
+  if refused:
+    raise NotCompiledError(
+      f'XLA cannot compile {", ".join(refused)}, of the operations that strong'
+      ' views are made by; choose another --strong_augmentation, such as'
+      ' fixmatch'
+    )
+  return images
+
+
+_apply = contextvars.ContextVar('apply', default=_apply_in_groups)
+
+
+@contextlib.contextmanager
+def applying_to_all() -> Iterator[None]:
+  """Makes what is traced in this context apply all operations to all images.
+
+  Each image gets the view that it would have got. That takes many times the
+  arithmetic, but the shape of no tensor depends on what is drawn.
+  """
+  with _applying(_apply_to_all):
+    yield
+
+
+def check_can_be_compiled(
+  augment: augmentation.Augmentation, image_shape: tuple[int, int, int]
+) -> None:
+  """Checks that XLA can compile the operations of an augmentation.
+
+  Args:
+    augment: An augmentation that applies random operations, or any other.
+    image_shape: Height, width, channels.
+
+  Raises:
+    NotCompiledError: If it cannot.
+  """
+  with tf.init_scope(), _applying(_refuse):
+    augment(tf.zeros([1, *image_shape], tf.uint8), tf.constant([0, 0]))
+
+
+@contextlib.contextmanager
+def _applying(apply: Callable[..., tf.Tensor]) -> Iterator[None]:
+  token = _apply.set(apply)
+  try:
+    yield
+  finally:
+    _apply.reset(token)

@@ -5,6 +5,7 @@
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
 
 
@@ -36,21 +37,17 @@ def flip_and_crop(
       )
   # Shift, reflection and flip only move pixels: work out where each output
   # pixel comes from and fetch them all in one gather.
-  offsets = tf.random.stateless_uniform(
+  offsets = random_draws.integers(
     [num_images, 2],
     random_seeds.fold_in(seed, 0),
-    minval=-padding,
-    maxval=padding + 1,
-    dtype=tf.int32,
+    least=-padding,
+    bound=padding + 1,
   )
   rows = _reflect(tf.range(height) + offsets[:, :1], height)
   columns = _reflect(tf.range(width) + offsets[:, 1:], width)
   if flip:
     flipped = (
-      tf.random.stateless_uniform(
-        [num_images, 1], random_seeds.fold_in(seed, 1)
-      )
-      < 0.5
+      random_draws.uniform([num_images, 1], random_seeds.fold_in(seed, 1)) < 0.5
     )
     columns = tf.where(flipped, width - 1 - columns, columns)
   # In 64 bits: a chunk may hold more than 2^31 pixels.

@@ -58,8 +58,10 @@ class ChosenModel(settings.Settings):
   )
   jit_compile: bool = settings.setting(
     False,
-    'Have XLA compile the training passes of the model, once for each size of a'
-    ' batch. Not for --runtime=native, whose worker has no XLA.',
+    'Have XLA compile the training passes of the model, once for each size of'
+    ' a batch, and the whole turn of clients whose updates are averaged, once'
+    ' for each number of images. Not for --runtime=native, whose worker has no'
+    " XLA, nor in such turns for KerasCV's strong views.",
   )
 
 

@@ -7,7 +7,9 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import privacy_key as privacy_key_lib
+from tff_semifl import settings
 from tff_semifl.algorithms import evaluation
+from tff_semifl.augment import rand_augment
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
@@ -17,6 +19,7 @@ from tff_semifl.experiments import image_task
 from tff_semifl.models import functional
 from tff_semifl.programs import training
 from tff_semifl.systems import system as system_lib
+from tff_semifl.work import turn_form
 
 _EVALUATION_BATCH_SIZE = 500
 
@@ -58,19 +61,23 @@ def create_training_program(
   measures_pseudo_labels = system.measures_pseudo_labels and bool(
     np.all(data.unlabeled.true_labels != sources.UNKNOWN_LABEL)
   )
+  ingredients = system_lib.Ingredients(
+    classifier=classifier,
+    weak_augmentation=task.weak_augmentation,
+    strong_augmentation=task.strong_augmentation,
+    seed=experiment.seed,
+    privacy_key=privacy_key,
+    computes_statistics=with_statistics is not None
+    and with_statistics.are_computed_by_rounds(system),
+    returns_given_labels=measures_pseudo_labels,
+    turn_form=turn_form.COMPILED
+    if experiment.model.jit_compile
+    else turn_form.DYNAMIC,
+  )
+  with settings.blame('jit_compile', True, rand_augment.NotCompiledError):
+    process = system.build(ingredients)
   return training.TrainingProgram(
-    process=system.build(
-      system_lib.Ingredients(
-        classifier=classifier,
-        weak_augmentation=task.weak_augmentation,
-        strong_augmentation=task.strong_augmentation,
-        seed=experiment.seed,
-        privacy_key=privacy_key,
-        computes_statistics=with_statistics is not None
-        and with_statistics.are_computed_by_rounds(system),
-        returns_given_labels=measures_pseudo_labels,
-      )
-    ),
+    process=process,
     evaluation=evaluation.build_evaluation(classifier),
     server_dataset=pipelines.labeled_dataset(data.at_server(system.labels)),
     clients=clients,

@@ -5,8 +5,8 @@
 
 `tff.learning.models.functional_model_from_keras` clones the model each time a
 computation that uses it is traced, into a TF 1 graph, after which the Keras
-classes no longer work outside of it. Here the model is cloned once, into
-`tf.function`s of the weights: a computation then holds a call of that
+classes no longer work outside of it. Here it is cloned once, for `tf.function`s
+of the weights (`pure_functions`): a computation then holds a call of such a
 function, and the same function works eagerly.
 """
 
@@ -22,18 +22,12 @@ from tff_semifl.models import features as features_lib
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import probabilities
+from tff_semifl.models import pure_functions
 from tff_semifl.models import pure_layers
 from tff_semifl.models import static_batch_norm
 from tff_semifl.models import weight_kinds
 
 ModelWeights = tff.learning.models.ModelWeights
-
-# Pixels, means and variances need more than the eight bits of bfloat16.
-_FLOAT32_LAYERS = (
-  static_batch_norm.StaticBatchNormalization,
-  tf.keras.layers.GroupNormalization,
-  tf.keras.layers.Rescaling,
-)
 
 
 class ImageClassifier(NamedTuple):
@@ -48,11 +42,14 @@ class ImageClassifier(NamedTuple):
 
   Attributes:
     initial_weights: The arrays to start from.
-    train_logits: (weights, images, seed=None) -> float32 [batch, classes], in
-      training mode: batch normalization by the statistics of the batch. May
-      compute in another precision than the others. The seed, int32 [2], is what
-      dropout draws with: a model that has `KeyedDropout` needs one.
-    batch_logits: (weights, images) -> the same, but nothing is dropped.
+    train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
+      classes], in training mode: batch normalization by the statistics of the
+      batch. May compute in another precision than the others. The seed, int32
+      [2], is what dropout draws with: a model that has `KeyedDropout` needs
+      one. If there is `num_real`, an int32 scalar, statistics are those of so
+      many images; all that follow are padding.
+    batch_logits: (weights, images, num_real=None) -> the same, but nothing is
+      dropped.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each layer with statistics the
       `static_batch_norm.batch_moments` of its input in training mode, float32
@@ -66,7 +63,7 @@ class ImageClassifier(NamedTuple):
 
   initial_weights: ModelWeights
   train_logits: Callable[..., tf.Tensor]
-  batch_logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
+  batch_logits: Callable[..., tf.Tensor]
   logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
   image_shape: tuple[int, int, int]
@@ -127,13 +124,15 @@ def from_keras(
       f'Model {model.name!r} has no weights to train. If it is frozen, leave'
       ' its last layer trainable.'
     )
-  symbolic = symbolic_for_training = _clone_to_symbols(model, kinds)
+  symbolic = symbolic_for_training = pure_functions.clone_to_symbols(
+    model, kinds
+  )
   if train_in_bfloat16:
-    symbolic_for_training = _clone_to_symbols(
-      model, kinds, _copy_layer_in_bfloat16
+    symbolic_for_training = pure_functions.clone_to_symbols(
+      model, kinds, pure_functions.copy_layer_in_bfloat16
     )
   create = functools.partial(
-    _pure_function, frozen=[weight.numpy() for weight in kinds.frozen]
+    pure_functions.build, frozen=[weight.numpy() for weight in kinds.frozen]
   )
   create_for_training = functools.partial(
     create, symbolic_for_training, jit_compile=jit_compile
@@ -211,142 +210,3 @@ def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
   position = {id(w): i for i, w in enumerate(model.non_trainable_weights)}
   collected.sort(key=lambda each: position[id(each[0].mean)])
   return [moments for _, moments in collected]
-
-
-class _SymbolicModel(NamedTuple):
-  """A clone of a model that has symbolic tensors in place of weights.
-
-  Whoever calls it in a `tf.function` captures them; the function is then one of
-  their values, whatever these are.
-
-  Attributes:
-    model: The clone.
-    symbols: The tensors that stand for the values of `WeightKinds`: trainable
-      weights, statistics and frozen weights.
-  """
-
-  model: tf.keras.Model
-  symbols: list[tf.Tensor]
-
-
-def _pure_function(
-  symbolic: _SymbolicModel,
-  *,
-  call_fn: Callable[[tf.keras.Model, tf.Tensor], tf.Tensor | list[tf.Tensor]],
-  frozen: Sequence[np.ndarray],
-  jit_compile: bool = False,
-) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
-  """Returns `call_fn` of a model as a function of (weights, images, seed=None).
-
-  Args:
-    symbolic: The model.
-    call_fn: (model, images) -> what is computed.
-    frozen: Values of frozen weights.
-    jit_compile: Whether XLA compiles the function.
-  """
-  model, symbols = symbolic
-  needs_seed = False
-
-  # With autograph: where it is off, TensorFlow spoils the signatures of the
-  # operators, such as `x * 2`, that models made afterwards have as layers.
-  @tf.function(
-    input_signature=[
-      tf.TensorSpec(model.input_shape, tf.float32),
-      tf.TensorSpec([2], tf.int32),
-    ],
-    jit_compile=jit_compile or None,
-  )
-  def call(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor | list[tf.Tensor]:
-    nonlocal needs_seed
-    with keyed_dropout.seeded(seed):
-      outputs = call_fn(model, images)
-    needs_seed = bool(seed.consumers())
-    return tf.nest.map_structure(
-      lambda output: tf.cast(output, tf.float32), outputs
-    )
-
-  concrete_function = call.get_concrete_function()
-  captured = concrete_function.captured_inputs
-  position = {id(symbol): index for index, symbol in enumerate(symbols)}
-  constants = [*frozen]
-  for each in captured:
-    if id(each) in position:
-      continue
-    if tf.is_symbolic_tensor(each) or each.dtype == tf.resource:
-      raise ValueError(
-        f'Model {model.name!r} holds a variable that is no weight of a layer,'
-        ' and that no computation can have. Create it by add_weight.'
-      )
-    # Such as a `tf.constant` of a layer: its value follows those of weights.
-    position[id(each)] = len(position)
-    constants.append(each.numpy())
-  used = [(position[id(each)], each.dtype) for each in captured]
-
-  def pure_function(
-    weights: ModelWeights, images: tf.Tensor, seed: tf.Tensor | None = None
-  ) -> tf.Tensor:
-    if needs_seed and seed is None:
-      raise ValueError(
-        f'Model {model.name!r} has dropout: in training it needs a seed.'
-      )
-    values = [*weights.trainable, *weights.non_trainable, *constants]
-    # What its own call does, but for the values of what it has captured.
-    return concrete_function._call_flat(
-      [
-        tf.convert_to_tensor(images, tf.float32),
-        tf.convert_to_tensor((0, 0) if seed is None else seed),
-      ],
-      [tf.cast(values[index], dtype) for index, dtype in used],
-    )
-
-  return pure_function
-
-
-def _copy_layer_in_bfloat16(
-  layer: tf.keras.layers.Layer,
-) -> tf.keras.layers.Layer:
-  """Returns a copy that computes in bfloat16, unless that loses too much."""
-  # Layers cast what they are given to their own type.
-  config = layer.get_config()
-  if not isinstance(layer, _FLOAT32_LAYERS):
-    config['dtype'] = 'bfloat16'
-  return type(layer).from_config(config)
-
-
-def _clone_to_symbols(
-  model: tf.keras.Model,
-  kinds: weight_kinds.WeightKinds,
-  clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
-  | None = None,
-) -> _SymbolicModel:
-  """Clones a model, once for all functions that are made of it.
-
-  Args:
-    model: The model.
-    kinds: Its weights.
-    clone_layer: Makes a new layer of one, see `keras_conversion.clone`.
-
-  Raises:
-    ValueError: If the clone does not have each weight of the model once.
-  """
-  graph = tf.Graph()
-
-  def create(
-    _, *, shape: Sequence[int], dtype: tf.DType, **kwargs
-  ) -> tf.Tensor:
-    with graph.as_default():
-      return tf.compat.v1.placeholder(dtype, shape)
-
-  # Keras asks for variables while it builds the clone and is handed tensors in
-  # their place, so that there are no variables at all.
-  with tf.variable_creator_scope(create):
-    clone = keras_conversion.clone(model, clone_layer)
-  weights = [*model.trainable_weights, *model.non_trainable_weights]
-  cloned = [*clone.trainable_weights, *clone.non_trainable_weights]
-  if len(cloned) != len(weights):
-    raise ValueError(
-      f'The model has {len(weights)} weights, but a clone of it {len(cloned)}:'
-      ' layers must not share weights.'
-    )
-  symbols = {id(w): symbol for w, symbol in zip(weights, cloned, strict=True)}
-  return _SymbolicModel(clone, [symbols[id(w)] for w in sum(kinds, ())])

@@ -16,6 +16,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
 
 _SEED = contextvars.ContextVar('seed', default=None)
@@ -95,9 +96,7 @@ class KeyedDropout(tf.keras.layers.Layer):
         shape[axis] if size is None else size
         for axis, size in enumerate(self.noise_shape)
       ]
-    draws = tf.random.stateless_uniform(
-      shape, random_seeds.fold_in(seed, self.key)
-    )
+    draws = random_draws.uniform(shape, random_seeds.fold_in(seed, self.key))
     kept = tf.cast(draws >= self.rate, inputs.dtype)
     return inputs * kept / (1.0 - self.rate)
 

@@ -28,6 +28,11 @@ _COLLECTED: contextvars.ContextVar[list[Any] | None] = contextvars.ContextVar(
 )
 
 
+_NUM_REAL: contextvars.ContextVar[tf.Tensor | None] = contextvars.ContextVar(
+  'num_real', default=None
+)
+
+
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class StaticBatchNormalization(tf.keras.layers.Layer):
   """Normalizes by batch statistics, or by given ones in inference.
@@ -85,6 +90,9 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     collected = _COLLECTED.get()
     if by_batch and collected is not None:
       collected.append((self, batch_moments(images)))
+    num_real = _NUM_REAL.get()
+    if by_batch and num_real is not None:
+      return self._normalize_real(inputs, num_real)
     # The fused kernel divides by the biased variance, as PyTorch does. The op
     # itself, because `tf.compat.v1.nn.fused_batch_norm` raises the epsilon.
     outputs = tf.raw_ops.FusedBatchNormV3(
@@ -99,6 +107,30 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     if inputs.shape.rank != 4:
       outputs = tf.reshape(outputs, tf.shape(inputs))
     return outputs
+
+  def _normalize_real(
+    self, inputs: tf.Tensor, num_real: tf.Tensor
+  ) -> tf.Tensor:
+    """Normalizes by the statistics of the first `num_real` rows."""
+    shape = tf.shape(inputs)
+    is_real = tf.reshape(
+      tf.range(shape[0]) < num_real, [-1] + [1] * (inputs.shape.rank - 1)
+    )
+    axes = list(range(inputs.shape.rank - 1))
+    # At least one, so that the statistics of no row are 0 and 0.
+    count = tf.cast(
+      tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
+    )
+
+    def mean_of_real(values: tf.Tensor) -> tf.Tensor:
+      return tf.reduce_sum(tf.where(is_real, values, 0.0), axis=axes) / count
+
+    deviations = inputs - mean_of_real(inputs)
+    scale = tf.math.rsqrt(mean_of_real(deviations**2) + self.epsilon)
+    if self.scale:
+      scale *= self.gamma
+    outputs = deviations * scale
+    return outputs + self.beta if self.center else outputs
 
   def get_config(self) -> dict[str, Any]:
     """Returns the arguments of the constructor."""
@@ -127,6 +159,21 @@ def batch_moments(images: tf.Tensor) -> tf.Tensor:
   count = tf.cast(tf.reduce_prod(tf.shape(images)[:3]), tf.float32)
   count = tf.fill(tf.shape(mean), count)
   return tf.stack([count, mean, variance * count])
+
+
+@contextlib.contextmanager
+def with_padding(num_real: tf.Tensor | None) -> Iterator[None]:
+  """Makes layers that are called in this context ignore rows of padding.
+
+  Args:
+    num_real: int32 scalar, the number of rows before the padding; None if there
+      is none.
+  """
+  token = _NUM_REAL.set(num_real)
+  try:
+    yield
+  finally:
+    _NUM_REAL.reset(token)
 
 
 @contextlib.contextmanager

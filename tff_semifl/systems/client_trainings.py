@@ -77,6 +77,7 @@ class Fix(client_training.ClientTraining):
       consistency=self.regularizer.consistency,
       weight_fn=self.weighting.weigh,
       report_fn=self.report,
+      form=ingredients.turn_form,
       **self.mixing,
     )
 
@@ -228,6 +229,7 @@ class LabelEachBatch(client_training.ClientTraining):
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
       selection_fn=pseudo_labels.at_least(self.confidence.confidence_threshold),
+      form=ingredients.turn_form,
     )
 
 

@@ -42,7 +42,8 @@ def count(labels: pseudo_labels.PseudoLabels, threshold: float) -> LabelCounts:
   """Counts the labels of a client's images."""
   is_confident = pseudo_labels.is_confident(labels, threshold)
   num_classes = tf.shape(labels.probabilities)[1]
-  chosen = tf.one_hot(tf.boolean_mask(labels.labels, is_confident), num_classes)
+  # There is no class -1, of which `tf.one_hot` makes zeros.
+  chosen = tf.one_hot(tf.where(is_confident, labels.labels, -1), num_classes)
   num_unsure = tf.math.count_nonzero(~is_confident)
   return LabelCounts(
     tf.reduce_sum(chosen, axis=0), tf.cast(num_unsure, tf.float32)

@@ -93,6 +93,7 @@ def build_round_parts(
       measure_weight_diversity=aggregation.is_weighted,
       return_given_labels=ingredients.returns_given_labels,
       context_type=context_type,
+      form=ingredients.turn_form,
     ),
     aggregator=aggregation,
     finalizer=finalizer.build_finalizer(

@@ -48,6 +48,7 @@ class TrainOnLabels(client_training.ClientTraining):
       num_epochs=turn.client_epochs,
       batch_size=turn.client_batch_size,
       mask_absent_classes=self.mask_absent_classes,
+      form=ingredients.turn_form,
     )
 
   def client_data_type(

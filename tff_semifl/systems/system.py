@@ -18,6 +18,7 @@ from tff_semifl.models import functional
 from tff_semifl.programs import memories
 from tff_semifl.programs import outputs
 from tff_semifl.systems import aggregations
+from tff_semifl.work import turn_form as turn_form_lib
 
 
 class Labels(enum.Enum):
@@ -54,6 +55,7 @@ class Ingredients:
       for whoever computes them between rounds.
     returns_given_labels: Whether rounds return the pseudo-labels that clients
       gave, for a simulation that knows the truth.
+    turn_form: The form of the turns of clients.
   """
 
   classifier: functional.ImageClassifier
@@ -63,6 +65,7 @@ class Ingredients:
   privacy_key: privacy_key_lib.PrivacyKey | None = None
   computes_statistics: bool = True
   returns_given_labels: bool = False
+  turn_form: turn_form_lib.TurnForm = turn_form_lib.DYNAMIC
 
 
 class Steps(NamedTuple):

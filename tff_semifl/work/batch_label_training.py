@@ -9,6 +9,7 @@ that the client received. Table 2 of SemiFL compares the two.
 """
 
 from collections.abc import Callable, Mapping
+import math
 from typing import Any
 
 import tensorflow as tf
@@ -21,11 +22,12 @@ from tff_semifl.models import functional
 from tff_semifl.work import batch_losses
 from tff_semifl.work import client_report
 from tff_semifl.work import client_work
-from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
+from tff_semifl.work import rows as rows_lib
 from tff_semifl.work import training_loop
+from tff_semifl.work import turn_form
 
 
 def build_batch_label_training(
@@ -38,6 +40,7 @@ def build_batch_label_training(
   batch_size: int,
   selection_fn: pseudo_labels.SelectionFn,
   logit_offset_fn: Callable[[Any], tf.Tensor] | None = None,
+  form: turn_form.TurnForm = turn_form.DYNAMIC,
 ) -> client_work.LocalTrainingFn:
   """Builds a client's training with labels of the model in training.
 
@@ -62,10 +65,15 @@ def build_batch_label_training(
       weights, the loss of an image is multiplied by its weight.
     logit_offset_fn: Guidance -> float32 [classes], an offset that is added to
       the logits in the loss; by default none.
+    form: The form of the turn.
 
   Returns:
     A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+
+  Raises:
+    ValueError: If turns of the form cannot have the strong views.
   """
+  form.check_views(strong_augmentation, classifier.image_shape)
 
   def train(
     weights: functional.ModelWeights,
@@ -83,35 +91,46 @@ def build_batch_label_training(
       offset = logit_offset_fn(context.guidance)
 
     def epoch_data(epoch: tf.Tensor):
-      indices, in_order = draws.shuffle(
-        (tf.range(num_images), images), node.seed(purpose.FIX_ORDER, epoch)
+      rows = form.rows((tf.range(num_images), images)).shuffle(
+        node.seed(purpose.FIX_ORDER, epoch)
       )
-      return (
-        indices,
-        weak_augmentation(in_order, node.seed(purpose.WEAK_VIEW, epoch)),
-        strong_augmentation(in_order, node.seed(purpose.STRONG_VIEW, epoch)),
+      indices, in_order = rows.examples
+      return rows.replace(
+        (
+          indices,
+          weak_augmentation(in_order, node.seed(purpose.WEAK_VIEW, epoch)),
+          strong_augmentation(in_order, node.seed(purpose.STRONG_VIEW, epoch)),
+        )
       )
 
-    def select(trainable: tuple[tf.Tensor, ...], batch: Any):
-      indices, weak, strong = batch
+    def select(trainable: tuple[tf.Tensor, ...], batch: rows_lib.Rows):
+      indices, weak, strong = batch.examples
       model = weights._replace(trainable=trainable)
       labels = pseudo_labels.from_logits(
-        batch_losses.label_logits(classifier, model, weak)
+        batch_losses.label_logits(classifier, model, weak, batch.num_real)
       )
       return pseudo_labeling.select(
-        selection_fn(context.guidance, labels), labels, strong, indices
+        selection_fn(context.guidance, labels),
+        labels,
+        batch.replace(strong),
+        indices,
       )
 
     def loss(trainable, batch, epoch, batch_num):
-      strong, labels, loss_weights = batch
+      strong, labels, loss_weights = batch.examples
       logits = batch_losses.train_logits(
         classifier,
         weights._replace(trainable=trainable),
         strong,
         node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
+        batch.num_real,
       )
       return batch_losses.cross_entropy(
-        logits, labels, *loss_weights, offset=offset
+        logits,
+        labels,
+        *batch.weigh(loss_weights),
+        offset=offset,
+        is_counted=batch.is_real,
       )
 
     training = training_loop.train(
@@ -123,7 +142,10 @@ def build_batch_label_training(
       epoch_data_fn=epoch_data,
       loss_fn=loss,
       select_fn=select,
-      given_labels=given_labels,
+      # The last batch of an epoch may have padding.
+      given_labels=form.make_room(
+        given_labels, math.ceil(num_epochs) * num_images + batch_size
+      ),
     )
     return client_report.labeled_in_steps(training, num_images)
 

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tff_semifl.models import functional
 from tff_semifl.work import client_work_process
+from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import training_loop
 from tff_semifl.work import weight_diversity
 
@@ -127,8 +128,8 @@ def report(
 
   Returns:
     The result and the measurements. A rejected client has a zero update of
-    weight 0, the memory with which it came, no given labels, and zeros in all
-    sums but `num_rejected`.
+    weight 0, the memory with which it came, no given labels but padding, and
+    zeros in all sums but `num_rejected`.
   """
   training = local.training
   update = [
@@ -177,10 +178,7 @@ def report(
       training.optimizer_state,
       optimizer_state,
     ),
-    given_labels=tf.nest.map_structure(
-      lambda array: array[: tf.where(is_sound, tf.shape(array)[0], 0)],
-      training.given_labels,
-    ),
+    given_labels=given_labels_lib.reject(training.given_labels, ~is_sound),
     report=tf.nest.map_structure(
       lambda array: tf.where(is_sound, array, tf.zeros_like(array)),
       local.report,

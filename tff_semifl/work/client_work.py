@@ -21,6 +21,7 @@ from tff_semifl.work import client_work_process
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
+from tff_semifl.work import turn_form
 from tff_semifl.work import weight_diversity
 
 # (weights, round context, {'client_id', 'image'}, optimizer state, labels to
@@ -48,6 +49,7 @@ def build_client_work(
   measure_weight_diversity: bool = True,
   return_given_labels: bool = False,
   context_type: tff.Type = round_context.ROUND_CONTEXT_TYPE,
+  form: turn_form.TurnForm = turn_form.DYNAMIC,
 ) -> client_work_process.ClientWorkProcess:
   """Builds client work in which each client's turn is `train_fn`.
 
@@ -73,6 +75,7 @@ def build_client_work(
       protects.
     return_given_labels: Whether results have `GivenLabels`.
     context_type: The type of `RoundContext`, if it has guidance.
+    form: The form of the turn, which `train_fn` has as well.
 
   Returns:
     A `ClientWorkProcess` without state. With W for model weights, R for
@@ -101,19 +104,21 @@ def build_client_work(
       optimizer, classifier.initial_weights.trainable
     )
 
-  def take_turn(received: Any, dataset: tf.data.Dataset, optimizer_state: Any):
-    weights, context = received
+  def train_and_report(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ):
     local = train_fn(
       weights,
       context,
-      pipelines.concatenate_chunks(dataset),
+      data,
       optimizer.set_hparams(
         optimizer_state,
         {optimizers.LEARNING_RATE_KEY: context.learning_rate},
       ),
-      given_labels_lib.none()
-      if return_given_labels
-      else given_labels_lib.NOT_KEPT,
+      form.no_labels() if return_given_labels else given_labels_lib.NOT_KEPT,
     )
     return client_report.report(
       weights,
@@ -122,6 +127,12 @@ def build_client_work(
       max_update_norm_ratio=max_update_norm_ratio,
       kernel_index=kernel_index,
     )
+
+  def take_turn(received: Any, dataset: tf.data.Dataset, optimizer_state: Any):
+    data = pipelines.concatenate_chunks(dataset)
+    result, sums = form.run(train_and_report)(*received, data, optimizer_state)
+    given_labels = given_labels_lib.drop_padding(result.given_labels)
+    return result._replace(given_labels=given_labels), sums
 
   if keep_optimizer_state:
     initialize_memory = tff.tensorflow.computation(initialize_optimizer)

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tff_semifl import random_draws
 from tff_semifl import random_seeds
 
 
@@ -20,7 +21,7 @@ def shuffle(examples: Any, seed: tf.Tensor) -> Any:
   Returns:
     The same structure; the rows of all tensors are permuted alike.
   """
-  order = _draw_order(_count_rows(examples), seed)
+  order = _draw_order(count_rows(examples), seed)
   return tf.nest.map_structure(lambda rows: tf.gather(rows, order), examples)
 
 
@@ -37,12 +38,8 @@ def draw_with_replacement(
   Returns:
     The same structure, with `number` rows in each tensor.
   """
-  drawn = tf.random.stateless_uniform(
-    [number],
-    seed,
-    minval=0,
-    maxval=tf.maximum(_count_rows(examples), 1),
-    dtype=tf.int32,
+  drawn = random_draws.integers(
+    [number], seed, least=0, bound=tf.maximum(count_rows(examples), 1)
   )
   return tf.nest.map_structure(lambda rows: tf.gather(rows, drawn), examples)
 
@@ -107,8 +104,13 @@ def select_from_stream(
 
 
 def _draw_order(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  return tf.random.experimental.stateless_shuffle(tf.range(num_images), seed)
+  return random_draws.order(num_images, seed)
 
 
-def _count_rows(examples: Any) -> tf.Tensor:
+def count_rows(examples: Any) -> tf.Tensor:
+  """Returns the number of rows, an int32 scalar.
+
+  Args:
+    examples: A structure of tensors with one row for each example.
+  """
   return tf.shape(tf.nest.flatten(examples)[0])[0]

@@ -23,6 +23,7 @@ from tff_semifl.work import client_report
 from tff_semifl.work import fedmatch_losses
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
+from tff_semifl.work import rows as rows_lib
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
 
@@ -73,7 +74,7 @@ def build_server_training(
 
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
-      images, labels = batch
+      images, labels = batch.examples
       output = batch_losses.cross_entropy(
         batch_losses.train_logits(
           classifier, weights._replace(trainable=trainable), images
@@ -88,7 +89,7 @@ def build_server_training(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
-      epoch_data_fn=lambda _: (data['image'], data['label']),
+      epoch_data_fn=lambda _: rows_lib.AllRows((data['image'], data['label'])),
       loss_fn=loss,
     )
 
@@ -142,15 +143,17 @@ def build_client_training(
 
     def epoch_data(epoch: tf.Tensor):
       seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
-      return (
-        data['image'],
-        strong_augmentation(data['image'], seed),
-        tf.range(num_images),
+      return rows_lib.AllRows(
+        (
+          data['image'],
+          strong_augmentation(data['image'], seed),
+          tf.range(num_images),
+        )
       )
 
     def loss(trainable, batch, epoch, batch_num):
       del epoch, batch_num  # Unused.
-      images, strong, indices = batch
+      images, strong, indices = batch.examples
       model = weights._replace(trainable=trainable)
       logits = batch_losses.train_logits(classifier, model, images)
       strong_logits = batch_losses.train_logits(classifier, model, strong)

@@ -28,8 +28,10 @@ from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
+from tff_semifl.work import rows as rows_lib
 from tff_semifl.work import sharpness_aware
 from tff_semifl.work import training_loop
+from tff_semifl.work import turn_form
 
 # (guidance, pseudo-labels of the client's images) -> float32 [classes], or None
 # for no offset.
@@ -108,6 +110,7 @@ def build_fix_mix_training(
   consistency: sharpness_aware.Consistency | None = None,
   weight_fn: WeightFn = count_equally,
   report_fn: ReportFn | None = None,
+  form: turn_form.TurnForm = turn_form.DYNAMIC,
 ) -> client_work.LocalTrainingFn:
   """Builds the training of a client of SemiFL.
 
@@ -144,10 +147,15 @@ def build_fix_mix_training(
       with a confident image count the same.
     report_fn: Makes the client's message to `Guidance.update` from the labels
       of all its images; by default none.
+    form: The form of the turn.
 
   Returns:
     A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+
+  Raises:
+    ValueError: If turns of the form cannot have the strong views.
   """
+  form.check_views(strong_augmentation, classifier.image_shape)
 
   def train(
     weights: functional.ModelWeights,
@@ -163,7 +171,7 @@ def build_fix_mix_training(
     labels = pseudo_labeling.label_images(
       classifier,
       labeler_fn(context.guidance, weights),
-      images,
+      form.rows(images),
       context=context,
       client_id=client_id,
       weak_augmentation=weak_augmentation,
@@ -174,14 +182,16 @@ def build_fix_mix_training(
     fix_data, given = pseudo_labeling.select(
       selection_fn(context.guidance, labels),
       labels,
-      (images, targets, () if consistency is None else (labels.confidences,)),
+      form.rows(
+        (images, targets, () if consistency is None else (labels.confidences,))
+      ),
       tf.range(num_images),
     )
-    num_confident = tf.shape(fix_data[0][0])[0]
 
-    def epoch_data(epoch: tf.Tensor) -> Batch:
+    def epoch_data(epoch: tf.Tensor) -> rows_lib.Rows:
+      rows = fix_data.shuffle(node.seed(purpose.FIX_ORDER, epoch))
       (fix_images, fix_targets, confidences), fix_labels, fix_weights = (
-        draws.shuffle(fix_data, node.seed(purpose.FIX_ORDER, epoch))
+        rows.examples
       )
       batch = Batch(
         strong_augmentation(fix_images, node.seed(purpose.STRONG_VIEW, epoch)),
@@ -191,10 +201,10 @@ def build_fix_mix_training(
         fix_weights,
       )
       if not mix_loss_weight:
-        return batch
+        return rows.replace(batch)
       mix_images, mix_targets = draws.draw_with_replacement(
         (images, targets),
-        num_confident,
+        draws.count_rows(fix_images),
         node.seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),
       )
       if not mix_before_augmentation:
@@ -204,14 +214,23 @@ def build_fix_mix_training(
         mix_images = weak_augmentation(
           mix_images, node.seed(purpose.MIX_VIEW, epoch)
         )
-      return batch._replace(mix=(fix_images, mix_images, mix_targets))
-
-    def train_logits(model, views, *keys: tf.Tensor | int) -> tf.Tensor:
-      return batch_losses.train_logits(
-        classifier, model, views, node.seed(purpose.DROPOUT_MASK, *keys)
+      return rows.replace(
+        batch._replace(mix=(fix_images, mix_images, mix_targets))
       )
 
-    def mix_loss(model, batch: Batch, epoch, batch_num) -> tf.Tensor:
+    def train_logits(
+      model, rows: rows_lib.Rows, views, *keys: tf.Tensor | int
+    ) -> tf.Tensor:
+      return batch_losses.train_logits(
+        classifier,
+        model,
+        views,
+        node.seed(purpose.DROPOUT_MASK, *keys),
+        rows.num_real,
+      )
+
+    def mix_loss(model, rows: rows_lib.Rows, epoch, batch_num) -> tf.Tensor:
+      batch: Batch = rows.examples
       fix_images, mix_images, mix_targets = batch.mix
       coefficient = mixup.sample_coefficient(
         node.seed(purpose.MIXUP_COEFFICIENT, epoch, batch_num),
@@ -227,40 +246,43 @@ def build_fix_mix_training(
           mixture, node.seed(purpose.WEAK_VIEW, epoch, batch_num)
         )
       return losses.mix_loss(
-        train_logits(model, mixture, epoch, batch_num, 1),
+        train_logits(model, rows, mixture, epoch, batch_num, 1),
         batch.targets,
         mix_targets,
         coefficient,
-        *batch.weights,
+        *rows.weigh(batch.weights),
         offset=offset,
       )
 
-    def loss(trainable, batch: Batch, epoch, batch_num):
+    def loss(trainable, rows: rows_lib.Rows, epoch, batch_num):
+      batch: Batch = rows.examples
       model = weights._replace(trainable=trainable)
 
       def strong_logits(model) -> tf.Tensor:
-        return train_logits(model, batch.strong, epoch, batch_num, 0)
+        return train_logits(model, rows, batch.strong, epoch, batch_num, 0)
 
       logits = strong_logits(model)
       total = losses.cross_entropy(
-        logits, batch.targets, *batch.weights, offset=offset
+        logits, batch.targets, *rows.weigh(batch.weights), offset=offset
       )
       if mix_loss_weight:
         # A pass of its own, normalized by the statistics of its batch (A.8).
-        total += mix_loss_weight * mix_loss(model, batch, epoch, batch_num)
+        total += mix_loss_weight * mix_loss(model, rows, epoch, batch_num)
       if consistency is not None:
         total += consistency.loss(
           model,
           logits,
           batch.labels,
           *batch.confidences,
+          *rows.weigh(),
           logits_fn=strong_logits,
           names=classifier.trainable_names,
         )
       # The authors' logs compare a weak view, at the cost of one more pass
       # (A.14).
       return training_loop.BatchOutput(
-        total, training_loop.count_correct(logits, batch.labels)
+        total,
+        training_loop.count_correct(logits, batch.labels, rows.is_real),
       )
 
     training = training_loop.train(
@@ -276,8 +298,8 @@ def build_fix_mix_training(
     return client_report.LocalTraining(
       training,
       num_labeled=num_images,
-      num_confident=num_confident,
-      weight=weight_fn(labels, num_confident),
+      num_confident=fix_data.number,
+      weight=weight_fn(labels, fix_data.number),
       report=() if report_fn is None else report_fn(context.guidance, labels),
     )
 

@@ -27,6 +27,7 @@ from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
+from tff_semifl.work import rows
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
 
@@ -78,13 +79,14 @@ def build_gradient_training(
     labels = pseudo_labels.from_logits(
       batch_losses.label_logits(classifier, weights, weak)
     )
-    (strong, kept_labels, _), given = pseudo_labeling.select(
+    kept, given = pseudo_labeling.select(
       pseudo_labels.is_confident(labels, confidence_threshold),
       labels,
-      strong_augmentation(images, node.seed(purpose.STRONG_VIEW)),
+      rows.AllRows(strong_augmentation(images, node.seed(purpose.STRONG_VIEW))),
       indices,
     )
-    num_confident = tf.cast(tf.shape(kept_labels)[0], tf.float32)
+    strong, kept_labels, _ = kept.examples
+    num_confident = tf.cast(kept.number, tf.float32)
 
     def compute_gradient():
       with tf.GradientTape() as tape:

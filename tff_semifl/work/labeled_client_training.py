@@ -16,6 +16,7 @@ from tff_semifl.work import client_work
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import supervised_training
+from tff_semifl.work import turn_form
 
 
 def build_labeled_client_training(
@@ -26,6 +27,7 @@ def build_labeled_client_training(
   num_epochs: float,
   batch_size: int,
   mask_absent_classes: bool,
+  form: turn_form.TurnForm = turn_form.DYNAMIC,
 ) -> client_work.LocalTrainingFn:
   """Builds the training of a client whose data have labels.
 
@@ -39,6 +41,7 @@ def build_labeled_client_training(
     num_epochs: Epochs in each round; see `training_loop.train`.
     batch_size: Images in a step.
     mask_absent_classes: See `supervised_training.build_supervised_training`.
+    form: The form of the turn.
 
   Returns:
     A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
@@ -50,6 +53,7 @@ def build_labeled_client_training(
     num_epochs=num_epochs,
     batch_size=batch_size,
     mask_absent_classes=mask_absent_classes,
+    rows_fn=form.rows,
   )
 
   def train(

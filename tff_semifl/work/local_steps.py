@@ -22,6 +22,7 @@ from tff_semifl import random_seeds
 from tff_semifl.models import functional
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
+from tff_semifl.work import rows as rows_lib
 from tff_semifl.work import running_statistics
 from tff_semifl.work import training_loop
 
@@ -151,7 +152,7 @@ def train(
       ),
       node.seed(random_seeds.Purpose.DROPOUT_MASK, batch_num),
     )
-    output = loss_fn(model, batch)
+    output = loss_fn(model, batch.examples)
     if not statistics:
       return output
     return output._replace(loss=output.loss + model.pull_statistics())
@@ -163,7 +164,7 @@ def train(
     num_epochs=1,
     batch_size=batch_size,
     # All views of a round at once: augmenting in large batches is cheaper.
-    epoch_data_fn=lambda _: views_fn(indices),
+    epoch_data_fn=lambda _: rows_lib.AllRows(views_fn(indices)),
     loss_fn=loss,
     learning_rate_fn=lambda _, batch_num: steps.learning_rate_fn(
       steps.step(node.context.round_num, batch_num)

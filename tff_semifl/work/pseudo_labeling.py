@@ -3,8 +3,6 @@
 
 """Pseudo-labels of a client's images, and selection by them (A.6)."""
 
-from typing import Any
-
 import tensorflow as tf
 
 from tff_semifl import pseudo_labels
@@ -13,6 +11,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import given_labels
 from tff_semifl.work import round_context
+from tff_semifl.work import rows as rows_lib
 from tff_semifl.work import training_loop
 
 # Inference has no batch statistics: the size changes memory and speed alone.
@@ -22,7 +21,7 @@ INFERENCE_BATCH_SIZE = 250
 def label_images(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
-  images: tf.Tensor,
+  images: rows_lib.Rows,
   *,
   context: round_context.RoundContext,
   client_id: tf.Tensor,
@@ -47,50 +46,19 @@ def label_images(
   seed = round_context.Node(context, client_id).seed(
     random_seeds.Purpose.PSEUDO_LABEL_VIEW
   )
-  views = weak_augmentation(images, seed)
-  return label_fn(
-    context.guidance, logits_in_batches(classifier, weights, views)
+  views = images.replace(weak_augmentation(images.examples, seed))
+  logits = views.map_batches(
+    lambda batch: classifier.logits(weights, tf.cast(batch, tf.float32)),
+    width=classifier.num_classes,
+    size=INFERENCE_BATCH_SIZE,
   )
-
-
-def logits_in_batches(
-  classifier: functional.ImageClassifier,
-  weights: functional.ModelWeights,
-  images: tf.Tensor,
-) -> tf.Tensor:
-  """Returns the logits of any number of images, in inference mode.
-
-  Args:
-    classifier: The model.
-    weights: Its weights, with batch normalization statistics.
-    images: uint8 or float32 [num_images, height, width, channels].
-
-  Returns:
-    float32 [num_images, classes].
-  """
-  num_images = tf.shape(images)[0]
-
-  def predict_batch(start: tf.Tensor, logits: tf.Tensor):
-    stop = start + INFERENCE_BATCH_SIZE
-    batch = tf.cast(images[start:stop], tf.float32)
-    return stop, tf.concat([logits, classifier.logits(weights, batch)], axis=0)
-
-  _, logits = tf.while_loop(
-    lambda start, _: start < num_images,
-    predict_batch,
-    (0, tf.zeros([0, classifier.num_classes], tf.float32)),
-    shape_invariants=(
-      tf.TensorShape([]),
-      tf.TensorShape([None, classifier.num_classes]),
-    ),
-  )
-  return logits
+  return label_fn(context.guidance, logits)
 
 
 def select(
   selected: tf.Tensor,
   labels: pseudo_labels.PseudoLabels,
-  examples: Any,
+  examples: rows_lib.Rows,
   indices: tf.Tensor,
 ) -> training_loop.Selection:
   """Keeps those examples that are selected for training.
@@ -99,7 +67,7 @@ def select(
     selected: bool or float32 [number], the result of a
       `pseudo_labels.SelectionFn`.
     labels: Pseudo-labels of the examples, which were made at the same time.
-    examples: A structure of tensors [number, ...], such as views.
+    examples: The examples, such as views.
     indices: int32 [number], the images that the examples are made from.
 
   Returns:
@@ -108,10 +76,13 @@ def select(
     () or (float32 [selected],).
   """
   is_selected, weights = pseudo_labels.split_selection(selected)
-  rows = tf.where(is_selected)[:, 0]
+  chosen = examples.replace((examples.examples, labels.labels, weights))
   return training_loop.Selection(
-    tf.nest.map_structure(
-      lambda array: tf.gather(array, rows), (examples, labels.labels, weights)
+    chosen.keep(is_selected),
+    given_labels.made_at_once(
+      indices,
+      labels.labels,
+      is_selected,
+      None if examples.num_real is None else examples.is_real,
     ),
-    given_labels.made_at_once(indices, labels.labels, is_selected),
   )

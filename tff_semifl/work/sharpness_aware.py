@@ -45,6 +45,7 @@ class Consistency:
     logits: tf.Tensor,
     labels: tf.Tensor,
     confidences: tf.Tensor,
+    row_weights: tf.Tensor | None = None,
     *,
     logits_fn: Callable[[functional.ModelWeights], tf.Tensor],
     names: Sequence[str],
@@ -58,6 +59,8 @@ class Consistency:
       logits: float32 [batch, classes], those of the views, in training mode.
       labels: int32 [batch], the pseudo-labels of the views.
       confidences: float32 [batch], those of the labels.
+      row_weights: float32 [batch], what each view weighs in a mean over all
+        rows, 0 for padding; by default all weigh 1.
       logits_fn: Weights -> the logits that the views have with them, with the
         same dropout.
       names: For each trainable weight `<layer>/<weight>:0`.
@@ -66,6 +69,8 @@ class Consistency:
       A float32 scalar, at least zero; zero if no label counts.
     """
     is_sure = tf.cast(confidences >= self.confidence_threshold, tf.float32)
+    if row_weights is not None:
+      is_sure *= row_weights
     num_sure = tf.reduce_sum(is_sure)
     share = tf.math.divide_no_nan(
       tf.cast(tf.size(is_sure), tf.float32), num_sure

@@ -3,7 +3,7 @@
 
 """Training on labeled images, weakly augmented (A.3, D.7)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -13,8 +13,8 @@ from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.models import functional
 from tff_semifl.work import batch_losses
-from tff_semifl.work import draws
 from tff_semifl.work import round_context
+from tff_semifl.work import rows as rows_lib
 from tff_semifl.work import server_work
 from tff_semifl.work import training_loop
 
@@ -27,6 +27,7 @@ def build_supervised_training(
   num_epochs: float,
   batch_size: int,
   mask_absent_classes: bool = False,
+  rows_fn: Callable[[Any], rows_lib.Rows] = rows_lib.AllRows,
 ) -> server_work.SupervisedTrainingFn:
   """Builds training by the cross-entropy of labels, for server or client.
 
@@ -41,6 +42,7 @@ def build_supervised_training(
     batch_size: Images in a step.
     mask_absent_classes: Whether logits of classes without images are 0 in the
       loss, so that these classes are not trained away (HeteroFL, D53).
+    rows_fn: Makes rows of examples.
 
   Returns:
     A `SupervisedTrainingFn`. Its data are `image`, `label` and, for a client,
@@ -64,22 +66,27 @@ def build_supervised_training(
     )
 
     def epoch_data(epoch: tf.Tensor):
-      images, labels = draws.shuffle(
-        (data['image'], data['label']), node.seed(order_purpose, epoch)
+      in_order = rows_fn((data['image'], data['label'])).shuffle(
+        node.seed(order_purpose, epoch)
       )
-      return weak_augmentation(images, node.seed(view_purpose, epoch)), labels
+      images, labels = in_order.examples
+      views = weak_augmentation(images, node.seed(view_purpose, epoch))
+      return in_order.replace((views, labels))
 
     def loss(trainable, batch, epoch, batch_num):
-      images, labels = batch
+      images, labels = batch.examples
       logits = batch_losses.train_logits(
         classifier,
         weights._replace(trainable=trainable),
         images,
         node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
+        batch.num_real,
       )
       if mask_absent_classes:
-        logits = mask_absent(logits, data['label'])
-      return batch_losses.cross_entropy(logits, labels)
+        logits = batch_losses.mask_absent(logits, data['label'])
+      return batch_losses.cross_entropy(
+        logits, labels, *batch.weigh(), is_counted=batch.is_real
+      )
 
     return training_loop.train(
       weights.trainable,
@@ -117,19 +124,3 @@ def begin_with(
     )
 
   return train
-
-
-def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Replaces the logits of classes without images by 0 (HeteroFL, D53).
-
-  Args:
-    logits: float32 [batch, classes].
-    labels: int32 [images], of all images of the participant.
-
-  Returns:
-    float32 [batch, classes], without a gradient to classes not in `labels`.
-  """
-  is_present = tf.reduce_any(
-    tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
-  )
-  return tf.where(is_present, logits, 0.0)

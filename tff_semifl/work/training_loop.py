@@ -13,6 +13,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import optimizers
 from tff_semifl.work import given_labels as given_labels_lib
+from tff_semifl.work import rows as rows_lib
 
 
 class BatchOutput(NamedTuple):
@@ -37,11 +38,11 @@ class Selection(NamedTuple):
   """The result of a selection function for a batch.
 
   Attributes:
-    batch: Those of its examples that are trained on.
+    batch: Rows of those of its examples that are trained on.
     given_labels: The pseudo-labels that all examples were given, if any.
   """
 
-  batch: Any
+  batch: rows_lib.Rows
   given_labels: given_labels_lib.GivenLabels | None = None
 
 
@@ -84,9 +85,12 @@ def train(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int | tf.Tensor,
-  epoch_data_fn: Callable[[tf.Tensor], Any],
-  loss_fn: Callable[[tuple[tf.Tensor, ...], Any, tf.Tensor, tf.Tensor], Any],
-  select_fn: Callable[[tuple[tf.Tensor, ...], Any], Selection] | None = None,
+  epoch_data_fn: Callable[[tf.Tensor], rows_lib.Rows],
+  loss_fn: Callable[
+    [tuple[tf.Tensor, ...], rows_lib.Rows, tf.Tensor, tf.Tensor], BatchOutput
+  ],
+  select_fn: Callable[[tuple[tf.Tensor, ...], rows_lib.Rows], Selection]
+  | None = None,
   learning_rate_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> TrainingResult:
@@ -102,8 +106,7 @@ def train(
       of one epoch, rounded up; more than one is rounded up to whole epochs
       (A.10).
     batch_size: Examples in a batch, the last of an epoch excepted.
-    epoch_data_fn: Epoch number -> a structure of tensors that all have the
-      examples of the epoch, in order, as their first dimension.
+    epoch_data_fn: Epoch number -> the examples of the epoch, in order.
     loss_fn: (trainable, batch, epoch number, batch number) -> `BatchOutput`.
     select_fn: (trainable, batch) -> `Selection`, of which no step is taken if
       it is empty. By default the whole batch is trained on.
@@ -125,8 +128,7 @@ def train(
 
   def run_epoch(epoch: tf.Tensor, result: TrainingResult):
     data = epoch_data_fn(epoch)
-    num_examples = tf.shape(tf.nest.flatten(data)[0])[0]
-    num_batches = -(-num_examples // batch_size)
+    num_batches = -(-data.number // batch_size)
     if num_epochs < 1:
       # In 64 bits, so that a fifth of five batches is one.
       share = num_epochs * tf.cast(num_batches, tf.float64)
@@ -141,7 +143,9 @@ def train(
         given_labels=given_labels_lib.extend(result.given_labels, added)
       )
 
-    def take_step(batch_num: tf.Tensor, batch: Any, result: TrainingResult):
+    def take_step(
+      batch_num: tf.Tensor, batch: rows_lib.Rows, result: TrainingResult
+    ):
       with tf.GradientTape() as tape:
         tape.watch(result.trainable)
         output = loss_fn(result.trainable, batch, epoch, batch_num)
@@ -155,7 +159,7 @@ def train(
       optimizer_state, trainable = optimizer.next(
         optimizer_state, result.trainable, gradients
       )
-      size = tf.cast(tf.shape(tf.nest.flatten(batch)[0])[0], tf.float32)
+      size = tf.cast(batch.number, tf.float32)
       num_examples = (
         size if output.num_examples is None else output.num_examples
       )
@@ -171,17 +175,15 @@ def train(
       return keep_labels(result, output.given_labels)
 
     def run_batch(batch_num: tf.Tensor, result: TrainingResult):
-      start = batch_num * batch_size
-      stop = tf.minimum(start + batch_size, num_examples)
-      batch = tf.nest.map_structure(lambda t: t[start:stop], data)
-      visited = result.sums.num_visited + tf.cast(stop - start, tf.float32)
+      batch = data.cut(batch_num * batch_size, batch_size)
+      visited = result.sums.num_visited + tf.cast(batch.number, tf.float32)
       result = result._replace(sums=result.sums._replace(num_visited=visited))
       if select_fn is None:
         return batch_num + 1, take_step(batch_num, batch, result)
       batch, added = select_fn(result.trainable, batch)
       result = keep_labels(result, added)
       return batch_num + 1, tf.cond(
-        tf.shape(tf.nest.flatten(batch)[0])[0] > 0,
+        batch.number > 0,
         lambda: take_step(batch_num, batch, result),
         lambda: result,
       )

@@ -1,0 +1,192 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Functions of weights and images, of what a Keras model computes.
+
+The model is cloned once, with symbolic tensors in place of its weights. Each
+function is traced from that clone, and called with the values of weights.
+"""
+
+from collections.abc import Callable, Sequence
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.models import keras_conversion
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import static_batch_norm
+from tff_semifl.models import weight_kinds
+
+# Pixels, means and variances need more than the eight bits of bfloat16.
+_FLOAT32_LAYERS = (
+  static_batch_norm.StaticBatchNormalization,
+  tf.keras.layers.GroupNormalization,
+  tf.keras.layers.Rescaling,
+)
+
+
+class SymbolicModel(NamedTuple):
+  """A clone of a model that has symbolic tensors in place of weights.
+
+  Whoever calls it in a `tf.function` captures them; the function is then one of
+  their values, whatever these are.
+
+  Attributes:
+    model: The clone.
+    symbols: The tensors that stand for the values of `WeightKinds`: trainable
+      weights, statistics and frozen weights.
+  """
+
+  model: tf.keras.Model
+  symbols: list[tf.Tensor]
+
+
+def build(
+  symbolic: SymbolicModel,
+  *,
+  call_fn: Callable[[tf.keras.Model, tf.Tensor], tf.Tensor | list[tf.Tensor]],
+  frozen: Sequence[np.ndarray],
+  jit_compile: bool = False,
+) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
+  """Builds `call_fn` as a function of (weights, images, seed, num_real).
+
+  Args:
+    symbolic: The model.
+    call_fn: (model, images) -> what is computed.
+    frozen: Values of frozen weights.
+    jit_compile: Whether XLA compiles the function.
+
+  Returns:
+    The function, as `functional.ImageClassifier` describes it. The seed is for
+    dropout, and `num_real` for images before padding; both may be left out.
+
+  Raises:
+    ValueError: If the model holds a variable that is no weight.
+  """
+  model, symbols = symbolic
+  needs_seed = False
+
+  # With autograph: where it is off, TensorFlow spoils the signatures of the
+  # operators, such as `x * 2`, that models made afterwards have as layers.
+  @tf.function(jit_compile=jit_compile or None)
+  def call(
+    images: tf.Tensor, seed: tf.Tensor, *num_real: tf.Tensor
+  ) -> tf.Tensor | list[tf.Tensor]:
+    nonlocal needs_seed
+    with (
+      keyed_dropout.seeded(seed),
+      static_batch_norm.with_padding(*num_real or [None]),
+    ):
+      outputs = call_fn(model, images)
+    needs_seed = bool(seed.consumers())
+    return tf.nest.map_structure(
+      lambda output: tf.cast(output, tf.float32), outputs
+    )
+
+  position = {id(symbol): index for index, symbol in enumerate(symbols)}
+  constants = [*frozen]
+
+  def find_value(captured: tf.Tensor) -> tuple[int, tf.DType]:
+    """Returns which value stands for a captured tensor, and of which type."""
+    if id(captured) not in position:
+      if tf.is_symbolic_tensor(captured) or captured.dtype == tf.resource:
+        raise ValueError(
+          f'Model {model.name!r} holds a variable that is no weight of a layer,'
+          ' and that no computation can have. Create it by add_weight.'
+        )
+      # Such as a `tf.constant` of a layer: its value follows those of weights.
+      position[id(captured)] = len(position)
+      constants.append(captured.numpy())
+    return position[id(captured)], captured.dtype
+
+  @functools.cache
+  def trace(*num_real: tf.TensorSpec) -> tuple[Any, list[tuple[int, tf.DType]]]:
+    """Returns a function for images with or without padding, and its values."""
+    # Where it is called may be a graph of TF 1.
+    with tf.init_scope():
+      traced = call.get_concrete_function(
+        tf.TensorSpec(model.input_shape, tf.float32),
+        tf.TensorSpec([2], tf.int32),
+        *num_real,
+      )
+      return traced, [find_value(each) for each in traced.captured_inputs]
+
+  trace()
+
+  def pure_function(
+    weights: tff.learning.models.ModelWeights,
+    images: tf.Tensor,
+    seed: tf.Tensor | None = None,
+    num_real: tf.Tensor | None = None,
+  ) -> tf.Tensor:
+    if needs_seed and seed is None:
+      raise ValueError(
+        f'Model {model.name!r} has dropout: in training it needs a seed.'
+      )
+    counts = () if num_real is None else (tf.convert_to_tensor(num_real),)
+    traced, used = trace(*[tf.TensorSpec([], tf.int32)] * len(counts))
+    values = [*weights.trainable, *weights.non_trainable, *constants]
+    # What its own call does, but for the values of what it has captured.
+    return traced._call_flat(
+      [
+        tf.convert_to_tensor(images, tf.float32),
+        tf.convert_to_tensor((0, 0) if seed is None else seed),
+        *counts,
+      ],
+      [tf.cast(values[index], dtype) for index, dtype in used],
+    )
+
+  return pure_function
+
+
+def copy_layer_in_bfloat16(
+  layer: tf.keras.layers.Layer,
+) -> tf.keras.layers.Layer:
+  """Returns a copy that computes in bfloat16, unless that loses too much."""
+  # Layers cast what they are given to their own type.
+  config = layer.get_config()
+  if not isinstance(layer, _FLOAT32_LAYERS):
+    config['dtype'] = 'bfloat16'
+  return type(layer).from_config(config)
+
+
+def clone_to_symbols(
+  model: tf.keras.Model,
+  kinds: weight_kinds.WeightKinds,
+  clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
+  | None = None,
+) -> SymbolicModel:
+  """Clones a model, once for all functions that are made of it.
+
+  Args:
+    model: The model.
+    kinds: Its weights.
+    clone_layer: Makes a new layer of one, see `keras_conversion.clone`.
+
+  Raises:
+    ValueError: If the clone does not have each weight of the model once.
+  """
+  graph = tf.Graph()
+
+  def create_symbol(
+    _, *, shape: Sequence[int], dtype: tf.DType, **kwargs
+  ) -> tf.Tensor:
+    with graph.as_default():
+      return tf.compat.v1.placeholder(dtype, shape)
+
+  # Keras asks for variables while it builds the clone and is handed tensors in
+  # their place, so that there are no variables at all.
+  with tf.variable_creator_scope(create_symbol):
+    clone = keras_conversion.clone(model, clone_layer)
+  weights = [*model.trainable_weights, *model.non_trainable_weights]
+  cloned = [*clone.trainable_weights, *clone.non_trainable_weights]
+  if len(cloned) != len(weights):
+    raise ValueError(
+      f'The model has {len(weights)} weights, but a clone of it {len(cloned)}:'
+      ' layers must not share weights.'
+    )
+  symbols = {id(w): symbol for w, symbol in zip(weights, cloned, strict=True)}
+  return SymbolicModel(clone, [symbols[id(w)] for w in sum(kinds, ())])

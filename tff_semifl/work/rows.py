@@ -1,0 +1,234 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Examples in rows, with as many rows as there are examples, or with padding.
+
+How many images a client is sure of is known when it has labeled them. `AllRows`
+are then as many as these. `PaddedRows` keep the number of rows that they had:
+the first ones count, and the others are there for the shape alone, so that a
+whole turn can be compiled. Both are in the same order, cut into the same
+batches, and shuffled alike.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import random_draws
+from tff_semifl.work import draws
+
+Weights = tuple[tf.Tensor, ...]
+
+
+class Rows(abc.ABC):
+  """Examples in rows.
+
+  Attributes:
+    examples: A structure of tensors, each with a row for each example.
+    number: int32 scalar, the number of examples.
+    num_real: The same if there may be padding, else None.
+    is_real: bool [rows], false for padding; or True.
+  """
+
+  examples: Any
+  number: tf.Tensor
+  num_real: tf.Tensor | None
+  is_real: tf.Tensor | bool
+
+  @abc.abstractmethod
+  def replace(self, examples: Any) -> 'Rows':
+    """Returns rows of others, made one from each of these.
+
+    Args:
+      examples: A structure of tensors with as many rows.
+    """
+
+  @abc.abstractmethod
+  def keep(self, is_kept: tf.Tensor) -> 'Rows':
+    """Returns some of the examples, in their order.
+
+    Args:
+      is_kept: bool [rows], which of them.
+    """
+
+  @abc.abstractmethod
+  def shuffle(self, seed: tf.Tensor) -> 'Rows':
+    """Returns the examples in a new order.
+
+    Args:
+      seed: int32 [2], a stateless seed.
+    """
+
+  @abc.abstractmethod
+  def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'Rows':
+    """Returns consecutive examples.
+
+    Args:
+      start: int32 scalar, the first of them.
+      size: How many, or fewer at the end.
+    """
+
+  @abc.abstractmethod
+  def weigh(self, weights: Weights = ()) -> Weights:
+    """Returns weights with which a mean over all rows is that over examples.
+
+    Args:
+      weights: (float32 [rows],), what each example weighs itself, or ().
+
+    Returns:
+      (float32 [rows],), or () if all examples count the same.
+    """
+
+  @abc.abstractmethod
+  def map_batches(
+    self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
+  ) -> tf.Tensor:
+    """Applies a function of any number of rows, but not of too many at once.
+
+    Args:
+      function: Examples -> float32 [rows, width], each row from one example.
+      width: See there.
+      size: The most rows at once.
+
+    Returns:
+      float32 [rows, width].
+    """
+
+
+class AllRows(Rows):
+  """As many rows as there are examples."""
+
+  num_real = None
+  is_real = True
+
+  def __init__(self, examples: Any):
+    """Initializes the rows.
+
+    Args:
+      examples: A structure of tensors, each with a row for each example.
+    """
+    self.examples = examples
+    self.number = draws.count_rows(examples)
+
+  def replace(self, examples: Any) -> 'AllRows':
+    """Returns rows of other examples."""
+    return AllRows(examples)
+
+  def keep(self, is_kept: tf.Tensor) -> 'AllRows':
+    """Returns some of the examples."""
+    kept = tf.where(is_kept)[:, 0]
+    return AllRows(_gather(self.examples, kept))
+
+  def shuffle(self, seed: tf.Tensor) -> 'AllRows':
+    """Returns the examples in a new order."""
+    return AllRows(draws.shuffle(self.examples, seed))
+
+  def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'AllRows':
+    """Returns consecutive examples."""
+    stop = tf.minimum(start + size, self.number)
+    return AllRows(
+      tf.nest.map_structure(lambda rows: rows[start:stop], self.examples)
+    )
+
+  def weigh(self, weights: Weights = ()) -> Weights:
+    """Returns the weights as they are."""
+    return weights
+
+  def map_batches(
+    self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
+  ) -> tf.Tensor:
+    """Applies a function to batches, of which the last may be smaller."""
+
+    def add_batch(start: tf.Tensor, results: tf.Tensor):
+      batch = tf.nest.map_structure(
+        lambda rows: rows[start : start + size], self.examples
+      )
+      return start + size, tf.concat([results, function(batch)], axis=0)
+
+    _, results = tf.while_loop(
+      lambda start, _: start < self.number,
+      add_batch,
+      (0, tf.zeros([0, width], tf.float32)),
+      shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, width])),
+    )
+    return results
+
+
+class PaddedRows(Rows):
+  """A number of rows that depends on no tensor's values, with padding last."""
+
+  def __init__(self, examples: Any, number: tf.Tensor | None = None):
+    """Initializes the rows.
+
+    Args:
+      examples: A structure of tensors, each with a row for each example, and
+        rows of padding after them.
+      number: int32 scalar, the number of examples; by default that of rows.
+    """
+    self.examples = examples
+    self._num_rows = draws.count_rows(examples)
+    self.number = self._num_rows if number is None else number
+
+  @property
+  def num_real(self) -> tf.Tensor:
+    """The number of examples; there may be padding after them."""
+    return self.number
+
+  @property
+  def is_real(self) -> tf.Tensor:
+    """Says which rows are before the padding, bool [rows]."""
+    return tf.range(self._num_rows) < self.number
+
+  def replace(self, examples: Any) -> 'PaddedRows':
+    """Returns rows of other examples, with the same padding."""
+    return PaddedRows(examples, self.number)
+
+  def keep(self, is_kept: tf.Tensor) -> 'PaddedRows':
+    """Returns some of the examples, before the others as padding."""
+    is_kept &= self.is_real
+    places = tf.range(self._num_rows)
+    order = tf.argsort(tf.where(is_kept, places, places + self._num_rows))
+    return PaddedRows(
+      _gather(self.examples, order),
+      tf.math.count_nonzero(is_kept, dtype=tf.int32),
+    )
+
+  def shuffle(self, seed: tf.Tensor) -> 'PaddedRows':
+    """Returns the examples in a new order; the padding stays last."""
+    order = random_draws.order(self._num_rows, seed, self.number)
+    return self.replace(_gather(self.examples, order))
+
+  def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'PaddedRows':
+    """Returns consecutive rows, at the end with rows of padding."""
+    rows = tf.minimum(start + tf.range(size), self._num_rows - 1)
+    return PaddedRows(
+      _gather(self.examples, rows),
+      tf.clip_by_value(self.number - start, 0, size),
+    )
+
+  def weigh(self, weights: Weights = ()) -> Weights:
+    """Returns weights that are 0 for padding, and larger for all others."""
+    scale = tf.math.divide_no_nan(
+      tf.cast(self._num_rows, tf.float32), tf.cast(self.number, tf.float32)
+    )
+    of_real = tf.cast(self.is_real, tf.float32) * scale
+    return (of_real * weights[0] if weights else of_real,)
+
+  def map_batches(
+    self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
+  ) -> tf.Tensor:
+    """Applies a function to batches of the same size, as large as needed."""
+    num_batches = tf.maximum(-(-self._num_rows // size), 1)
+    size = -(-self._num_rows // num_batches)
+    results = tf.map_fn(
+      lambda start: function(self.cut(start, size).examples),
+      tf.range(num_batches) * size,
+      fn_output_signature=tf.TensorSpec([None, width], tf.float32),
+    )
+    return tf.reshape(results, [-1, width])[: self._num_rows]
+
+
+def _gather(examples: Any, rows: tf.Tensor) -> Any:
+  return tf.nest.map_structure(lambda array: tf.gather(array, rows), examples)

@@ -1,0 +1,130 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The forms that a client's turn can have, which compute the same.
+
+In the dynamic form tensors have as many rows as there is to compute: the images
+that the client is sure of, those of the last batch. In the static form shapes
+depend on the number of the client's images alone, and what is not needed is
+padding. Then XLA can compile the turn as a whole, which on a GPU spares it the
+launch of each small operation; on a CPU padding costs more than it saves.
+
+The number of images need not be known when the turn is traced: XLA compiles
+once for each number that comes, when it comes.
+"""
+
+from collections.abc import Callable, Mapping
+import dataclasses
+import functools
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import portable_draws
+from tff_semifl import random_draws
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import rand_augment
+from tff_semifl.models import functional
+from tff_semifl.work import client_work_process
+from tff_semifl.work import given_labels as given_labels_lib
+from tff_semifl.work import round_context
+from tff_semifl.work import rows as rows_lib
+
+# (weights, round context, data, optimizer state) -> `ClientResult`, and sums.
+Turn = Callable[
+  [
+    functional.ModelWeights,
+    round_context.RoundContext,
+    Mapping[str, tf.Tensor],
+    Any,
+  ],
+  tuple[client_work_process.ClientResult, Any],
+]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TurnForm:
+  """The form of a turn, of which its parts are made.
+
+  Attributes:
+    rows: Makes rows of examples, none of which is padding yet.
+    run: Makes a turn of another, whose parts are of this form.
+    no_labels: Makes `GivenLabels` without any, to which more are added once.
+    make_room: (no labels yet, for how many there is to be room) -> labels that
+      can be extended in a loop.
+    check_views: (augmentation, shape of an image) -> nothing. Raises an error
+      for an augmentation that a turn of this form cannot have.
+  """
+
+  rows: Callable[[Any], rows_lib.Rows]
+  run: Callable[[Turn], Turn]
+  no_labels: Callable[[], given_labels_lib.GivenLabels]
+  make_room: Callable[
+    [given_labels_lib.KeptLabels, tf.Tensor], given_labels_lib.KeptLabels
+  ]
+  check_views: Callable[
+    [augmentation.Augmentation, tuple[int, int, int]], None
+  ] = lambda augment, image_shape: None
+
+
+def _run_statically(turn: Turn, *, jit_compile: bool | None = None) -> Turn:
+  """Returns a turn that is traced with shapes that depend on no value."""
+
+  @tf.function(jit_compile=jit_compile)
+  def run(*arguments: Any):
+    with (
+      random_draws.drawing_by(portable_draws.GENERATOR),
+      rand_augment.applying_to_all(),
+    ):
+      return turn(*arguments)
+
+  def run_unless_empty(weights, context, data, optimizer_state):
+    arguments = (weights, context, data, optimizer_state)
+    outputs = run.get_concrete_function(*arguments).structured_outputs
+
+    def do_nothing():
+      result, sums = tf.nest.map_structure(
+        # Only the number of given labels is not known.
+        lambda spec: tf.zeros([size or 0 for size in spec.shape], spec.dtype),
+        outputs,
+      )
+      return result._replace(memory=optimizer_state), sums
+
+    # Rows of padding are those of some image.
+    return tf.cond(
+      tf.shape(data['image'])[0] > 0, lambda: run(*arguments), do_nothing
+    )
+
+  return run_unless_empty
+
+
+def _no_labels() -> given_labels_lib.GivenLabels:
+  return given_labels_lib.make_room(tf.constant(0)).labels
+
+
+def _make_room(
+  labels: given_labels_lib.KeptLabels, number: tf.Tensor
+) -> given_labels_lib.KeptLabels:
+  if labels == given_labels_lib.NOT_KEPT:
+    return labels
+  return given_labels_lib.make_room(number)
+
+
+DYNAMIC = TurnForm(
+  rows=rows_lib.AllRows,
+  run=lambda turn: turn,
+  no_labels=given_labels_lib.none,
+  make_room=lambda labels, number: labels,
+)
+STATIC = TurnForm(
+  rows=rows_lib.PaddedRows,
+  run=_run_statically,
+  no_labels=_no_labels,
+  make_room=_make_room,
+)
+# The static form, compiled by XLA as one program.
+COMPILED = dataclasses.replace(
+  STATIC,
+  run=functools.partial(_run_statically, jit_compile=True),
+  check_views=rand_augment.check_can_be_compiled,
+)
