@@ -129,7 +129,8 @@ def build(
     counts = () if num_real is None else (tf.convert_to_tensor(num_real),)
     traced, used = trace(*[tf.TensorSpec([], tf.int32)] * len(counts))
     values = [*weights.trainable, *weights.non_trainable, *constants]
-    # What its own call does, but for the values of what it has captured.
+    # What its own call does, but for the values of what it has captured, for
+    # which TensorFlow has no public call.
     return traced._call_flat(
       [
         tf.convert_to_tensor(images, tf.float32),
