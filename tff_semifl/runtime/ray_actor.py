@@ -20,6 +20,7 @@ from tff_semifl.runtime import leaves
 from tff_semifl.runtime import ray_programs
 from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import ray_values
+from tff_semifl.runtime import released
 
 # A training loop has a handful of programs.
 _MAX_PROGRAMS = 32
@@ -127,7 +128,9 @@ class Actor:
         for each in shared
       ]
       outputs = evaluate(self._scope)(inputs)
-    return ray_values.encode(outputs, output_types)
+    encoded = ray_values.encode(outputs, output_types)
+    released.release([inputs, outputs])
+    return encoded
 
   def _program(self, key, content):
     if key not in self._programs:
