@@ -3,6 +3,7 @@
 
 """Tests of what is given back of tensors."""
 
+import gc
 import sys
 
 from absl.testing import absltest
@@ -20,12 +21,12 @@ class ReleasedTest(absltest.TestCase):
     def create_and_release():
       for _ in range(1000):
         released.release([tf.constant(array), [tf.constant(array)]])
+      gc.collect()
+      return sys.getallocatedblocks()
 
     # What TensorFlow and Python keep for later is there then.
-    create_and_release()
-    before = sys.getallocatedblocks()
-    create_and_release()
-    self.assertLess(sys.getallocatedblocks() - before, 100)
+    before = create_and_release()
+    self.assertLess(create_and_release() - before, 100)
 
   def test_tensor_that_is_still_used(self):
     first, second, third = (tf.constant([1.0, number]) for number in range(3))
