@@ -106,7 +106,9 @@ def measure(
     views.
   """
   federation = federation_lib.Federation(size._replace(num_clients=1))
-  first, times = turn_forms.time_turns(num_repetitions, federation, [device])
+  first, times = turn_forms.time_turns(
+    num_repetitions, federation, turn_forms.FORMS, [device]
+  )
   yield measurement.Measurement(
     name='first_turn',
     description=f'The first turn of a client on {device}: {federation.size}',

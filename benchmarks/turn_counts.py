@@ -3,6 +3,7 @@
 
 """Counts of a client's step in two forms, and what they say of a GPU."""
 
+import copy
 import dataclasses
 import functools
 from typing import NamedTuple
@@ -138,13 +139,14 @@ def _count(size: federation_lib.Size) -> Counts:
 
   def build_turn(form: turn_form.TurnForm):
     # Views are made before the steps. Without any, there is less to compile.
-    federation.ingredients = dataclasses.replace(
+    client = copy.copy(federation)
+    client.ingredients = dataclasses.replace(
       federation.ingredients,
       weak_augmentation=_keep,
       strong_augmentation=_keep,
       turn_form=form,
     )
-    return plain_round.build_client_turn(federation)
+    return plain_round.build_client_turn(client)
 
   *others, example = arguments(1)
   function = build_turn(turn_form.DYNAMIC).get_concrete_function(

@@ -3,7 +3,7 @@
 
 """The time of a client's turn in each of its forms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import time
 from typing import Any
@@ -29,7 +29,10 @@ _DIGITS_SIZE = federation_lib.Size(model_depth=7, model_num_groups=2)
 
 
 def measure(
-  num_repetitions: int, size: federation_lib.Size = _SIZE
+  num_repetitions: int,
+  size: federation_lib.Size = _SIZE,
+  *,
+  with_xla: bool = True,
 ) -> measurement.Measurement:
   """Measures turns by the clock and by the time of all processors.
 
@@ -39,9 +42,17 @@ def measure(
   Args:
     num_repetitions: Turns in each form.
     size: Of the federation, of which one client is looked at.
+    with_xla: Whether to wait for XLA to compile it, too.
   """
   size = size._replace(num_clients=1)
-  first, times = time_turns(num_repetitions, federation_lib.Federation(size))
+  forms = {
+    name: form
+    for name, form in FORMS.items()
+    if with_xla or form is not turn_form.COMPILED
+  }
+  first, times = time_turns(
+    num_repetitions, federation_lib.Federation(size), forms
+  )
   seconds = {}
   for name, pairs in times.items():
     of_clock, of_processors = map(list, zip(*pairs, strict=True))
@@ -71,6 +82,7 @@ def measure_digits(num_repetitions: int) -> measurement.Measurement:
 def time_turns(
   num_repetitions: int,
   federation: federation_lib.Federation,
+  forms: Mapping[str, turn_form.TurnForm],
   devices: Sequence[str] | None = None,
 ) -> tuple[dict[str, float], dict[str, list[tuple[float, float]]]]:
   """Returns the time of the first turn in each form, and of others, in turns.
@@ -78,16 +90,17 @@ def time_turns(
   Args:
     num_repetitions: Turns in each form after the first.
     federation: Of which the first client is looked at.
+    forms: The forms, by name.
     devices: Where, see `InProcessContext`.
 
   Returns:
-    By the names of `FORMS`: the seconds of the first turn, with what is traced
+    By names of forms: the seconds of the first turn, with what is traced
     and compiled for it; and seconds by the clock and of all processors of the
     others.
   """
   weights = federation.classifier.initial_weights
   with runtime.simulation_context('in_process', devices=devices):
-    turns = {name: build_turn(federation, form) for name, form in FORMS.items()}
+    turns = {name: build_turn(federation, form) for name, form in forms.items()}
     first = {name: _time(turn, weights)[0] for name, turn in turns.items()}
     times = {name: [] for name in turns}
     for _ in range(num_repetitions):

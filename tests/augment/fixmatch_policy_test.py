@@ -17,6 +17,7 @@ class BuildFixMatchRandAugmentTest(
   fixmatch_pool_test_case.FixMatchPoolTestCase
 ):
   build = fixmatch_policy.build_fixmatch_rand_augment
+  jit_compile = True
   version = fixmatch_policy.VERSION
   of_pillow = fixmatch_pool_test_case.create_operations_of_pillow(
     enhance=lambda level: level * 1.8 / 10 + 0.1,

@@ -263,6 +263,7 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     images = _random_images(24)
     augment = keras_cv_policy.build_keras_cv_rand_augment()
     views = everywhere.run_everywhere(augment, images, _SEED)
+    views['static'] = everywhere.run_statically(augment, images, _SEED)
     # Fused kernels may round the other way: at most one gray level, seldom.
     for place in ('graph', 'dataset', 'static'):
       difference = np.abs(

@@ -23,9 +23,12 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
 
   Attributes:
     build: Builds it.
+    jit_compile: Whether a test compiles it by XLA, which takes long. SemiFL's
+      pool has all operations, and FixMatch's draws their strengths.
   """
 
   build: Callable[[], augmentation.Augmentation]
+  jit_compile: bool = False
 
   def augment(self, images, seed=SEED):
     """Returns a view of each image."""
@@ -70,12 +73,13 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
     views = everywhere.run_everywhere(type(self).build(), images, SEED)
     self.assertAllEqual(views['graph'], views['eager'])
     self.assertAllEqual(views['dataset'], views['eager'])
-    self.assertAllEqual(views['static'], views['eager'])
 
-  def test_compiled_by_xla_it_is_the_same(self):
+  def test_same_in_static_shapes(self):
     images = pillow.create_images()
     augment = type(self).build()
-    views = everywhere.run_statically(augment, images, SEED, jit_compile=True)
+    views = everywhere.run_statically(
+      augment, images, SEED, jit_compile=type(self).jit_compile
+    )
     self.assertAllEqual(views, augment(tf.constant(images), SEED))
 
   def test_runs_inside_a_computation(self):

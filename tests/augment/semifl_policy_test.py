@@ -167,6 +167,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
 
 class BuildSemiFLRandAugmentTest(policy_test_case.PolicyTestCase):
   build = semifl_policy.build_semifl_rand_augment
+  jit_compile = True
 
   def test_fixed_odds_are_those_of_drawn_ones(self):
     """The mean over q, uniform on 0.2..0.8, of an odds of q."""
