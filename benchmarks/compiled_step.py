@@ -24,7 +24,7 @@ _BYTES = {'pred': 1, 'bf16': 2}
 
 
 class StepProgram(NamedTuple):
-  """What is computed in a step.
+  """The kernels of a step, and their work.
 
   Attributes:
     kernels: The number of kernels, by instruction.

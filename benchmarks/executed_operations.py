@@ -30,7 +30,7 @@ _VIEWS = frozenset(
 
 
 class Executed(NamedTuple):
-  """What was executed.
+  """Counts of executed operations.
 
   Attributes:
     num_operations: Operations, without those of control flow.

@@ -28,27 +28,51 @@ from tff_semifl.launch import program
 _SECONDS = flags.DEFINE_float(
   'seconds', 60, 'How long to run rounds at the end.', lower_bound=0
 )
-_SIZE_HELP = {
-  'model_depth': 'Depth of the WideResNet.',
-  'model_width': 'Width of the WideResNet.',
-  'num_clients': 'Clients, all of which take part in each round.',
-  'images_per_client': 'Images of each client.',
-  'num_labeled': 'Labeled images of the server.',
-  'num_epochs': 'Epochs of clients and server.',
-}
-_PAPER_SIZE = paper_cell.read().size
-_SIZE = {
-  name: flags.DEFINE_integer(
-    name, getattr(_PAPER_SIZE, name), text, lower_bound=1
-  )
-  for name, text in _SIZE_HELP.items()
-}
+# The size of the experiment.
+_PAPER = paper_cell.read().size
+_MODEL_DEPTH = flags.DEFINE_integer(
+  'model_depth', _PAPER.model_depth, 'Depth of the WideResNet.', lower_bound=1
+)
+_MODEL_WIDTH = flags.DEFINE_integer(
+  'model_width', _PAPER.model_width, 'Width of the WideResNet.', lower_bound=1
+)
+_NUM_CLIENTS = flags.DEFINE_integer(
+  'num_clients',
+  _PAPER.num_clients,
+  'Clients, all of which take part in each round.',
+  lower_bound=1,
+)
+_IMAGES_PER_CLIENT = flags.DEFINE_integer(
+  'images_per_client',
+  _PAPER.images_per_client,
+  'Images of each client.',
+  lower_bound=1,
+)
+_NUM_LABELED = flags.DEFINE_integer(
+  'num_labeled',
+  _PAPER.num_labeled,
+  'Labeled images of the server.',
+  lower_bound=1,
+)
+_NUM_EPOCHS = flags.DEFINE_integer(
+  'num_epochs',
+  _PAPER.num_epochs,
+  'Epochs of clients and server.',
+  lower_bound=1,
+)
 
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
   path = report.open_file('results/gpu.json')
-  size = federation.Size(**{name: flag.value for name, flag in _SIZE.items()})
+  size = federation.Size(
+    model_depth=_MODEL_DEPTH.value,
+    model_width=_MODEL_WIDTH.value,
+    num_clients=_NUM_CLIENTS.value,
+    images_per_client=_IMAGES_PER_CLIENT.value,
+    num_labeled=_NUM_LABELED.value,
+    num_epochs=_NUM_EPOCHS.value,
+  )
   gpus = tf.config.list_logical_devices('GPU')
   if not gpus:
     print(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a program that measures puts out: tables, and a file of all numbers."""
+"""The report of a program that measures: tables, and a file of all numbers."""
 
 from collections.abc import Iterable
 import dataclasses

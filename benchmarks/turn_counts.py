@@ -30,7 +30,7 @@ _LAUNCH_SECONDS = (5e-6, 10e-6)
 
 
 class Counts(NamedTuple):
-  """What a step of a client does.
+  """Counts of a step of a client.
 
   Attributes:
     executed: In the dynamic form.
