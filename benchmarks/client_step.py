@@ -38,7 +38,7 @@ def measure(
     num_repetitions,
   )
   batch_size = turns['float32'].system.client_turn.client_batch_size
-  num_steps = -(-size.images_per_client // batch_size) * size.num_epochs
+  num_steps = turns['float32'].num_client_steps
   return measurement.Measurement(
     name='client_step',
     description=(

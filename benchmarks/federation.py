@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from tff_semifl import settings
 from tff_semifl.data import pipelines
@@ -52,6 +53,11 @@ class Size(NamedTuple):
     )
 
 
+def count_steps(size: Size, batch_size: int) -> int:
+  """Returns the steps in a client's turn, if all its images are trained on."""
+  return -(-size.images_per_client // batch_size) * size.num_epochs
+
+
 class Federation:
   """Images, a model, and SemiFL.
 
@@ -61,7 +67,6 @@ class Federation:
     classifier: The model.
     system: SemiFL with the settings of training.
     ingredients: The parts that its process is built of beside them.
-    process: SemiFL as a TFF process.
     server_images: uint8 [number, 32, 32, 3].
     server_labels: int32 [number].
     client_images: The same as `server_images` of each client.
@@ -75,7 +80,7 @@ class Federation:
     jit_compile: bool = False,
     turn_form: turn_form_lib.TurnForm = turn_form_lib.DYNAMIC,
   ):
-    """Makes the images and builds the process; nothing is compiled yet.
+    """Makes the images and the model; nothing is compiled yet.
 
     Args:
       size: How large it is.
@@ -113,12 +118,21 @@ class Federation:
       strong_augmentation=self.task.strong_augmentation,
       turn_form=turn_form,
     )
-    self.process = self.system.build(self.ingredients)
     self.server_images = _noise(0, size.num_labeled)
     self.server_labels = np.arange(size.num_labeled, dtype=np.int32) % 10
     self.client_images = np.split(
       _noise(1, size.num_clients * size.images_per_client), size.num_clients
     )
+
+  @property
+  def num_client_steps(self) -> int:
+    """The steps in the turn of a client."""
+    return count_steps(self.size, self.system.client_turn.client_batch_size)
+
+  @functools.cached_property
+  def process(self) -> tff.templates.IterativeProcess:
+    """SemiFL as a TFF process; to build it takes seconds."""
+    return self.system.build(self.ingredients)
 
   def initial_state(self) -> Any:
     """Returns the process's state before round 1."""

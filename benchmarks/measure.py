@@ -8,9 +8,6 @@
 It prints a table for each measurement, and writes all numbers as JSON.
 """
 
-import dataclasses
-import json
-
 from absl import flags
 
 from benchmarks import aggregation
@@ -19,15 +16,15 @@ from benchmarks import client_step
 from benchmarks import concurrency
 from benchmarks import image_data
 from benchmarks import image_storage
-from benchmarks import machine
 from benchmarks import memory
 from benchmarks import ray_memory
 from benchmarks import ray_rounds
+from benchmarks import report
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from benchmarks import turn_counts
 from benchmarks import turn_forms
-from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 
 # Each takes the number of repetitions and returns a `Measurement`.
@@ -36,6 +33,8 @@ _BENCHMARKS = {
   'client_step': client_step.measure,
   'turn_form': turn_forms.measure,
   'turn_form_digits': turn_forms.measure_digits,
+  'turn_counts': turn_counts.measure,
+  'turn_estimate': turn_counts.estimate,
   'round': rounds.measure,
   'round_profile': rounds.profile,
   'aggregation': aggregation.measure,
@@ -58,9 +57,6 @@ _BENCHMARKS_TO_RUN = flags.DEFINE_list(
   list(_BENCHMARKS),
   'What to measure, with commas. By default everything.',
 )
-_REPETITIONS = flags.DEFINE_integer(
-  'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
-)
 
 
 def main() -> None:
@@ -71,28 +67,14 @@ def main() -> None:
         raise ValueError(
           f'there is no {name!r}; there are {", ".join(_BENCHMARKS)}'
         )
-  path = output_flag.one('results/benchmark.json')
-  # Nothing is measured before it is known that it can be written.
-  with output_flag.writing(path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-  here = machine.describe()
-  print(f'{here}\n')
-  measurements = []
-  for name in _BENCHMARKS_TO_RUN.value:
-    measured = _BENCHMARKS[name](_REPETITIONS.value)
-    measurements.append(dataclasses.asdict(measured))
-    target = f' Target: {measured.target}.' if measured.target else ''
-    print(
-      f'{measured.description}.{target}\n\n{measured.table()}\n', flush=True
-    )
-  path.write_text(
-    json.dumps(
-      {'machine': here._asdict(), 'measurements': measurements}, indent=2
-    )
-    + '\n'
+  path = report.open_file('results/benchmark.json')
+  report.write(
+    path,
+    (
+      _BENCHMARKS[name](report.REPETITIONS.value)
+      for name in _BENCHMARKS_TO_RUN.value
+    ),
   )
-  print(f'all numbers: {path}')
 
 
 if __name__ == '__main__':

@@ -3,19 +3,26 @@
 
 """The time of a client's turn in each of its forms."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import time
+from typing import Any
 
 import numpy as np
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
+from tff_semifl.models import functional
 from tff_semifl.work import client_work
 from tff_semifl.work import round_context
 from tff_semifl.work import turn_form
 
+FORMS = {
+  'dynamic': turn_form.DYNAMIC,
+  'static': turn_form.STATIC,
+  'static, XLA': turn_form.COMPILED,
+}
 # CIFAR-10's model, made smaller, and that of digits.
 _SIZE = federation_lib.Size(model_depth=16, model_width=1)
 _DIGITS_SIZE = federation_lib.Size(model_depth=7, model_num_groups=2)
@@ -37,25 +44,23 @@ def measure(
     size: Of the federation, of which one client is looked at.
     with_xla: Whether to wait for XLA to compile it, too.
   """
-  federation = federation_lib.Federation(size._replace(num_clients=1))
-  forms = {'dynamic': turn_form.DYNAMIC, 'static': turn_form.STATIC}
-  if with_xla:
-    forms['static, XLA'] = turn_form.COMPILED
-  with runtime.simulation_context('in_process'):
-    turns = {
-      name: _build_turn(federation, form) for name, form in forms.items()
-    }
-    first = {name: _time(turn)[0] for name, turn in turns.items()}
-    seconds = {}
-    for _ in range(num_repetitions):
-      for name, turn in turns.items():
-        elapsed, of_processors = _time(turn)
-        seconds.setdefault(name, []).append(elapsed)
-        seconds.setdefault(f'{name}: processors', []).append(of_processors)
+  size = size._replace(num_clients=1)
+  forms = {
+    name: form
+    for name, form in FORMS.items()
+    if with_xla or form is not turn_form.COMPILED
+  }
+  first, times = time_turns(
+    num_repetitions, federation_lib.Federation(size), forms
+  )
+  seconds = {}
+  for name, pairs in times.items():
+    of_clock, of_processors = map(list, zip(*pairs, strict=True))
+    seconds |= {name: of_clock, f'{name}: processors': of_processors}
   return measurement.Measurement(
     name='turn_form',
     description=(
-      f'A turn of a client of SemiFL: {federation.size}. First turns: '
+      f'A turn of a client of SemiFL: {size}. First turns: '
       + ', '.join(f'{name} {elapsed:.1f} s' for name, elapsed in first.items())
     ),
     unit='s',
@@ -74,10 +79,48 @@ def measure_digits(num_repetitions: int) -> measurement.Measurement:
   return dataclasses.replace(measured, name='turn_form_digits')
 
 
-def _build_turn(
+def time_turns(
+  num_repetitions: int,
+  federation: federation_lib.Federation,
+  forms: Mapping[str, turn_form.TurnForm],
+  devices: Sequence[str] | None = None,
+) -> tuple[dict[str, float], dict[str, list[tuple[float, float]]]]:
+  """Returns the time of the first turn in each form, and of others, in turns.
+
+  Args:
+    num_repetitions: Turns in each form after the first.
+    federation: Of which the first client is looked at.
+    forms: The forms, by name.
+    devices: Where, see `InProcessContext`.
+
+  Returns:
+    By names of forms: the seconds of the first turn, with what is traced
+    and compiled for it; and seconds by the clock and of all processors of the
+    others.
+  """
+  weights = federation.classifier.initial_weights
+  with runtime.simulation_context('in_process', devices=devices):
+    turns = {name: build_turn(federation, form) for name, form in forms.items()}
+    first = {name: _time(turn, weights)[0] for name, turn in turns.items()}
+    times = {name: [] for name in turns}
+    for _ in range(num_repetitions):
+      for name, turn in turns.items():
+        times[name].append(_time(turn, weights))
+  return first, times
+
+
+def build_turn(
   federation: federation_lib.Federation, form: turn_form.TurnForm
-) -> Callable[[], object]:
-  """Builds the turn of the first client in round 1."""
+) -> Callable[[functional.ModelWeights], Any]:
+  """Builds the turn of the first client in round 1.
+
+  Args:
+    federation: Whose client.
+    form: The form of its turn.
+
+  Returns:
+    received weights -> the output of a `ClientWorkProcess`.
+  """
   system = federation.system
   optimizer = system.optimizer.build()
   process = client_work.build_client_work(
@@ -93,18 +136,15 @@ def _build_turn(
     form=form,
   )
   state = process.initialize()
-  received = (
-    federation.classifier.initial_weights,
-    round_context.RoundContext(
-      federation.ingredients.seed, 1, np.float32(0.03)
-    ),
+  context = round_context.RoundContext(
+    federation.ingredients.seed, 1, np.float32(0.03)
   )
-  [data] = federation.client_data()
-  return lambda: process.next(state, [received], [data])
+  data, *_ = federation.client_data()
+  return lambda weights: process.next(state, [(weights, context)], [data])
 
 
-def _time(call: Callable[[], object]) -> tuple[float, float]:
+def _time(call: Callable[..., object], *arguments: Any) -> tuple[float, float]:
   """Returns the seconds of a call, and those of all processors in it."""
   start, processor_start = time.perf_counter(), time.process_time()
-  call()
+  call(*arguments)
   return time.perf_counter() - start, time.process_time() - processor_start

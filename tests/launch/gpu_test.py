@@ -42,6 +42,8 @@ class GpuTest(parameterized.TestCase):
     dict(),
     dict(jit_compile=True),
     dict(turn_form=turn_form.COMPILED),
+    # Both are what --jit_compile sets.
+    dict(jit_compile=True, turn_form=turn_form.COMPILED),
     dict(train_in_bfloat16=True),
   )
   def test_round_is_that_of_the_cpu(self, **options):

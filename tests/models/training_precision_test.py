@@ -37,19 +37,18 @@ def _create_classifier(
   return functional.from_keras(_create_model(create_normalization), **precision)
 
 
-def _run(classifier):
+def _take_pass(classifier, num_real=None):
   """Returns logits, and gradients of the mean of their squares."""
   weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+  with tf.GradientTape() as tape:
+    tape.watch(weights.trainable)
+    logits = classifier.train_logits(weights, _IMAGES, num_real=num_real)
+    loss = tf.reduce_mean(tf.square(logits))
+  return logits, tape.gradient(loss, weights.trainable)
 
-  @tf.function
-  def run(weights):
-    with tf.GradientTape() as tape:
-      tape.watch(weights.trainable)
-      logits = classifier.train_logits(weights, _IMAGES)
-      loss = tf.reduce_mean(tf.square(logits))
-    return logits, tape.gradient(loss, weights.trainable)
 
-  return run(weights)
+def _run(classifier, num_real=None):
+  return tf.function(lambda: _take_pass(classifier, num_real))()
 
 
 def _operations(classifier):
@@ -123,8 +122,26 @@ class JitCompileTest(tf.test.TestCase):
 
     self.assertTrue(has_compiled(compiled))
     self.assertFalse(has_compiled(plain))
-    expected, expected_gradients = _run(plain)
-    found, gradients = _run(compiled)
+    self._check_equal(_run(compiled), _run(plain))
+
+  def test_padding_within_a_larger_program(self):
+    compiled = _create_classifier(jit_compile=True)
+
+    @tf.function(jit_compile=True)
+    def run():
+      # In a loop XLA does not know as much of shapes as elsewhere.
+      start = 0, (tf.zeros([6, 5]), compiled.initial_weights.trainable)
+      _, passes = tf.while_loop(
+        lambda i, _: i < 1,
+        lambda i, _: (i + 1, _take_pass(compiled, num_real=4)),
+        start,
+      )
+      return passes
+
+    self._check_equal(run(), _run(_create_classifier(), num_real=4))
+
+  def _check_equal(self, passes, expected_passes):
+    (found, gradients), (expected, expected_gradients) = passes, expected_passes
     self.assertAllClose(found, expected, rtol=1e-4, atol=1e-5)
     for gradient, other in zip(gradients, expected_gradients, strict=True):
       self.assertAllClose(

@@ -57,7 +57,8 @@ def build(
     symbolic: The model.
     call_fn: (model, images) -> what is computed.
     frozen: Values of frozen weights.
-    jit_compile: Whether XLA compiles the function.
+    jit_compile: Whether XLA compiles the function; not that for images with
+      padding, which is part of a larger program.
 
   Returns:
     The function, as `functional.ImageClassifier` describes it. The seed is for
@@ -69,9 +70,6 @@ def build(
   model, symbols = symbolic
   needs_seed = False
 
-  # With autograph: where it is off, TensorFlow spoils the signatures of the
-  # operators, such as `x * 2`, that models made afterwards have as layers.
-  @tf.function(jit_compile=jit_compile or None)
   def call(
     images: tf.Tensor, seed: tf.Tensor, *num_real: tf.Tensor
   ) -> tf.Tensor | list[tf.Tensor]:
@@ -107,7 +105,14 @@ def build(
     """Returns a function for images with or without padding, and its values."""
     # Where it is called may be a graph of TF 1.
     with tf.init_scope():
-      traced = call.get_concrete_function(
+      # Padding is of a turn that is one program. Within that it is no program
+      # of its own, of which XLA could not compile the gradient.
+      compiled = jit_compile and not num_real
+      # With autograph: where it is off, TensorFlow spoils the signatures of the
+      # operators, such as `x * 2`, that models made afterwards have as layers.
+      traced = tf.function(
+        call, jit_compile=compiled or None
+      ).get_concrete_function(
         tf.TensorSpec(model.input_shape, tf.float32),
         tf.TensorSpec([2], tf.int32),
         *num_real,

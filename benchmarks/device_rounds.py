@@ -1,0 +1,113 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rounds of SemiFL on a device: their time, and the memory of the device."""
+
+from collections.abc import Iterator
+import time
+
+import tensorflow as tf
+
+from benchmarks import federation as federation_lib
+from benchmarks import measurement
+from tff_semifl import runtime
+from tff_semifl.work import turn_form
+
+_KINDS = {
+  'by default': {},
+  '--jit_compile': {'jit_compile': True, 'turn_form': turn_form.COMPILED},
+}
+
+
+class _Run:
+  """Training that goes on from round to round."""
+
+  def __init__(self, federation: federation_lib.Federation):
+    self._federation = federation
+    self._state = federation.initial_state()
+
+  def time_round(self) -> float:
+    """Runs a round, and returns its seconds."""
+    federation = self._federation
+    start = time.perf_counter()
+    self._state = federation.process.next(
+      self._state, federation.server_data(), federation.client_data()
+    ).state
+    return time.perf_counter() - start
+
+
+def measure(
+  device: str, size: federation_lib.Size, seconds: float
+) -> Iterator[measurement.Measurement]:
+  """Measures rounds as they are by default, and with --jit_compile.
+
+  They are whole rounds without evaluations, of a federation whose pseudo-labels
+  are all confident.
+
+  Args:
+    device: The device, as in `tf.config.list_logical_devices()`.
+    size: Of the federation.
+    seconds: How long to run rounds of the faster kind at the end.
+
+  Yields:
+    For each kind the time of the first round, with what is traced and compiled
+    for it, and of the second, and the most memory of the device in that, if
+    TensorFlow counts it; then rounds in an hour.
+  """
+  with runtime.simulation_context('in_process', devices=[device]):
+    runs, times = {}, {}
+    for kind, options in _KINDS.items():
+      run = runs[kind] = _Run(federation_lib.Federation(size, **options))
+      first = run.time_round()
+      _forget_peak(device)
+      times[kind] = run.time_round()
+      yield measurement.Measurement(
+        name=f'round, {kind}',
+        description=f'Rounds of SemiFL on {device}, {kind}: {size}',
+        unit='s',
+        values={'first round': [first], 'second round': [times[kind]]},
+      )
+      yield from _measure_peak(device, kind)
+    faster = min(times, key=times.get)
+    rounds = []
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+      rounds.append(runs[faster].time_round())
+  if rounds:
+    yield measurement.Measurement(
+      name='rounds_per_hour',
+      description=(
+        f'Rounds on {device}, {faster}: {len(rounds)} in {sum(rounds):.0f} s,'
+        f' {3600 * len(rounds) / sum(rounds):,.0f} an hour. {size}'
+      ),
+      unit='rounds an hour',
+      values={faster: [3600 / each for each in rounds]},
+    )
+
+
+def _forget_peak(device: str) -> None:
+  if _counts_memory(device):
+    tf.config.experimental.reset_memory_stats(_memory_name(device))
+
+
+def _measure_peak(device: str, kind: str) -> Iterator[measurement.Measurement]:
+  """Yields the most memory since `_forget_peak`, if it is counted."""
+  if _counts_memory(device):
+    memory = tf.config.experimental.get_memory_info(_memory_name(device))
+    yield measurement.Measurement(
+      name=f'device_memory, {kind}',
+      description=f'Memory of {device} in the second round, {kind}',
+      unit='MB',
+      values={
+        'most': [memory['peak'] / 1e6],
+        'after it': [memory['current'] / 1e6],
+      },
+    )
+
+
+def _counts_memory(device: str) -> bool:
+  return ':GPU:' in device
+
+
+def _memory_name(device: str) -> str:
+  return device.removeprefix('/device:')

@@ -1,0 +1,181 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A client's turn on a device: its numbers beside the CPU's, and its steps."""
+
+from collections.abc import Iterator, Sequence
+import contextlib
+
+import numpy as np
+import tensorflow as tf
+
+from benchmarks import federation as federation_lib
+from benchmarks import measurement
+from benchmarks import turn_forms
+from tff_semifl import runtime
+from tff_semifl.models import functional
+from tff_semifl.work import turn_form
+
+# Three batches in one epoch, the last with padding: rounding grows from step to
+# step, while what is wrong is wrong in the first.
+_NUM_IMAGES = 24
+# Sums in another order have errors as if each weight were changed by a few of
+# its last bits. A few of the million activations are so close to zero that they
+# change sides then, and each adds some tenths of a percent to the error of a
+# gradient: so errors are not in proportion to changes, and vary by chance. TF32
+# rounds to 2**-11, and would be far off.
+_CHANGE = 2.0**-20
+_NUM_CHANGES = 3
+_MARGIN = 5
+# An array that changes less than this, as a share of all arrays' mean change,
+# has no gradient but errors: a bias before normalization.
+_LEAST_CHANGE = 1e-4
+_TOLERANCE = 'tolerance'
+_CPU = '/device:CPU:0'
+
+
+def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
+  """Compares a short turn in each form with the dynamic one on the CPU.
+
+  All draw the same random numbers. Nothing is computed in TF32 meanwhile.
+
+  Args:
+    device: The device, as in `tf.config.list_logical_devices()`.
+    size: Of the federation, whose clients have 24 images here.
+
+  Returns:
+    The largest relative error of an array of the update in each form, and the
+    tolerance.
+  """
+  federation = federation_lib.Federation(
+    size._replace(num_clients=1, images_per_client=_NUM_IMAGES, num_epochs=1)
+  )
+  weights = federation.classifier.initial_weights
+  with _without_tf32():
+    with runtime.simulation_context('in_process', devices=[_CPU]):
+      turn = turn_forms.build_turn(federation, turn_form.DYNAMIC)
+      expected = _take(turn, weights)
+      changed = [
+        _take(turn, _change_a_little(weights, seed))
+        for seed in range(_NUM_CHANGES)
+      ]
+    with runtime.simulation_context('in_process', devices=[device]):
+      found = {
+        name: _take(turn_forms.build_turn(federation, form), weights)
+        for name, form in turn_forms.FORMS.items()
+      }
+  errors = {name: _error(update, expected) for name, update in found.items()}
+  tolerance = _MARGIN * max(_error(update, expected) for update in changed)
+  return measurement.Measurement(
+    name='numbers',
+    description=(
+      f'Numbers of {device} beside those of the CPU: the largest error of an'
+      f' array of the update after {federation.num_client_steps} steps, by its'
+      f' length. {_describe_model(size)}'
+    ),
+    unit='relative error',
+    values={name: [error] for name, error in errors.items()}
+    | {_TOLERANCE: [tolerance]},
+    target=(
+      f'at most the tolerance, {_MARGIN} times what changes of all weights by'
+      f' {_CHANGE:.1e} of themselves make on the CPU'
+    ),
+  )
+
+
+def are_equal(compared: measurement.Measurement) -> bool:
+  """Returns whether all errors of `compare` are within the tolerance."""
+  [tolerance] = compared.values[_TOLERANCE]
+  # An error that is not a number is not.
+  return all(error <= tolerance for [error] in compared.values.values())
+
+
+def measure(
+  device: str, size: federation_lib.Size, num_repetitions: int
+) -> Iterator[measurement.Measurement]:
+  """Measures the first turn in each form, and then steps.
+
+  Args:
+    device: The device.
+    size: Of the federation, of which one client is looked at.
+    num_repetitions: Turns in each form.
+
+  Yields:
+    The time of first turns, with what is traced and compiled for them; and the
+    time of later turns by their steps, with their share of pseudo-labels and
+    views.
+  """
+  federation = federation_lib.Federation(size._replace(num_clients=1))
+  first, times = turn_forms.time_turns(
+    num_repetitions, federation, turn_forms.FORMS, [device]
+  )
+  yield measurement.Measurement(
+    name='first_turn',
+    description=f'The first turn of a client on {device}: {federation.size}',
+    unit='s',
+    values={name: [seconds] for name, seconds in first.items()},
+  )
+  num_steps = federation.num_client_steps
+  yield measurement.Measurement(
+    name='step',
+    description=(
+      f'A step of a client on {device}, of {num_steps} in a turn:'
+      f' {_describe_model(size)}'
+    ),
+    unit='ms',
+    values={
+      name: [1e3 * seconds / num_steps for seconds, _ in pairs]
+      for name, pairs in times.items()
+    },
+    compared_with='dynamic',
+  )
+
+
+def _describe_model(size: federation_lib.Size) -> str:
+  return f'WideResNet-{size.model_depth}-{size.model_width}'
+
+
+@contextlib.contextmanager
+def _without_tf32() -> Iterator[None]:
+  before = tf.config.experimental.tensor_float_32_execution_enabled()
+  tf.config.experimental.enable_tensor_float_32_execution(False)
+  try:
+    yield
+  finally:
+    tf.config.experimental.enable_tensor_float_32_execution(before)
+
+
+def _take(turn, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
+  """Returns the update of a turn."""
+  return tf.nest.flatten(turn(weights).result[0].update)
+
+
+def _change_a_little(
+  weights: functional.ModelWeights, seed: int
+) -> functional.ModelWeights:
+  """Returns weights that are each a little larger or a little smaller."""
+  generator = np.random.default_rng(seed)
+  factors = np.float32([1 - _CHANGE, 1 + _CHANGE])
+  return weights._replace(
+    trainable=tuple(
+      each * generator.choice(factors, np.shape(each))
+      for each in weights.trainable
+    )
+  )
+
+
+def _error(
+  found: Sequence[np.ndarray], expected: Sequence[np.ndarray]
+) -> float:
+  """Returns the largest error of an array, by the length of the array."""
+  spreads = [_root_mean_square(each) for each in expected]
+  least = _LEAST_CHANGE * np.mean(spreads)
+  return max(
+    _root_mean_square(one - other) / spread
+    for one, other, spread in zip(found, expected, spreads, strict=True)
+    if spread >= least
+  )
+
+
+def _root_mean_square(array: np.ndarray) -> float:
+  return float(np.sqrt(np.mean(np.square(array))))

@@ -1,0 +1,62 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The report of a program that measures: tables, and a file of all numbers."""
+
+from collections.abc import Iterable
+import dataclasses
+import json
+import pathlib
+
+from absl import flags
+
+from benchmarks import machine
+from benchmarks import measurement
+from tff_semifl.launch import output_flag
+
+REPETITIONS = flags.DEFINE_integer(
+  'repetitions', 11, 'Times that each thing is measured.', lower_bound=1
+)
+
+
+def open_file(default: str) -> pathlib.Path:
+  """Returns the file to write, which is there and empty then.
+
+  Nothing is measured before it is known that it can be written.
+
+  Args:
+    default: The file if --output_file is not given.
+
+  Raises:
+    program.FlagError: If it cannot be written.
+  """
+  path = output_flag.one(default)
+  with output_flag.writing(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+  return path
+
+
+def write(
+  path: pathlib.Path, measurements: Iterable[measurement.Measurement]
+) -> None:
+  """Prints the machine and a table for each measurement, and writes the file.
+
+  The file is written anew with each, so that it has those before an error.
+
+  Args:
+    path: The file, with all numbers as JSON.
+    measurements: Each is measured when the one before it was printed.
+  """
+  here = machine.describe()
+  print(f'{here}\n')
+  written = []
+  for measured in measurements:
+    written.append(dataclasses.asdict(measured))
+    target = f' Target: {measured.target}.' if measured.target else ''
+    print(
+      f'{measured.description}.{target}\n\n{measured.table()}\n', flush=True
+    )
+    everything = {'machine': here._asdict(), 'measurements': written}
+    path.write_text(json.dumps(everything, indent=2) + '\n')
+  print(f'all numbers: {path}')

@@ -1,0 +1,142 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the check of a GPU, on the CPU and on a federation as small."""
+
+import contextlib
+import dataclasses
+import functools
+import io
+import json
+import pathlib
+import types
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+import numpy as np
+
+from benchmarks import device_rounds
+from benchmarks import device_turns
+from benchmarks import federation as federation_lib
+from benchmarks import gpu
+from benchmarks import measurement
+from benchmarks import turn_forms
+from tests import small_digits
+from tff_semifl.tasks import cifar10
+from tff_semifl.work import turn_form
+
+_FLAGS = {
+  'model_depth': 10,
+  'model_width': 1,
+  'num_clients': 1,
+  'images_per_client': 24,
+  'num_labeled': 10,
+  'num_epochs': 1,
+  'repetitions': 1,
+  'seconds': 0.01,
+}
+
+
+class DeviceCheckTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    # Without views: to build them takes longer than to train here.
+    data_set = dataclasses.replace(
+      cifar10.CIFAR10.data_set,
+      build_strong_augmentation=lambda: lambda images, seed: images,
+      flip=False,
+      padding=0,
+    )
+    self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))
+    self.enter_context(small_digits.without_wide_resnet())
+
+  def test_the_program(self):
+    # What XLA compiles would be most of the time, and has tests of its own. The
+    # rest is built but once.
+    forms = {'dynamic': turn_form.DYNAMIC, 'static': turn_form.STATIC}
+    for module, name, replacement in (
+      (turn_forms, 'FORMS', forms),
+      (device_rounds, '_KINDS', {'by default': {}}),
+      (turn_forms, 'build_turn', functools.cache(turn_forms.build_turn)),
+      (
+        federation_lib,
+        'Federation',
+        functools.cache(federation_lib.Federation),
+      ),
+    ):
+      self.enter_context(mock.patch.object(module, name, replacement))
+    path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')
+    output = io.StringIO()
+    with (
+      flagsaver.flagsaver(output_file=[str(path)], **_FLAGS),
+      contextlib.redirect_stdout(output),
+    ):
+      gpu.main()
+    self.assertIn('sees no GPU: all of this is on the CPU', output.getvalue())
+    measured = {
+      each['name']: measurement.Measurement(**each)
+      for each in json.loads(path.read_text())['measurements']
+    }
+    self.assertEqual(
+      list(measured),
+      [
+        'numbers',
+        'first_turn',
+        'step',
+        'round, by default',
+        'rounds_per_hour',
+      ],
+    )
+    for each in measured.values():
+      self.assertIn(each.table(), output.getvalue())
+    errors = measured['numbers'].values
+    self.assertEqual(list(errors), [*forms, 'tolerance'])
+    # The same turn on the same device, and another of the same arithmetic.
+    self.assertEqual(errors['dynamic'], [0])
+    self.assertBetween(errors['static'][0], 1e-9, errors['tolerance'][0])
+    # Three steps take less than the turn that traces and compiles them.
+    for name, [first] in measured['first_turn'].values.items():
+      [milliseconds] = measured['step'].values[name]
+      self.assertBetween(3 * milliseconds, 1, 1000 * first)
+
+  def test_other_numbers(self):
+    def build(federation, form):
+      # A turn whose update is what it receives, but for an error of a percent.
+      factor = 1.01 if form is turn_form.COMPILED else 1
+      return lambda weights: types.SimpleNamespace(
+        result=[
+          types.SimpleNamespace(
+            update=[factor * each for each in weights.trainable]
+          )
+        ]
+      )
+
+    size = federation_lib.Size(model_depth=10, model_width=1)
+    with mock.patch.object(turn_forms, 'build_turn', build):
+      compared = device_turns.compare('/device:CPU:0', size)
+    errors = {name: error for name, [error] in compared.values.items()}
+    self.assertEqual((errors['dynamic'], errors['static']), (0, 0))
+    self.assertAlmostEqual(errors['static, XLA'], 0.01, places=6)
+    # Weights were changed by a millionth, so the updates were.
+    np.testing.assert_allclose(errors['tolerance'], 5 * 2.0**-20, rtol=0.1)
+    self.assertFalse(device_turns.are_equal(compared))
+    compared.values['static, XLA'][:] = [errors['tolerance']]
+    self.assertTrue(device_turns.are_equal(compared))
+    compared.values['static, XLA'][:] = [float('nan')]
+    self.assertFalse(device_turns.are_equal(compared))
+
+    path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')
+    with (
+      mock.patch.object(device_turns, 'compare', return_value=compared),
+      mock.patch.object(device_turns, 'measure', return_value=[]),
+      mock.patch.object(device_rounds, 'measure', return_value=[]),
+      flagsaver.flagsaver(output_file=[str(path)]),
+      self.assertRaises(SystemExit) as ended,
+    ):
+      gpu.main()
+    self.assertEqual(ended.exception.code, 1)
+
+
+if __name__ == '__main__':
+  absltest.main()
