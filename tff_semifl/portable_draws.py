@@ -67,12 +67,14 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
   others = rows + tf.cast(_bits([num_rows], seed) % num_following, tf.int32)
 
   def exchange(row: tf.Tensor, order: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    other = others[row]
+    # Not `others[row]`: XLA takes the begin of a slice, and all that it comes
+    # from, for constants, and would compile anew for each seed.
+    other = tf.gather(others, row)
     # A scatter would be no cheaper where it is compiled.
     return row + 1, tf.where(
       tf.equal(rows, row),
-      order[other],
-      tf.where(tf.equal(rows, other), order[row], order),
+      tf.gather(order, other),
+      tf.where(tf.equal(rows, other), tf.gather(order, row), order),
     )
 
   _, order = tf.while_loop(lambda row, _: row < num_rows, exchange, (0, rows))

@@ -101,7 +101,9 @@ def build(
     return position[id(captured)], captured.dtype
 
   @functools.cache
-  def trace(*num_real: tf.TensorSpec) -> tuple[Any, list[tuple[int, tf.DType]]]:
+  def trace(
+    image_shape: tuple[int | None, ...], *num_real: tf.TensorSpec
+  ) -> tuple[Any, list[tuple[int, tf.DType]]]:
     """Returns a function for images with or without padding, and its values."""
     # Where it is called may be a graph of TF 1.
     with tf.init_scope():
@@ -113,13 +115,13 @@ def build(
       traced = tf.function(
         call, jit_compile=compiled or None
       ).get_concrete_function(
-        tf.TensorSpec(model.input_shape, tf.float32),
+        tf.TensorSpec(image_shape, tf.float32),
         tf.TensorSpec([2], tf.int32),
         *num_real,
       )
       return traced, [find_value(each) for each in traced.captured_inputs]
 
-  trace()
+  trace(model.input_shape)
 
   def pure_function(
     weights: tff.learning.models.ModelWeights,
@@ -131,14 +133,21 @@ def build(
       raise ValueError(
         f'Model {model.name!r} has dropout: in training it needs a seed.'
       )
-    counts = () if num_real is None else (tf.convert_to_tensor(num_real),)
-    traced, used = trace(*[tf.TensorSpec([], tf.int32)] * len(counts))
+    images = tf.convert_to_tensor(images, tf.float32)
+    if num_real is None:
+      counts, (traced, used) = (), trace(model.input_shape)
+    else:
+      counts = (tf.convert_to_tensor(num_real),)
+      # With the size of the batch, so that gradients know all shapes. XLA would
+      # take all that a batch is made of for constants otherwise, and compile
+      # anew for each of their values.
+      traced, used = trace(tuple(images.shape), tf.TensorSpec([], tf.int32))
     values = [*weights.trainable, *weights.non_trainable, *constants]
     # What its own call does, but for the values of what it has captured, for
     # which TensorFlow has no public call.
     return traced._call_flat(
       [
-        tf.convert_to_tensor(images, tf.float32),
+        images,
         tf.convert_to_tensor((0, 0) if seed is None else seed),
         *counts,
       ],

@@ -1,0 +1,78 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that the program of a client's turn is one for all clients and rounds.
+
+XLA takes some arguments of operations for constants, such as shapes, and with
+them all that they come from. It compiles anew for each of their values.
+"""
+
+import functools
+import re
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import small_digits
+from tests import small_systems
+from tff_semifl.augment import weak
+from tff_semifl.models import functional
+from tff_semifl.tasks import digits
+from tff_semifl.work import client_work_process
+from tff_semifl.work import round_context
+from tff_semifl.work import training_loop
+from tff_semifl.work import turn_form
+
+
+class TurnConstantsTest(parameterized.TestCase):
+  @parameterized.parameters('semifl', 'batch_label_semifl')
+  def test_no_argument_is_a_constant(self, system_name):
+    system = small_systems.create(system_name, {'client_batch_size': 4})
+    task = digits.Digits().create()
+    # A model with gradients that depend on shapes: those of its flattening.
+    classifier = functional.from_keras(small_digits.create_small_model(task, 0))
+    shift = functools.partial(weak.flip_and_crop, flip=True, padding=2)
+    ingredients = small_systems.create_ingredients(
+      classifier=classifier,
+      weak_augmentation=shift,
+      strong_augmentation=shift,
+      turn_form=turn_form.STATIC,
+    )
+    optimizer, _ = system.create_optimizers(classifier)
+    train = system.client.build(ingredients, optimizer, system.client_turn)
+
+    def train_client(weights, context, data, optimizer_state):
+      training = train(weights, context, data, optimizer_state).training
+      result = client_work_process.ClientResult(
+        training.trainable, 1.0, training.optimizer_state
+      )
+      return result, ()
+
+    @tf.function(jit_compile=True)
+    def take_turn(weights, context, data):
+      state = training_loop.initial_optimizer_state(
+        optimizer, weights.trainable
+      )
+      turn = turn_form.STATIC.run(train_client)
+      return turn(weights, context, data, state)[0].update
+
+    images = np.zeros([10, *classifier.image_shape], np.uint8)
+    arguments = tf.nest.map_structure(
+      tf.constant,
+      (
+        classifier.initial_weights,
+        round_context.RoundContext(7, 3, np.float32(0.2)),
+        {'client_id': np.int32(5), 'image': images},
+      ),
+    )
+    program = take_turn.experimental_get_compiler_ir(*arguments)(stage='hlo')
+    [entry] = re.findall(r'^ENTRY .*?^}', program, re.MULTILINE | re.DOTALL)
+    self.assertLen(
+      re.findall(r' parameter\(\d+\)', entry), len(tf.nest.flatten(arguments))
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
