@@ -8,7 +8,6 @@ import contextlib
 import gc
 
 import psutil
-import ray
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
@@ -66,6 +65,9 @@ def measure(
 def _cluster(num_cpus: int) -> contextlib.AbstractContextManager:
   """Starts a cluster that takes this machine for one of so many cores."""
   ray_environment.prepare(is_local=True)
+  # Not before its environment is prepared.
+  import ray
+
   return ray.init(
     'local',
     num_cpus=num_cpus,
@@ -78,6 +80,8 @@ def _cluster(num_cpus: int) -> contextlib.AbstractContextManager:
 
 def _measure_megabytes() -> dict[str, float]:
   """Returns what the program, its actors and the object store take."""
+  import ray
+
   gc.collect()
   program = psutil.Process()
   actors = [

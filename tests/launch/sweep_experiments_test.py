@@ -101,7 +101,7 @@ class ExperimentsTest(absltest.TestCase):
             '--seeds=3',
             '--noflip',
             # Its value stands alone.
-            '--num_clients',
+            '--clients_per_round',
             '20',
             '--release_managers=csv,tensorboard',
             '--output_dir=here',
@@ -111,7 +111,7 @@ class ExperimentsTest(absltest.TestCase):
         [
           '--total_rounds=4',
           '--noflip',
-          '--num_clients',
+          '--clients_per_round',
           '20',
           '--release_managers=csv,tensorboard',
         ],

@@ -17,6 +17,7 @@ import requests
 from tff_semifl.runtime import ray_environment
 
 ray_environment.prepare(is_local=True)
+assert os.environ.get('RAY_AUTH_MODE') == 'token', 'Ray was imported before.'
 
 # Not before its environment is as programs have it.
 import ray  # noqa: E402
