@@ -21,7 +21,7 @@ def shuffle(examples: Any, seed: tf.Tensor) -> Any:
   Returns:
     The same structure; the rows of all tensors are permuted alike.
   """
-  order = _draw_order(count_rows(examples), seed)
+  order = random_draws.order(count_rows(examples), seed)
   return tf.nest.map_structure(lambda rows: tf.gather(rows, order), examples)
 
 
@@ -66,7 +66,7 @@ def select_batch(
   """
   num_batches = tf.maximum(-(-num_images // batch_size), 1)
   start = turn % num_batches * batch_size
-  order = _draw_order(
+  order = random_draws.order(
     num_images, random_seeds.fold_in(order_seed, turn // num_batches)
   )
   return order[start : start + batch_size]
@@ -94,17 +94,13 @@ def select_from_stream(
   first = step * batch_size
   last = first + batch_size - 1
   orders = tf.map_fn(
-    lambda epoch: _draw_order(
+    lambda epoch: random_draws.order(
       num_images, random_seeds.fold_in(order_seed, epoch)
     ),
     tf.range(first // num_images, last // num_images + 1),
   )
   start = first % num_images
   return tf.reshape(orders, [-1])[start : start + batch_size]
-
-
-def _draw_order(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  return random_draws.order(num_images, seed)
 
 
 def count_rows(examples: Any) -> tf.Tensor:
