@@ -3,12 +3,8 @@
 
 """Tests of what is sent away of a computation, without a cluster."""
 
-import gc
-import sys
-
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2
 
@@ -111,38 +107,6 @@ class StagesTest(absltest.TestCase):
         found[3],
         [None if i in absent else 2 * x for i, x in enumerate(numbers)],
       )
-
-  def test_memory_does_not_grow_with_turns(self):
-    num_arrays = 10
-    arrays = [(np.float32, [2])] * num_arrays
-    double = tff.tensorflow.computation(
-      lambda xs: [2 * x for x in xs], tff.types.to_type(arrays)
-    )
-
-    @tff.federated_computation(tff.FederatedType(arrays, tff.CLIENTS))
-    def work(values_of_clients):
-      return tff.federated_sum(tff.federated_map(double, values_of_clients))
-
-    cohort = cohorts.Cohort(100, client_pool.ClientPool())
-    members = [[np.ones(2, np.float32)] * num_arrays] * cohort.size
-    blocks = []
-
-    def run(program, inputs, cohort):
-      del program, inputs
-      for client in range(cohort.size):
-        # As of results that were sent.
-        yield [[tf.convert_to_tensor(array) for array in members[0]]]
-        if client in (10, cohort.size - 1):
-          gc.collect()
-          blocks.append(sys.getallocatedblocks())
-
-    evaluate = ray_stages.build_evaluate(
-      compiler.compile_to_block(work), leaves.LeafCache(), run
-    )
-    argument = values.embed(members, work.type_signature.parameter)
-    evaluate(interpreter.Scope(cohort, {}))(argument)
-    before, after = blocks
-    self.assertLess(after - before, num_arrays * cohort.size / 10)
 
   def test_steps_of_a_client_are_one_program(self):
     int_at_clients = tff.FederatedType(np.int32, tff.CLIENTS)

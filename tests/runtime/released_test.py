@@ -1,46 +1,85 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what is given back of tensors."""
+"""Tests that nothing is left of tensors that nobody uses any more."""
 
+from collections.abc import Callable
 import gc
 import sys
 
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
-from tff_semifl import sites
+from tff_semifl import runtime
+from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import released
+
+_ARRAY = np.ones(3, np.float32)
+
+
+def _count_left(function: Callable[[], object]) -> int:
+  """Returns how many blocks of memory a second call leaves.
+
+  What TensorFlow and Python keep for later calls is there after the first.
+  """
+  function()
+  gc.collect()
+  before = sys.getallocatedblocks()
+  function()
+  gc.collect()
+  return sys.getallocatedblocks() - before
 
 
 class ReleasedTest(absltest.TestCase):
   def test_nothing_is_left_of_tensors(self):
-    array = np.ones(3, np.float32)
-
-    def create_and_release():
+    def create():
       for _ in range(1000):
-        released.release([tf.constant(array), [tf.constant(array)]])
-      gc.collect()
-      return sys.getallocatedblocks()
+        released.release_attributes(tf.constant(_ARRAY))
 
-    # What TensorFlow and Python keep for later is there then.
-    before = create_and_release()
-    self.assertLess(create_and_release() - before, 100)
+    self.assertLess(_count_left(create), 500)
+
+  def test_nothing_is_left_of_what_was_sent(self):
+    def decode():
+      for _ in range(1000):
+        ray_values.decode([_ARRAY])
+
+    self.assertLess(_count_left(decode), 500)
+
+  def test_nothing_is_left_of_a_computation(self):
+    arrays = [(np.float32, [3])] * 10
+    double = tff.tensorflow.computation(
+      lambda xs: [2 * x for x in xs], tff.types.to_type(arrays)
+    )
+
+    @tff.federated_computation(tff.FederatedType(arrays, tff.CLIENTS))
+    def work(values):
+      return tff.federated_sum(tff.federated_map(double, values))
+
+    clients = [[_ARRAY] * 10] * 100
+    with runtime.simulation_context():
+      # Of each client's arguments, results and sums.
+      self.assertLess(_count_left(lambda: work(clients)), 500)
 
   def test_tensor_that_is_still_used(self):
-    first, second, third = (tf.constant([1.0, number]) for number in range(3))
-    released.release([first, second])
+    first, second = (tf.constant([1.0, number]) for number in range(2))
+    released.release_attributes(first)
+    released.release_attributes(second)
     np.testing.assert_array_equal(first + second, [2, 1])
     first.mine = 1
-    released.release(third)
+    third = released.release_attributes(tf.constant(2.0))
     self.assertFalse(hasattr(third, 'mine'))
     self.assertEqual(first.mine, 1)
 
-  def test_others_keep_their_attributes(self):
-    dataset = sites.SiteDataset('site', {}, (1, 1, 1))
-    released.release([dataset, None, b'text'])
-    self.assertEqual(dataset.site, 'site')
+  def test_tensor_of_a_graph_keeps_its_attributes(self):
+    @tf.function
+    def trace(tensor):
+      tensor.mine = 1
+      self.assertEqual(released.release_attributes(tensor).mine, 1)
+      return tensor
+
+    trace(tf.constant(1.0))
 
 
 if __name__ == '__main__':

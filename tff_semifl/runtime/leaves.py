@@ -21,6 +21,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
+from tff_semifl.runtime import released
 
 # A nested list of tensors; a dataset is the variant tensor that stands for it.
 Value = Any
@@ -109,7 +110,7 @@ class Leaf:
         f'TensorFlow code of type {self._type.compact_representation()} '
         f'failed: {error.message}'
       ) from error
-    return _unflatten(self._result, iter(fetched))
+    return _unflatten(self._result, map(released.release_attributes, fetched))
 
   def _get_function(self):
     with self._lock:

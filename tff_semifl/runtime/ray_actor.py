@@ -20,7 +20,6 @@ from tff_semifl.runtime import leaves
 from tff_semifl.runtime import ray_programs
 from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import ray_values
-from tff_semifl.runtime import released
 
 # A training loop has a handful of programs.
 _MAX_PROGRAMS = 32
@@ -128,9 +127,7 @@ class Actor:
         for each in shared
       ]
       outputs = evaluate(self._scope)(inputs)
-    encoded = ray_values.encode(outputs, output_types)
-    released.release([inputs, outputs])
-    return encoded
+    return ray_values.encode(outputs, output_types)
 
   def _program(self, key, content):
     if key not in self._programs:

@@ -30,7 +30,6 @@ from tff_semifl.runtime import compiler
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import ray_programs
-from tff_semifl.runtime import released
 
 # Runs a program for each client of a cohort that has not dropped out, or once,
 # with inputs that are values at clients (see `values`). Yields the outputs of
@@ -220,8 +219,6 @@ def _fold_clients(scope, program, outputs, kept, folds, run):
       for name, value in by_name.items():
         if name in kept:
           found[name][client] = value
-        else:
-          released.release(value)
   for name, members in found.items():
     scope.names[name] = tuple(members)
   for fold, total in zip(folds, sums, strict=True):
@@ -268,9 +265,9 @@ class _Sum:
 
   def add(self, cohort: cohorts.Cohort, client: int, member: Any) -> None:
     """Adds what the next client has."""
-    before = self._total
-    self._total = cohort.run_for(client, self._accumulate, [before, member])
-    released.release(before)
+    self._total = cohort.run_for(
+      client, self._accumulate, [self._total, member]
+    )
 
   def report(self) -> Any:
     """Returns the result."""

@@ -17,6 +17,7 @@ import tensorflow_federated as tff
 
 from tff_semifl import sites
 from tff_semifl.runtime import graphs
+from tff_semifl.runtime import released
 
 # To send less than this is as cheap as to say which it is.
 _MIN_CONTENT_BYTES = 4096
@@ -88,7 +89,7 @@ def decode(
     return read_site(message)
   if isinstance(message, list):
     return [decode(part, read_content, read_site) for part in message]
-  return tf.convert_to_tensor(message)
+  return released.release_attributes(tf.convert_to_tensor(message))
 
 
 def count_bytes(message: Any) -> int:
@@ -144,7 +145,8 @@ def _decode_dataset(message: DatasetGraph, read_content):
         tensor.tensor_content = read_content(message.contents[number])
     graph = graph_def.SerializeToString()
   with tf.device('CPU'):
-    return tf.raw_ops.DatasetFromGraph(graph_def=graph)
+    dataset = tf.raw_ops.DatasetFromGraph(graph_def=graph)
+  return released.release_attributes(dataset)
 
 
 def _constants(graph_def) -> Sequence[tuple[Any, Any]]:

@@ -4,8 +4,9 @@
 """Gives back what TensorFlow keeps of a tensor that nobody uses any more.
 
 On Python 3.11, TensorFlow 2.14 never frees the room for the attributes of an
-eager tensor, 16 to 48 bytes (issue 62551 of TensorFlow). A client's turn leaves
-a hundred tensors and more, and a simulation may have millions of turns.
+eager tensor, 16 to 48 bytes (issue 62551 of TensorFlow). A client's turn has a
+hundred tensors and more, and a simulation may have millions of turns. Tensors
+of the runtime need no attributes, so that the room is freed when they are made.
 """
 
 from typing import Any
@@ -16,20 +17,19 @@ import tensorflow as tf
 _attributes = {}
 
 
-def release(value: Any) -> None:
-  """Frees the room for attributes of tensors.
-
-  A tensor can still be used, but without its attributes, and it may share those
-  that it is given later with others that were released.
+def release_attributes(tensor: tf.Tensor) -> tf.Tensor:
+  """Frees the room for the attributes of a tensor.
 
   Args:
-    value: Nested lists of tensors and of what has no such room.
+    tensor: A tensor that nobody else knows. It may share the attributes that it
+      is given later with others of this kind.
+
+  Returns:
+    The tensor.
   """
-  if isinstance(value, list):
-    for part in value:
-      release(part)
-  elif isinstance(value, tf.Tensor):
-    value.__dict__ = _no_attributes()
+  if not tf.is_symbolic_tensor(tensor):
+    tensor.__dict__ = _no_attributes()
+  return tensor
 
 
 def _no_attributes() -> dict[str, Any]:

@@ -24,6 +24,7 @@ from tensorflow_federated.python.core.impl.types import type_conversions
 from tensorflow_federated.python.core.impl.utils import tensorflow_utils
 
 from tff_semifl import sites
+from tff_semifl.runtime import released
 
 
 class AllEqual(NamedTuple):
@@ -264,7 +265,7 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
     )
   if not array.is_compatible_shape(value, value_type.shape):
     raise TypeError(f'Expected {value_type}, found shape {np.shape(value)}.')
-  return tf.constant(value, tf_dtype)
+  return released.release_attributes(tf.constant(value, tf_dtype))
 
 
 def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
