@@ -15,9 +15,11 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests import small_digits
 from tests import small_systems
+from tff_semifl.augment import rand_augment
+from tff_semifl.augment import semifl_policy
 from tff_semifl.augment import weak
+from tff_semifl.experiments import models
 from tff_semifl.models import functional
 from tff_semifl.tasks import digits
 from tff_semifl.work import client_work_process
@@ -31,13 +33,23 @@ class TurnConstantsTest(parameterized.TestCase):
   def test_no_argument_is_a_constant(self, system_name):
     system = small_systems.create(system_name, {'client_batch_size': 4})
     task = digits.Digits().create()
-    # A model with gradients that depend on shapes: those of its flattening.
-    classifier = functional.from_keras(small_digits.create_small_model(task, 0))
+    # Gradients depend on shapes and on how images are padded.
+    model = models.WideResNet(model_depth=7, model_width=1).create(task, seed=0)
+    classifier = functional.from_keras(model)
     shift = functools.partial(weak.flip_and_crop, flip=True, padding=2)
+    names = ('Rotate', 'ShearX')
+    change = functools.partial(
+      rand_augment.apply_random_operations,
+      operations=[
+        each for each in semifl_policy.create_operations() if each.name in names
+      ],
+      num_operations=1,
+      application_probability=0.5,
+    )
     ingredients = small_systems.create_ingredients(
       classifier=classifier,
       weak_augmentation=shift,
-      strong_augmentation=shift,
+      strong_augmentation=change,
       turn_form=turn_form.STATIC,
     )
     optimizer, _ = system.create_optimizers(classifier)

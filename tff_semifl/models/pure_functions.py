@@ -134,27 +134,65 @@ def build(
         f'Model {model.name!r} has dropout: in training it needs a seed.'
       )
     images = tf.convert_to_tensor(images, tf.float32)
+    arguments = [images, tf.convert_to_tensor((0, 0) if seed is None else seed)]
     if num_real is None:
-      counts, (traced, used) = (), trace(model.input_shape)
+      traced, used = trace(model.input_shape)
     else:
-      counts = (tf.convert_to_tensor(num_real),)
-      # With the size of the batch, so that gradients know all shapes. XLA would
-      # take all that a batch is made of for constants otherwise, and compile
-      # anew for each of their values.
+      arguments.append(tf.convert_to_tensor(num_real))
+      # With the size of the batch, so that gradients know all shapes.
       traced, used = trace(tuple(images.shape), tf.TensorSpec([], tf.int32))
     values = [*weights.trainable, *weights.non_trainable, *constants]
-    # What its own call does, but for the values of what it has captured, for
-    # which TensorFlow has no public call.
-    return traced._call_flat(
-      [
-        images,
-        tf.convert_to_tensor((0, 0) if seed is None else seed),
-        *counts,
-      ],
-      [tf.cast(values[index], dtype) for index, dtype in used],
-    )
+    captured = [tf.cast(values[index], dtype) for index, dtype in used]
+    if num_real is None or tf.executing_eagerly():
+      # What its own call does, but for the values of what it has captured, for
+      # which TensorFlow has no public call.
+      return traced._call_flat(arguments, captured)
+    outputs = _insert(traced)(*arguments, *captured)
+    return tf.nest.pack_sequence_as(traced.structured_outputs, outputs)
 
   return pure_function
+
+
+def _insert(traced: Any) -> Callable[..., list[tf.Tensor]]:
+  """Returns a function that copies a traced one into the graph around it.
+
+  Gradients have constants of the function, such as paddings. If they came out
+  of a call, XLA would take all arguments of the call for constants, and compile
+  the program around it anew for each of their values.
+
+  Args:
+    traced: The function.
+
+  Returns:
+    A function from the values of all arguments and captured tensors to the
+    outputs.
+  """
+  graph_def = traced.graph.as_graph_def()
+  inputs = {each.op.name: each for each in traced.inputs}
+  nodes = [node for node in graph_def.node if node.name not in inputs]
+  taken = {name.removesuffix(':0') for node in nodes for name in node.input}
+  graph_def = tf.compat.v1.GraphDef(
+    node=nodes, library=graph_def.library, versions=graph_def.versions
+  )
+
+  @tf.custom_gradient
+  def insert(*values):
+    # They may be of a graph around this one.
+    values = [tf.identity(value) for value in values]
+    outputs = tf.graph_util.import_graph_def(
+      graph_def,
+      {
+        name: value
+        for name, value in zip(inputs, values, strict=True)
+        if name in taken
+      },
+      [each.name for each in traced.outputs],
+      name='model',
+    )
+    # A tape does not see operations that are imported.
+    return outputs, lambda *upstream: tf.gradients(outputs, values, upstream)
+
+  return insert
 
 
 def copy_layer_in_bfloat16(
