@@ -20,7 +20,7 @@ def measure(
   *,
   num_clients: int = 1000,
   num_actors: int = 4,
-  checkpoints: tuple[int, ...] = (5, 10, 20),
+  checkpoints: tuple[int, ...] = (5, 20, 50, 100),
 ) -> measurement.Measurement:
   """Measures memory in rounds of SemiFL with one image of each client.
 
