@@ -18,11 +18,9 @@ import tempfile
 import tomllib
 
 from absl.testing import absltest
-import yaml
 
 from tests import small_digits
 from tests.repository import source_tree
-from tff_semifl.launch import commands
 
 _DOCKERFILE = source_tree.PROJECT_ROOT / 'deploy' / 'Dockerfile'
 _FOLDER = source_tree.PROJECT_ROOT / 'deploy'
@@ -168,23 +166,6 @@ class SlurmRayTest(absltest.TestCase):
     self.assertTrue((folder / 'results/small/export').exists())
     # The token is gone, with all that was started.
     self.assertCountEqual(os.listdir(folder), ['bin', 'results'])
-
-
-class RayJobTest(absltest.TestCase):
-  def test_its_command_has_flags_that_the_program_knows(self):
-    job = yaml.safe_load((_FOLDER / 'ray_job.yaml').read_text())
-    program, train, system, preset, *flags = shlex.split(
-      job['spec']['entrypoint']
-    )
-    self.assertEqual((program, train), ('tff-semifl', 'train'))
-    self.assertStartsWith(preset, '--preset=')
-    commands.parse(system, ['--task=cifar10', *flags]).check()
-
-  def test_ray_is_that_of_the_lock(self):
-    job = yaml.safe_load((_FOLDER / 'ray_job.yaml').read_text())
-    version = job['spec']['rayClusterSpec']['rayVersion']
-    lock = (source_tree.PROJECT_ROOT / 'requirements.txt').read_text()
-    self.assertIn(f'ray=={version} ', lock)
 
 
 if __name__ == '__main__':

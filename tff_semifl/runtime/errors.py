@@ -14,3 +14,7 @@ class WorkerError(RuntimeError):
 
 class SiteError(WorkerError):
   """Raised if a site is missing, refuses what it is to do, or cannot do it."""
+
+
+class SiteAwayError(SiteError):
+  """Raised if a site has left, or is about to: its images are gone."""

@@ -281,15 +281,22 @@ class Crew:
     for member in self._members:
       if member.node_id not in machines and not member.tasks:
         member.error = 'its machine has left'
+    counts = collections.Counter(each.node_id for each in self._members)
     placed = self._placement.place(
-      list(machines.values()),
+      # Those that have actors come first, so that a limit on all leaves these.
+      sorted(
+        (
+          machine
+          for node, machine in machines.items()
+          if self._failed_starts[node] < _MAX_FAILED_STARTS
+        ),
+        key=lambda machine: -counts[machine['NodeID']],
+      ),
       () if self._federation is None else self._federation.names,
     )
-    counts = collections.Counter(each.node_id for each in self._members)
     for node, (count, share) in placed.items():
-      if self._failed_starts[node] < _MAX_FAILED_STARTS:
-        for _ in range(count - counts[node]):
-          self._members.append(self._start(machines[node], share))
+      for _ in range(count - counts[node]):
+        self._members.append(self._start(machines[node], share))
     if all(member.site is not None for member in self._members):
       raise errors.WorkerError(f'no actor is left: {self._why_lost}')
 

@@ -28,13 +28,13 @@ def prepare(*, is_local: bool) -> None:
 
   A cluster of this program alone takes nothing but what has its token: any
   user of this machine can reach its ports. That has to be said before Ray is
-  imported; a program that has imported it before can say it itself.
+  imported. A cluster that the program has started itself is used as it is.
 
   Args:
     is_local: Whether a cluster of this program alone is to be started.
 
   Raises:
-    errors.WorkerError: Ray is not installed.
+    errors.WorkerError: Ray is not installed, or was imported too early.
   """
   check_installed()
   # By default Ray reports on its use to its makers.
@@ -42,8 +42,14 @@ def prepare(*, is_local: bool) -> None:
   if is_local:
     # Processes of clients would give way to all others of the machine.
     os.environ.setdefault('RAY_worker_niceness', '0')
-  if (
-    is_local and 'RAY_AUTH_MODE' not in os.environ and 'ray' not in sys.modules
-  ):
-    os.environ['RAY_AUTH_MODE'] = 'token'
-    os.environ['RAY_AUTH_TOKEN'] = secrets.token_hex(32)
+  if is_local and 'RAY_AUTH_MODE' not in os.environ:
+    if 'ray' not in sys.modules:
+      os.environ['RAY_AUTH_MODE'] = 'token'
+      os.environ['RAY_AUTH_TOKEN'] = secrets.token_hex(32)
+    elif not sys.modules['ray'].is_initialized():
+      raise errors.WorkerError(
+        'Ray was imported before its cluster could be given a token, without'
+        ' which any user of this machine may use it: do not import Ray before'
+        ' the first context, or set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN'
+        ' before that (RAY_AUTH_MODE=disabled for no token)'
+      )

@@ -8,22 +8,17 @@ from collections.abc import Mapping
 import time
 from typing import Any
 
+from absl import logging
 import ray
 
+from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_placement
-
-# How Ray says that an actor, its machine or its result is gone.
-_LOST_ERRORS = (
-  ray.exceptions.RayActorError,
-  ray.exceptions.ActorUnschedulableError,
-  ray.exceptions.NodeDiedError,
-  ray.exceptions.ObjectLostError,
-  ray.exceptions.WorkerCrashedError,
-)
-
 
 # To start is to import TensorFlow, on a machine that may be busy.
 _START_SECONDS = 300
+_SLOW_START_SECONDS = 60
+# Ray lets an actor wait for its share of a machine.
+_IN_USE = 'other programs may have its CPUs or GPUs (`ray status` tells)'
 
 
 class LostError(Exception):
@@ -47,6 +42,8 @@ class Member:
     # Whether others were there before.
     self.is_late = True
     self.is_ready = False
+    # Whether it was said that it takes long to start.
+    self.is_slow = False
     # Number and result of each task that it has, in the order of its work.
     self.tasks = collections.deque()
     # What it was asked last about itself, and when.
@@ -72,9 +69,14 @@ class Member:
     try:
       return ray.get(reference)
     except ray.exceptions.RayTaskError as error:
-      return error.cause
-    except _LOST_ERRORS as error:
-      self.error = _first_reason(error)
+      if not isinstance(error.cause, errors.SiteAwayError):
+        return error.cause
+      self.error = error.cause
+      raise LostError from error
+    except ray.exceptions.RayError as error:
+      # Whatever else happened, to the actor, its machine, its memory or the
+      # result: another can do the work.
+      self.error = first_reason(error)
       raise LostError from error
 
   def find_loss(
@@ -91,7 +93,10 @@ class Member:
     now = time.monotonic()
     if not self.is_ready:
       if now - self.asked > _START_SECONDS:
-        return f'it did not start in {_START_SECONDS} seconds'
+        return f'it did not start in {_START_SECONDS} seconds; {_IN_USE}'
+      if now - self.asked > _SLOW_START_SECONDS and not self.is_slow:
+        self.is_slow = True
+        logging.warning('%s has not started yet; %s', self.name, _IN_USE)
     elif not self.tasks:
       return None
     elif client_seconds is not None and now - self.turned > client_seconds:
@@ -105,8 +110,12 @@ class Member:
     return None
 
 
-def _first_reason(error: Exception) -> str:
-  """Returns what a message of Ray, of many lines, says of the reason."""
+def first_reason(error: Exception) -> str:
+  """Returns the line of Ray's message, of many lines, that has the reason.
+
+  Args:
+    error: An error of Ray.
+  """
   lines = [line.strip() for line in str(error).strip().splitlines()]
   because = [line for line in lines if 'because' in line]
   return (because or lines or [type(error).__name__])[0]

@@ -22,6 +22,7 @@ from tff_semifl import sites
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_crew
+from tff_semifl.runtime import ray_member
 from tff_semifl.runtime import ray_programs
 from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import values
@@ -68,13 +69,18 @@ class Runner:
     Raises:
       errors.ComputationError: The program failed. The message has the number of
         the client.
-      errors.WorkerError: No actor is left.
+      errors.WorkerError: No actor is left, or Ray itself has failed.
       errors.SiteError: No site is left, or one refuses the program.
     """
     clients = [0] if cohort is None else cohort.present()
     if clients:
       with self._lock:
-        yield from self._run(program, inputs, cohort, clients)
+        try:
+          yield from self._run(program, inputs, cohort, clients)
+        except ray.exceptions.RayError as error:
+          # Such as an object store that is full.
+          reason = ray_member.first_reason(error)
+          raise errors.WorkerError(f'Ray has failed: {reason}') from error
 
   def _run(self, program, inputs, cohort, clients):
     content = [self._put(program.content, 'programs')]

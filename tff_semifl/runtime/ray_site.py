@@ -79,7 +79,9 @@ class Site(NamedTuple):
       dataset: What stands for it.
 
     Raises:
-      errors.SiteError: It is of another site, or the images cannot be read.
+      errors.SiteError: It is of another site.
+      errors.SiteAwayError: The images cannot be read: they end with
+        `launch.site`, which processes of its machine may outlive.
     """
     name, num_images, image_shape = self.description
     if (dataset.site, dataset.image_shape) != (name, image_shape):
@@ -92,7 +94,7 @@ class Site(NamedTuple):
     except OSError as error:
       # Its text has the path, which is nobody else's business.
       reason = error.strerror
-      raise errors.SiteError(
+      raise errors.SiteAwayError(
         f'{name} cannot read its images: {reason}'
       ) from None
     return tf.data.experimental.to_variant(
