@@ -65,13 +65,13 @@ def main(chosen: registry.ChosenTask | None) -> None:
   )
   for name, size, accuracy in rows:
     print(f'{name}: {_percent(accuracy)} of {size}')
-  for floor, (size, num_right) in zip(
-    scores_lib.FLOORS, scores.confident, strict=True
+  for floor, (size, num_right), num_noise in zip(
+    scores_lib.FLOORS, scores.confident, scores.confident_noise, strict=True
   ):
     right = _percent(num_right / size if size else None)
     print(
       f'at a confidence of {floor:g} or more: {size / scores.num_images:.1%} of'
-      f' images, {right} right'
+      f' images, {right} right; {num_noise / scores_lib.NUM_NOISE:.1%} of noise'
     )
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')

@@ -26,6 +26,7 @@ from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
+from tff_semifl.launch import least_confidence_flag
 from tff_semifl.launch import program
 from tff_semifl.models import weight_kinds
 from tff_semifl.programs import durable_files
@@ -77,6 +78,7 @@ _LABELS_ALONE_ACCURACY = flags.DEFINE_float(
   upper_bound=1.0,
 )
 
+flags.adopt_module_key_flags(least_confidence_flag)
 flags.register_validator(
   _FORMAT.name,
   lambda names: names
@@ -119,6 +121,7 @@ def main() -> None:
         f'lacks {outputs.FROZEN_WEIGHTS_NAME}, the frozen weights of its model'
       )
     kinds.assign(trained.weights, trained.frozen_weights)
+  least_confidence = least_confidence_flag.check(task.class_names) or 0.0
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
     with program.blame(_FORMAT, ValueError):
@@ -147,6 +150,7 @@ def main() -> None:
         calibration_images=calibration_images,
         test=test,
         privacy=privacy,
+        least_confidence=least_confidence,
       )
       for name in formats
     ]
@@ -160,6 +164,7 @@ def main() -> None:
       files=files,
       why_not_tested=why_not_tested,
       privacy=privacy,
+      least_confidence=least_confidence,
       license_name=_LICENSE.value,
       intended_use=_INTENDED_USE.value,
       labels_alone_accuracy=_LABELS_ALONE_ACCURACY.value,

@@ -19,6 +19,7 @@ from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.export import predictions
 from tff_semifl.launch import exported_model_flags
+from tff_semifl.launch import least_confidence_flag
 from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
 from tff_semifl.programs import durable_files
@@ -36,17 +37,8 @@ _SKIP_UNREADABLE = flags.DEFINE_bool(
   ' them all before anything is predicted.',
 )
 
-_LEAST_CONFIDENCE = flags.DEFINE_float(
-  'least_confidence',
-  0.0,
-  'Least probability of the most probable class for an image to be given it;'
-  f' below, the class is {predictions.UNKNOWN}. launch.evaluate shows what'
-  ' share of test images such floors leave, and how many of these are right.',
-  lower_bound=0.0,
-  upper_bound=1.0,
-)
-
 flags.adopt_module_key_flags(exported_model_flags)
+flags.adopt_module_key_flags(least_confidence_flag)
 flags.adopt_module_key_flags(output_flag)
 
 
@@ -60,11 +52,7 @@ def main() -> None:
       raise ValueError('name files or folders of images')
     files = image_listing.list_files(exported_model_flags.IMAGES.value)
   model = exported_model_flags.load_model()
-  with program.blame(_LEAST_CONFIDENCE, ValueError):
-    if _LEAST_CONFIDENCE.value > 0 and predictions.UNKNOWN in model.class_names:
-      raise ValueError(
-        f'the model has a class {predictions.UNKNOWN}; leave it out'
-      )
+  least_confidence = least_confidence_flag.check(model.class_names)
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -76,7 +64,7 @@ def main() -> None:
         files,
         file,
         all_probabilities=_ALL_PROBABILITIES.value,
-        least_confidence=_LEAST_CONFIDENCE.value,
+        least_confidence=least_confidence,
         on_error=_leave_out if _SKIP_UNREADABLE.value else None,
       )
   print(f'images: {num_written}')

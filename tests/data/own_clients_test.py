@@ -78,6 +78,28 @@ class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
       r' \(8, 8, 1\); resize them to one size',
     ),
     (
+      'labels_of_each_client',
+      {'ann': (_IMAGES, [0] * 6)},
+      r"clients\['ann'\]: found a pair of arrays of shapes \(6, 8, 8, 1\) and"
+      r' \(6,\), as images and their labels have; give the images alone',
+    ),
+    (
+      'labels_of_gray_images',
+      [list(_PARTS[0]), [_IMAGES[..., 0], [0] * 6]],
+      r'clients\[1\]: found a pair of arrays of shapes \(6, 8, 8\) and \(6,\)',
+    ),
+    (
+      'one_hot_labels',
+      [(_IMAGES, np.eye(6))],
+      r'clients\[0\]: found a pair of arrays of .* and \(6, 6\), as images',
+    ),
+    (
+      'images_and_labels_of_all',
+      (_IMAGES, np.zeros(6)),
+      r'clients\[1\]: found an array of shape \(6,\), which has no images; give'
+      ' the images of each client, without labels',
+    ),
+    (
       'all_in_one_array',
       _IMAGES,
       'clients: found a ndarray; give the images of each client, as a list',

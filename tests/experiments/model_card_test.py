@@ -57,7 +57,10 @@ class ModelCardTest(absltest.TestCase):
     scores = None
     if confusion is not None:
       scores = scores_lib.Scores(
-        np.array(confusion), 0.75, np.zeros([5, 2], np.int64)
+        np.array(confusion),
+        0.75,
+        np.array([[50, 40], [40, 38], [20, 20], [1, 1], [0, 0]]),
+        np.array([150, 20, 1, 0, 0]),
       )
     model_card.write(
       self._folder,
@@ -142,6 +145,21 @@ class ModelCardTest(absltest.TestCase):
       self.assertIn(text, card)
     with PIL.Image.open(self._folder / 'confusion_matrix.png') as picture:
       self.assertGreater(min(picture.size), 300)
+
+  def test_says_what_a_least_confidence_does(self):
+    card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
+    for text in (
+      'of 200 images of noise',
+      '| 0.5 | 100.0% | 80.0% | 75.0% |',
+      '| 0.8 | 80.0% | 95.0% | 10.0% |',
+      '| 0.99 | 0.0% | unknown | 0.0% |',
+      'Least confidence: 0. Every image is given the name',
+    ):
+      self.assertIn(text, card)
+    card = self._write(why_not_tested='no images', least_confidence=0.95)
+    self.assertIn('Least confidence: 0.95. An image whose most', card)
+    self.assertIn('is named `unknown` by the SavedModel', card)
+    self.assertNotIn('images of noise', card)
 
   def test_says_what_was_stated_and_what_was_not(self):
     card = self._write(why_not_tested='no images')

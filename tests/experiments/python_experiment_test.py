@@ -3,6 +3,8 @@
 
 """Tests for experiments of Python programs; tests/examples runs whole ones."""
 
+import pathlib
+
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -210,6 +212,23 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
         _create_task(clients=[_IMAGES]),
         **{'clients_per_round': 1, **changes},
       )
+
+  @parameterized.named_parameters(
+    ('name', lambda: 'digits', 'digits'),
+    ('path', lambda: pathlib.Path('photos'), 'photos'),
+    ('arrays', lambda: (_IMAGES, _LABELS), 'a tuple'),
+    (
+      'dataset',
+      lambda: tf.data.Dataset.from_tensor_slices((_IMAGES, _LABELS)),
+      'a _TensorSliceDataset',
+    ),
+    ('none', lambda: None, 'None'),
+    ('class', lambda: digits.Digits, '<class .*Digits.>'),
+  )
+  def test_refuses_what_is_no_task(self, create, found):
+    message = rf'^task={found}: must be a task: one of sfl.TASKS.* sfl.own_data'
+    with self.assertRaisesRegex(settings.SettingError, message):
+      python_experiment.create_experiment('semifl', create())
 
 
 if __name__ == '__main__':

@@ -33,17 +33,25 @@ def create(num_channels: int = 3) -> tf.keras.Model:
   return model
 
 
-def export(folder: pathlib.Path) -> dict[str, str]:
+def export(
+  folder: pathlib.Path, least_confidence: float = 0.0
+) -> dict[str, str]:
   """Exports the classifier.
 
   Args:
     folder: Where to.
+    least_confidence: As `saved_model.export_saved_model` takes it.
 
   Returns:
     The paths of models by their formats, 'saved_model' and 'tflite'.
   """
   model = create()
-  saved_model.export_saved_model(model, CLASS_NAMES, folder / 'export')
+  options = {'least_confidence': least_confidence}
+  saved_model.export_saved_model(
+    model, CLASS_NAMES, folder / 'export', **options
+  )
   file = folder / 'model.tflite'
-  file.write_bytes(tflite.convert(model, CLASS_NAMES, tflite.Precision.FLOAT32))
+  file.write_bytes(
+    tflite.convert(model, CLASS_NAMES, tflite.Precision.FLOAT32, **options)
+  )
   return {'saved_model': str(folder / 'export'), 'tflite': str(file)}

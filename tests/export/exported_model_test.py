@@ -30,11 +30,17 @@ class ExportedModelTest(parameterized.TestCase):
       tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
     )
     saved_model.export_saved_model(
-      cls._model, small_model.CLASS_NAMES, cls._folder / 'export'
+      cls._model,
+      small_model.CLASS_NAMES,
+      cls._folder / 'export',
+      least_confidence=0.75,
     )
     (cls._folder / 'model.tflite').write_bytes(
       tflite.convert(
-        cls._model, small_model.CLASS_NAMES, tflite.Precision.FLOAT32
+        cls._model,
+        small_model.CLASS_NAMES,
+        tflite.Precision.FLOAT32,
+        least_confidence=0.75,
       )
     )
 
@@ -42,7 +48,9 @@ class ExportedModelTest(parameterized.TestCase):
   def test_predicts_images_of_any_size(self, name):
     model = exported_model.load(self._folder / name)
     self.assertEqual(model.class_names, small_model.CLASS_NAMES)
+    self.assertEqual(model.image_shape, _SHAPE)
     self.assertEqual(model.num_channels, 1)
+    self.assertEqual(model.least_confidence, 0.75)
     for num_images, shape in ((1, _SHAPE), (5, _SHAPE), (3, (30, 20, 1))):
       images = small_model.random_images(num_images, shape)
       fitted = resizing.fit_to_size(tf.constant(images), 8, 12).numpy()
@@ -77,6 +85,10 @@ class ExportedModelTest(parameterized.TestCase):
     with zipfile.ZipFile(self._folder / 'zip.tflite', 'w') as archive:
       archive.writestr('labels.txt', 'cat')
     self._assert_refused('zip.tflite', r'is no TFLite model \(')
+    with zipfile.ZipFile(self._folder / 'floor.tflite', 'w') as archive:
+      archive.writestr('labels.txt', 'cat')
+      archive.writestr('least_confidence.txt', 'much')
+    self._assert_refused('floor.tflite', 'is no TFLite model of')
 
   def test_models_of_others(self):
     module = tf.Module()

@@ -45,8 +45,8 @@ class SavedModelTest(parameterized.TestCase):
     super().setUp()
     self.path = pathlib.Path(self.create_tempdir().full_path) / 'export'
 
-  def _export(self, model):
-    saved_model.export_saved_model(model, _NAMES, self.path)
+  def _export(self, model, **options):
+    saved_model.export_saved_model(model, _NAMES, self.path, **options)
     return tf.saved_model.load(str(self.path)).signatures['serving_default']
 
   @parameterized.named_parameters(
@@ -102,6 +102,53 @@ class SavedModelTest(parameterized.TestCase):
         small_model.probabilities(model, fitted),
         atol=1e-5,
       )
+
+  @parameterized.parameters(tf.saved_model.load, tf.keras.models.load_model)
+  def test_is_called_as_a_function(self, load):
+    serve = self._export(small_model.create())
+    images = small_model.random_images(5, (20, 9, 1))
+    expected = serve(images=tf.constant(images))
+    found = load(str(self.path))(images)
+    for name in ('probabilities', 'class_name'):
+      np.testing.assert_array_equal(found[name], expected[name])
+
+  def test_least_confidence(self):
+    model = small_model.create()
+    images = small_model.random_images(50, (8, 8, 1))
+    expected = small_model.probabilities(model, images)
+    floor = float(np.median(expected.max(axis=1)))
+    self._export(model, least_confidence=floor)
+    module = tf.saved_model.load(str(self.path))
+    encoded = tf.map_fn(tf.io.encode_png, images, fn_output_signature=tf.string)
+    for outputs in (
+      module.signatures['serving_default'](images=tf.constant(images)),
+      module.signatures['serving_encoded'](image_bytes=encoded),
+    ):
+      found = outputs['probabilities'].numpy()
+      np.testing.assert_allclose(found, expected, atol=1e-5)
+      self.assertEqual(
+        [name.decode() for name in outputs['class_name'].numpy()],
+        [
+          _NAMES[each.argmax()] if each.max() >= floor else 'unknown'
+          for each in found
+        ],
+      )
+      num_unknown = sum(outputs['class_name'].numpy() == b'unknown')
+      # Numbers near the median may be on either side of it.
+      self.assertBetween(num_unknown, 23, 27)
+
+  @parameterized.parameters(
+    (_NAMES, 1.5, 'least_confidence: found 1.5; give a probability'),
+    (_NAMES, -0.1, 'least_confidence: found -0.1; give a probability'),
+    (_NAMES, float('nan'), 'least_confidence: found nan; give a probability'),
+    (('a', 'unknown', 'b'), 0.5, 'the model has a class unknown; leave out'),
+  )
+  def test_least_confidence_that_cannot_be(self, names, floor, message):
+    with self.assertRaisesRegex(ValueError, message):
+      saved_model.export_saved_model(
+        small_model.create(), names, self.path, least_confidence=floor
+      )
+    self.assertFalse(self.path.exists())
 
   def test_a_process_without_tff_can_load_it(self):
     model = small_model.create()

@@ -17,10 +17,11 @@ _ANSWERS = np.float32([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [1, 0, 0]])
 
 class _Model(exported_model.ExportedModel):
   class_names = ('cat', 'dog', 'owl')
-  num_channels = 1
+  image_shape = (2, 2, 1)
 
   def predict(self, images):
-    return _ANSWERS[images[:, 0, 0, 0]]
+    # Of noise, a level above 1 is one of 254 in 256.
+    return _ANSWERS[np.minimum(images[:, 0, 0, 0], 2)]
 
 
 def _batch(levels, labels):
@@ -57,6 +58,33 @@ class ScoresTest(absltest.TestCase):
     self.assertEqual(
       scores.confident.tolist(), [[5, 3], [3, 2], [1, 1], [1, 1], [1, 1]]
     )
+
+  def test_noise_is_that_of_the_models_size_and_the_same_each_time(self):
+    seen = []
+
+    class Model(_Model):
+      image_shape = (3, 5, 2)
+
+      def predict(self, images):
+        seen.append(images)
+        return np.repeat([[0.4, 0.85], [0.97, 0.02]], [len(images) - 3, 3], 0)
+
+    images = [_batch([0] * 3, [1] * 3)]
+    first, _ = (scores_lib.score(Model(), images) for _ in range(2))
+    # Three images of each batch are at a floor of 0.9.
+    seen = [images for images in seen if images.shape[1:] == (3, 5, 2)]
+    num_batches = len(seen) // 2
+    self.assertEqual(
+      first.confident_noise.tolist(), [200, 200, *[3 * num_batches] * 2, 0]
+    )
+    noise, again = (
+      np.concatenate(each) for each in (seen[:num_batches], seen[num_batches:])
+    )
+    np.testing.assert_array_equal(noise, again)
+    self.assertEqual(noise.dtype, np.uint8)
+    self.assertEqual((noise.min(), noise.max()), (0, 255))
+    # The standard error of the mean of so many is below 1.
+    self.assertAlmostEqual(noise.mean(), 127.5, delta=4)
 
   def test_what_is_held_to_be_impossible_costs_much_but_not_all(self):
     scores = scores_lib.score(_Model(), [_batch([2], [1])])

@@ -116,6 +116,16 @@ class ServingTest(parameterized.TestCase):
         probabilities, model.predict(image[np.newaxis])[0], atol=tolerance
       )
 
+  def test_function_of_images(self):
+    path = _export((8, 12, 3))
+    images = small_model.random_images(5, (20, 30, 3))
+    scope = {'path': str(path), 'images': images}
+    exec(_recipe('In Python'), scope)
+    np.testing.assert_array_equal(
+      scope['outputs']['probabilities'],
+      exported_model.load(path).predict(images),
+    )
+
   def test_layer_of_a_keras_model(self):
     path = _export((8, 12, 3))
     scope = {'path': str(path)}

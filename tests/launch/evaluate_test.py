@@ -13,6 +13,7 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
+import numpy as np
 
 from tests import forked_programs
 from tests.data import image_tree
@@ -81,6 +82,16 @@ class EvaluateTest(parameterized.TestCase):
       ]
       for floor in (0.5, 0.8, 0.9, 0.95, 0.99)
     }
+    # Its mean level tells what is made of noise.
+    noise = np.random.default_rng(0).integers(
+      256, size=(200, 16, 16, 3), dtype=np.uint8
+    )
+    dogs = np.array([*map(probability, noise.mean(axis=(1, 2, 3)))])
+    of_noise = {
+      floor: (np.maximum(dogs, 1 - dogs) >= floor).mean() for floor in confident
+    }
+    self.assertEqual(of_noise[0.5], 1)
+    self.assertEqual(of_noise[0.99], 0)
     self.assertEqual(
       printed,
       [
@@ -91,7 +102,7 @@ class EvaluateTest(parameterized.TestCase):
         *(
           f'at a confidence of {floor:g} or more: {len(sure) / 4:.1%} of'
           f' images, {f"{sum(sure) / len(sure):.1%}" if sure else "unknown"}'
-          ' right'
+          f' right; {of_noise[floor]:.1%} of noise'
           for floor, sure in confident.items()
         ),
       ],
@@ -109,7 +120,12 @@ class EvaluateTest(parameterized.TestCase):
           'dog': {'num_images': 1, 'accuracy': 1.0},
         },
         'confident': [
-          {'floor': floor, 'num_images': len(sure), 'num_right': sum(sure)}
+          {
+            'floor': floor,
+            'num_images': len(sure),
+            'num_right': sum(sure),
+            'share_of_noise': of_noise[floor],
+          }
           for floor, sure in confident.items()
         ],
         'confusion': [[2, 1], [0, 1]],

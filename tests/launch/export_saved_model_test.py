@@ -136,13 +136,19 @@ class ExportSavedModelTest(parameterized.TestCase):
     moved = self._folder / 'moved'
     images.rename(moved)
     self._assert_refused(f'--image_dir={images}: .*is missing')
-    printed = self._export(image_dir=moved, format='saved_model,tflite_int8')
+    printed = self._export(
+      image_dir=moved, format='saved_model,tflite_int8', least_confidence=0.75
+    )
     self.assertIn('| saved_model | . |', printed)
     export = self._experiment / 'export'
     self._assert_exported(model, export)
     self.assertEqual(exported_model.load(export).class_names, ('cat', 'dog'))
     card = (export / 'README.md').read_text()
     self.assertIn('| data | 4 labeled images, 3 of 3 clients, 3 of', card)
+    self.assertIn('Least confidence: 0.75.', card)
+    self.assertIn('| least confidence | test images | of these right |', card)
+    for path in (export, export / 'model_int8.tflite'):
+      self.assertEqual(exported_model.load(path).least_confidence, 0.75)
     changed = self._folder / 'changed'
     moved.rename(changed)
     image_tree.write_image(changed / 'server/cat/new.png', 9)

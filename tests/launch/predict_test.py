@@ -15,6 +15,7 @@ from absl.testing import parameterized
 
 from tests.data import image_tree
 from tests.export import brightness_model
+from tff_semifl.export import saved_model
 from tff_semifl.launch import predict
 from tff_semifl.launch import program
 
@@ -75,15 +76,32 @@ class PredictTest(parameterized.TestCase):
     dogs = [*map(brightness_model.probability_of_dog, self._levels.values())]
     sure = [max(dog, 1 - dog) for dog in dogs]
     floor = (min(sure) + max(sure)) / 2
+    names = [
+      'unknown' if each < floor else 'dog' if dog > 0.5 else 'cat'
+      for each, dog in zip(sure, dogs, strict=True)
+    ]
+    self.assertIn('unknown', names)
     self._predict(least_confidence=floor)
-    self.assertEqual(
-      [row['class_name'] for row in self._rows()],
-      [
-        'unknown' if each < floor else 'dog' if dog > 0.5 else 'cat'
-        for each, dog in zip(sure, dogs, strict=True)
-      ],
-    )
-    self.assertIn('unknown', [row['class_name'] for row in self._rows()])
+    self.assertEqual([row['class_name'] for row in self._rows()], names)
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    with_floor = brightness_model.export(folder, floor)
+    for model in with_floor.values():
+      self._predict(model)
+      self.assertEqual([row['class_name'] for row in self._rows()], names)
+    # The flag takes precedence.
+    self._predict(with_floor['saved_model'], least_confidence=0)
+    self.assertNotIn('unknown', [row['class_name'] for row in self._rows()])
+
+  def test_class_that_is_named_as_what_is_below(self):
+    folder = pathlib.Path(self.create_tempdir().full_path) / 'export'
+    model = brightness_model.create()
+    saved_model.export_saved_model(model, ['cat', 'unknown'], folder)
+    self._predict(folder)
+    with self.assertRaisesRegex(
+      program.FlagError,
+      '^flag --least_confidence=0.5: the model has a class unknown; leave out',
+    ):
+      self._predict(folder, least_confidence=0.5)
 
   def test_files_and_probabilities_of_all_classes(self):
     files = [self._photos / 'b/c.jpg', self._photos / 'a.png']

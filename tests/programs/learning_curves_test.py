@@ -211,7 +211,7 @@ class LearningCurvesTest(parameterized.TestCase):
     lines = picture.axes[0].lines
     self.assertLen({line.get_color() for line in lines}, number)
     self.assertLen({line.get_linestyle() for line in lines}, 4)
-    # Neighbors in the range of colors differ in their line.
+    # Neighbors in the legend differ in their line.
     for one, other in zip(lines, lines[1:], strict=False):
       self.assertNotEqual(one.get_linestyle(), other.get_linestyle())
 

@@ -35,6 +35,16 @@ class PartitionPictureTest(parameterized.TestCase):
     self.assertEqual(axes.get_ylabel(), 'class')
     self.assertEqual(colors.get_ylabel(), 'images')
 
+  @parameterized.parameters(1, 2, 5, 700)
+  def test_numbers_of_images_are_whole(self, most):
+    counts = np.array([[0, most]])
+    figure = partition_picture.create_figure(counts, _NAMES, '')
+    figure.draw_without_rendering()
+    _, colors = figure.axes
+    ticks = colors.get_yticks()
+    np.testing.assert_array_equal(ticks, np.rint(ticks))
+    self.assertGreater(len(ticks), 1)
+
   def test_more_is_darker_whatever_colors_one_sees(self):
     axes, _ = partition_picture.create_figure(_COUNTS, _NAMES, '').axes
     (image,) = axes.images

@@ -13,6 +13,7 @@ from absl.testing import parameterized
 from tests.repository import citations
 from tests.repository import prose
 from tests.repository import source_tree
+import tff_semifl
 
 _ROOT = source_tree.PROJECT_ROOT
 _LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
@@ -63,6 +64,10 @@ class CitationsTest(parameterized.TestCase):
         if '://' not in target:
           with self.subTest(f'{document.name}: {target}'):
             self.assertTrue((document.parent / target).exists())
+
+  def test_what_is_to_be_cited_is_this_version(self):
+    citation = (_ROOT / 'CITATION.cff').read_text()
+    self.assertIn(f'\nversion: {tff_semifl.__version__}\n', citation)
 
   def _find(self, text: str, name: str = 'a.py'):
     """Returns what a file of one docstring cites, and what is wrong with it."""

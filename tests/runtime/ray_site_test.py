@@ -127,6 +127,10 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(errors.SiteError, 'code .* beside a program'):
       approving.check_inputs(inputs)
 
+  def test_images_of_a_site_that_come_to_none(self):
+    with self.assertRaisesRegex(errors.SiteError, 'came to what is none'):
+      ray_values.decode([self._dataset()])
+
   def test_sites_that_do_not_fit(self):
     def find(name='east', shape=_SHAPE, found=self.site.description):
       return ray_site.find_problem(name, shape, found)

@@ -50,6 +50,11 @@ def concatenate(
     sizes.append(len(array))
     if not len(array):
       continue
+    if array.ndim < 3:
+      raise ValueError(
+        f'{own}: found an array of shape {array.shape}, which has no images;'
+        ' give the images of each client, without labels'
+      )
     if arrays and array.shape[1:] != arrays[0].shape[1:]:
       raise ValueError(
         f'{own}: found images of shape {array.shape[1:]}; those of others are'

@@ -71,6 +71,12 @@ def stack(field: str, images: Any) -> np.ndarray:
   if is_object or isinstance(images, Sequence):
     arrays = [np.asarray(image) for image in images]
     shapes = sorted({array.shape for array in arrays})
+    if _is_labeled(arrays):
+      raise ValueError(
+        f'{field}: found a pair of arrays of shapes {arrays[0].shape} and'
+        f' {arrays[1].shape}, as images and their labels have; give the images'
+        ' alone'
+      )
     if len(shapes) > 1:
       raise ValueError(
         f'{field}: found images of different shapes, {shapes[0]} and'
@@ -81,6 +87,15 @@ def stack(field: str, images: Any) -> np.ndarray:
   if not array.ndim:
     raise ValueError(f'{field}: found {images!r}; {_EXPECTED}')
   return array
+
+
+def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:
+  """Returns whether these are not images, but all images and all labels."""
+  if len(arrays) != 2:
+    return False
+  images, labels = (array.ndim for array in arrays)
+  # An image in color and a gray one have 3 and 2 dimensions.
+  return (images, labels) in ((3, 1), (4, 1), (4, 2))
 
 
 def convert(field: str, images: Any) -> np.ndarray:

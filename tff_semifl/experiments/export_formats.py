@@ -106,6 +106,7 @@ def export(
   calibration_images: np.ndarray | None,
   test: sources.LabeledImages | None,
   privacy: privacy_statement.PrivacyStatement | None,
+  least_confidence: float,
 ) -> model_card.ExportedFile:
   """Exports a model in one format, and tests what was written.
 
@@ -117,13 +118,16 @@ def export(
     calibration_images: For `TFLITE_INT8`, as `tflite.convert` takes them.
     test: To test on, or None.
     privacy: What is promised to clients, or None if nothing was asked for.
+    least_confidence: As `saved_model.export_saved_model` takes it.
 
   Raises:
     saved_model.ExportError: If it cannot be exported.
   """
   if name == SAVED_MODEL:
     file = path
-    saved_model.export_saved_model(model, class_names, path, privacy)
+    saved_model.export_saved_model(
+      model, class_names, path, privacy, least_confidence
+    )
     num_bytes = sum(
       inner.stat().st_size for inner in path.rglob('*') if inner.is_file()
     )
@@ -131,7 +135,12 @@ def export(
     precision = _TFLITE[name]
     file = path / f'model_{precision.value}.tflite'
     content = tflite.convert(
-      model, class_names, precision, calibration_images, privacy
+      model,
+      class_names,
+      precision,
+      calibration_images,
+      privacy,
+      least_confidence,
     )
     file.write_bytes(content)
     num_bytes = len(content)

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tff_semifl.experiments import markdown
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
+from tff_semifl.export import exported_model
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
@@ -25,9 +26,9 @@ PICTURE = 'confusion_matrix.png'
 # Settings that systems with clients have, one or another.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 _LIMITS_OF_ALL = """\
-- It knows these classes and no other. It gives one of their names to whatever \
-it is shown, often with a high probability: noise, too. `--least_confidence` \
-of `launch.predict` leaves some of that without a name, and not all.
+- It knows these classes and no other. Whatever it is shown gets probabilities \
+of them, often a high one: noise, too. A least confidence leaves some of that \
+without a name, and not all.
 - Its probabilities have not been compared with how often it is right; it may \
 be too sure of itself.
 - It has not been tested on images from elsewhere: other cameras, places, \
@@ -80,6 +81,7 @@ def write(
   files: Sequence[ExportedFile],
   why_not_tested: str | None,
   privacy: privacy_statement.PrivacyStatement | None = None,
+  least_confidence: float = 0.0,
   license_name: str | None = None,
   intended_use: str | None = None,
   labels_alone_accuracy: float | None = None,
@@ -96,6 +98,7 @@ def write(
     files: What was exported; classes are reported of the first.
     why_not_tested: The reason, or None if the files were tested.
     privacy: What is promised to clients, or None if nothing was asked for.
+    least_confidence: As `saved_model.export_saved_model` has it.
     license_name: License of the model, None if it is not stated; likewise:
     intended_use: What the model is for.
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
@@ -103,6 +106,7 @@ def write(
   """
   lines = [
     *_summary(name, model, class_names, files, hparams),
+    *_floor(least_confidence),
     *_use(license_name, intended_use, labels_alone_accuracy),
     *_training(hparams, trained),
     *_privacy(privacy),
@@ -154,6 +158,23 @@ def _summary(
     ' A TFLite model takes one image of that size; names of the classes, in'
     ' order, are in `labels.txt`, which `unzip` finds in the model too.'
   )
+  yield ''
+
+
+def _floor(least_confidence: float) -> Iterator[str]:
+  if not least_confidence:
+    yield (
+      'Least confidence: 0. Every image is given the name of its most probable'
+      ' class.'
+    )
+  else:
+    yield (
+      f'Least confidence: {least_confidence:g}. An image whose most probable'
+      f' class has a lower probability is named `{exported_model.UNKNOWN}` by'
+      ' the SavedModel. A TFLite model returns probabilities alone and has the'
+      f' number in `{exported_model.LEAST_CONFIDENCE_FILE}`, beside its'
+      ' `labels.txt`.'
+    )
   yield ''
 
 
@@ -237,6 +258,8 @@ def _accuracy(
     yield from scores_in_words.describe_accuracy(
       class_names, file.scores, file.format
     )
+    yield ''
+    yield from scores_in_words.describe_floors(file.scores)
     yield ''
     yield f'![Which classes it takes for which]({PICTURE})'
   yield ''

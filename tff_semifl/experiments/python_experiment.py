@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 import dataclasses
+import os
 from typing import Any
 
 import tensorflow as tf
@@ -18,6 +19,11 @@ from tff_semifl.experiments import own_data
 from tff_semifl.experiments import run_settings
 from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
+
+_NO_TASK = (
+  "must be a task: one of sfl.TASKS, such as sfl.TASKS['digits'], or, of images"
+  ' of your own, what sfl.own_data(train, test, ...) returns'
+)
 
 
 def create_experiment(
@@ -43,8 +49,9 @@ def create_experiment(
     The experiment, for `open_folder` and `run`.
 
   Raises:
-    settings.SettingError: If there is no such system or setting, a setting does
-      not take its value, or settings contradict each other.
+    settings.SettingError: If there is no such system or setting, the task is
+      none, a setting does not take its value, or settings contradict each
+      other.
     durable_files.OutputError: If the folder has a private key that cannot be
       used.
   """
@@ -58,6 +65,10 @@ def create_experiment(
     has_shares = task.load().shares is not None
     kind = own_data.OwnTaskWithShares if has_shares else own_data.OwnTask
     task = kind(prepared=task)
+  elif not isinstance(task, image_task.Task):
+    is_short = task is None or isinstance(task, str | os.PathLike | type)
+    found = task if is_short else f'a {type(task).__name__}'
+    raise settings_lib.SettingError('task', found, _NO_TASK)
   chosen = experiment_settings.create(
     name, system, image_task.ChosenTask(task=task), others
   )

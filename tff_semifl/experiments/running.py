@@ -6,7 +6,9 @@
 import asyncio
 from collections.abc import Iterator
 import contextlib
+from typing import cast
 
+import numpy as np
 import tensorflow_federated as tff
 
 from tff_semifl.experiments import client_privacy
@@ -135,10 +137,12 @@ def _watchers(
   """Yields what the settings ask for to show how training goes."""
   if experiment.run.draw_data:
     _draw_data(experiment, folder)
-  name = experiment.run.experiment_name
+  name = folder.path.name
   total_rounds = experiment.training_program.total_rounds
   with contextlib.ExitStack() as stack:
-    watchers = [stack.enter_context(folder.run_log(total_rounds))]
+    watchers: list[progress.Watcher] = [
+      stack.enter_context(folder.run_log(total_rounds))
+    ]
     if not quiet:
       if experiment.run.log_format == 'json':
         watchers.append(json_lines.JSONLines(name))
@@ -168,6 +172,7 @@ def _draw_data(
     task=experiment.task,
     data=data,
     title=experiment.settings.data.title,
-    images=images,
+    # Of no file, or read from it.
+    images=cast(np.ndarray, images),
     seed=experiment.settings.seed,
   )

@@ -64,6 +64,33 @@ def _worst_mistake(
   return f'{class_names[worst]} ({mistakes[worst]})' if mistakes[worst] else ''
 
 
+def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
+  """Yields lines in Markdown on what a least confidence would leave.
+
+  Args:
+    scores: The scores.
+  """
+  yield (
+    f'The share of these images, and of {scores_lib.NUM_NOISE} images of noise,'
+    ' whose most probable class has at least a given probability:'
+  )
+  yield ''
+  yield markdown.table(
+    ['least confidence', 'test images', 'of these right', 'noise'],
+    (
+      [
+        f'{floor:g}',
+        f'{size / scores.num_images:.1%}',
+        f'{num_right / size:.1%}' if size else 'unknown',
+        f'{num_noise / scores_lib.NUM_NOISE:.1%}',
+      ]
+      for floor, (size, num_right), num_noise in zip(
+        scores_lib.FLOORS, scores.confident, scores.confident_noise, strict=True
+      )
+    ),
+  )
+
+
 def describe_limits(
   class_names: Sequence[str], scores: scores_lib.Scores
 ) -> Iterator[str]:

@@ -4,7 +4,7 @@
 """Loads exported models and predicts with them."""
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import functools
 import os
 import pathlib
@@ -16,16 +16,47 @@ import tensorflow as tf
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
 
-# Signatures of a SavedModel; the last takes nothing.
+# Signatures of a SavedModel; the last two take nothing.
 SERVING = 'serving_default'
 SERVING_ENCODED = 'serving_encoded'
 CLASS_NAMES = 'class_names'
-# In a TFLite model: a name a line.
+DESCRIPTION = 'description'
+# What a description returns.
+IMAGE_SHAPE = 'image_shape'
+LEAST_CONFIDENCE = 'least_confidence'
+# In a TFLite model: a name a line, and a number if it is not 0.
 LABELS_FILE = 'labels.txt'
+LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
+# The class of an image that a model is not sure of.
+UNKNOWN = 'unknown'
 
 
 class ExportedModelError(Exception):
   """Raised if a path has no exported model; the message is one line."""
+
+
+def check_least_confidence(
+  class_names: Sequence[str], least_confidence: float
+) -> None:
+  """Checks that images below a floor of confidence can be told from others.
+
+  Args:
+    class_names: A name for each class.
+    least_confidence: Least probability of the most probable class for an image
+      to be given it; below, the class is `UNKNOWN`.
+
+  Raises:
+    ValueError: If it is not in [0, 1], or a class has that name.
+  """
+  if not 0 <= least_confidence <= 1:
+    raise ValueError(
+      f'least_confidence: found {least_confidence}; give a probability, in'
+      ' [0, 1]'
+    )
+  if least_confidence > 0 and UNKNOWN in class_names:
+    raise ValueError(
+      f'the model has a class {UNKNOWN}; leave out the least confidence'
+    )
 
 
 class ExportedModel(abc.ABC):
@@ -33,14 +64,22 @@ class ExportedModel(abc.ABC):
 
   Attributes:
     class_names: A name for each class.
-    num_channels: Channels of its input images: 3 for colors, 1 for gray.
+    image_shape: Height, width and channels that its network takes.
+    least_confidence: Least probability, in [0, 1], of the most probable class
+      for an image to be given it; below, the class is `UNKNOWN`.
     privacy: The guarantee to the clients whose images it was trained on, or
       None if privacy was not asked for.
   """
 
   class_names: tuple[str, ...]
-  num_channels: int
+  image_shape: tuple[int, int, int]
+  least_confidence: float
   privacy: privacy_statement.PrivacyStatement | None
+
+  @property
+  def num_channels(self) -> int:
+    """Channels of its input images: 3 for colors, 1 for gray."""
+    return self.image_shape[-1]
 
   @abc.abstractmethod
   def predict(self, images: np.ndarray) -> np.ndarray:
@@ -85,16 +124,17 @@ class _SavedModel(ExportedModel):
         f' ({str(error).splitlines()[0]})'
       ) from error
     signatures = self._module.signatures
-    if not {SERVING, CLASS_NAMES} <= set(signatures):
+    if not {SERVING, CLASS_NAMES, DESCRIPTION} <= set(signatures):
       raise ExportedModelError(
-        f'{path} is another SavedModel, or an old one, without the names of its'
-        ' classes; export it again'
+        f'{path} is another SavedModel, or an old one, without the signatures'
+        f' {CLASS_NAMES} and {DESCRIPTION}; export it again'
       )
     self._serve = signatures[SERVING]
     names = signatures[CLASS_NAMES]()[CLASS_NAMES].numpy()
     self.class_names = tuple(name.decode() for name in names)
-    (specification,) = self._serve.structured_input_signature[1].values()
-    self.num_channels = specification.shape[-1]
+    description = signatures[DESCRIPTION]()
+    self.image_shape = tuple(description[IMAGE_SHAPE].numpy().tolist())
+    self.least_confidence = float(description[LEAST_CONFIDENCE])
     file = path / privacy_statement.NAME
     self.privacy = _read_privacy(file.read_bytes, file)
 
@@ -110,10 +150,13 @@ class _TFLiteModel(ExportedModel):
     try:
       with zipfile.ZipFile(path) as archive:
         names = archive.read(LABELS_FILE).decode()
+        self.least_confidence = 0.0
+        if LEAST_CONFIDENCE_FILE in archive.namelist():
+          self.least_confidence = float(archive.read(LEAST_CONFIDENCE_FILE))
         self.privacy = _read_privacy(
           functools.partial(archive.read, privacy_statement.NAME), path
         )
-    except (OSError, zipfile.BadZipFile, KeyError) as error:
+    except (OSError, ValueError, zipfile.BadZipFile, KeyError) as error:
       raise ExportedModelError(
         f'{path} is no TFLite model of this project, with the names of its'
         ' classes at its end, or not all of it'
@@ -130,10 +173,10 @@ class _TFLiteModel(ExportedModel):
     self.class_names = tuple(names.split('\n'))
     (self._input,) = self._interpreter.get_input_details()
     (self._output,) = self._interpreter.get_output_details()
-    self.num_channels = int(self._input['shape'][-1])
+    self.image_shape = tuple(self._input['shape'][1:].tolist())
 
   def predict(self, images: np.ndarray) -> np.ndarray:
-    _, height, width, _ = self._input['shape']
+    height, width, _ = self.image_shape
     fitted = resizing.fit_to_size(tf.constant(images), height, width)
     outputs = []
     for image in np.rint(fitted.numpy()).astype(np.uint8):

@@ -9,13 +9,11 @@ import io
 import pathlib
 from typing import BinaryIO
 
+import numpy as np
 import tqdm
 
 from tff_semifl.data import image_batches
 from tff_semifl.export import exported_model
-
-# The class of an image that the model is not sure of.
-UNKNOWN = 'unknown'
 
 
 def write_table(
@@ -24,7 +22,7 @@ def write_table(
   output: BinaryIO,
   *,
   all_probabilities: bool = False,
-  least_confidence: float = 0.0,
+  least_confidence: float | None = None,
   on_error: Callable[[str], None] | None = None,
 ) -> int:
   """Writes a CSV table with a row for each image.
@@ -36,7 +34,8 @@ def write_table(
     all_probabilities: Whether to write the probability of each class, and not
       just that of the most probable one.
     least_confidence: Least probability, in [0, 1], of the most probable class
-      for an image to be given it; below, the class is `UNKNOWN`.
+      for an image to be given it; below, the class is
+      `exported_model.UNKNOWN`. By default that of the model.
     on_error: Called for a file that cannot be read, which is then left out,
       with its name and the reason. By default all files are read before the
       first row is written, and the error names all that cannot be read.
@@ -47,6 +46,8 @@ def write_table(
   Raises:
     image_files.ImageFileError: If one cannot be read and `on_error` is None.
   """
+  if least_confidence is None:
+    least_confidence = model.least_confidence
   if on_error is None:
     image_batches.check_files(
       tqdm.tqdm(files, 'reading', disable=None), model.num_channels
@@ -69,8 +70,8 @@ def write_table(
     ):
       label = probabilities.argmax()
       name = model.class_names[label]
-      if probabilities[label] < least_confidence:
-        name = UNKNOWN
+      if probabilities[label] < np.float32(least_confidence):
+        name = exported_model.UNKNOWN
       row = [file, name, probabilities[label]]
       if all_probabilities:
         row.extend(probabilities)

@@ -24,16 +24,20 @@ def export_saved_model(
   class_names: Sequence[str],
   path: pathlib.Path,
   privacy: privacy_statement.PrivacyStatement | None = None,
+  least_confidence: float = 0.0,
 ) -> None:
   """Saves a trained model.
 
   The signature `serving_default` takes `images`, uint8 [batch, height, width,
   channels] in 0..255, any batch of images of any size, and returns
   `probabilities`, float32 [batch, classes], and `class_name`, string [batch],
-  the most probable one. Images that have not the model's size are made to fit
+  the most probable one, or 'unknown'. The loaded model itself is this function,
+  too. Images that have not the model's size are made to fit
   as `resizing` does. The signature `serving_encoded` takes `image_bytes`,
   string [batch], JPEG or PNG files of any sizes, and returns the same. The
-  signature `class_names` returns the names of all.
+  signature `class_names` returns the names of all, and `description` returns
+  `image_shape`, int32 [3], that of the model, and `least_confidence`, float32
+  [].
 
   Args:
     model: The model, from float32 [batch, height, width, channels] in 0..255 to
@@ -41,11 +45,15 @@ def export_saved_model(
     class_names: A name for each class.
     path: The folder to save to, new or empty.
     privacy: The guarantee to the clients whose images it was trained on.
+    least_confidence: Least probability, in [0, 1], of the most probable class
+      for an image to be given it; below, `class_name` is 'unknown'.
 
   Raises:
+    ValueError: If the least confidence is none, or a class is named so.
     ExportError: If the saved model does not load or gives other probabilities
       than the model.
   """
+  exported_model.check_least_confidence(class_names, least_confidence)
   _, height, width, num_channels = model.input_shape
   module = tf.Module()
   # A function and its weights suffice. With the model itself, Keras would
@@ -55,10 +63,12 @@ def export_saved_model(
 
   def classify(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
     logits = model(fitted, training=False)
-    return {
-      'probabilities': tf.nn.softmax(logits),
-      'class_name': tf.gather(names, tf.argmax(logits, axis=-1)),
-    }
+    probabilities = tf.nn.softmax(logits)
+    name = tf.gather(names, tf.argmax(logits, axis=-1))
+    if least_confidence > 0:
+      is_sure = tf.reduce_max(probabilities, axis=-1) >= least_confidence
+      name = tf.where(is_sure, name, exported_model.UNKNOWN)
+    return {'probabilities': probabilities, 'class_name': name}
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
     image = decoding.decode(encoded, num_channels)
@@ -92,6 +102,16 @@ def export_saved_model(
   def name_classes() -> dict[str, tf.Tensor]:
     return {exported_model.CLASS_NAMES: names}
 
+  @tf.function(input_signature=[], autograph=False)
+  def describe() -> dict[str, tf.Tensor]:
+    return {
+      exported_model.IMAGE_SHAPE: tf.constant([height, width, num_channels]),
+      exported_model.LEAST_CONFIDENCE: tf.constant(
+        least_confidence, tf.float32
+      ),
+    }
+
+  module.__call__ = serve
   tf.saved_model.save(
     module,
     str(path),
@@ -99,6 +119,7 @@ def export_saved_model(
       exported_model.SERVING: serve,
       exported_model.SERVING_ENCODED: serve_encoded,
       exported_model.CLASS_NAMES: name_classes,
+      exported_model.DESCRIPTION: describe,
     },
   )
   if privacy is not None:

@@ -15,6 +15,10 @@ from tff_semifl.export import exported_model
 _MIN_PROBABILITY = 1e-7
 # Least probabilities of the class that is predicted, to choose among.
 FLOORS = (0.5, 0.8, 0.9, 0.95, 0.99)
+# Images of noise: enough for shares to have a standard error of 3.5 points at
+# most, in batches that fit where those of test images do.
+NUM_NOISE = 200
+_NOISE_BATCH_SIZE = 50
 
 
 class Scores(NamedTuple):
@@ -27,11 +31,14 @@ class Scores(NamedTuple):
     confident: int64 [floors, 2], for each of `FLOORS` the number of images
       whose predicted class has at least that probability, and of those whose
       prediction is right, too.
+    confident_noise: int64 [floors], the same number of `NUM_NOISE` images of
+      the model's size, in which each value of each pixel is drawn from 0..255.
   """
 
   confusion: np.ndarray
   loss: float
   confident: np.ndarray
+  confident_noise: np.ndarray
 
   @property
   def num_images(self) -> int:
@@ -75,8 +82,15 @@ class Scores(NamedTuple):
         )
       },
       'confident': [
-        {'floor': floor, 'num_images': int(size), 'num_right': int(num_right)}
-        for floor, (size, num_right) in zip(FLOORS, self.confident, strict=True)
+        {
+          'floor': floor,
+          'num_images': int(size),
+          'num_right': int(num_right),
+          'share_of_noise': float(num_noise / NUM_NOISE),
+        }
+        for floor, (size, num_right), num_noise in zip(
+          FLOORS, self.confident, self.confident_noise, strict=True
+        )
       ],
       'confusion': self.confusion.tolist(),
     }
@@ -100,14 +114,33 @@ def score(
   confusion = np.zeros([num_classes, num_classes], np.int64)
   loss = 0.0
   confident = np.zeros([len(FLOORS), 2], np.int64)
-  floors = np.array(FLOORS, np.float32)[:, np.newaxis]
   for images, labels in batches:
     probabilities = model.predict(images)
     predicted = probabilities.argmax(axis=1)
     np.add.at(confusion, (labels, predicted), 1)
-    is_sure = probabilities.max(axis=1) >= floors
+    is_sure = _is_sure(probabilities)
     confident[:, 0] += is_sure.sum(axis=1)
     confident[:, 1] += (is_sure & (predicted == labels)).sum(axis=1)
     of_truth = probabilities[np.arange(len(labels)), labels].astype(np.float64)
     loss -= np.log(np.maximum(of_truth, _MIN_PROBABILITY)).sum()
-  return Scores(confusion, float(loss / confusion.sum()), confident)
+  return Scores(
+    confusion, float(loss / confusion.sum()), confident, _score_noise(model)
+  )
+
+
+def _score_noise(model: exported_model.ExportedModel) -> np.ndarray:
+  """Returns how many images of noise the model is sure of, int64 [floors]."""
+  generator = np.random.default_rng(0)
+  confident = np.zeros(len(FLOORS), np.int64)
+  for _ in range(NUM_NOISE // _NOISE_BATCH_SIZE):
+    images = generator.integers(
+      256, size=(_NOISE_BATCH_SIZE, *model.image_shape), dtype=np.uint8
+    )
+    confident += _is_sure(model.predict(images)).sum(axis=1)
+  return confident
+
+
+def _is_sure(probabilities: np.ndarray) -> np.ndarray:
+  """Returns which images are at each floor or above, bool [floors, batch]."""
+  floors = np.array(FLOORS, np.float32)[:, np.newaxis]
+  return probabilities.max(axis=1) >= floors

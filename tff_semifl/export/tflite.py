@@ -6,7 +6,8 @@
 They take one image at a time, uint8 [1, height, width, channels] of the model's
 size, and return the probabilities of its classes, float32 [1, classes]. All
 operations are TFLite's own. The names of the classes are packed into the file,
-as TFLite metadata has it: `unzip model.tflite` gives `labels.txt`.
+as TFLite metadata has it: `unzip model.tflite` gives `labels.txt`. So is the
+least confidence, if it is not 0; whoever uses the model has to heed it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,6 +63,7 @@ def convert(
   precision: Precision,
   calibration_images: np.ndarray | None = None,
   privacy: privacy_statement.PrivacyStatement | None = None,
+  least_confidence: float = 0.0,
 ) -> bytes:
   """Converts a trained model.
 
@@ -73,13 +75,17 @@ def convert(
     calibration_images: Images that show the range of values, uint8
       [num_images, height, width, channels], at least one. Used for INT8 only.
     privacy: The guarantee to the clients whose images it was trained on.
+    least_confidence: Least probability, in [0, 1], of the most probable class
+      for an image to be given it.
 
   Returns:
     The content of the file.
 
   Raises:
-    ValueError: If the model cannot be computed with those integers.
+    ValueError: If the model cannot be computed with those integers, or the
+      least confidence is none.
   """
+  exported_model.check_least_confidence(class_names, least_confidence)
   is_int8 = precision is Precision.INT8
   if is_int8:
     check_is_for_integers(model)
@@ -110,6 +116,8 @@ def convert(
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
     converter.inference_input_type = tf.uint8
   files = {exported_model.LABELS_FILE: '\n'.join(class_names)}
+  if least_confidence > 0:
+    files[exported_model.LEAST_CONFIDENCE_FILE] = str(least_confidence)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
   return _pack(converter.convert(), files)

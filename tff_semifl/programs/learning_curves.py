@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import matplotlib
 from matplotlib import axes as axes_lib
-from matplotlib import colors as colors_lib
 from matplotlib import figure
 from matplotlib import lines
 from matplotlib import ticker
 import numpy as np
 
+from tff_semifl.programs import curve_colors
 from tff_semifl.programs import metrics_table
 from tff_semifl.programs import picture_text
 
@@ -85,11 +85,7 @@ _OF_CONFIDENT_LABELS = (
   'client/threshold_accuracy',
   'client/micro_threshold_accuracy',
 )
-# The palette of Okabe and Ito, whose colors people with any color vision can
-# tell apart; the line styles differ in a gray print, too.
-_COLORS = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
-# The colormap of pictures with more curves, which spread over all of it.
-_COLORMAP = 'turbo'
+# They differ in a gray print, too.
 _STYLES = ('-', '--', '-.', ':')
 # Sizes in inches and points: three panels have the width of a page, and text
 # the size of a caption.
@@ -161,7 +157,7 @@ def create_figure(
   height += num_rows * max(labels.height, _LEGEND_LINE)
   title = picture_text.wrap(title, width, _TITLE_SIZE)
   height += _LEGEND_LINE * title.count('\n')
-  colors = _choose_colors(len(experiments))
+  colors = curve_colors.choose(len(experiments))
   with matplotlib.rc_context({'font.size': _FONT_SIZE}):
     picture = figure.Figure((width, height), layout='constrained')
     picture.get_layout_engine().set(w_pad=0.08)
@@ -198,14 +194,6 @@ def create_figure(
 
 def _label(name: str, num_runs: int) -> str:
   return f'{name} ({num_runs} runs)' if num_runs > 1 else name
-
-
-def _choose_colors(number: int) -> Sequence[str]:
-  """Returns a color for each curve, all of them different."""
-  if number <= len(_COLORS):
-    return _COLORS
-  colormap = matplotlib.colormaps[_COLORMAP]
-  return [colors_lib.to_hex(colormap(n / (number - 1))) for n in range(number)]
 
 
 def _draw_curve(

@@ -59,5 +59,7 @@ def create_figure(
   axes.xaxis.set_major_locator(ticker.MaxNLocator(20, integer=True))
   axes.set_ylabel('class')
   axes.set_yticks(range(num_classes), names.texts, fontsize=_NAME_SIZE)
-  picture.colorbar(mesh, label='images')
+  picture.colorbar(
+    mesh, label='images', ticks=ticker.MaxNLocator('auto', integer=True)
+  )
   return picture

@@ -27,7 +27,7 @@ class Scope(NamedTuple):
   """
 
   cohort: cohorts.Cohort
-  names: dict[str, Any]
+  names: dict[str | None, Any]
 
   def bind(self, name: str | None, value: Any) -> 'Scope':
     """Returns a scope that also knows the name."""

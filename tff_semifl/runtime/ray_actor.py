@@ -80,7 +80,7 @@ class Actor:
     self,
   ) -> tuple[int, Software, ray_site.Description | None]:
     """Returns the id of the process, its versions and its site, if any."""
-    site = self._site and self._site.description
+    site = None if self._site is None else self._site.description
     return os.getpid(), Software.here(), site
 
   def run(
@@ -122,7 +122,7 @@ class Actor:
         ray_values.decode(
           each[0] if each else next(members),
           read_content,
-          self._site and self._site.read,
+          None if self._site is None else self._site.read,
         )
         for each in shared
       ]

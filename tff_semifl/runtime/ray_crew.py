@@ -83,9 +83,11 @@ class Crew:
     self._why_lost = f'no machine{others} has CPUs or GPUs for one'
     # Why there is no actor at any site, when there is none.
     self._why_away = 'they are not in the cluster'
-    self._looked = -_LOOK_SECONDS
+    self._looked: float = -_LOOK_SECONDS
     self._is_closed = False
-    self._actor_class = ray.remote(
+    self._actor_class: Any = ray.remote(
+      # The hints of Ray lack this argument.
+      # pyrefly: ignore[unexpected-keyword]
       concurrency_groups=ray_actor.CONCURRENCY_GROUPS
     )(ray_actor.Actor)
     if federation is not None:
@@ -224,6 +226,7 @@ class Crew:
     if software != here:
       member.error = f'it has {software}, this program {here}'
     elif member.site is not None:
+      assert self._federation is not None, 'actors at sites are of one'
       member.error = ray_site.find_problem(
         member.site, self._federation.image_shape, site
       )
@@ -312,7 +315,8 @@ class Crew:
 
 def _check_sites(federation: sites.Federation) -> None:
   """Checks that sites are in the cluster, before anything is started there."""
-  found = {ray_placement.site_of(each) for each in _machines()} - {None}
+  names = map(ray_placement.site_of, _machines())
+  found = {name for name in names if name is not None}
   missing = [name for name in federation.names if name not in found]
   if not missing:
     return

@@ -16,6 +16,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import sites
+from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import released
 
@@ -82,10 +83,15 @@ def decode(
     message: What `encode` has returned.
     read_content: Returns the content for what `take_content` has returned.
     read_site: Returns the dataset of a site; None if this is no site.
+
+  Raises:
+    errors.SiteError: It has a site's dataset, and this is no site.
   """
   if isinstance(message, DatasetGraph):
     return _decode_dataset(message, read_content)
   if isinstance(message, sites.SiteDataset):
+    if read_site is None:
+      raise errors.SiteError('images of a site came to what is none')
     return read_site(message)
   if isinstance(message, list):
     return [decode(part, read_content, read_site) for part in message]

@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import types
 import typing
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from tff_semifl.settings import errors
 from tff_semifl.settings import values as values_lib
@@ -37,6 +37,9 @@ class Settings:
 
   A dataclass with a check of its own calls `super().__post_init__()` first.
   """
+
+  # All that derive from it are dataclasses.
+  __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):

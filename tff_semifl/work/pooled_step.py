@@ -150,9 +150,16 @@ class PooledStep:
   def features(self, *views: tf.Tensor) -> list[tf.Tensor]:
     """Returns what the student's last layer is given, likewise.
 
-    Only of classifiers that have features.
+    Raises:
+      ValueError: If the classifier has no features.
     """
-    return self._pass(self._classifier.features.build(), self._student, views)
+    features = self._classifier.features
+    if features is None:
+      raise ValueError(
+        'there are no features: the last layer of this model is not dense.'
+        ' Please choose another model.'
+      )
+    return self._pass(features.build(), self._student, views)
 
   def _pass(
     self,
