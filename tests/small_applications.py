@@ -6,12 +6,25 @@
 To trace and to export all of them takes as long as all else in a test.
 """
 
+from collections.abc import Iterator
 import contextlib
 import functools
 import inspect
 from unittest import mock
 
 import tensorflow as tf
+
+
+@contextlib.contextmanager
+def with_small_backbones() -> Iterator[None]:
+  """Within, all of them are small."""
+  with (
+    with_small_efficientnet(),
+    with_small_mobilenet(),
+    with_small_mobilenet_v2(),
+    with_small_resnet(),
+  ):
+    yield
 
 
 def with_small_efficientnet() -> contextlib.AbstractContextManager:
@@ -30,6 +43,34 @@ def with_small_efficientnet() -> contextlib.AbstractContextManager:
     model_name='efficientnetv2-b0',
   )
   return mock.patch.object(tf.keras.applications, name, build)
+
+
+def with_small_resnet() -> contextlib.AbstractContextManager:
+  """Within, ResNet50V2 has 2 blocks of 16, and an eighth of its width."""
+  module = inspect.getmodule(tf.keras.applications.ResNet50V2)
+  resnet = module.resnet
+  add_stack = resnet.stack2
+
+  def add_some(x, filters, blocks, stride1=2, name=None):
+    if name != 'conv2':
+      return x
+    return add_stack(x, filters // 8, 2, stride1, name)
+
+  return mock.patch.object(resnet, 'stack2', add_some)
+
+
+def with_small_mobilenet_v2() -> contextlib.AbstractContextManager:
+  """Within, MobileNetV2 has its first three blocks of 17."""
+  module = inspect.getmodule(tf.keras.applications.MobileNetV2)
+  name = '_inverted_res_block'
+  add_block = getattr(module, name)
+
+  def add_some(inputs, *args, block_id, **kwargs):
+    if block_id > 2:
+      return inputs
+    return add_block(inputs, *args, block_id=block_id, **kwargs)
+
+  return mock.patch.object(module, name, add_some)
 
 
 def with_small_mobilenet() -> contextlib.AbstractContextManager:

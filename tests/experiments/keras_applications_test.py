@@ -3,7 +3,6 @@
 
 """Tests that models of Keras are trained, exported and restored."""
 
-import dataclasses
 import os
 import pathlib
 import sys
@@ -79,6 +78,7 @@ class TrainingTest(parameterized.TestCase):
     outside.with_dropout = _create_with_dropout
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
     self.enter_context(small_digits.without_rand_augment())
+    self.enter_context(small_applications.with_small_backbones())
 
   def _create(self, system='semifl', **changes):
     task = image_folder.ImageFolder(
@@ -154,17 +154,23 @@ class TrainingTest(parameterized.TestCase):
       )
     )
 
-  def test_fine_tuned_efficientnet_which_drops_parts_of_itself(self):
-    file = self.folder / 'pretrained.h5'
+  def _pretrain(self, function_name, **arguments):
+    """Returns a backbone, and the file with its weights."""
     tf.keras.utils.set_random_seed(5)
-    with small_applications.with_small_efficientnet():
-      tf.keras.applications.EfficientNetV2B0(
-        include_top=False,
-        pooling='avg',
-        weights=None,
-        input_shape=(_SIZE, _SIZE, 3),
-      ).save_weights(file)
-      experiment = self._create(model='efficientnet_v2', weights=str(file))
+    backbone = getattr(tf.keras.applications, function_name)(
+      include_top=False,
+      pooling='avg',
+      weights=None,
+      input_shape=(_SIZE, _SIZE, 3),
+      **arguments,
+    )
+    file = str(self.folder / 'pretrained.h5')
+    backbone.save_weights(file)
+    return backbone, file
+
+  def test_fine_tuned_efficientnet_which_drops_parts_of_itself(self):
+    _, file = self._pretrain('EfficientNetV2B0')
+    experiment = self._create(model='efficientnet_v2', weights=file)
     self.assertTrue(
       any(
         isinstance(layer, keyed_dropout.KeyedDropout)
@@ -174,38 +180,48 @@ class TrainingTest(parameterized.TestCase):
     self.assertEmpty(weight_kinds.find(experiment.model).frozen)
     self._run(experiment)
 
-  def test_frozen_mobilenet_with_weights_of_a_file(self):
-    self.enter_context(small_applications.with_small_mobilenet())
-    file = self.folder / 'pretrained.h5'
-    tf.keras.utils.set_random_seed(5)
-    pretrained = tf.keras.applications.MobileNet(
-      alpha=0.25,
-      include_top=False,
-      pooling='avg',
-      weights=None,
-      input_shape=(_SIZE, _SIZE, 3),
+  @parameterized.parameters(
+    ('mobilenet', {'width_multiplier': 0.25}),
+    ('mobilenet_v2', {'width_multiplier': 0.35}),
+    ('resnet50_v2', {}),
+  )
+  def test_fine_tuned(self, model, changes):
+    experiment = self._create(model=model, **changes)
+    self.assertEmpty(weight_kinds.find(experiment.model).frozen)
+    self._run(experiment)
+
+  @parameterized.parameters(
+    ('mobilenet', 'MobileNet', lambda x: x / 127.5 - 1, 0.25),
+    # Its own layers rescale pixels.
+    ('efficientnet_v2', 'EfficientNetV2B0', lambda x: x),
+    ('resnet50_v2', 'ResNet50V2', lambda x: x / 127.5 - 1),
+  )
+  def test_frozen_weights_of_a_file(self, model, function, rescale, width=None):
+    pretrained, file = self._pretrain(
+      function, **({} if width is None else {'alpha': width})
     )
-    pretrained.save_weights(file)
     experiment = self._create(
-      model='mobilenet',
-      width_multiplier=0.25,
-      weights=str(file),
+      model=model,
+      weights=file,
       freeze_backbone=True,
+      **({} if width is None else {'width_multiplier': width}),
     )
-    # Only the last layer is sent: 256 features and 2 classes.
+    # Only the last layer is sent: the features and 2 classes.
     self.assertEqual(
       [each.shape for each in experiment.classifier.initial_weights.trainable],
-      [(256, 2), (2,)],
+      [(pretrained.output_shape[-1], 2), (2,)],
     )
+    self.assertEmpty(weight_kinds.find(experiment.model).statistics)
     # The weights are those of the file.
     dense = experiment.model.layers[-1]
     images = _IMAGES.astype(np.float32)
-    np.testing.assert_allclose(
-      experiment.model(images),
-      dense(pretrained(images / 127.5 - 1)),
-      rtol=1e-4,
-      atol=1e-5,
-    )
+    for training in (False, True):
+      np.testing.assert_allclose(
+        experiment.model(images, training=training),
+        dense(pretrained(rescale(images))),
+        rtol=1e-4,
+        atol=1e-4,
+      )
     folder = self._run(experiment)
     with self.assertRaisesRegex(durable_files.OutputError, 'other frozen'):
       folder.keep_frozen_weights([np.zeros(3)])
@@ -239,33 +255,6 @@ class SettingsTest(parameterized.TestCase):
     self.assertEqual(first.output_shape, (None, 3))
     np.testing.assert_array_equal(first.weights[0], again.weights[0])
     self.assertFalse(np.array_equal(first.weights[0], other.weights[0]))
-
-  @parameterized.parameters(
-    # Its own layers rescale pixels.
-    (keras_applications.EfficientNetV2, 'EfficientNetV2B0', lambda x: x),
-    (keras_applications.ResNet50V2, 'ResNet50V2', lambda x: x / 127.5 - 1),
-  )
-  def test_frozen_weights_of_a_file(self, kind, function_name, rescale):
-    self.enter_context(small_applications.with_small_efficientnet())
-    build = getattr(tf.keras.applications, function_name)
-    tf.keras.utils.set_random_seed(5)
-    pretrained = build(
-      include_top=False, pooling='avg', weights=None, input_shape=(32, 32, 3)
-    )
-    file = os.path.join(self.create_tempdir().full_path, 'pretrained.h5')
-    pretrained.save_weights(file)
-    task = dataclasses.replace(self.task, image_shape=(_SIZE, _SIZE, 3))
-    model = kind(weights=file, freeze_backbone=True).create(task, 0)
-    images = _IMAGES.astype(np.float32)
-    np.testing.assert_allclose(
-      model(images, training=True),
-      model.layers[-1](pretrained(rescale(images))),
-      rtol=1e-4,
-      atol=1e-4,
-    )
-    kinds = weight_kinds.find(model)
-    self.assertLen(kinds.trainable, 2)
-    self.assertEmpty(kinds.statistics)
 
   def test_what_is_frozen_has_been_trained(self):
     self._refuses(

@@ -17,7 +17,7 @@ _FIRST = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
 # a lightness L* that shows on white and is not black.
 _NUM_LEVELS = 9
 _LIGHTNESS = (20, 85)
-# From linear sRGB to XYZ in shares of the white point D65.
+# From linear sRGB to XYZ in shares of its white point.
 _TO_XYZ = np.array(
   [
     [0.4339, 0.3762, 0.1899],
