@@ -80,7 +80,7 @@ class FlagsTest(parameterized.TestCase):
     # Flags of Docker.
     others |= {'file', 'tag', 'rm', 'volume', 'build-arg', 'gpus'}
     # Flags of Ray.
-    others |= {'head', 'num-cpus'}
+    others |= {'head', 'num-cpus', 'object-store-memory'}
     # A setting of models that are not of this package.
     others |= {'input_range'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]
