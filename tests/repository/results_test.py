@@ -34,13 +34,11 @@ _PAGES = tuple(
 
 
 def _read(page, experiment):
-  """Returns the last rows of an experiment, in the order of seeds."""
-  rows = []
-  folders = (_RESULTS / page).glob(f'{experiment}_seed*')
-  for folder in sorted(folders, key=lambda path: int(path.name[-1])):
+  """Returns the last rows of an experiment by seed, in the order of seeds."""
+  rows = {}
+  for folder in sorted((_RESULTS / page).glob(f'{experiment}_seed*')):
     with (folder / 'metrics.csv').open() as file:
-      *_, last = csv.DictReader(file)
-    rows.append(last)
+      *_, rows[folder.name[-1]] = csv.DictReader(file)
   return rows
 
 
@@ -72,15 +70,19 @@ class ResultsTest(parameterized.TestCase):
   @parameterized.parameters(*_PAGES)
   def test_tables_are_those_of_the_metrics(self, page):
     checked = set()
+    has_seeds = False
     for row in _table_rows(_RESULTS / page / 'README.md'):
+      has_seeds |= row[1] == 'seeds'
       named = re.search(r'`(\w+)`', row[0])
       if named is None:
         continue
       runs = _read(page, named[1])
       self.assertNotEmpty(runs, f'{page}: no metrics of {named[1]}')
       for column in ('test/accuracy', 'test/best_accuracy'):
-        shown = _show([float(run[column]) for run in runs])
+        shown = _show([float(run[column]) for run in runs.values()])
         self.assertIn(shown, row, f'{named[1]}: {column}')
+      if has_seeds:
+        self.assertEqual(row[1], str(len(runs)))
       checked.add(named[1])
     recorded = {
       path.parent.name.rpartition('_seed')[0]
@@ -98,11 +100,19 @@ class ResultsTest(parameterized.TestCase):
         named = re.search(r'`(\w+)`', row[0])
         if column is None or named is None or named[1] == 'semifl':
           continue
-        values, others = (
-          [float(run['test/accuracy']) for run in _read(page, experiment)]
-          for experiment in (named[1], 'semifl')
+        runs, others = _read(page, named[1]), _read(page, 'semifl')
+        # Some experiments have more seeds than others.
+        seeds = runs.keys() & others.keys()
+        self.assertGreaterEqual(len(seeds), 5)
+        self.assertEqual(
+          row[column],
+          _show_difference(
+            *(
+              [float(each[seed]['test/accuracy']) for seed in sorted(seeds)]
+              for each in (runs, others)
+            )
+          ),
         )
-        self.assertEqual(row[column], _show_difference(values, others))
         num_checked += 1
     self.assertGreater(num_checked, 0)
 
@@ -127,7 +137,7 @@ class ResultsTest(parameterized.TestCase):
     with (_RESULTS / 'digits_50_iid' / 'table.csv').open() as file:
       table = {row['name']: row for row in csv.DictReader(file)}
     for name, row in table.items():
-      runs = _read('digits_50_iid', name)
+      runs = _read('digits_50_iid', name).values()
       self.assertLen(runs, 5)
       for column in ('accuracy', 'best_accuracy'):
         values = [float(run[f'test/{column}']) for run in runs]
@@ -142,7 +152,7 @@ class ResultsTest(parameterized.TestCase):
     alone, semifl = (
       [
         float(run['test/accuracy'])
-        for run in _read('digits_50_iid', experiment)
+        for run in _read('digits_50_iid', experiment).values()
       ]
       for experiment in ('semifl_without_clients', 'semifl')
     )
@@ -176,7 +186,7 @@ class ResultsTest(parameterized.TestCase):
       for page, cell in zip(
         ('digits_50_iid', 'cifar10_1000_iid'), rows[name], strict=True
       ):
-        runs = _read(page, experiment)
+        runs = _read(page, experiment).values()
         mean = statistics.fmean(float(run['test/accuracy']) for run in runs)
         self.assertEqual(cell.rstrip('*'), f'{mean:.1%}', f'{name}, {page}')
 
