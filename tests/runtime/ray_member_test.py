@@ -6,13 +6,14 @@
 from unittest import mock
 
 from absl.testing import absltest
-import ray
 
+from tests.runtime import ray_machines
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_crew
 from tff_semifl.runtime import ray_member
 from tff_semifl.runtime import ray_placement
 
+ray = ray_machines.ray
 # Ids as Ray has them.
 _A, _B = 'a' * 56, 'b' * 56
 
