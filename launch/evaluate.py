@@ -65,13 +65,13 @@ def main(chosen: registry.ChosenTask | None) -> None:
   )
   for name, size, accuracy in rows:
     print(f'{name}: {_percent(accuracy)} of {size}')
-  for floor, (size, num_right), num_noise in zip(
-    scores_lib.FLOORS, scores.confident, scores.confident_noise, strict=True
-  ):
-    right = _percent(num_right / size if size else None)
+  for each in scores.floors():
+    size = each.num_images
+    right = _percent(each.num_right / size if size else None)
     print(
-      f'at a confidence of {floor:g} or more: {size / scores.num_images:.1%} of'
-      f' images, {right} right; {num_noise / scores_lib.NUM_NOISE:.1%} of noise'
+      f'at a confidence of {each.floor:g} or more:'
+      f' {size / scores.num_images:.1%} of images, {right} right;'
+      f' {each.share_of_noise:.1%} of noise'
     )
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')

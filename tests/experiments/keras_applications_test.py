@@ -220,7 +220,7 @@ class TrainingTest(parameterized.TestCase):
         experiment.model(images, training=training),
         dense(pretrained(rescale(images))),
         rtol=1e-4,
-        atol=1e-4,
+        atol=1e-5,
       )
     folder = self._run(experiment)
     with self.assertRaisesRegex(durable_files.OutputError, 'other frozen'):

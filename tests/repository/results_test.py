@@ -33,6 +33,22 @@ _PAGES = tuple(
 )
 
 
+# Rows of H.8.
+_CLIENT_PRIOR_ROWS = {
+  'SemiFL with client priors': 'client_prior_semifl',
+  'and distribution alignment': 'client_prior_semifl_aligned',
+  'true priors': 'true_prior_semifl',
+  '20 iterations': 'client_prior_semifl_20_iterations',
+  'E-step alone': 'client_prior_semifl_e_step_3_iterations',
+  'E-step alone, 20 iterations': 'client_prior_semifl_e_step',
+  'M-step alone': 'client_prior_semifl_m_step_3_iterations',
+  'SemiFL': 'semifl',
+  'SemiFL with distribution alignment': 'composed_semifl_aligned',
+  '(FL)²': 'flfl',
+  'labels alone': 'semifl_without_clients',
+}
+
+
 def _read(page, experiment):
   """Returns the last rows of an experiment by seed, in the order of seeds."""
   rows = {}
@@ -55,6 +71,32 @@ def _show_difference(values, others):
   points = [100 * (v - o) for v, o in zip(values, others, strict=True)]
   error = statistics.stdev(points) / math.sqrt(len(points))
   return f'{statistics.fmean(points):+.1f} ± {error:.1f}'
+
+
+def _show_beside_semifl(page, experiment):
+  """Returns a mean accuracy and its difference to SemiFL, as H.8 has them."""
+  has_difference = experiment not in ('semifl', 'semifl_without_clients')
+  if experiment == 'semifl_without_clients':
+    # It is the same whatever clients have.
+    page = 'digits_50_iid'
+  elif page == 'digits_50_iid' and _read(f'{page}_client_priors', experiment):
+    # Of client priors alone, with more seeds.
+    page += '_client_priors'
+  values, of_semifl = (
+    {
+      seed: float(run['test/accuracy'])
+      for seed, run in _read(page, each).items()
+    }
+    for each in (experiment, 'semifl')
+  )
+  shown = f'{statistics.fmean(values.values()):.1%}'
+  if not has_difference:
+    return shown
+  seeds = sorted(values.keys() & of_semifl.keys())
+  difference = _show_difference(
+    *([each[seed] for seed in seeds] for each in (values, of_semifl))
+  )
+  return f'{shown} ({difference})'
 
 
 def _table_rows(path):
@@ -115,6 +157,28 @@ class ResultsTest(parameterized.TestCase):
         )
         num_checked += 1
     self.assertGreater(num_checked, 0)
+
+  def test_tables_of_client_priors(self):
+    document = _ROOT / 'docs/algorithms/client_priors.md'
+    num_checked = 0
+    pages = ()
+    for row in _table_rows(document):
+      if row[0] in ('50 labels', '20 labels'):
+        settings = ('classes2', 'dirichlet0.1', 'iid')
+        pages = [f'digits_{row[0][:2]}_{setting}' for setting in settings]
+      experiment = _CLIENT_PRIOR_ROWS.get(row[0].rstrip('*'))
+      if experiment is None or not pages:
+        continue
+      for page, cell in zip(pages, row[1:], strict=True):
+        if cell:
+          self.assertEqual(
+            cell.replace('*', ''),
+            _show_beside_semifl(page, experiment),
+            f'{row[0]}, {page}',
+          )
+          num_checked += 1
+    cells = re.findall(r'[|] \d+\.\d%', document.read_text())
+    self.assertLen(cells, num_checked)
 
   def test_table_of_rounds(self):
     path = _RESULTS / _PAGE_OF_ROUNDS / 'semifl_seed0' / 'metrics.csv'

@@ -173,7 +173,7 @@ def _floor(least_confidence: float) -> Iterator[str]:
       f' class has a lower probability is named `{exported_model.UNKNOWN}` by'
       ' the SavedModel. A TFLite model returns probabilities alone and has the'
       f' number in `{exported_model.LEAST_CONFIDENCE_FILE}`, beside its'
-      ' `labels.txt`.'
+      f' `{exported_model.LABELS_FILE}`.'
     )
   yield ''
 

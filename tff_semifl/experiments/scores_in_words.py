@@ -79,14 +79,14 @@ def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
     ['least confidence', 'test images', 'of these right', 'noise'],
     (
       [
-        f'{floor:g}',
-        f'{size / scores.num_images:.1%}',
-        f'{num_right / size:.1%}' if size else 'unknown',
-        f'{num_noise / scores_lib.NUM_NOISE:.1%}',
+        f'{each.floor:g}',
+        f'{each.num_images / scores.num_images:.1%}',
+        f'{each.num_right / each.num_images:.1%}'
+        if each.num_images
+        else 'unknown',
+        f'{each.share_of_noise:.1%}',
       ]
-      for floor, (size, num_right), num_noise in zip(
-        scores_lib.FLOORS, scores.confident, scores.confident_noise, strict=True
-      )
+      for each in scores.floors()
     ),
   )
 

@@ -21,6 +21,22 @@ NUM_NOISE = 200
 _NOISE_BATCH_SIZE = 50
 
 
+class Floor(NamedTuple):
+  """What a least confidence leaves.
+
+  Attributes:
+    floor: Least probability of the predicted class, in 0..1.
+    num_images: Number of test images that have it.
+    num_right: How many of these are right.
+    share_of_noise: Share of images of noise that have it, in 0..1.
+  """
+
+  floor: float
+  num_images: int
+  num_right: int
+  share_of_noise: float
+
+
 class Scores(NamedTuple):
   """The results of a model on labeled images.
 
@@ -39,6 +55,15 @@ class Scores(NamedTuple):
   loss: float
   confident: np.ndarray
   confident_noise: np.ndarray
+
+  def floors(self) -> list[Floor]:
+    """Returns what each of `FLOORS` leaves."""
+    return [
+      Floor(floor, int(size), int(num_right), float(num_noise / NUM_NOISE))
+      for floor, (size, num_right), num_noise in zip(
+        FLOORS, self.confident, self.confident_noise, strict=True
+      )
+    ]
 
   @property
   def num_images(self) -> int:
@@ -81,17 +106,7 @@ class Scores(NamedTuple):
           class_names, self.class_sizes, self.class_accuracies, strict=True
         )
       },
-      'confident': [
-        {
-          'floor': floor,
-          'num_images': int(size),
-          'num_right': int(num_right),
-          'share_of_noise': float(num_noise / NUM_NOISE),
-        }
-        for floor, (size, num_right), num_noise in zip(
-          FLOORS, self.confident, self.confident_noise, strict=True
-        )
-      ],
+      'confident': [each._asdict() for each in self.floors()],
       'confusion': self.confusion.tolist(),
     }
 

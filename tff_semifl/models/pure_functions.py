@@ -122,6 +122,8 @@ def build(
       return traced, [find_value(each) for each in traced.captured_inputs]
 
   trace(model.input_shape)
+  # A turn has several passes.
+  insert = functools.cache(_build_insertion)
 
   def pure_function(
     weights: tff.learning.models.ModelWeights,
@@ -147,13 +149,13 @@ def build(
       # What its own call does, but for the values of what it has captured, for
       # which TensorFlow has no public call.
       return traced._call_flat(arguments, captured)
-    outputs = _insert(traced)(*arguments, *captured)
+    outputs = insert(traced)(*arguments, *captured)
     return tf.nest.pack_sequence_as(traced.structured_outputs, outputs)
 
   return pure_function
 
 
-def _insert(traced: Any) -> Callable[..., list[tf.Tensor]]:
+def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
   """Returns a function that copies a traced one into the graph around it.
 
   Gradients have constants of the function, such as paddings. If they came out
