@@ -68,7 +68,10 @@ class Command(settings.Settings):
     self.runtime.runtime.limit_threads()
     with blame_output(self.run):
       return experiment_lib.create_experiment(
-        self.experiment, self.run, by_index=self.runtime.runtime.by_index
+        self.experiment,
+        self.run,
+        by_index=self.runtime.runtime.by_index,
+        static_turns=self.runtime.runtime.static_turns,
       )
 
   def check(self) -> None:

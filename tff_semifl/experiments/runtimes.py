@@ -79,6 +79,11 @@ class Runtime(settings.Settings, abc.ABC):
     """True if it reaches sites that have images of their own."""
     return False
 
+  @property
+  def static_turns(self) -> bool:
+    """True if clients' turns need shapes that do not depend on values."""
+    return False
+
   @abc.abstractmethod
   def context(
     self, federation: sites.Federation | None = None
@@ -115,14 +120,44 @@ class _OnThisMachine(Runtime):
 class InProcess(_OnThisMachine):
   """The TensorFlow of this program."""
 
+  clients_at_once: int = settings.setting(
+    1,
+    'Clients with equally many images that one operation computes for. On a GPU'
+    ' more of them need fewer launches, and as many times the memory; on a CPU'
+    ' nothing is gained. The last digits of numbers depend on it. For systems'
+    " whose clients send updates; not for KerasCV's strong views.",
+    settings.AT_LEAST_1,
+  )
+
+  @property
+  def static_turns(self) -> bool:
+    """True if several clients compute at once."""
+    return self.clients_at_once > 1
+
+  @contextlib.contextmanager
   def context(
     self, federation: sites.Federation | None = None
-  ) -> contextlib.AbstractContextManager[None]:
-    """Runs the computations called in the `with` block."""
-    del federation  # It has none.
-    return runtime.simulation_context(
-      'in_process', max_concurrent_clients=self.threads.num_clients
-    )
+  ) -> Iterator[None]:
+    """Runs the computations called in the `with` block.
+
+    Args:
+      federation: None; it has no sites.
+
+    Raises:
+      settings.SettingError: If clients cannot compute at once.
+    """
+    del federation
+    with (
+      settings.blame(
+        'clients_at_once', self.clients_at_once, runtime.NotAtOnceError
+      ),
+      runtime.simulation_context(
+        'in_process',
+        max_concurrent_clients=self.threads.num_clients,
+        clients_at_once=self.clients_at_once,
+      ),
+    ):
+      yield
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

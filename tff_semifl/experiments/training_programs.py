@@ -43,6 +43,7 @@ def create_training_program(
   clients: pipelines.ClientPopulation,
   privacy_key: privacy_key_lib.PrivacyKey | None,
   rounds_per_evaluation: int,
+  static_turns: bool,
 ) -> training.TrainingProgram:
   """Puts together what is to be run.
 
@@ -54,6 +55,7 @@ def create_training_program(
     clients: The clients.
     privacy_key: What noise follows from, or None if there is none.
     rounds_per_evaluation: As in `TrainingProgram`.
+    static_turns: Whether shapes in clients' turns depend on no value.
   """
   system = experiment.system
   with_statistics = experiment.statistics
@@ -70,9 +72,7 @@ def create_training_program(
     computes_statistics=with_statistics is not None
     and with_statistics.are_computed_by_rounds(system),
     returns_given_labels=measures_pseudo_labels,
-    turn_form=turn_form.COMPILED
-    if experiment.model.jit_compile
-    else turn_form.DYNAMIC,
+    turn_form=_choose_form(experiment.model.jit_compile, static_turns),
   )
   with settings.blame('jit_compile', True, rand_augment.NotCompiledError):
     process = system.build(ingredients)
@@ -98,3 +98,9 @@ def create_training_program(
       experiment.private_mean, clients.num_clients, clients.clients_per_round
     ),
   )
+
+
+def _choose_form(jit_compile: bool, static_turns: bool) -> turn_form.TurnForm:
+  if jit_compile:
+    return turn_form.COMPILED
+  return turn_form.STATIC if static_turns else turn_form.DYNAMIC

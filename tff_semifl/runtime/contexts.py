@@ -64,6 +64,7 @@ def simulation_context(
   default_num_clients: int = 0,
   max_concurrent_clients: int | None = None,
   devices: Sequence[str] | None = None,
+  clients_at_once: int = 1,
   ray: RayOptions | None = None,
 ) -> Iterator[tff.framework.SyncContext]:
   """Runs the computations called in the `with` block.
@@ -81,6 +82,7 @@ def simulation_context(
       default one for each device in process and with Ray, no limit in the
       worker.
     devices: For `in_process`, see `InProcessContext`.
+    clients_at_once: Likewise.
     ray: For `ray`; by default those of `RayOptions`.
 
   Yields:
@@ -101,12 +103,15 @@ def simulation_context(
     raise ValueError('`ray` is for the kind `ray`.')
   if kind != 'in_process' and devices is not None:
     raise ValueError('`devices` is for the kind `in_process`.')
+  if kind != 'in_process' and clients_at_once != 1:
+    raise ValueError('`clients_at_once` is for the kind `in_process`.')
   if kind == 'in_process':
     creator = contextlib.closing(
       in_process.InProcessContext(
         default_num_clients=default_num_clients,
         max_concurrent_clients=max_concurrent_clients,
         devices=devices,
+        clients_at_once=clients_at_once,
       )
     )
   elif kind == 'native':

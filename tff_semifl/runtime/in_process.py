@@ -25,6 +25,7 @@ from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
+from tff_semifl.runtime import stacked_leaves
 from tff_semifl.runtime import values
 
 
@@ -45,6 +46,7 @@ class InProcessContext(tff.framework.SyncContext):
     default_num_clients: int = 0,
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
+    clients_at_once: int = 1,
     build_evaluate: Callable[
       [tff.framework.ComputationBuildingBlock, leaves.LeafCache],
       interpreter.Evaluate,
@@ -61,6 +63,8 @@ class InProcessContext(tff.framework.SyncContext):
       devices: What clients work on in turn, the server on the first one: names
         as in `tf.config.list_logical_devices()`. By default all GPUs, or the
         CPU if there is none.
+      clients_at_once: How many clients with equally many images are trained by
+        the same operations. Needs turns of static form (`turn_form.STATIC`).
       build_evaluate: Builds the function that evaluates a compiled computation;
         one that lets others do some of it takes the place of the default.
 
@@ -71,9 +75,17 @@ class InProcessContext(tff.framework.SyncContext):
       raise ValueError(
         f'Expected `default_num_clients` >= 0, found {default_num_clients}.'
       )
+    if clients_at_once < 1:
+      raise ValueError(
+        f'Expected `clients_at_once` >= 1, found {clients_at_once}.'
+      )
     self._default_num_clients = default_num_clients
     self._pool = client_pool.ClientPool(max_concurrent_clients, devices)
-    self._leaves = leaves.LeafCache()
+    self._leaves = leaves.LeafCache(
+      stacked_leaves.creating(clients_at_once)
+      if clients_at_once > 1
+      else leaves.Leaf
+    )
     self._build_evaluate = build_evaluate
     # By identity: to hash a computation is to serialize it, weights and all.
     self._compiled: dict[int, interpreter.Evaluate] = {}

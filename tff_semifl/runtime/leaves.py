@@ -9,9 +9,8 @@ session of its own. Here it becomes a function of this process: imported once,
 then called with eager tensors, which stay on their device.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 import hashlib
-import itertools
 import threading
 from typing import Any
 import weakref
@@ -20,46 +19,11 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import graphs
+from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import released
 
 # A nested list of tensors; a dataset is the variant tensor that stands for it.
 Value = Any
-
-# As a `shared_name` this asks for a new variable each time the op runs. See
-# `tf.raw_ops.VarHandleOp`, and ResourceHandle::ANONYMOUS_NAME in TensorFlow.
-_ANONYMOUS_NAME = b'cd2c89b7-88b7-44c8-ad83-06c2a9158347'
-
-# Tables that live as long as their handle, in place of tables that the process
-# keeps under a name.
-_ANONYMOUS_TABLES = {
-  'HashTableV2': 'AnonymousHashTable',
-  'MutableHashTableV2': 'AnonymousMutableHashTable',
-  'MutableHashTableOfTensorsV2': 'AnonymousMutableHashTableOfTensors',
-  'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
-}
-
-# Parts of the names of ops that only a CPU can run: a dataset is there, and an
-# iterator elsewhere could not read it.
-_CPU_ONLY = ('Dataset', 'Iterator')
-
-# Of TensorFlow 1: what they hold outlives the call. With what to use instead.
-_REFUSED_OPS = {
-  'IteratorV2': '`iter(dataset)` in a `tf.function`',
-  'OneShotIterator': '`iter(dataset)` in a `tf.function`',
-  'VariableV2': '`tf.Variable`',
-}
-
-# These live as long as the function that they are in. TFF's heavy hitters want
-# them.
-_QUEUES = (
-  'FIFOQueueV2',
-  'PaddingFIFOQueueV2',
-  'PriorityQueueV2',
-  'RandomShuffleQueueV2',
-)
-
-_import_numbers = itertools.count()
 
 
 class Leaf:
@@ -76,7 +40,7 @@ class Leaf:
     self._lock = threading.Lock()
     self._function = None
     self._feeds = (
-      list(_flatten(_tensor_names(self._proto.parameter)))
+      list(flatten(_tensor_names(self._proto.parameter)))
       if self._proto.HasField('parameter')
       else []
     )
@@ -99,18 +63,15 @@ class Leaf:
       errors.ComputationError: TensorFlow reported an error; the cause has it.
     """
     function = self._get_function()
-    tensors = list(_flatten(argument))
+    tensors = list(flatten(argument))
     try:
       # What its own call does, but for a look at each tensor, in Python, which
       # takes a fifth of the time that a mean of many small arrays takes. (As an
       # op it would be faster still, but never be freed.)
       fetched = function._call_flat([tensors[i] for i in self._used_feeds], [])
     except tf.errors.OpError as error:
-      raise errors.ComputationError(
-        f'TensorFlow code of type {self._type.compact_representation()} '
-        f'failed: {error.message}'
-      ) from error
-    return _unflatten(self._result, map(released.release_attributes, fetched))
+      raise failure(self._type, error) from error
+    return unflatten(self._result, map(released.release_attributes, fetched))
 
   def _get_function(self):
     with self._lock:
@@ -124,19 +85,10 @@ class Leaf:
 
   def _import_graph(self):
     """Returns the graph as a function of the feeds that it needs."""
-    graph_def = tf.compat.v1.GraphDef.FromString(self._proto.graph_def.value)
-    # The functions of a process share one name space.
-    suffix = f'_leaf_{next(_import_numbers)}'
-    names = [function.signature.name for function in graph_def.library.function]
-    graphs.rename_functions(graph_def, {name: name + suffix for name in names})
-    _own_resources(graph_def)
-    self._has_queue = any(n.op in _QUEUES for n in graphs.all_nodes(graph_def))
-    if len(tf.config.list_logical_devices()) > 1:
-      _pin_datasets_to_cpu(graph_def)
-    if self._proto.initialize_op:
-      _initialize_before_use(graph_def, _node_name(self._proto.initialize_op))
-    fetches = list(_flatten(self._result))
-    nodes = _ancestors(graph_def, fetches)
+    graph_def = leaf_graphs.read(self._proto)
+    self._has_queue = leaf_graphs.has_queue(graph_def)
+    fetches = list(flatten(self._result))
+    nodes = leaf_graphs.ancestors(graph_def, fetches)
     graph_def = tf.compat.v1.GraphDef(
       node=nodes.values(),
       library=graph_def.library,
@@ -145,7 +97,7 @@ class Leaf:
     self._used_feeds = [
       index
       for index, name in enumerate(self._feeds)
-      if _node_name(name) in nodes
+      if leaf_graphs.node_name(name) in nodes
     ]
     feeds = [self._feeds[index] for index in self._used_feeds]
 
@@ -157,14 +109,40 @@ class Leaf:
         name='',
       )
 
-    specs = [_placeholder_spec(nodes[_node_name(name)]) for name in feeds]
+    specs = [
+      _placeholder_spec(nodes[leaf_graphs.node_name(name)]) for name in feeds
+    ]
     return tf.compat.v1.wrap_function(run, specs)
+
+
+def failure(
+  code_type: tff.Type, error: tf.errors.OpError
+) -> errors.ComputationError:
+  """Returns the error to raise for one of TensorFlow.
+
+  Args:
+    code_type: The type of the code.
+    error: The error of TensorFlow.
+  """
+  return errors.ComputationError(
+    f'TensorFlow code of type {code_type.compact_representation()} failed:'
+    f' {error.message}'
+  )
 
 
 class LeafCache:
   """Gives equal graphs the same leaf, for as long as anyone uses it."""
 
-  def __init__(self):
+  def __init__(
+    self,
+    create: Callable[[tff.framework.CompiledComputation], Leaf] = Leaf,
+  ):
+    """Initializes the cache.
+
+    Args:
+      create: Makes the leaf of a graph.
+    """
+    self._create = create
     self._leaves = weakref.WeakValueDictionary()
     self._lock = threading.Lock()
 
@@ -197,13 +175,8 @@ class LeafCache:
     with self._lock:
       leaf = self._leaves.get(key)
       if leaf is None:
-        leaf = self._leaves[key] = Leaf(block)
+        leaf = self._leaves[key] = self._create(block)
       return leaf
-
-
-def _node_name(name: str) -> str:
-  """Returns the node of a tensor (`a:0`), a control input (`^a`) or a node."""
-  return name.removeprefix('^').split(':')[0]
 
 
 def _tensor_names(binding) -> Value:
@@ -216,17 +189,19 @@ def _tensor_names(binding) -> Value:
   return binding.tensor.tensor_name
 
 
-def _flatten(value: Value):
+def flatten(value: Value) -> Iterator[tf.Tensor]:
+  """Yields the tensors of a value."""
   if isinstance(value, list):
     for part in value:
-      yield from _flatten(part)
+      yield from flatten(part)
   else:
     yield value
 
 
-def _unflatten(nest: Value, tensors) -> Value:
+def unflatten(nest: Value, tensors: Iterator[tf.Tensor]) -> Value:
+  """Returns a value of tensors, nested like another."""
   if isinstance(nest, list):
-    return [_unflatten(part, tensors) for part in nest]
+    return [unflatten(part, tensors) for part in nest]
   return next(tensors)
 
 
@@ -235,67 +210,3 @@ def _placeholder_spec(node) -> tf.TensorSpec:
   return tf.TensorSpec(
     tf.TensorShape(shape), tf.dtypes.as_dtype(node.attr['dtype'].type)
   )
-
-
-def _ancestors(graph_def, names: Sequence[str]):
-  """Returns the nodes that the named ones depend on, those included."""
-  nodes = {node.name: node for node in graph_def.node}
-  found, pending = {}, list(names)
-  while pending:
-    name = _node_name(pending.pop())
-    if name not in found:
-      found[name] = nodes[name]
-      pending.extend(nodes[name].input)
-  return found
-
-
-def _own_resources(graph_def) -> None:
-  """Makes every call of the graph create its own variables and tables."""
-  for node in graphs.all_nodes(graph_def):
-    # Says where to place a node, by the name of another that may be pruned.
-    node.attr.pop('_class', None)
-    if node.op in _REFUSED_OPS:
-      raise NotImplementedError(
-        f'Found an op of TensorFlow 1 ({node.op}) that would not be fresh at '
-        f'each call. Use {_REFUSED_OPS[node.op]}.'
-      )
-    if node.op == 'VarHandleOp':
-      node.attr['shared_name'].s = _ANONYMOUS_NAME
-    elif node.op in _QUEUES:
-      node.attr['shared_name'].s = b''
-    elif node.op in _ANONYMOUS_TABLES:
-      node.op = _ANONYMOUS_TABLES[node.op]
-      for name in ('container', 'shared_name', 'use_node_name_sharing'):
-        node.attr.pop(name, None)
-
-
-def _pin_datasets_to_cpu(graph_def) -> None:
-  """Keeps all that has to do with datasets on the CPU.
-
-  Everything else goes where the call is placed.
-  """
-  for node in graphs.all_nodes(graph_def):
-    if any(part in node.op for part in _CPU_ONLY):
-      node.device = '/device:CPU:0'
-
-
-def _initialize_before_use(graph_def, initializer: str) -> None:
-  """Lets all users of a resource wait for the initializer of the graph.
-
-  A session runs the initializer first. In a function the order has to be said.
-
-  Args:
-    graph_def: The graph to change.
-    initializer: The name of the node that initializes variables and tables.
-  """
-  before = _ancestors(graph_def, [initializer])
-  resources = {
-    node.name
-    for node in graph_def.node
-    if node.op == 'VarHandleOp' or node.op in _ANONYMOUS_TABLES.values()
-  }
-  for node in graph_def.node:
-    if node.name not in before and any(
-      _node_name(name) in resources for name in node.input
-    ):
-      node.input.append(f'^{initializer}')

@@ -1,0 +1,345 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Turns a graph of one client into operations for several clients at once.
+
+TensorFlow's vectorization converts operation by operation. Its loops and
+branches allow for each client to go its own way, at a price: shapes that are
+not known, arrays of results, branches in loops. In a client's turn of static
+form clients go the same way, and here a loop stays a loop, a branch a branch.
+"""
+
+from collections.abc import Callable, Sequence
+import functools
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import function_def_to_graph
+from tensorflow.python.ops.parallel_for.pfor import PFor
+from tensorflow.python.ops.parallel_for.pfor import WrappedTensor
+from tensorflow.python.ops.parallel_for.pfor import _stack
+from tensorflow.python.ops.parallel_for.pfor import wrap
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import graphs
+from tff_semifl.runtime import stacked_operations
+
+# TensorFlow copies what has no state and no stacked input, without the
+# functions that it calls. What has state is converted here in any case.
+_WITH_STATE = {
+  'StatelessWhile': 'While',
+  'StatelessIf': 'If',
+  'PartitionedCall': 'StatefulPartitionedCall',
+}
+# Their outputs are the same for all clients, whatever their inputs are.
+_OF_SHAPES = ('Rank', 'Shape', 'ShapeN', 'Size')
+_COMPILED = '_XlaMustCompile'
+
+
+class StackedGraph:
+  """A graph that can be built into another, for several clients at once.
+
+  Attributes:
+    graph: The graph of one client.
+  """
+
+  def __init__(self, graph_def: tf.compat.v1.GraphDef):
+    """Initializes the graph.
+
+    Args:
+      graph_def: The graph, whose functions have names that no other has. It is
+        changed.
+    """
+    for node in graphs.all_nodes(graph_def):
+      node.op = _WITH_STATE.get(node.op, node.op)
+    self._functions = {
+      each.signature.name: each for each in graph_def.library.function
+    }
+    self._function_graphs = {}
+    self._function = tf.compat.v1.wrap_function(
+      lambda: tf.graph_util.import_graph_def(graph_def, name=''), []
+    )
+    self.graph = self._function.graph
+    self._set_converters(self.graph)
+
+  def for_one_client(
+    self, feeds: Sequence[tf.Tensor], fetches: Sequence[tf.Tensor]
+  ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]]:
+    """Returns a part of the graph as a function.
+
+    Args:
+      feeds: Tensors of `graph` that are given.
+      fetches: Tensors of `graph` that are wanted.
+
+    Returns:
+      A function from the values of the feeds to those of the fetches.
+    """
+    function = self._function.prune(feeds, fetches)
+    return lambda values: function._call_flat(list(values), [])
+
+  def build(
+    self,
+    feeds: Sequence[tf.Tensor],
+    fetches: Sequence[tf.Tensor],
+    values: Sequence[tf.Tensor],
+    stacked: Sequence[bool],
+    num_clients: int,
+  ) -> tuple[list[tf.Tensor], list[bool]]:
+    """Builds a part of the graph into the one around this call.
+
+    Args:
+      feeds: Tensors of `graph` that are given.
+      fetches: Tensors of `graph` that are wanted.
+      values: Of the feeds; those of all clients, on the first axis, or what all
+        clients have.
+      stacked: Which of them are of each client.
+      num_clients: The number of clients.
+
+    Returns:
+      The values of the fetches, and which of them are of each client.
+
+    Raises:
+      errors.NotAtOnceError: An operation cannot be run for several clients.
+    """
+    try:
+      outputs = self._convert(
+        self.graph, feeds, fetches, _wrap(values, stacked), num_clients
+      )
+    except _Failure as failure:
+      raise errors.NotAtOnceError(str(failure)) from failure.__cause__
+    return [each.t for each in outputs], [each.is_stacked for each in outputs]
+
+  def _set_converters(self, graph: tf.Graph) -> None:
+    own = {
+      'If': self._convert_branches,
+      'StatefulPartitionedCall': self._convert_call,
+      'While': self._convert_loop,
+    }
+    for op in graph.get_operations():
+      converter = own.get(op.type) or stacked_operations.find_converter(op.type)
+      op.pfor_converter = functools.partial(_convert_or_say, converter)
+
+  def _get_function(
+    self, op: tf.Operation, attribute: str, tensors: Sequence[tf.Tensor]
+  ) -> Any:
+    """Returns the graph of a function that an operation calls with tensors."""
+    name = op.get_attr(attribute).name
+    shapes = [each.shape for each in tensors]
+    key = name, str(shapes)
+    if key not in self._function_graphs:
+      with self.graph.as_default():
+        graph = function_def_to_graph.function_def_to_graph(
+          self._functions[name],
+          input_shapes=[each.as_proto() for each in shapes],
+        )
+      self._set_converters(graph)
+      self._function_graphs[key] = graph
+    return self._function_graphs[key]
+
+  def _find_stacked(self, graph: Any, stacked: Sequence[bool]) -> list[bool]:
+    """Returns which outputs of a function may differ from client to client.
+
+    Args:
+      graph: Of the function.
+      stacked: Which of its inputs do.
+    """
+    found = {
+      tensor.name: kind
+      for tensor, kind in zip(graph.inputs, stacked, strict=True)
+    }
+    for op in graph.get_operations():
+      kinds = [found[each.name] for each in op.inputs]
+      if op.type in _OF_SHAPES or not any(kinds):
+        results = [False] * len(op.outputs)
+      elif op.type == 'While':
+        results = self._find_stacked_in_loop(op, kinds)
+      elif op.type == 'StatefulPartitionedCall':
+        function = self._get_function(op, 'f', op.inputs)
+        results = self._find_stacked(function, kinds)
+      else:
+        results = [True] * len(op.outputs)
+      for output, kind in zip(op.outputs, results, strict=True):
+        found.setdefault(output.name, kind)
+    return [found[each.name] for each in graph.outputs]
+
+  def _find_stacked_in_loop(
+    self, op: tf.Operation, stacked: Sequence[bool]
+  ) -> list[bool]:
+    """Returns which variables of a loop may differ from client to client."""
+    condition = self._get_function(op, 'cond', op.outputs)
+    body = self._get_function(op, 'body', op.outputs)
+    while True:
+      before = stacked
+      after = self._find_stacked(body, before)
+      # Clients that are done keep what they have.
+      if self._find_stacked(condition, before) == [True]:
+        after = [
+          new is not old
+          for new, old in zip(body.outputs, body.inputs, strict=True)
+        ]
+      stacked = [any(pair) for pair in zip(before, after, strict=True)]
+      if stacked == before:
+        return stacked
+
+  def _convert(self, graph, inputs, outputs, values, num_clients):
+    """Returns the converted outputs of a graph."""
+    converter = PFor(
+      loop_var=tf.compat.v1.placeholder_with_default(0, []),
+      loop_len=num_clients,
+      pfor_ops=graph.get_operations(),
+      fallback_to_while_loop=False,
+    )
+    for tensor, value in zip(inputs, values, strict=True):
+      converter._add_conversion(tensor, value)
+    return [converter._convert_helper(each) for each in outputs]
+
+  def _convert_function(self, graph, values, num_clients):
+    return self._convert(
+      graph, graph.inputs, graph.outputs, values, num_clients
+    )
+
+  def _convert_call(self, pfor_input: Any) -> list[WrappedTensor]:
+    op, inputs = pfor_input.op, pfor_input.inputs
+    number = stacked_operations.count_clients(pfor_input)
+    graph = self._get_function(op, 'f', op.inputs)
+    if _COMPILED not in op.node_def.attr or not op.get_attr(_COMPILED):
+      return self._convert_function(graph, inputs, number)
+    stacked = []
+
+    @tf.function(jit_compile=True, autograph=False)
+    def run(*tensors):
+      outputs = self._convert_function(
+        graph, _wrap(tensors, is_stacked), number
+      )
+      stacked[:] = [each.is_stacked for each in outputs]
+      return [each.t for each in outputs]
+
+    is_stacked = [each.is_stacked for each in inputs]
+    return _wrap(run(*(each.t for each in inputs)), stacked)
+
+  def _convert_branches(self, pfor_input: Any) -> list[WrappedTensor]:
+    op = pfor_input.op
+    number = stacked_operations.count_clients(pfor_input)
+    condition, *inputs = pfor_input.inputs
+    if condition.is_stacked:
+      raise errors.NotAtOnceError(
+        f'A branch depends on the images of a client ({op.name}). Clients at'
+        ' once need turns of static form.'
+      )
+    branches = [
+      self._get_function(op, name, op.inputs[1:])
+      for name in ('then_branch', 'else_branch')
+    ]
+    kinds = [each.is_stacked for each in inputs]
+    stacked = [
+      any(pair)
+      for pair in zip(
+        *(self._find_stacked(branch, kinds) for branch in branches), strict=True
+      )
+    ]
+
+    def run(branch):
+      outputs = self._convert_function(branch, inputs, number)
+      return _stack_some(outputs, stacked, number)
+
+    outputs = tf.cond(
+      condition.t, *(functools.partial(run, each) for each in branches)
+    )
+    return _wrap(outputs, stacked)
+
+  def _convert_loop(self, pfor_input: Any) -> list[WrappedTensor]:
+    op = pfor_input.op
+    number = stacked_operations.count_clients(pfor_input)
+    stacked = self._find_stacked_in_loop(
+      op, [each.is_stacked for each in pfor_input.inputs]
+    )
+    pfor_input.stack_inputs(
+      [index for index, kind in enumerate(stacked) if kind], tile_variants=True
+    )
+    condition = self._get_function(op, 'cond', op.outputs)
+    body = self._get_function(op, 'body', op.outputs)
+
+    def find_open(values):
+      [is_open] = self._convert_function(
+        condition, _wrap(values, stacked), number
+      )
+      return is_open
+
+    def step(*values):
+      outputs = self._convert_function(body, _wrap(values, stacked), number)
+      outputs = _stack_some(outputs, stacked, number)
+      is_open = find_open(values)
+      if not is_open.is_stacked:
+        return outputs
+      return [
+        _choose(is_open.t, new, old) if kind else new
+        for new, old, kind in zip(outputs, values, stacked, strict=True)
+      ]
+
+    outputs = tf.while_loop(
+      lambda *values: tf.reduce_any(find_open(values).t),
+      step,
+      [each.t for each in pfor_input.inputs],
+      shape_invariants=[
+        _shape(output, kind, number)
+        for output, kind in zip(op.outputs, stacked, strict=True)
+      ],
+    )
+    return _wrap(outputs, stacked)
+
+
+class _Failure(BaseException):
+  """An operation that cannot be converted.
+
+  TensorFlow would write down any other exception, at each level of functions,
+  and stumble over operations that no line of Python has made.
+  """
+
+
+def _convert_or_say(
+  converter: stacked_operations.Converter, pfor_input: Any
+) -> Sequence[WrappedTensor]:
+  """Converts an operation.
+
+  Raises:
+    _Failure: It cannot be converted.
+  """
+  op = pfor_input.op
+  try:
+    return converter(pfor_input)
+  except Exception as error:
+    raise _Failure(
+      f'operation {op.type} ({op.name}) cannot be run for several clients at'
+      f' once: {error}'
+    ) from error
+
+
+def _wrap(tensors, stacked) -> list[WrappedTensor]:
+  return [wrap(*each) for each in zip(tensors, stacked, strict=True)]
+
+
+def _stack_some(values, stacked, num_clients) -> list[tf.Tensor]:
+  """Returns the tensors of values, each stacked or not as is said."""
+  return [
+    _stack(value.t, [num_clients]).t
+    if kind and not value.is_stacked
+    else value.t
+    for value, kind in zip(values, stacked, strict=True)
+  ]
+
+
+def _choose(condition, new, old):
+  """Returns the rows of one tensor or of another."""
+  if new.dtype == tf.variant:
+    raise errors.NotAtOnceError(
+      'A loop that is longer at one client than at another has a list.'
+    )
+  ones = [1] * (new.shape.rank - 1)
+  return tf.where(tf.reshape(condition, [-1, *ones]), new, old)
+
+
+def _shape(tensor, is_stacked, num_clients) -> tf.TensorShape:
+  # A list of stacked tensors is one list.
+  if tensor.dtype == tf.variant or not is_stacked:
+    return tensor.shape
+  return tf.TensorShape([num_clients]).concatenate(tensor.shape)
