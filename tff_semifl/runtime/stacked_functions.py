@@ -3,10 +3,11 @@
 
 """Turns a graph of one client into operations for several clients at once.
 
-TensorFlow's vectorization converts operation by operation. Its loops and
-branches allow for each client to go its own way, at a price: shapes that are
-not known, arrays of results, branches in loops. In a client's turn of static
-form clients go the same way, and here a loop stays a loop, a branch a branch.
+TensorFlow's vectorization converts operation by operation. Where clients may go
+different ways, in loops and branches, it sorts them into those that go on and
+those that do not, and no shape is known any more. In turns of static form
+clients mostly go the same way: here a loop stays a loop and a branch a branch.
+Where they differ, all do both, and each keeps what is its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -221,18 +222,13 @@ class StackedGraph:
     op = pfor_input.op
     number = stacked_operations.count_clients(pfor_input)
     condition, *inputs = pfor_input.inputs
-    if condition.is_stacked:
-      raise errors.NotAtOnceError(
-        f'A branch depends on the images of a client ({op.name}). Clients at'
-        ' once need turns of static form.'
-      )
     branches = [
       self._get_function(op, name, op.inputs[1:])
       for name in ('then_branch', 'else_branch')
     ]
     kinds = [each.is_stacked for each in inputs]
     stacked = [
-      any(pair)
+      condition.is_stacked or any(pair)
       for pair in zip(
         *(self._find_stacked(branch, kinds) for branch in branches), strict=True
       )
@@ -242,9 +238,16 @@ class StackedGraph:
       outputs = self._convert_function(branch, inputs, number)
       return _stack_some(outputs, stacked, number)
 
-    outputs = tf.cond(
-      condition.t, *(functools.partial(run, each) for each in branches)
-    )
+    if condition.is_stacked:
+      # Some clients take one branch, others the other.
+      outputs = [
+        _choose(condition.t, *pair)
+        for pair in zip(*(run(each) for each in branches), strict=True)
+      ]
+    else:
+      outputs = tf.cond(
+        condition.t, *(functools.partial(run, each) for each in branches)
+      )
     return _wrap(outputs, stacked)
 
   def _convert_loop(self, pfor_input: Any) -> list[WrappedTensor]:
@@ -331,9 +334,7 @@ def _stack_some(values, stacked, num_clients) -> list[tf.Tensor]:
 def _choose(condition, new, old):
   """Returns the rows of one tensor or of another."""
   if new.dtype == tf.variant:
-    raise errors.NotAtOnceError(
-      'A loop that is longer at one client than at another has a list.'
-    )
+    raise errors.NotAtOnceError('not all clients do the same with a list')
   ones = [1] * (new.shape.rank - 1)
   return tf.where(tf.reshape(condition, [-1, *ones]), new, old)
 
