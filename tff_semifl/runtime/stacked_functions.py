@@ -192,7 +192,14 @@ class StackedGraph:
     )
     for tensor, value in zip(inputs, values, strict=True):
       converter._add_conversion(tensor, value)
-    return [converter._convert_helper(each) for each in outputs]
+    converted = [converter._convert_helper(each) for each in outputs]
+    for each in converter._conversion_map:
+      if isinstance(each, tf.Tensor) and each.dtype == tf.resource:
+        raise _Failure(
+          f'clients would share the {each.op.type} ({each.op.name}), and cannot'
+          ' compute at once'
+        )
+    return converted
 
   def _convert_function(self, graph, values, num_clients):
     return self._convert(
