@@ -22,7 +22,7 @@ _NOISE_BATCH_SIZE = 50
 
 
 class Floor(NamedTuple):
-  """What a least confidence leaves.
+  """The images that have a least confidence.
 
   Attributes:
     floor: Least probability of the predicted class, in 0..1.
