@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests import simulation_test_case
 from tests.work import small_turns
 from tff_semifl import runtime
 from tff_semifl import settings
@@ -20,7 +21,7 @@ from tff_semifl.tasks import cifar10
 from tff_semifl.work import turn_form
 
 # Of models that come in several.
-_SMALL = {'model_depth': 10, 'model_width': 1}
+_SMALL = {'model_depth': 7, 'model_width': 1}
 _NUM_CLIENTS = 2
 _NUM_IMAGES = 3
 _NUM_REAL = 2
@@ -30,7 +31,7 @@ def tearDownModule():
   small_turns.forget()
 
 
-class SystemsTest(absltest.TestCase):
+class SystemsTest(simulation_test_case.SimulationTestCase):
   def test_all_parts(self):
     """Two clients have as many images, one has more and one has none."""
     sizes = (22, 0, 22, 9)
@@ -52,10 +53,10 @@ class SystemsTest(absltest.TestCase):
     )
 
 
-class ModelsTest(tf.test.TestCase, parameterized.TestCase):
+class ModelsTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(*models.MODELS)
   def test_steps(self, name):
-    """A padded batch is trained on twice, by each client."""
+    """Each client trains on a padded batch, in a loop."""
     model = settings.change_present(models.MODELS[name], _SMALL)
     if name == 'resnet':
       model = settings.change(model, {'model_depth': 9})
@@ -84,7 +85,7 @@ class ModelsTest(tf.test.TestCase, parameterized.TestCase):
         ]
 
       return tf.while_loop(
-        lambda number, _: number < 2, step, (0, [*weights.trainable])
+        lambda number, _: number < 1, step, (0, [*weights.trainable])
       )[1]
 
     @tff.federated_computation(
@@ -118,7 +119,7 @@ class ModelsTest(tf.test.TestCase, parameterized.TestCase):
           atol=1e-3 * np.max(np.abs(a - before)) + 1e-5,
         )
     # Each has its own.
-    self.assertNotAllClose(found[0][0], found[1][0])
+    self.assertGreater(np.max(np.abs(found[0][0] - found[1][0])), 0)
 
 
 if __name__ == '__main__':

@@ -10,30 +10,20 @@ clients mostly go the same way: here a loop stays a loop and a branch a branch.
 Where they differ, all do both, and each keeps what is its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import functools
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.framework import function_def_to_graph
 from tensorflow.python.ops.parallel_for.pfor import PFor
 from tensorflow.python.ops.parallel_for.pfor import WrappedTensor
 from tensorflow.python.ops.parallel_for.pfor import _stack
 from tensorflow.python.ops.parallel_for.pfor import wrap
 
+from tff_semifl.runtime import client_graphs
 from tff_semifl.runtime import errors
-from tff_semifl.runtime import graphs
 from tff_semifl.runtime import stacked_operations
 
-# TensorFlow copies what has no state and no stacked input, without the
-# functions that it calls. What has state is converted here in any case.
-_WITH_STATE = {
-  'StatelessWhile': 'While',
-  'StatelessIf': 'If',
-  'PartitionedCall': 'StatefulPartitionedCall',
-}
-# Their outputs are the same for all clients, whatever their inputs are.
-_OF_SHAPES = ('Rank', 'Shape', 'ShapeN', 'Size')
 _COMPILED = '_XlaMustCompile'
 
 
@@ -41,7 +31,7 @@ class StackedGraph:
   """A graph that can be built into another, for several clients at once.
 
   Attributes:
-    graph: The graph of one client.
+    of_client: The graph of one client.
   """
 
   def __init__(self, graph_def: tf.compat.v1.GraphDef):
@@ -51,32 +41,7 @@ class StackedGraph:
       graph_def: The graph, whose functions have names that no other has. It is
         changed.
     """
-    for node in graphs.all_nodes(graph_def):
-      node.op = _WITH_STATE.get(node.op, node.op)
-    self._functions = {
-      each.signature.name: each for each in graph_def.library.function
-    }
-    self._function_graphs = {}
-    self._function = tf.compat.v1.wrap_function(
-      lambda: tf.graph_util.import_graph_def(graph_def, name=''), []
-    )
-    self.graph = self._function.graph
-    self._set_converters(self.graph)
-
-  def for_one_client(
-    self, feeds: Sequence[tf.Tensor], fetches: Sequence[tf.Tensor]
-  ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]]:
-    """Returns a part of the graph as a function.
-
-    Args:
-      feeds: Tensors of `graph` that are given.
-      fetches: Tensors of `graph` that are wanted.
-
-    Returns:
-      A function from the values of the feeds to those of the fetches.
-    """
-    function = self._function.prune(feeds, fetches)
-    return lambda values: function._call_flat(list(values), [])
+    self.of_client = client_graphs.ClientGraph(graph_def, self._set_converters)
 
   def build(
     self,
@@ -89,8 +54,8 @@ class StackedGraph:
     """Builds a part of the graph into the one around this call.
 
     Args:
-      feeds: Tensors of `graph` that are given.
-      fetches: Tensors of `graph` that are wanted.
+      feeds: Tensors of that graph that are given.
+      fetches: Tensors of that graph that are wanted.
       values: Of the feeds; those of all clients, on the first axis, or what all
         clients have.
       stacked: Which of them are of each client.
@@ -104,7 +69,11 @@ class StackedGraph:
     """
     try:
       outputs = self._convert(
-        self.graph, feeds, fetches, _wrap(values, stacked), num_clients
+        self.of_client.graph,
+        feeds,
+        fetches,
+        _wrap(values, stacked),
+        num_clients,
       )
     except _Failure as failure:
       raise errors.NotAtOnceError(str(failure)) from failure.__cause__
@@ -119,68 +88,6 @@ class StackedGraph:
     for op in graph.get_operations():
       converter = own.get(op.type) or stacked_operations.find_converter(op.type)
       op.pfor_converter = functools.partial(_convert_or_say, converter)
-
-  def _get_function(
-    self, op: tf.Operation, attribute: str, tensors: Sequence[tf.Tensor]
-  ) -> Any:
-    """Returns the graph of a function that an operation calls with tensors."""
-    name = op.get_attr(attribute).name
-    shapes = [each.shape for each in tensors]
-    key = name, str(shapes)
-    if key not in self._function_graphs:
-      with self.graph.as_default():
-        graph = function_def_to_graph.function_def_to_graph(
-          self._functions[name],
-          input_shapes=[each.as_proto() for each in shapes],
-        )
-      self._set_converters(graph)
-      self._function_graphs[key] = graph
-    return self._function_graphs[key]
-
-  def _find_stacked(self, graph: Any, stacked: Sequence[bool]) -> list[bool]:
-    """Returns which outputs of a function may differ from client to client.
-
-    Args:
-      graph: Of the function.
-      stacked: Which of its inputs do.
-    """
-    found = {
-      tensor.name: kind
-      for tensor, kind in zip(graph.inputs, stacked, strict=True)
-    }
-    for op in graph.get_operations():
-      kinds = [found[each.name] for each in op.inputs]
-      if op.type in _OF_SHAPES or not any(kinds):
-        results = [False] * len(op.outputs)
-      elif op.type == 'While':
-        results = self._find_stacked_in_loop(op, kinds)
-      elif op.type == 'StatefulPartitionedCall':
-        function = self._get_function(op, 'f', op.inputs)
-        results = self._find_stacked(function, kinds)
-      else:
-        results = [True] * len(op.outputs)
-      for output, kind in zip(op.outputs, results, strict=True):
-        found.setdefault(output.name, kind)
-    return [found[each.name] for each in graph.outputs]
-
-  def _find_stacked_in_loop(
-    self, op: tf.Operation, stacked: Sequence[bool]
-  ) -> list[bool]:
-    """Returns which variables of a loop may differ from client to client."""
-    condition = self._get_function(op, 'cond', op.outputs)
-    body = self._get_function(op, 'body', op.outputs)
-    while True:
-      before = stacked
-      after = self._find_stacked(body, before)
-      # Clients that are done keep what they have.
-      if self._find_stacked(condition, before) == [True]:
-        after = [
-          new is not old
-          for new, old in zip(body.outputs, body.inputs, strict=True)
-        ]
-      stacked = [any(pair) for pair in zip(before, after, strict=True)]
-      if stacked == before:
-        return stacked
 
   def _convert(self, graph, inputs, outputs, values, num_clients):
     """Returns the converted outputs of a graph."""
@@ -209,7 +116,7 @@ class StackedGraph:
   def _convert_call(self, pfor_input: Any) -> list[WrappedTensor]:
     op, inputs = pfor_input.op, pfor_input.inputs
     number = stacked_operations.count_clients(pfor_input)
-    graph = self._get_function(op, 'f', op.inputs)
+    graph = self.of_client.get_function(op, 'f', op.inputs)
     if _COMPILED not in op.node_def.attr or not op.get_attr(_COMPILED):
       return self._convert_function(graph, inputs, number)
     stacked = []
@@ -230,14 +137,15 @@ class StackedGraph:
     number = stacked_operations.count_clients(pfor_input)
     condition, *inputs = pfor_input.inputs
     branches = [
-      self._get_function(op, name, op.inputs[1:])
+      self.of_client.get_function(op, name, op.inputs[1:])
       for name in ('then_branch', 'else_branch')
     ]
     kinds = [each.is_stacked for each in inputs]
     stacked = [
       condition.is_stacked or any(pair)
       for pair in zip(
-        *(self._find_stacked(branch, kinds) for branch in branches), strict=True
+        *(self.of_client.find_stacked(branch, kinds) for branch in branches),
+        strict=True,
       )
     ]
 
@@ -260,14 +168,14 @@ class StackedGraph:
   def _convert_loop(self, pfor_input: Any) -> list[WrappedTensor]:
     op = pfor_input.op
     number = stacked_operations.count_clients(pfor_input)
-    stacked = self._find_stacked_in_loop(
+    stacked = self.of_client.find_stacked_in_loop(
       op, [each.is_stacked for each in pfor_input.inputs]
     )
     pfor_input.stack_inputs(
       [index for index, kind in enumerate(stacked) if kind], tile_variants=True
     )
-    condition = self._get_function(op, 'cond', op.outputs)
-    body = self._get_function(op, 'body', op.outputs)
+    condition = self.of_client.get_function(op, 'cond', op.outputs)
+    body = self.of_client.get_function(op, 'body', op.outputs)
 
     def find_open(values):
       [is_open] = self._convert_function(

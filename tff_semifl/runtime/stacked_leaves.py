@@ -6,28 +6,20 @@
 A step is then one of all these clients: their weights have the clients on their
 first axis, and a convolution has a group of channels for each of them. On a GPU
 that divides the number of launches by the number of clients.
-
-Such code has three parts. Each client reads its dataset; all compute at once
-with what was read; each drops padding from its results.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import threading
-from typing import Any
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import leaf_graphs
+from tff_semifl.runtime import leaf_parts
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import released
-from tff_semifl.runtime import stacked_functions
-from tff_semifl.runtime import stacked_operations
-
-_LOOPS = ('StatelessWhile', 'While')
 
 
 def creating(
@@ -43,7 +35,7 @@ def creating(
     graph_def = tf.compat.v1.GraphDef.FromString(
       block.proto.tensorflow.graph_def.value
     )
-    if any(node.op in _LOOPS for node in graphs.all_nodes(graph_def)):
+    if any(node.op in leaf_parts.LOOPS for node in graphs.all_nodes(graph_def)):
       return StackedLeaf(block, clients_at_once)
     return leaves.Leaf(block)
 
@@ -124,10 +116,10 @@ class StackedLeaf(leaves.Leaf):
       for each in results
     ]
 
-  def _get_parts(self) -> '_Parts':
+  def _get_parts(self) -> leaf_parts.LeafParts:
     with self._parts_lock:
       if self._parts is None:
-        self._parts = _Parts(
+        self._parts = leaf_parts.LeafParts(
           leaf_graphs.read(self._code),
           self._feeds,
           list(leaves.flatten(self._result)),
@@ -136,169 +128,9 @@ class StackedLeaf(leaves.Leaf):
       return self._parts
 
 
-class _Parts:
-  """The three parts of a graph."""
-
-  def __init__(
-    self,
-    graph_def: tf.compat.v1.GraphDef,
-    feeds: Sequence[str],
-    fetches: Sequence[str],
-  ):
-    self._stacked = stacked_functions.StackedGraph(graph_def)
-    graph = self._stacked.graph
-    self._feeds = [graph.get_tensor_by_name(name) for name in feeds]
-    self._fetches = [graph.get_tensor_by_name(name) for name in fetches]
-    ragged = _find_descendants(graph, stacked_operations.RAGGED)
-    if any(op.type in _LOOPS for op in ragged):
-      raise errors.NotAtOnceError(
-        'Tensors whose shapes depend on the images of a client go into a loop.'
-        ' Clients at once need turns of static form.'
-      )
-    # What is computed at once.
-    self._outputs = _unique(
-      tensor
-      for tensor in (
-        *self._fetches,
-        *(tensor for op in ragged for tensor in op.inputs),
-      )
-      if tensor.op not in ragged
-    )
-    self._inputs = _find_ends(self._outputs, _is_read)
-    self._read = self._for_one_client(self._inputs, lambda tensor: False)
-    outputs = {each.ref() for each in self._outputs}
-    self._finish = self._for_one_client(
-      self._fetches, lambda tensor: tensor.ref() in outputs
-    )
-    self._functions = {}
-    self._lock = threading.Lock()
-
-  def read(self, values: Iterable[tf.Tensor]) -> list[tf.Tensor]:
-    """Returns the inputs of what is computed at once, of one client."""
-    return self._read(dict(zip(_refs(self._feeds), values, strict=True)))
-
-  def compute(
-    self, inputs: Sequence[Sequence[tf.Tensor]]
-  ) -> list[list[tf.Tensor]]:
-    """Returns the values of the fetches for each client."""
-    number = len(inputs)
-    by_input = list(zip(*inputs, strict=True))
-    is_stacked = tuple(
-      any(value is not values[0] for value in values) for values in by_input
-    )
-    function, kinds = self._get_function(is_stacked, number)
-    outputs = function._call_flat(
-      [
-        tf.stack(values) if kind else values[0]
-        for values, kind in zip(by_input, is_stacked, strict=True)
-      ],
-      [],
-    )
-    by_output = [
-      tf.unstack(output, num=number) if kind else [output] * number
-      for output, kind in zip(outputs, kinds, strict=True)
-    ]
-    refs = _refs(self._outputs)
-    return [
-      self._finish(dict(zip(refs, values, strict=True)))
-      for values in zip(*by_output, strict=True)
-    ]
-
-  def _for_one_client(self, fetches, is_end):
-    """Returns a function from values, by tensor, to those of the fetches."""
-    wanted = [each for each in fetches if not _is_given(each, is_end)]
-    feeds = _find_ends(wanted, is_end)
-    function = self._stacked.for_one_client(feeds, wanted) if wanted else None
-
-    def run(values):
-      if function is not None:
-        found = function([values[ref] for ref in _refs(feeds)])
-        values = {**values, **dict(zip(_refs(wanted), found, strict=True))}
-      return [values[ref] for ref in _refs(fetches)]
-
-    return run
-
-  def _get_function(self, is_stacked: tuple[bool, ...], number: int):
-    """Returns what computes at once, and which outputs are of each client."""
-    with self._lock:
-      if (is_stacked, number) not in self._functions:
-        kinds = []
-
-        def run(*values):
-          outputs, stacked = self._stacked.build(
-            self._inputs, self._outputs, values, is_stacked, number
-          )
-          kinds[:] = stacked
-          return outputs
-
-        specs = [
-          tf.TensorSpec(
-            [number, *each.shape] if kind else each.shape, each.dtype
-          )
-          for each, kind in zip(self._inputs, is_stacked, strict=True)
-        ]
-        function = tf.function(run, autograph=False)
-        self._functions[is_stacked, number] = (
-          function.get_concrete_function(*specs),
-          kinds,
-        )
-      return self._functions[is_stacked, number]
-
-
 @contextlib.contextmanager
 def _errors_of(code_type: tff.Type) -> Iterator[None]:
   try:
     yield
   except tf.errors.OpError as error:
     raise leaves.failure(code_type, error) from error
-
-
-def _is_read(tensor: tf.Tensor) -> bool:
-  """Returns whether a tensor is read from a dataset."""
-  return 'Dataset' in tensor.op.type and tensor.dtype != tf.variant
-
-
-def _is_given(tensor: tf.Tensor, is_end: Callable[[tf.Tensor], bool]) -> bool:
-  return tensor.op.type == 'Placeholder' or is_end(tensor)
-
-
-def _find_ends(
-  tensors: Iterable[tf.Tensor], is_end: Callable[[tf.Tensor], bool]
-) -> list[tf.Tensor]:
-  """Returns what tensors depend on: feeds, and what is an end before these."""
-  found, ends, pending = set(), [], list(tensors)
-  while pending:
-    tensor = pending.pop()
-    if tensor.ref() in found:
-      continue
-    found.add(tensor.ref())
-    if _is_given(tensor, is_end):
-      ends.append(tensor)
-    else:
-      pending.extend(tensor.op.inputs)
-      for op in tensor.op.control_inputs:
-        pending.extend([*op.inputs, *op.outputs])
-  return ends
-
-
-def _find_descendants(
-  graph: tf.Graph, op_types: Collection[str]
-) -> set[tf.Operation]:
-  """Returns operations of some types, and those that depend on one."""
-  pending = [op for op in graph.get_operations() if op.type in op_types]
-  found = set()
-  while pending:
-    op = pending.pop()
-    if op not in found:
-      found.add(op)
-      for output in op.outputs:
-        pending.extend(output.consumers())
-  return found
-
-
-def _unique(tensors: Iterable[tf.Tensor]) -> list[tf.Tensor]:
-  return list({tensor.ref(): tensor for tensor in tensors}.values())
-
-
-def _refs(tensors: Iterable[tf.Tensor]) -> list[Any]:
-  return [tensor.ref() for tensor in tensors]
