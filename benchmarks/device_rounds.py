@@ -4,18 +4,47 @@
 """Rounds of SemiFL on a device: their time, and the memory of the device."""
 
 from collections.abc import Iterator
+import contextlib
 import time
+from typing import NamedTuple
 
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
 from tff_semifl.work import turn_form
 
+
+class Kind(NamedTuple):
+  """The settings of a run.
+
+  Attributes:
+    jit_compile: As the setting.
+    at_once: Whether all clients compute at once.
+  """
+
+  jit_compile: bool = False
+  at_once: bool = False
+
+  def create_federation(
+    self, size: federation_lib.Size
+  ) -> federation_lib.Federation:
+    """Returns a federation whose turns have the form that this needs."""
+    if self.jit_compile:
+      form = turn_form.COMPILED
+    else:
+      form = turn_form.STATIC if self.at_once else turn_form.DYNAMIC
+    return federation_lib.Federation(
+      size, jit_compile=self.jit_compile, turn_form=form
+    )
+
+
 _KINDS = {
-  'by default': {},
-  '--jit_compile': {'jit_compile': True, 'turn_form': turn_form.COMPILED},
+  'by default': Kind(),
+  '--jit_compile': Kind(jit_compile=True),
+  '--jit_compile --clients_at_once': Kind(jit_compile=True, at_once=True),
 }
 
 
@@ -39,7 +68,7 @@ class _Run:
 def measure(
   device: str, size: federation_lib.Size, seconds: float
 ) -> Iterator[measurement.Measurement]:
-  """Measures rounds as they are by default, and with --jit_compile.
+  """Measures rounds by default, with --jit_compile, and with all at once.
 
   They are whole rounds without evaluations, of a federation whose pseudo-labels
   are all confident.
@@ -47,41 +76,52 @@ def measure(
   Args:
     device: The device, as in `tf.config.list_logical_devices()`.
     size: Of the federation.
-    seconds: How long to run rounds of the faster kind at the end.
+    seconds: How long to run rounds of the fastest kind at the end.
 
   Yields:
     For each kind the time of the first round, with what is traced and compiled
     for it, and of the second, and the most memory of the device in that, if
     TensorFlow counts it; then rounds in an hour.
   """
-  with runtime.simulation_context('in_process', devices=[device]):
-    runs, times = {}, {}
-    for kind, options in _KINDS.items():
-      run = runs[kind] = _Run(federation_lib.Federation(size, **options))
+  runs, times = {}, {}
+  with contextlib.ExitStack() as stack:
+    contexts = {
+      at_once: stack.enter_context(
+        runtime.simulation_context(
+          devices=[device],
+          clients_at_once=size.num_clients if at_once else 1,
+        )
+      )
+      for at_once in (False, True)
+    }
+    for name, kind in _KINDS.items():
+      tff.framework.set_default_context(contexts[kind.at_once])
+      run = runs[name] = _Run(kind.create_federation(size))
       first = run.time_round()
       _forget_peak(device)
-      times[kind] = run.time_round()
+      times[name] = run.time_round()
       yield measurement.Measurement(
-        name=f'round, {kind}',
-        description=f'Rounds of SemiFL on {device}, {kind}: {size}',
+        name=f'round, {name}',
+        description=f'Rounds of SemiFL on {device}, {name}: {size}',
         unit='s',
-        values={'first round': [first], 'second round': [times[kind]]},
+        values={'first round': [first], 'second round': [times[name]]},
       )
-      yield from _measure_peak(device, kind)
-    faster = min(times, key=times.get)
+      yield from _measure_peak(device, name)
+    fastest = min(times, key=times.get)
+    tff.framework.set_default_context(contexts[_KINDS[fastest].at_once])
     rounds = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-      rounds.append(runs[faster].time_round())
+      rounds.append(runs[fastest].time_round())
   if rounds:
     yield measurement.Measurement(
       name='rounds_per_hour',
       description=(
-        f'Rounds on {device}, {faster}: {len(rounds)} in {sum(rounds):.0f} s,'
+        f'Rounds on {device}, {fastest}: {len(rounds)} in {sum(rounds):.0f} s,'
         f' {3600 * len(rounds) / sum(rounds):,.0f} an hour. {size}'
       ),
       unit='rounds an hour',
-      values={faster: [3600 / each for each in rounds]},
+      values={fastest: [3600 / each for each in rounds]},
     )
 
 

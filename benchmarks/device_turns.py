@@ -26,6 +26,7 @@ _NUM_IMAGES = 24
 # rounds to 2**-11, and would be far off.
 _CHANGE = 2.0**-20
 _NUM_CHANGES = 3
+_NUM_AT_ONCE = 2
 _MARGIN = 5
 # An array that changes less than this, as a share of all arrays' mean change,
 # has no gradient but errors: a bias before normalization.
@@ -48,7 +49,9 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
     tolerance.
   """
   federation = federation_lib.Federation(
-    size._replace(num_clients=1, images_per_client=_NUM_IMAGES, num_epochs=1)
+    size._replace(
+      num_clients=_NUM_AT_ONCE, images_per_client=_NUM_IMAGES, num_epochs=1
+    )
   )
   weights = federation.classifier.initial_weights
   with _without_tf32():
@@ -64,6 +67,13 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
         name: _take(turn_forms.build_turn(federation, form), weights)
         for name, form in turn_forms.FORMS.items()
       }
+    with runtime.simulation_context(
+      'in_process', devices=[device], clients_at_once=_NUM_AT_ONCE
+    ):
+      turns = turn_forms.build_turn(
+        federation, turn_form.STATIC, num_clients=_NUM_AT_ONCE
+      )
+      found[f'static, {_NUM_AT_ONCE} clients at once'] = _take(turns, weights)
   errors = {name: _error(update, expected) for name, update in found.items()}
   tolerance = _MARGIN * max(_error(update, expected) for update in changed)
   return measurement.Measurement(
@@ -146,7 +156,7 @@ def _without_tf32() -> Iterator[None]:
 
 
 def _take(turn, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
-  """Returns the update of a turn."""
+  """Returns the update of the first client."""
   return tf.nest.flatten(turn(weights).result[0].update)
 
 

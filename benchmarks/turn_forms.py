@@ -110,13 +110,16 @@ def time_turns(
 
 
 def build_turn(
-  federation: federation_lib.Federation, form: turn_form.TurnForm
+  federation: federation_lib.Federation,
+  form: turn_form.TurnForm,
+  num_clients: int = 1,
 ) -> Callable[[functional.ModelWeights], Any]:
-  """Builds the turn of the first client in round 1.
+  """Builds the turns of the first clients in round 1.
 
   Args:
-    federation: Whose client.
-    form: The form of its turn.
+    federation: Whose clients.
+    form: The form of their turns.
+    num_clients: How many.
 
   Returns:
     received weights -> the output of a `ClientWorkProcess`.
@@ -139,8 +142,10 @@ def build_turn(
   context = round_context.RoundContext(
     federation.ingredients.seed, 1, np.float32(0.03)
   )
-  data, *_ = federation.client_data()
-  return lambda weights: process.next(state, [(weights, context)], [data])
+  data = federation.client_data()[:num_clients]
+  return lambda weights: process.next(
+    state, [(weights, context)] * num_clients, data
+  )
 
 
 def _time(call: Callable[..., object], *arguments: Any) -> tuple[float, float]:

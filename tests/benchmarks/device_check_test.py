@@ -57,7 +57,7 @@ class DeviceCheckTest(absltest.TestCase):
     forms = {'dynamic': turn_form.DYNAMIC, 'static': turn_form.STATIC}
     for module, name, replacement in (
       (turn_forms, 'FORMS', forms),
-      (device_rounds, '_KINDS', {'by default': {}}),
+      (device_rounds, '_KINDS', {'by default': device_rounds.Kind()}),
       (turn_forms, 'build_turn', functools.cache(turn_forms.build_turn)),
       (
         federation_lib,
@@ -91,17 +91,20 @@ class DeviceCheckTest(absltest.TestCase):
     for each in measured.values():
       self.assertIn(each.table(), output.getvalue())
     errors = measured['numbers'].values
-    self.assertEqual(list(errors), [*forms, 'tolerance'])
+    at_once = 'static, 2 clients at once'
+    self.assertEqual(list(errors), [*forms, at_once, 'tolerance'])
     # The same turn on the same device, and another of the same arithmetic.
     self.assertEqual(errors['dynamic'], [0])
-    self.assertBetween(errors['static'][0], 1e-9, errors['tolerance'][0])
+    for name in ('static', at_once):
+      self.assertBetween(errors[name][0], 1e-9, errors['tolerance'][0])
     # Three steps take less than the turn that traces and compiles them.
     for name, [first] in measured['first_turn'].values.items():
       [milliseconds] = measured['step'].values[name]
       self.assertBetween(3 * milliseconds, 1, 1000 * first)
 
   def test_other_numbers(self):
-    def build(federation, form):
+    def build(federation, form, num_clients=1):
+      del federation, num_clients  # The first has the same update.
       # A turn whose update is what it receives, but for an error of a percent.
       factor = 1.01 if form is turn_form.COMPILED else 1
       return lambda weights: types.SimpleNamespace(
