@@ -1,11 +1,21 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The gain of letting several clients work at the same time."""
+"""The gain of letting several clients work at the same time, or at once."""
+
+import ctypes
+import gc
+import pathlib
+import re
+import time
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
+from tff_semifl.work import turn_form
+
+# As many clients as a GPU might have at once.
+_SIZE = federation_lib.Size(model_depth=16, model_width=1, num_clients=4)
 
 
 def measure(
@@ -47,3 +57,63 @@ def measure(
     compared_with=names[0],
     target='two at a time at least 1.15 times as fast as one, on two cores',
   )
+
+
+def measure_at_once(
+  num_repetitions: int,
+  size: federation_lib.Size = _SIZE,
+) -> measurement.Measurement:
+  """Measures rounds in which operations compute for all clients at once.
+
+  Args:
+    num_repetitions: Rounds of each kind, after one to warm up.
+    size: Of the federation.
+  """
+  kinds = {
+    'one after another, dynamic': (turn_form.DYNAMIC, 1),
+    'one after another, static': (turn_form.STATIC, 1),
+    'at once': (turn_form.STATIC, size.num_clients),
+  }
+  values = {}
+  for name, (form, clients_at_once) in kinds.items():
+    federation = federation_lib.Federation(size, turn_form=form)
+    with runtime.simulation_context(clients_at_once=clients_at_once) as context:
+      state = federation.initial_state()
+      arguments = [state, federation.server_data(), federation.client_data()]
+      start = time.perf_counter()
+      context.invoke(federation.process.next, arguments)
+      first = time.perf_counter() - start
+      before = _forget_peak()
+      seconds, of_processors = [], []
+      for _ in range(num_repetitions):
+        start, processor_start = time.perf_counter(), time.process_time()
+        context.invoke(federation.process.next, arguments)
+        seconds.append(time.perf_counter() - start)
+        of_processors.append(time.process_time() - processor_start)
+    values |= {
+      f'{name}: first round': [first],
+      f'{name}: s': seconds,
+      f'{name}: s of processors': of_processors,
+      f'{name}: MB at most above what was there': [_peak() - before],
+    }
+  return measurement.Measurement(
+    name='clients_at_once',
+    description=f'A round of SemiFL in process: {federation.size}',
+    unit='s or MB',
+    values=values,
+  )
+
+
+def _forget_peak() -> float:
+  """Begins to look for the most memory; returns that of now, in MB."""
+  gc.collect()
+  # What is free would be used again, and not be seen.
+  ctypes.CDLL(None).malloc_trim(0)
+  pathlib.Path('/proc/self/clear_refs').write_text('5')
+  return _peak()
+
+
+def _peak() -> float:
+  status = pathlib.Path('/proc/self/status').read_text()
+  [kilobytes] = re.findall(r'VmHWM:\s+(\d+) kB', status)
+  return int(kilobytes) / 1000

@@ -41,6 +41,7 @@ _BENCHMARKS = {
   'server_data': image_data.measure_server,
   'client_data': image_data.measure_clients,
   'concurrency': concurrency.measure,
+  'clients_at_once': concurrency.measure_at_once,
   'startup': startup.measure,
   'memory': memory.measure,
   'ray_memory': ray_memory.measure,
