@@ -122,10 +122,10 @@ class InProcess(_OnThisMachine):
 
   clients_at_once: int = settings.setting(
     1,
-    'Clients with equally many images that one operation computes for. On a GPU'
-    ' more of them need fewer launches, and as many times the memory; on a CPU'
-    ' nothing is gained. The last digits of numbers depend on it. For systems'
-    " whose clients send updates; not for KerasCV's strong views.",
+    'Clients with equally many images that each operation computes for. On a'
+    ' GPU several need fewer launches together, and more memory; on a CPU'
+    ' nothing is gained. Last digits of numbers depend on it. For systems in'
+    ' which updates of clients are averaged.',
     settings.AT_LEAST_1,
   )
 
