@@ -28,15 +28,13 @@ _MIDDLE_LEVEL = 127.5
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShiftedDigits(image_task.Task):
-  """Digits, some of them at the server and the others at clients.
-
-  Attributes:
-    num_labeled: The server's labels of classes 0 to 9.
-  """
+  """Digits, some of them at the server and the others at clients."""
 
   gives_shares = True
 
-  num_labeled: tuple[int, ...] = (5,) * 10
+  labels_per_class: tuple[str, ...] = settings.setting(
+    ('5',) * 10, "Numbers of the server's labels, of classes 0 to 9."
+  )
   contrast_loss: float = settings.setting(
     0.0,
     'Contrast that the images of the last client lack, as a share. Those of the'
@@ -51,17 +49,18 @@ class ShiftedDigits(image_task.Task):
     """Creates the task."""
     task = digits.Digits().create()
     train, test, *_ = task.load()
+    numbers = [int(number) for number in self.labels_per_class]
     labeled, unlabeled = partition.split_labels(
       train.labels,
       # Of which the server keeps some.
-      max(self.num_labeled) * task.num_classes,
+      max(numbers) * task.num_classes,
       task.num_classes,
       self.split_seed,
     )
     kept = np.concatenate(
       [
         labeled[train.labels[labeled] == label][:number]
-        for label, number in enumerate(self.num_labeled)
+        for label, number in enumerate(numbers)
       ]
     )
     others = np.concatenate([unlabeled, np.setdiff1d(labeled, kept)])
@@ -84,4 +83,6 @@ class ShiftedDigits(image_task.Task):
 
 ALIKE = ShiftedDigits()
 CAMERAS = ShiftedDigits(contrast_loss=0.8)
-UNEVEN_LABELS = ShiftedDigits(num_labeled=(15, 10, 7, 5, 4, 3, 2, 2, 1, 1))
+UNEVEN_LABELS = ShiftedDigits(
+  labels_per_class=('15', '10', '7', '5', '4', '3', '2', '2', '1', '1')
+)

@@ -7,6 +7,8 @@ from absl.testing import absltest
 import numpy as np
 
 from benchmarks import shifted_digits
+from tff_semifl import settings
+from tff_semifl.launch import commands
 from tff_semifl.tasks import digits
 
 
@@ -29,9 +31,19 @@ class ShiftedDigitsTest(absltest.TestCase):
     for task in (shifted_digits.ALIKE, shifted_digits.UNEVEN_LABELS):
       data = self._load(task)
       np.testing.assert_array_equal(
-        np.bincount(data.train.labels), task.num_labeled
+        np.bincount(data.train.labels), [*map(int, task.labels_per_class)]
       )
-      self.assertEqual(sum(task.num_labeled), 50)
+      self.assertLen(data.train.labels, 50)
+
+  def test_all_of_it_is_recorded(self):
+    for name in ('ALIKE', 'CAMERAS', 'UNEVEN_LABELS'):
+      command = commands.create(
+        'semifl', {'task': f'benchmarks.shifted_digits:{name}'}
+      )
+      again = commands.create('semifl', settings.as_dict(command))
+      self.assertEqual(
+        again.experiment.data.task, getattr(shifted_digits, name)
+      )
 
   def test_contrast_falls_from_client_to_client(self):
     data = self._load(shifted_digits.CAMERAS)
