@@ -78,7 +78,7 @@ def _show_beside_semifl(page, experiment):
   has_difference = experiment not in ('semifl', 'semifl_without_clients')
   if experiment == 'semifl_without_clients':
     # It is the same whatever clients have.
-    page = 'digits_50_iid'
+    page = re.sub('_(50|20)_.*', r'_\1_iid', page)
   elif page == 'digits_50_iid' and _read(f'{page}_client_priors', experiment):
     # Of client priors alone, with more seeds.
     page += '_client_priors'

@@ -76,9 +76,7 @@ class TurnFormTest(simulation_test_case.SimulationTestCase):
 
 class ProgramTest(absltest.TestCase):
   def test_turn_is_one_program(self):
-    outside, programs = _find_operations(
-      small_turns.build('semifl', turn_form.COMPILED)
-    )
+    outside, programs = _find_operations(turn_form.COMPILED)
     self.assertLen(programs, 1)
     # All loops are inside: those of epochs, steps and batches.
     self.assertGreaterEqual(programs[0]['StatelessWhile'], 3)
@@ -89,9 +87,7 @@ class ProgramTest(absltest.TestCase):
     self.assertLess(sum(outside.values()), sum(programs[0].values()) / 10)
 
   def test_dynamic_turn_is_none(self):
-    outside, programs = _find_operations(
-      small_turns.build('semifl', turn_form.DYNAMIC)
-    )
+    outside, programs = _find_operations(turn_form.DYNAMIC)
     self.assertEmpty(programs)
     self.assertNotEmpty([op for op in outside if 'While' in op])
 

@@ -80,9 +80,11 @@ def _one_by_one(pfor_input: Any) -> list[WrappedTensor]:
   results = [
     _copy_op(
       pfor_input,
-      [each.t[client] if each.is_stacked else each.t for each in inputs],
+      [
+        each.t[client] if each.is_stacked else each.t
+        for each in pfor_input.inputs
+      ],
     )
-    for inputs in [pfor_input.inputs]
     for client in range(count_clients(pfor_input))
   ]
   return _stacked([tf.stack(each) for each in zip(*results, strict=True)])
