@@ -4,17 +4,17 @@
 """The gain of letting several clients work at the same time, or at once."""
 
 import ctypes
+import functools
 import gc
 import pathlib
-import re
-import time
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
+from benchmarks import memory
 from tff_semifl import runtime
 from tff_semifl.work import turn_form
 
-# As many clients as a GPU might have at once.
+_PEAK = 'VmHWM'
 _SIZE = federation_lib.Size(model_depth=16, model_width=1, num_clients=4)
 
 
@@ -80,21 +80,24 @@ def measure_at_once(
     with runtime.simulation_context(clients_at_once=clients_at_once) as context:
       state = federation.initial_state()
       arguments = [state, federation.server_data(), federation.client_data()]
-      start = time.perf_counter()
-      context.invoke(federation.process.next, arguments)
-      first = time.perf_counter() - start
+      call = functools.partial(
+        measurement.time_call,
+        context.invoke,
+        federation.process.next,
+        arguments,
+      )
+      first, _ = call()
       before = _forget_peak()
-      seconds, of_processors = [], []
-      for _ in range(num_repetitions):
-        start, processor_start = time.perf_counter(), time.process_time()
-        context.invoke(federation.process.next, arguments)
-        seconds.append(time.perf_counter() - start)
-        of_processors.append(time.process_time() - processor_start)
+      seconds, of_processors = zip(
+        *(call() for _ in range(num_repetitions)), strict=True
+      )
     values |= {
       f'{name}: first round': [first],
-      f'{name}: s': seconds,
-      f'{name}: s of processors': of_processors,
-      f'{name}: MB at most above what was there': [_peak() - before],
+      f'{name}: s': list(seconds),
+      f'{name}: s of processors': list(of_processors),
+      f'{name}: MB at most above what was there': [
+        memory.read_megabytes(_PEAK) - before
+      ],
     }
   return measurement.Measurement(
     name='clients_at_once',
@@ -110,10 +113,4 @@ def _forget_peak() -> float:
   # What is free would be used again, and not be seen.
   ctypes.CDLL(None).malloc_trim(0)
   pathlib.Path('/proc/self/clear_refs').write_text('5')
-  return _peak()
-
-
-def _peak() -> float:
-  status = pathlib.Path('/proc/self/status').read_text()
-  [kilobytes] = re.findall(r'VmHWM:\s+(\d+) kB', status)
-  return int(kilobytes) / 1000
+  return memory.read_megabytes(_PEAK)

@@ -32,12 +32,12 @@ class Kind(NamedTuple):
     self, size: federation_lib.Size
   ) -> federation_lib.Federation:
     """Returns a federation whose turns have the form that this needs."""
-    if self.jit_compile:
-      form = turn_form.COMPILED
-    else:
-      form = turn_form.STATIC if self.at_once else turn_form.DYNAMIC
     return federation_lib.Federation(
-      size, jit_compile=self.jit_compile, turn_form=form
+      size,
+      jit_compile=self.jit_compile,
+      turn_form=turn_form.choose(
+        jit_compile=self.jit_compile, is_static=self.at_once
+      ),
     )
 
 

@@ -62,7 +62,16 @@ def measure(
   )
 
 
+def read_megabytes(name: str) -> float:
+  """Returns what the system says of the memory of this process.
+
+  Args:
+    name: 'VmRSS' for that of now, 'VmHWM' for the most.
+  """
+  status = pathlib.Path('/proc/self/status').read_text()
+  return int(re.search(rf'^{name}:\s+(\d+) kB', status, re.M).group(1)) / 1024
+
+
 def _resident_megabytes() -> float:
   gc.collect()
-  status = pathlib.Path('/proc/self/status').read_text()
-  return int(re.search(r'^VmRSS:\s+(\d+) kB', status, re.M).group(1)) / 1024
+  return read_megabytes('VmRSS')

@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
-import time
 from typing import Any
 
 import numpy as np
@@ -101,11 +100,14 @@ def time_turns(
   weights = federation.classifier.initial_weights
   with runtime.simulation_context('in_process', devices=devices):
     turns = {name: build_turn(federation, form) for name, form in forms.items()}
-    first = {name: _time(turn, weights)[0] for name, turn in turns.items()}
+    first = {
+      name: measurement.time_call(turn, weights)[0]
+      for name, turn in turns.items()
+    }
     times = {name: [] for name in turns}
     for _ in range(num_repetitions):
       for name, turn in turns.items():
-        times[name].append(_time(turn, weights))
+        times[name].append(measurement.time_call(turn, weights))
   return first, times
 
 
@@ -146,10 +148,3 @@ def build_turn(
   return lambda weights: process.next(
     state, [(weights, context)] * num_clients, data
   )
-
-
-def _time(call: Callable[..., object], *arguments: Any) -> tuple[float, float]:
-  """Returns the seconds of a call, and those of all processors in it."""
-  start, processor_start = time.perf_counter(), time.process_time()
-  call(*arguments)
-  return time.perf_counter() - start, time.process_time() - processor_start

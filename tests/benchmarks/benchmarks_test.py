@@ -191,6 +191,13 @@ class MeasurementsTest(_TestCase):
       ['in process', 'native, by value', 'native, by reference'],
     )
 
+  def test_clients_at_once(self):
+    measured = concurrency.measure_at_once(1, _SIZE._replace(num_clients=2))
+    [first] = measured.values['at once: first round']
+    [seconds] = measured.values['at once: s']
+    # The first is traced.
+    self.assertBetween(seconds, 0.001, first)
+
   def test_concurrency(self):
     self._check(
       concurrency.measure(2, _SIZE, numbers=(1, 2)),

@@ -62,7 +62,7 @@ class ClientsAtOnceTest(parameterized.TestCase):
       runtimes.InProcess(clients_at_once=2).context(),
     ):
       self.assertEqual([*compute([1, 2, 3, 4, 5])], [8, 16, 24, 32, 40])
-    self.assertEqual(run_at_once.call_count, 2)
+    self.assertEqual(run_at_once.call_count, 3)
 
   def test_what_cannot_be_run_at_once(self):
     @tff.tensorflow.computation(np.int32)

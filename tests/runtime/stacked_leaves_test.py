@@ -74,7 +74,7 @@ class StackedLeafTest(tf.test.TestCase, parameterized.TestCase):
       mock.patch.object(stacked_leaves.StackedLeaf, 'run_at_once', note)
     )
 
-  def _compare(self, computation, *arguments, same=True, groups=(3, 2)):
+  def _compare(self, computation, *arguments, same=True, groups=(3, 2, 1)):
     """Compares clients at once with one after another."""
     built = _build(computation, same=same)
     expected = _run(built, *arguments, clients_at_once=1)
@@ -182,6 +182,25 @@ class StackedLeafTest(tf.test.TestCase, parameterized.TestCase):
     found = self._compare(compute, np.float32(100), _images())
     self.assertEqual({float(total) for total, _ in found}, {243.0})
 
+  def test_random_numbers_without_a_seed(self):
+    """They are the client's own, though nothing that they come from is."""
+
+    @tff.tensorflow.computation(np.float32, _IMAGES)
+    def compute(start, dataset):
+      def draw(i, total):
+        return i + 1, total + tf.cond(
+          i > 0, lambda: tf.random.uniform([3]), lambda: tf.ones([3])
+        )
+
+      noise = tf.while_loop(lambda i, _: i < 2, draw, (0, start * tf.ones([3])))
+      return noise[1], tf.size(_one_element(dataset))
+
+    built = _build(compute, same=True)
+    found = _run(built, np.float32(5), _images(), clients_at_once=3)
+    for noise, _ in found:
+      self.assertAllInRange(noise, 6, 7)
+    self.assertLen({noise.tobytes() for noise, _ in found}, len(_SIZES))
+
   def test_code_without_a_loop_is_run_by_each(self):
     @tff.tensorflow.computation(np.float32, tff.TensorType(np.float32, [2]))
     def compute(factor, values):
@@ -227,7 +246,7 @@ class StackedLeafTest(tf.test.TestCase, parameterized.TestCase):
 
     built = _build(compute, same=True)
     with self.assertRaisesRegex(
-      runtime.ComputationError, r'(?s)Clients \[0, 1\] \(of 3.*bad'
+      runtime.ComputationError, r'(?s)Clients 0, 1 \(of 3.*bad'
     ):
       _run(built, np.float32(0), _images((3, 3, 2)), clients_at_once=2)
 

@@ -72,7 +72,9 @@ def create_training_program(
     computes_statistics=with_statistics is not None
     and with_statistics.are_computed_by_rounds(system),
     returns_given_labels=measures_pseudo_labels,
-    turn_form=_choose_form(experiment.model.jit_compile, static_turns),
+    turn_form=turn_form.choose(
+      jit_compile=experiment.model.jit_compile, is_static=static_turns
+    ),
   )
   with settings.blame('jit_compile', True, rand_augment.NotCompiledError):
     process = system.build(ingredients)
@@ -98,9 +100,3 @@ def create_training_program(
       experiment.private_mean, clients.num_clients, clients.clients_per_round
     ),
   )
-
-
-def _choose_form(jit_compile: bool, static_turns: bool) -> turn_form.TurnForm:
-  if jit_compile:
-    return turn_form.COMPILED
-  return turn_form.STATIC if static_turns else turn_form.DYNAMIC

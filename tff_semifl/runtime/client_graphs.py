@@ -18,6 +18,8 @@ _WITH_STATE = {
   'StatelessIf': 'If',
   'PartitionedCall': 'StatefulPartitionedCall',
 }
+# The attributes of `If` that name functions.
+BRANCHES = ('then_branch', 'else_branch')
 # Their outputs are the same for all clients, whatever their inputs are.
 _OF_SHAPES = ('Rank', 'Shape', 'ShapeN', 'Size')
 
@@ -131,18 +133,42 @@ class ClientGraph:
     }
     for op in graph.get_operations():
       kinds = [found[each.name] for each in op.inputs]
-      if op.type in _OF_SHAPES or not any(kinds):
+      if op.type in _OF_SHAPES:
         results = [False] * len(op.outputs)
       elif op.type == 'While':
         results = self.find_stacked_in_loop(op, kinds)
+      elif op.type == 'If':
+        results = self.find_stacked_in_branches(op, kinds)
       elif op.type == 'StatefulPartitionedCall':
         function = self.get_function(op, 'f', op.inputs)
         results = self.find_stacked(function, kinds)
       else:
-        results = [True] * len(op.outputs)
+        # What has a state, such as random numbers, is anew for each client.
+        results = [any(kinds) or op.op_def.is_stateful] * len(op.outputs)
       for output, kind in zip(op.outputs, results, strict=True):
         found.setdefault(output.name, kind)
     return [found[each.name] for each in graph.outputs]
+
+  def find_stacked_in_branches(
+    self, op: tf.Operation, stacked: Sequence[bool]
+  ) -> list[bool]:
+    """Returns which results of branches may differ from client to client.
+
+    Args:
+      op: The branches.
+      stacked: Which inputs do, the condition first.
+    """
+    is_own, *kinds = stacked
+    return [
+      is_own or any(pair)
+      for pair in zip(
+        *(
+          self.find_stacked(self.get_function(op, name, op.inputs[1:]), kinds)
+          for name in BRANCHES
+        ),
+        strict=True,
+      )
+    ]
 
   def find_stacked_in_loop(
     self, op: tf.Operation, stacked: Sequence[bool]

@@ -69,15 +69,15 @@ class Cohort:
 
     def run(index, group):
       with self._pool.at_client(index):
-        if len(group) == 1:
-          return [self.run_for(group[0], leaf, members[group[0]])]
         try:
           return leaf.run_at_once([inputs[client] for client in group])
         except errors.NotAtOnceError:
           raise
         except Exception as error:
+          names = ', '.join(map(str, group))
           raise errors.ComputationError(
-            f'Clients {group} (of {self.size}, counted from 0): {error}'
+            f'Client{"s" * (len(group) > 1)} {names} (of {self.size}, counted'
+            f' from 0): {error}'
           ) from error
 
     results = {}

@@ -64,6 +64,7 @@ class LeafParts:
     self._finish = self._for_one_client(
       self._fetches, lambda tensor: tensor.ref() in outputs
     )
+    self._compute_alone = None
     self._functions = {}
     self._lock = threading.Lock()
 
@@ -87,6 +88,8 @@ class LeafParts:
       errors.NotAtOnceError: An operation cannot be run for several clients.
     """
     number = len(inputs)
+    if number == 1:
+      return [self._compute_for_one(inputs[0])]
     by_input = list(zip(*inputs, strict=True))
     is_stacked = tuple(
       any(value is not values[0] for value in values) for values in by_input
@@ -108,6 +111,14 @@ class LeafParts:
       self._finish(dict(zip(refs, values, strict=True)))
       for values in zip(*by_output, strict=True)
     ]
+
+  def _compute_for_one(self, inputs):
+    with self._lock:
+      if self._compute_alone is None:
+        self._compute_alone = self._for_one_client(self._fetches, _is_read)
+    return self._compute_alone(
+      dict(zip(_refs(self._inputs), inputs, strict=True))
+    )
 
   def _for_one_client(self, fetches, is_end):
     """Returns a function from values, by tensor, to those of the fetches."""

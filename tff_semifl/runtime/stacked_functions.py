@@ -138,16 +138,11 @@ class StackedGraph:
     condition, *inputs = pfor_input.inputs
     branches = [
       self.of_client.get_function(op, name, op.inputs[1:])
-      for name in ('then_branch', 'else_branch')
+      for name in client_graphs.BRANCHES
     ]
-    kinds = [each.is_stacked for each in inputs]
-    stacked = [
-      condition.is_stacked or any(pair)
-      for pair in zip(
-        *(self.of_client.find_stacked(branch, kinds) for branch in branches),
-        strict=True,
-      )
-    ]
+    stacked = self.of_client.find_stacked_in_branches(
+      op, [each.is_stacked for each in pfor_input.inputs]
+    )
 
     def run(branch):
       outputs = self._convert_function(branch, inputs, number)
@@ -237,7 +232,16 @@ def _wrap(tensors, stacked) -> list[WrappedTensor]:
 
 
 def _stack_some(values, stacked, num_clients) -> list[tf.Tensor]:
-  """Returns the tensors of values, each stacked or not as is said."""
+  """Returns the tensors of values, each stacked or not as is said.
+
+  Raises:
+    errors.NotAtOnceError: One is stacked that cannot be.
+  """
+  if any(
+    value.is_stacked and not kind
+    for value, kind in zip(values, stacked, strict=True)
+  ):
+    raise errors.NotAtOnceError('it differs unexpectedly between clients')
   return [
     _stack(value.t, [num_clients]).t
     if kind and not value.is_stacked

@@ -128,3 +128,15 @@ COMPILED = dataclasses.replace(
   run=functools.partial(_run_statically, jit_compile=True),
   check_views=rand_augment.check_can_be_compiled,
 )
+
+
+def choose(*, jit_compile: bool, is_static: bool) -> TurnForm:
+  """Returns the form of turns with some settings.
+
+  Args:
+    jit_compile: Whether XLA compiles them.
+    is_static: Whether their shapes may depend on no value in any case.
+  """
+  if jit_compile:
+    return COMPILED
+  return STATIC if is_static else DYNAMIC
