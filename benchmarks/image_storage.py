@@ -28,7 +28,7 @@ _PLACES = {'in memory': False, 'on disk': True}
 
 
 class _Run(NamedTuple):
-  """What a run needed.
+  """The memory and the time that a run needed.
 
   Attributes:
     megabytes: The most memory of its own at any time, without the pages of

@@ -82,7 +82,7 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
 
 
 class _Attempts(NamedTuple):
-  """How far each of the numbers of a Gamma distribution is drawn.
+  """Numbers of a Gamma distribution, some of which are still to be drawn.
 
   Attributes:
     next_block: int32 [number], the block that is used next.

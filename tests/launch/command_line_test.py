@@ -13,7 +13,7 @@ from tff_semifl.launch import command_line
 
 
 class FilesFirstTest(absltest.TestCase):
-  """What is given counts for more than flagfiles, wherever they stand."""
+  """Tests that given flags win over flagfiles, wherever these stand."""
 
   def setUp(self):
     super().setUp()

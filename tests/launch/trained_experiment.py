@@ -22,7 +22,7 @@ from tff_semifl.programs import training
 
 
 class _State(NamedTuple):
-  """What the state of any process begins with."""
+  """The beginning of the state of any process."""
 
   global_model_weights: functional.ModelWeights
 

@@ -242,7 +242,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     ),
   )
   def test_table_that_is_replaced_in_mid_run_loses_no_row(self, replace):
-    """What was put in its place is kept, too."""
+    """The table that was put in its place is kept, too."""
     path = self.path / 'metrics.csv'
     shutil.rmtree(self.path)
 
@@ -297,7 +297,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     self._assert_ends_as_undisturbed()
 
   def test_checkpoint_that_is_moved_to_another_number(self):
-    """Where there is no other, what it holds is not lost."""
+    """The only one there is holds what is not to be lost."""
     for version in (0, 1):
       self._checkpoint(version).unlink()
     self._checkpoint(2).rename(self._checkpoint(3))

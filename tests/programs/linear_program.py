@@ -89,7 +89,7 @@ def create_program(
 
 
 class _Computations(NamedTuple):
-  """What a program runs; the statistics only if it has some."""
+  """The computations of a program; statistics only if it has some."""
 
   process: tff.templates.IterativeProcess
   evaluation: tff.Computation

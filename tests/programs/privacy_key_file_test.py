@@ -112,7 +112,7 @@ class PrivacyKeyFileTest(parameterized.TestCase):
 
 
 class ExperimentFolderTest(absltest.TestCase):
-  """What becomes of the key in the folder of an experiment of three rounds."""
+  """Follows the key in the folder of an experiment of three rounds."""
 
   def setUp(self):
     super().setUp()

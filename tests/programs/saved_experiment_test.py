@@ -19,7 +19,7 @@ from tff_semifl.programs import training
 
 
 class _State(NamedTuple):
-  """What all processes have in their state, and something else."""
+  """A state with what all processes have in theirs, and something else."""
 
   global_model_weights: Any
   other: Any

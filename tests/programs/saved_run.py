@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run left in its folder, to be compared with what another did."""
+"""The results of a run, to be compared with those of another."""
 
 import csv
 import pathlib

@@ -19,13 +19,6 @@ _LICENSE_LINES = (
 _CLAUSE = re.compile(
   r'(What|Whatever|How|Who|Whose|Whom|Whoever|Whether|Which|When|Where|Why)\b'
 )
-# Folders whose docstrings still begin so. Remove a folder once it is rewritten;
-# add none.
-_FOLDERS_WITH_CLAUSES = (
-  'tests/algorithms',
-  'tests/launch',
-  'tests/programs',
-)
 
 
 def _find_public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
@@ -67,15 +60,10 @@ def find_clauses(source: str) -> list[str]:
   for node in ast.walk(ast.parse(source)):
     if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
       docstring = ast.get_docstring(node) or ''
-      is_private = getattr(node, 'name', '').startswith('_')
-      if not is_private and _CLAUSE.match(docstring):
+      if _CLAUSE.match(docstring):
         line = node.body[0].lineno
         found.append(f'{line}: {docstring.splitlines()[0]}')
   return found
-
-
-def _has_clauses_yet(path: str) -> bool:
-  return path.startswith(tuple(f'{each}/' for each in _FOLDERS_WITH_CLAUSES))
 
 
 class StyleTest(absltest.TestCase):
@@ -98,13 +86,12 @@ class StyleTest(absltest.TestCase):
 
   def test_docstrings_say_what_a_thing_does_or_is(self):
     for path in source_tree.find_python_files(source_tree.PROJECT_ROOT):
-      if not _has_clauses_yet(path):
-        with self.subTest(path):
-          source = (source_tree.PROJECT_ROOT / path).read_text()
-          self.assertEmpty(
-            find_clauses(source),
-            'Please begin with a verb ("Returns ...") or a noun ("The ...").',
-          )
+      with self.subTest(path):
+        source = (source_tree.PROJECT_ROOT / path).read_text()
+        self.assertEmpty(
+          find_clauses(source),
+          'Please begin with a verb ("Returns ...") or a noun ("The ...").',
+        )
 
   def test_finds_a_docstring_that_is_a_clause(self):
     source = (
@@ -124,6 +111,7 @@ class StyleTest(absltest.TestCase):
         '1: What a module is for.',
         '3: How it works.',
         '7: Whether it holds.',
+        '11: Where it is.',
       ],
     )
 

@@ -74,7 +74,7 @@ class _Problem:
 
 
 class _OwnLabels(NamedTuple):
-  """What a client's images were labeled as in a step.
+  """The labels that images of a client were given in a step.
 
   Attributes:
     images: Which of its images they are.
@@ -89,7 +89,7 @@ class _OwnLabels(NamedTuple):
 
 
 class _Epoch(NamedTuple):
-  """What an epoch of the second implementation saw.
+  """Observations of the second implementation in an epoch.
 
   Attributes:
     confidences: For each step those of the union.

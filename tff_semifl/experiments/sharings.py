@@ -49,7 +49,7 @@ class Sharing(settings.Settings, abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Clients(settings.Settings):
-  """How images are shared out among clients."""
+  """The clients, and the shares of images that they have."""
 
   num_clients: int = settings.setting(
     100, 'Clients in all.', settings.AT_LEAST_1
@@ -77,7 +77,7 @@ class _Clients(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _ServerLabels(settings.Settings):
-  """How many labels the server has, to train on and to validate on."""
+  """The labels of the server, to train on and to validate on."""
 
   num_labeled: int | None = settings.setting(
     None,

@@ -31,7 +31,7 @@ from tff_semifl.work import server_work
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Averaging(aggregations.Aggregation):
-  """How updates are averaged, with weights of 0 or 1."""
+  """Averages updates with weights of 0 or 1."""
 
   aggregator: aggregations.Aggregator = aggregations.choose_without_privacy(
     'FedMatch weighs its updates, which is not private'

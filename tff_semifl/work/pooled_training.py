@@ -230,7 +230,7 @@ def build_pooled_work(
 
 
 class _Rows(NamedTuple):
-  """Which images the steps of a round have.
+  """The images of the steps of a round, by their numbers.
 
   Attributes:
     labeled: int32 [steps, labeled].
