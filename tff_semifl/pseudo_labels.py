@@ -64,7 +64,8 @@ def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
   return tf.nn.softmax(tf.math.log(probabilities) / temperature)
 
 
-# (`RoundContext.guidance`, float32 [num_images, classes], the logits of all
+# (`RoundContext.guidance`, which is what the server tells clients beside the
+# weights, nothing in SemiFL; float32 [num_images, classes], the logits of all
 # images of a client) -> their pseudo-labels.
 LabelFn = Callable[[Any, tf.Tensor], PseudoLabels]
 

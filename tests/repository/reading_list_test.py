@@ -17,7 +17,7 @@ class ReadingListTest(absltest.TestCase):
   def test_is_short(self):
     text = (source_tree.PROJECT_ROOT / 'docs' / 'method.md').read_text()
     _, list_of_files = text.split('## Where to read it')
-    files = re.findall(r'`(\S+\.py)`', list_of_files)
+    files = re.findall(r'(?m)^\d\. \[?`(\S+)`', list_of_files)
     self.assertNotEmpty(files)
     self.assertLessEqual(len(files), _MOST_FILES)
     num_lines = sum(

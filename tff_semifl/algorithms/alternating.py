@@ -44,7 +44,8 @@ def compose_alternating_process(
 
   def run_round(state, server_data, client_data, *memories):
     begun = parts.begin_round(state)
-    # The server sends its model to the clients of the round.
+    # The server sends its model to the clients of the round, and what some
+    # methods compute from its images.
     sent = parts.send(state, begun.context, server_data)
     # They train it on their images.
     trained = parts.client_work.next(

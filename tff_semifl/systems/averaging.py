@@ -58,6 +58,7 @@ class Averaging(system.System):
       aggregator=self.averaging.aggregator.build(
         self.cohorts.clients_per_round, ingredients.privacy_key
       ),
+      # It also says which updates count for nothing.
       rejection=self.averaging,
       client_momentum=self.client_momentum,
       client_data_type=self.client.client_data_type(ingredients.classifier),

@@ -122,15 +122,16 @@ def build_fix_mix_training(
     weak_augmentation: Makes the views for pseudo-labels and for mixing.
     strong_augmentation: Makes the views for the fix loss.
     optimizer: Takes a step a batch, with the round's learning rate.
-    num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
+    num_epochs: Epochs in each round, E in the paper; below 1, that share of the
+      batches of one (A.10).
     batch_size: Images in a step; the last of an epoch may have fewer.
     selection_fn: Selects the images of the fix data set, as
       `pseudo_labels.at_least(tau)` does. If it returns weights, the losses of a
       fix image and of its mixture are multiplied by its weight.
     mixup_concentration: Both parameters of the Beta distribution, a in the
       paper.
-    mix_loss_weight: Factor on the mix loss, lambda in the paper. 0 gives
-      training on the fix data set alone.
+    mix_loss_weight: Factor on the mix loss, lambda in the paper (lambda_mix is
+      another). 0 gives training on the fix data set alone.
     soft_labels: Whether to train on the probabilities of all classes, as the
       paper's formulas have it, instead of the most probable class (D12).
     mix_once_per_round: Whether all epochs mix with the same images, as in the
@@ -147,7 +148,8 @@ def build_fix_mix_training(
       with a confident image count the same.
     report_fn: Makes the client's message to `Guidance.update` from the labels
       of all its images; by default none.
-    form: The form of the turn.
+    form: The form of the turn: as many rows as there are images (DYNAMIC), or
+      always the same number, some of which are padding (`rows.Rows`).
 
   Returns:
     A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
@@ -164,6 +166,8 @@ def build_fix_mix_training(
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
+    # `given_labels` go nowhere but into a comparison with the true labels, which
+    # a simulation knows.
     purpose = random_seeds.Purpose
     images, client_id = data['image'], data['client_id']
     node = round_context.Node(context, client_id)
