@@ -15,6 +15,7 @@ from unittest import mock
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 from benchmarks import aggregation
 from benchmarks import client_step
@@ -33,6 +34,7 @@ from benchmarks import turn_forms
 from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime
+from tff_semifl.runtime import stacked_leaves
 from tff_semifl.tasks import cifar10
 
 _SIZE = federation_lib.Size(
@@ -192,11 +194,46 @@ class MeasurementsTest(_TestCase):
     )
 
   def test_clients_at_once(self):
-    measured = concurrency.measure_at_once(1, _SIZE._replace(num_clients=2))
-    [first] = measured.values['at once: first round']
-    [seconds] = measured.values['at once: s']
-    # The first is traced.
-    self.assertBetween(seconds, 0.001, first)
+    @tff.tensorflow.computation(np.int32)
+    def double_thrice(number):
+      return tf.while_loop(
+        lambda i, x: i < 3, lambda i, x: (i + 1, 2 * x), (0, number)
+      )[1]
+
+    @tff.federated_computation(
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(np.int32, tff.CLIENTS),
+    )
+    def run_round(state, data, numbers):
+      del state, data
+      return tff.federated_map(double_thrice, numbers)
+
+    federation = types.SimpleNamespace(
+      size=_SIZE,
+      process=types.SimpleNamespace(next=run_round),
+      initial_state=lambda: 0,
+      server_data=lambda: 0,
+      client_data=lambda: [1, 2],
+    )
+    # To write the turns of a real one for two clients takes half a minute.
+    with (
+      mock.patch.object(
+        federation_lib, 'Federation', lambda *_, **__: federation
+      ),
+      mock.patch.object(
+        stacked_leaves.StackedLeaf,
+        'run_at_once',
+        autospec=True,
+        side_effect=stacked_leaves.StackedLeaf.run_at_once,
+      ) as run_at_once,
+    ):
+      measured = concurrency.measure_at_once(2, _SIZE)
+    for name in ('one after another, dynamic', 'at once'):
+      self.assertLen(measured.values[f'{name}: first round'], 1)
+      self.assertLen(measured.values[f'{name}: s'], 2)
+    # A leaf for both clients, in one of three kinds, in three rounds.
+    self.assertEqual(run_at_once.call_count, 3)
 
   def test_concurrency(self):
     self._check(

@@ -166,8 +166,7 @@ def build_fix_mix_training(
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
-    # `given_labels` go nowhere but into a comparison with the true labels, which
-    # a simulation knows.
+    # Given labels are compared with the true ones, which a simulation knows.
     purpose = random_seeds.Purpose
     images, client_id = data['image'], data['client_id']
     node = round_context.Node(context, client_id)
