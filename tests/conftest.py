@@ -8,7 +8,6 @@ import gc
 import os
 import re
 import signal
-import sys
 
 from absl import flags
 import pytest
@@ -31,20 +30,6 @@ atexit.register(gc.freeze)
 
 _LONGEST_FILE = 'tests/launch/all_systems_test.py'
 _USES_RAY = re.compile(r'/(ray_\w*test|deploy_test)\.py')
-
-
-def pytest_runtest_setup():
-  """Has graphs run as they are written, if TensorFlow is imported.
-
-  What tests compute takes milliseconds, and grappler, which rewrites graphs
-  before their first run, half a second for each process. Programs have it that
-  tests start by `subprocess`, and not by `forked_programs`.
-  """
-  tf = sys.modules.get('tensorflow')
-  if tf is not None:
-    tf.config.optimizer.set_experimental_options(
-      {'disable_meta_optimizer': True}
-    )
 
 
 @pytest.hookimpl(optionalhook=True)

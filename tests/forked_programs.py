@@ -114,26 +114,13 @@ def start(
   """
   command = [module, *map(str, arguments)]
   request = json.dumps(
-    [
-      command,
-      new_session,
-      cores,
-      max_file_size,
-      {**variables},
-      _read_graph_options(),
-    ]
+    [command, new_session, cores, max_file_size, {**variables}]
   ).encode()
   ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
   with theirs:
     files = [f if isinstance(f, int) else f.fileno() for f in (stdout, stderr)]
     socket.send_fds(_server(), [request], [theirs.fileno(), *files])
   return Program(command, ours)
-
-
-def _read_graph_options() -> dict[str, bool]:
-  """Returns how this process optimizes graphs, which programs do alike."""
-  tf = sys.modules.get('tensorflow')
-  return {} if tf is None else tf.config.optimizer.get_experimental_options()
 
 
 def run(
@@ -223,7 +210,6 @@ def _run_one(
   cores: list[int] | None,
   max_file_size: int | None,
   variables: dict[str, str | None],
-  graph_options: dict[str, bool],
   reply: int,
   output: int,
   errors: int,
@@ -250,9 +236,6 @@ def _run_one(
     os.dup2(errors, 2)
     for fd in (reply, output, errors):
       os.close(fd)
-    sys.modules['tensorflow'].config.optimizer.set_experimental_options(
-      graph_options
-    )
     os._exit(_run_module(*command))
   # It outlives what ends this process's group, so as to end the program.
   for number in (signal.SIGINT, signal.SIGTERM):

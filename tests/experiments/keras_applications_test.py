@@ -15,6 +15,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import simulation_test_case
 from tests import small_applications
 from tests import small_digits
 from tests.data import image_tree
@@ -77,6 +78,7 @@ class TrainingTest(parameterized.TestCase):
     outside.model = _create_outside
     outside.with_dropout = _create_with_dropout
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
+    self.enter_context(simulation_test_case.without_grappler())
     self.enter_context(small_digits.without_rand_augment())
     self.enter_context(small_applications.with_small_backbones())
 

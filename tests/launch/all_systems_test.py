@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import forked_programs
+from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
 from tests.programs import saved_run
@@ -132,6 +133,7 @@ class AllSystemsTest(parameterized.TestCase):
     super().setUpClass()
     # Nearly all train the same model.
     cls.enterClassContext(small_systems.sharing_models())
+    cls.enterClassContext(simulation_test_case.without_grappler())
 
   def _command(self, system_name, **changes):
     """Returns a small experiment in a new folder."""

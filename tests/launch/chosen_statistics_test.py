@@ -17,6 +17,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import runtime
@@ -76,6 +77,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(small_systems.sharing_models())
+    cls.enterClassContext(simulation_test_case.without_grappler())
 
   def _create(self, system_name, **changes):
     with small_systems.without_process(system_name):

@@ -15,6 +15,7 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
+from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
@@ -41,6 +42,7 @@ class VariantsTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(small_systems.sharing_models())
+    cls.enterClassContext(simulation_test_case.without_grappler())
 
   def setUp(self):
     super().setUp()
