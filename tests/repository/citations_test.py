@@ -101,10 +101,10 @@ class CitationsTest(parameterized.TestCase):
       path.relative_to(_ROOT / 'docs')
       for path in (_ROOT / 'docs').rglob('*.md')
     ]
-    # mkdocs_hooks.py makes pages of these.
+    # mkdocs_hooks.py makes pages of these. Bazel adds an `__init__.py`.
     pages += [
       path.relative_to(_ROOT).with_suffix('.md')
-      for pattern in ('*.py', '*.ipynb')
+      for pattern in ('[!_]*.py', '*.ipynb')
       for path in (_ROOT / 'examples').glob(pattern)
     ]
     missing = [str(page) for page in pages if f' {page}\n' not in navigation]
