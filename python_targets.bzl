@@ -81,5 +81,7 @@ def python_folder(deps = [], data = [], programs = [], large_tests = []):
             name = test,
             size = "large" if test in large_tests else "medium",
             srcs = [source],
+            # The machine has one place for what programs of Ray say of it.
+            tags = ["exclusive"] if test.startswith("ray_") or test == "deploy_test" else [],
             deps = library_and_deps,
         )

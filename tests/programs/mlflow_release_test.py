@@ -12,7 +12,7 @@ from unittest import mock
 
 from absl.testing import absltest
 
-from tests.programs import progress_test
+from tests.programs import some_metrics
 from tff_semifl.programs import mlflow_release
 
 _SETTINGS = {'total_rounds': 2, 'seed': 5, 'unset': None, 'system': 'semifl'}
@@ -42,7 +42,7 @@ class MLflowReleaseTest(absltest.TestCase):
     self.enter_context(mock.patch.dict(os.environ, variables))
 
   def _release(self, manager, round_num, accuracy):
-    metrics = progress_test.metrics(accuracy, math.nan, 3.0)
+    metrics = some_metrics.create(accuracy, math.nan, 3.0)
     asyncio.run(manager.release(metrics, round_num))
 
   def _client(self):

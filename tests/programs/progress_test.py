@@ -8,21 +8,8 @@ import io
 
 from absl.testing import absltest
 
+from tests.programs import some_metrics
 from tff_semifl.programs import progress
-from tff_semifl.programs import round_metrics
-
-
-def metrics(accuracy, label_ratio, seconds):
-  return round_metrics.RoundMetrics(
-    test=round_metrics.EvaluationMetrics(accuracy, 0.0, accuracy),
-    server=round_metrics.ServerMetrics(0.0, 0.0),
-    client=round_metrics.ClientMetrics(
-      **dict.fromkeys(round_metrics.ClientMetrics._fields, 0.0)
-    )._replace(label_ratio=label_ratio),
-    learning_rate=0.0,
-    seconds=seconds,
-    aggregator={},
-  )
 
 
 class _Terminal(io.StringIO):
@@ -45,8 +32,8 @@ class ProgressTest(absltest.TestCase):
   def test_a_line_a_round_where_there_is_no_terminal(self):
     text = self._show(
       io.StringIO(),
-      (0, metrics(0.25, 0.0, 3.0)),
-      (1, metrics(0.5, 0.125, 5.0)),
+      (0, some_metrics.create(0.25, 0.0, 3.0)),
+      (1, some_metrics.create(0.5, 0.125, 5.0)),
     )
     # Ten rounds at 3 seconds are left, then nine at 5: the first round, which
     # is compiled, counts as long as there is no other.
@@ -58,18 +45,25 @@ class ProgressTest(absltest.TestCase):
     )
 
   def test_nobody_labels_anything(self):
-    text = self._show(io.StringIO(), (0, metrics(0.25, float('nan'), 3.0)))
+    text = self._show(
+      io.StringIO(), (0, some_metrics.create(0.25, float('nan'), 3.0))
+    )
     self.assertIn('round 0/10, accuracy 25.0%, 00:30 left\n', text)
 
   def test_resumed_run_says_so_once(self):
     text = self._start(
-      io.StringIO(), 4, (4, metrics(0, 0, 1)), (5, metrics(0, 0, 1))
+      io.StringIO(),
+      4,
+      (4, some_metrics.create(0, 0, 1)),
+      (5, some_metrics.create(0, 0, 1)),
     )
     self.assertEqual(text.count('run: resumed after round 3\n'), 1)
 
   def test_rows_of_several_rounds(self):
     text = self._show(
-      io.StringIO(), (2, metrics(0, 0, 9)), (5, metrics(0, 0, 6))
+      io.StringIO(),
+      (2, some_metrics.create(0, 0, 9)),
+      (5, some_metrics.create(0, 0, 6)),
     )
     # Three rounds in 9 seconds, then three in 6: eight are left, then five.
     self.assertIn('round 2/10, accuracy 0.0%, labeled 0.0%, 00:24 left', text)
@@ -83,7 +77,9 @@ class ProgressTest(absltest.TestCase):
 
   def test_one_line_that_changes_in_a_terminal(self):
     text = self._show(
-      _Terminal(), (0, metrics(0.25, 0, 3)), (1, metrics(0.5, 0.125, 5))
+      _Terminal(),
+      (0, some_metrics.create(0.25, 0, 3)),
+      (1, some_metrics.create(0.5, 0.125, 5)),
     )
     # It ends when all does.
     self.assertEqual(text.count('\n'), 1)

@@ -10,7 +10,7 @@ import re
 from absl import logging
 from absl.testing import absltest
 
-from tests.programs import progress_test
+from tests.programs import some_metrics
 from tff_semifl.programs import durable_files
 from tff_semifl.programs import run_log
 
@@ -32,10 +32,10 @@ class RunLogTest(absltest.TestCase):
   def test_lines_of_a_resumed_run_come_after_the_first(self):
     with run_log.RunLog(self._path, 10) as log:
       log.start(0)
-      log.show_round(0, progress_test.metrics(0.25, 0.0, 3.0))
+      log.show_round(0, some_metrics.create(0.25, 0.0, 3.0))
     with run_log.RunLog(self._path, 10) as log:
       log.start(1)
-      log.show_round(1, progress_test.metrics(0.5, 0.125, 5.0))
+      log.show_round(1, some_metrics.create(0.5, 0.125, 5.0))
     self.assertEqual(
       self._lines(),
       [

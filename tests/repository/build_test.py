@@ -94,9 +94,13 @@ def derive_folder(root: pathlib.Path, name: str, names: list[str]) -> Folder:
 
 
 def _check_tests(root: pathlib.Path, names: list[str]) -> list[str]:
-  """Returns which tests Bazel would not find, or not run."""
+  """Returns which tests Bazel would not find, not run, or not import."""
   problems = []
   for path in source_tree.find_python_files(root):
+    for _, module in source_tree.find_imports(root / path):
+      imported = source_tree.find_module_file(root, module)
+      if imported and imported.endswith(_TEST_SUFFIX):
+        problems.append(f'{path}: imports {imported}, which is in no library')
     if not path.endswith(_TEST_SUFFIX):
       continue
     folder = path.rpartition('/')[0]
@@ -229,6 +233,13 @@ class ProblemsTest(absltest.TestCase):
   def test_test_that_does_nothing_when_run(self):
     self._write('tests/losses_test.py', 'from tff_semifl import losses')
     self._assert_problem('tests/losses_test.py: does nothing when run')
+
+  def test_import_of_a_test(self):
+    source = (self._root / 'tests/losses_test.py').read_text()
+    self._write(
+      'tests/other_test.py', f'from tests import losses_test\n{source}'
+    )
+    self._assert_problem('tests/other_test.py: imports tests/losses_test.py')
 
   def test_cycle(self):
     self._write('tff_semifl/losses.py', 'from tff_semifl.work import client')
