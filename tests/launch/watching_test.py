@@ -21,7 +21,7 @@ from tff_semifl.experiments import running
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
 
-_HERE = 'tests.launch.watching_test'
+_HERE = __name__
 
 
 class Recorder(tff.program.ReleaseManager):
