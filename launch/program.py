@@ -83,11 +83,7 @@ def run(
 
   def guarded_main(argv: Sequence[str]) -> None:
     if len(argv) > 1:
-      print(
-        f'unexpected argument {argv[1]!r}; flags are --name=value',
-        file=sys.stderr,
-      )
-      sys.exit(1)
+      end(f'unexpected argument {argv[1]!r}; flags are --name=value')
     # By default TensorFlow takes all memory of a GPU at once, which leaves none
     # for other programs.
     for gpu in tf.config.list_physical_devices('GPU'):
@@ -103,8 +99,7 @@ def run(
     except (KeyboardInterrupt, Exception) as error:
       # TensorFlow's C++ code sometimes turns an interrupt into another error.
       if interrupts:
-        print(f'\n{interrupted}', file=sys.stderr)
-        sys.exit(128 + interrupts[0])
+        end(f'\n{interrupted}', 128 + interrupts[0])
       end_with_error(error)
     finally:
       # All is done or said, and nobody catches an error of Python's own end.
@@ -150,8 +145,21 @@ def end_with_error(error: BaseException) -> NoReturn:
   line = describe(error)
   if line is None:
     raise error
+  end(line)
+
+
+def end(line: str, code: int = 1) -> NoReturn:
+  """Ends the program with a line on stderr, behind all that it printed.
+
+  Args:
+    line: The line.
+    code: The exit code.
+  """
+  # In a file or a pipe it would come after the line.
+  with contextlib.suppress(OSError):
+    sys.stdout.flush()
   print(line, file=sys.stderr)
-  sys.exit(1)
+  sys.exit(code)
 
 
 def _note_interrupts(message: str) -> Sequence[int]:

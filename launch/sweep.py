@@ -42,7 +42,6 @@ from collections.abc import Mapping, Sequence
 import os
 import pathlib
 import shlex
-import sys
 import types
 
 from absl import flags
@@ -142,12 +141,10 @@ def main(passed_on: Sequence[str]) -> None:
   if failed:
     names = ', '.join(experiment.name for experiment in failed)
     num_left = sum(not experiment.is_complete() for experiment in experiments)
-    print(
+    program.end(
       f'failed: {names}; the same command goes on with the {num_left} of'
-      f' {len(experiments)} runs that are not complete',
-      file=sys.stderr,
+      f' {len(experiments)} runs that are not complete'
     )
-    sys.exit(1)
 
 
 class _Watcher(display_lib.Display):

@@ -42,6 +42,22 @@ class ProgramTest(parameterized.TestCase):
   def _run(self, body):
     return forked_programs.run(**self._write(body))
 
+  @parameterized.parameters(
+    ("raise program.FlagError('bad')", 'bad'),
+    (_INTERRUPT, f'\n{_LAST_LINE}'),
+  )
+  def test_last_line_is_last_in_a_file_of_both(self, end, expected):
+    # As Python has it for a file, whatever PYTHONUNBUFFERED says.
+    program = self._write(f"""
+  import sys
+  sys.stdout.reconfigure(write_through=False)
+  print('before')
+  {end}""")
+    with tempfile.TemporaryFile('w+') as file:
+      forked_programs.start(**program, stdout=file, stderr=file).wait()
+      file.seek(0)
+      self.assertEqual(file.read(), f'before\n{expected}\n')
+
   @parameterized.named_parameters(
     ('as_it_is', _INTERRUPT),
     ('sigterm', _INTERRUPT.replace('INT', 'TERM'), 143),

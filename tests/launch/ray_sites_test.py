@@ -259,11 +259,10 @@ class SitesTest(absltest.TestCase):
       self.assertEqual(training.process.wait(200), 1)
       self.assertRegex(training.output, 'site_2 at .* has joined')
       problem = f'refuses program {program}, which --approved of launch.site'
-      # Ray may have the last word, of machines.
-      self.assertIn(
-        f'flag --sites=site_2,site_1: site_2 {problem} lacks; the same command'
-        ' goes on from the last complete round\n',
+      self.assertRegex(
         training.output,
+        f'flag --sites=site_2,site_1: site_2 {problem} lacks; the same command'
+        ' goes on from the last complete round\n$',
       )
       self.assertNotIn('Traceback', training.output)
       self.assertIn(f'site_2 {problem}', second.output)
