@@ -31,10 +31,10 @@ from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
 from benchmarks import turn_forms
+from tests import at_once
 from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime
-from tff_semifl.runtime import stacked_leaves
 from tff_semifl.tasks import cifar10
 
 _SIZE = federation_lib.Size(
@@ -194,11 +194,7 @@ class MeasurementsTest(_TestCase):
     )
 
   def test_clients_at_once(self):
-    @tff.tensorflow.computation(np.int32)
-    def double_thrice(number):
-      return tf.while_loop(
-        lambda i, x: i < 3, lambda i, x: (i + 1, 2 * x), (0, number)
-      )[1]
+    double_thrice = at_once.double_thrice()
 
     @tff.federated_computation(
       tff.FederatedType(np.int32, tff.SERVER),
@@ -221,19 +217,14 @@ class MeasurementsTest(_TestCase):
       mock.patch.object(
         federation_lib, 'Federation', lambda *_, **__: federation
       ),
-      mock.patch.object(
-        stacked_leaves.StackedLeaf,
-        'run_at_once',
-        autospec=True,
-        side_effect=stacked_leaves.StackedLeaf.run_at_once,
-      ) as run_at_once,
+      at_once.group_sizes() as sizes,
     ):
       measured = concurrency.measure_at_once(2, _SIZE)
     for name in ('one after another, dynamic', 'at once'):
       self.assertLen(measured.values[f'{name}: first round'], 1)
       self.assertLen(measured.values[f'{name}: s'], 2)
     # A leaf for both clients, in one of three kinds, in three rounds.
-    self.assertEqual(run_at_once.call_count, 3)
+    self.assertEqual(sizes, [2, 2, 2])
 
   def test_concurrency(self):
     self._check(

@@ -3,20 +3,18 @@
 
 """Tests of the setting by which clients compute at once."""
 
-from unittest import mock
-
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests import at_once
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.experiments import runtimes
 from tff_semifl.launch import commands
-from tff_semifl.runtime import stacked_leaves
 from tff_semifl.work import turn_form
 
 
@@ -42,27 +40,18 @@ class ClientsAtOnceTest(parameterized.TestCase):
     self.assertIs(ingredients.turn_form, form)
 
   def test_runtime(self):
-    @tff.tensorflow.computation(np.int32)
-    def double_thrice(number):
-      return tf.while_loop(
-        lambda i, x: i < 3, lambda i, x: (i + 1, 2 * x), (0, number)
-      )[1]
+    double_thrice = at_once.double_thrice()
 
     @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
     def compute(numbers):
       return tff.federated_map(double_thrice, numbers)
 
     with (
-      mock.patch.object(
-        stacked_leaves.StackedLeaf,
-        'run_at_once',
-        autospec=True,
-        side_effect=stacked_leaves.StackedLeaf.run_at_once,
-      ) as run_at_once,
+      at_once.group_sizes() as sizes,
       runtimes.InProcess(clients_at_once=2).context(),
     ):
       self.assertEqual([*compute([1, 2, 3, 4, 5])], [8, 16, 24, 32, 40])
-    self.assertEqual(run_at_once.call_count, 3)
+    self.assertCountEqual(sizes, [2, 2, 1])
 
   def test_what_cannot_be_run_at_once(self):
     @tff.tensorflow.computation(np.int32)

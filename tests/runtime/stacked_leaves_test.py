@@ -3,15 +3,13 @@
 
 """Tests that several clients at once compute what each computes alone."""
 
-from unittest import mock
-
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tests import at_once
 from tff_semifl import runtime
-from tff_semifl.runtime import stacked_leaves
 
 _IMAGES = tff.SequenceType(tff.TensorType(np.float32, [None, 6, 6, 2]))
 _KERNEL = tff.TensorType(np.float32, [3, 3, 2, 4])
@@ -63,16 +61,7 @@ def _numbers(*shape):
 class StackedLeafTest(tf.test.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self._groups = []
-    run_at_once = stacked_leaves.StackedLeaf.run_at_once
-
-    def note(leaf, inputs):
-      self._groups.append(len(inputs))
-      return run_at_once(leaf, inputs)
-
-    self.enter_context(
-      mock.patch.object(stacked_leaves.StackedLeaf, 'run_at_once', note)
-    )
+    self._groups = self.enter_context(at_once.group_sizes())
 
   def _compare(self, computation, *arguments, same=True, groups=(3, 2, 1)):
     """Compares clients at once with one after another."""
