@@ -12,6 +12,7 @@ from absl import flags
 
 from benchmarks import aggregation
 from benchmarks import augmentation
+from benchmarks import batch_step
 from benchmarks import client_step
 from benchmarks import concurrency
 from benchmarks import image_data
@@ -40,6 +41,7 @@ _BENCHMARKS = {
   'aggregation': aggregation.measure,
   'server_data': image_data.measure_server,
   'client_data': image_data.measure_clients,
+  'batch_step': batch_step.measure,
   'concurrency': concurrency.measure,
   'clients_at_once': concurrency.measure_at_once,
   'startup': startup.measure,

@@ -18,6 +18,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from benchmarks import aggregation
+from benchmarks import batch_step
 from benchmarks import client_step
 from benchmarks import concurrency
 from benchmarks import federation as federation_lib
@@ -116,6 +117,12 @@ class MeasurementsTest(_TestCase):
     self._check(measured, ['float32', 'bfloat16'])
     # 12 images, ten in a step.
     self.assertIn('of 2: WideResNet', measured.description)
+
+  def test_batch_step(self):
+    self._check(
+      batch_step.measure(2, depth=10, batch_sizes=(2, 3)),
+      ['2 images', '3 images'],
+    )
 
   def test_turn_forms(self):
     forms = ('dynamic', 'static')

@@ -3,7 +3,10 @@
 
 """Tests of --threads_per_operation, in the real program."""
 
+import contextlib
 import csv
+import dataclasses
+import math
 import os
 import pathlib
 from unittest import mock
@@ -14,8 +17,14 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
+from tff_semifl import settings
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import runtimes
+from tff_semifl.launch import commands
+from tff_semifl.systems import system
 
+_VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 _FLAGS = (
   *small_digits.FLAGS,
   '--num_clients=10',
@@ -26,6 +35,29 @@ _FLAGS = (
   '--total_rounds=1',
   '--experiment_name=small',
 )
+
+
+@dataclasses.dataclass(frozen=True)
+class _SystemWithoutBatches(settings.Settings):
+  labels = system.Labels.AT_SERVER
+
+
+@contextlib.contextmanager
+def _new_program():
+  """Yields a mock of what sets threads, as if TensorFlow had not begun."""
+  with (
+    mock.patch.dict(os.environ),
+    mock.patch.object(
+      tf.config.threading, 'set_intra_op_parallelism_threads'
+    ) as set_threads,
+  ):
+    os.environ.pop(_VARIABLE, None)
+    yield set_threads
+
+
+def _count_batch_pixels(experiment):
+  task = experiment_lib.create_task(experiment.data)
+  return filled_settings.count_batch_pixels(experiment, task)
 
 
 class ThreadsTest(parameterized.TestCase):
@@ -40,7 +72,7 @@ class ThreadsTest(parameterized.TestCase):
       *flags,
       cores=sorted(os.sched_getaffinity(0))[:cores],
       # What the tests are run with must not do what the flag is to do.
-      variables={'TF_NUM_INTRAOP_THREADS': None},
+      variables={_VARIABLE: None},
     ).check_returncode()
     with pathlib.Path(folder, 'small/metrics.csv').open() as file:
       return [
@@ -51,8 +83,9 @@ class ThreadsTest(parameterized.TestCase):
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
     if len(os.sched_getaffinity(0)) < 2:
       self.skipTest('there is but one core')
-    one, two = (self._train(n, '--threads_per_operation=1') for n in (1, 2))
-    self.assertEqual(one, two)
+    one = self._train(1, '--threads_per_operation=1')
+    # Digits are small, so that it is the default, too.
+    self.assertEqual(self._train(2), one)
     # To see that this says something.
     self.assertNotEqual(self._train(2, '--threads_per_operation=2'), one)
 
@@ -70,6 +103,62 @@ class ThreadsTest(parameterized.TestCase):
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
       self.assertEqual(chosen.num_clients, expected)
+
+  @parameterized.parameters(
+    # The server's batches are as small with few labels (D4).
+    ({'client_batch_size': 16}, 16 * 8 * 8),
+    ({'client_batch_size': 5}, 10 * 8 * 8),
+    ({'num_labeled': 251}, 250 * 8 * 8),
+    ({'num_labeled': 251, 'server_batch_size': 12}, 12 * 8 * 8),
+    ({'task': 'cifar10', 'num_labeled': 250}, 10 * 32 * 32),
+  )
+  def test_pixels_of_the_largest_batch(self, values, expected):
+    command = commands.create('semifl', {'task': 'digits', **values})
+    self.assertEqual(_count_batch_pixels(command.experiment), expected)
+
+  def test_batches_of_which_settings_say_nothing(self):
+    experiment = commands.create('semifl', {'task': 'digits'}).experiment
+    experiment = dataclasses.replace(experiment, system=_SystemWithoutBatches())
+    self.assertEqual(_count_batch_pixels(experiment), math.inf)
+
+  @parameterized.parameters(
+    # Pixels, threads as the flag says, and as they are.
+    (32 * 32 * 32, None, 1),
+    (32 * 32 * 32 + 1, None, None),
+    (math.inf, None, None),
+    (640, 3, 3),
+    (math.inf, 3, 3),
+  )
+  def test_one_thread_for_small_batches(self, pixels, chosen, expected):
+    threads = runtimes.Threads(threads_per_operation=chosen)
+    with _new_program() as set_threads:
+      for runtime in (runtimes.InProcess, runtimes.Native):
+        limited = runtime(threads=threads).limit_threads(lambda: pixels)
+        self.assertEqual(limited.threads.threads_per_operation, expected)
+        # A worker of TFF has as many.
+        variable = os.environ.pop(_VARIABLE, None)
+        self.assertEqual(variable, None if expected is None else f'{expected}')
+      self.assertEqual(
+        set_threads.mock_calls, [mock.call(expected)] * 2 if expected else []
+      )
+
+  def test_where_threads_stay_as_they_are(self):
+    runtime = runtimes.InProcess()
+    with _new_program() as set_threads:
+      with mock.patch.dict(os.environ, {_VARIABLE: '4'}):
+        self.assertEqual(runtime.limit_threads(lambda: 1), runtime)
+      # On other machines, there may be other cores.
+      self.assertEqual(runtimes.Ray().limit_threads(lambda: 1), runtimes.Ray())
+      with mock.patch.object(
+        tf.config, 'list_physical_devices', lambda _: ['a GPU']
+      ):
+        self.assertEqual(runtime.limit_threads(lambda: 1), runtime)
+      set_threads.assert_not_called()
+      set_threads.side_effect = RuntimeError('it has begun')
+      self.assertEqual(runtime.limit_threads(lambda: 1), runtime)
+      chosen = runtimes.Threads(threads_per_operation=1)
+      with self.assertRaisesRegex(RuntimeError, 'it has begun'):
+        runtimes.InProcess(threads=chosen).limit_threads(lambda: 1)
 
   def test_one_client_at_a_time_on_a_gpu(self):
     with mock.patch.object(

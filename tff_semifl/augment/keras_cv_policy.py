@@ -14,6 +14,7 @@ from collections.abc import Callable
 import contextlib
 import functools
 import io
+import types
 from typing import Any
 
 import tensorflow as tf
@@ -97,7 +98,15 @@ def create_operations(
   # to stdout, where programs print their results.
   with contextlib.redirect_stdout(io.StringIO()):
     import keras_cv
-  layers = keras_cv.layers
+  # Layers make tensors of strengths that they never use. In a graph, these do
+  # not have TensorFlow begin to compute, after which it has all its threads.
+  with tf.Graph().as_default():
+    return _create_operations(keras_cv.layers, magnitude, standard_deviation)
+
+
+def _create_operations(
+  layers: types.ModuleType, magnitude: float, standard_deviation: float
+) -> list[rand_augment.Operation]:
   seed = _UNUSED_SEED
   shear = layers.RandomShear(0.0, 0.0, seed=seed)
   translate = layers.RandomTranslation(0.0, 0.0, seed=seed)

@@ -9,6 +9,7 @@ Their errors are about settings, also those about folders and divergence.
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import functools
 from typing import Any
 
 from tff_semifl import settings
@@ -65,13 +66,13 @@ class Command(settings.Settings):
     """
     self.check()
     # The number of threads cannot be changed once TensorFlow runs.
-    self.runtime.runtime.limit_threads()
+    runtime = self._limited_runtime
     with blame_output(self.run):
       return experiment_lib.create_experiment(
         self.experiment,
         self.run,
-        by_index=self.runtime.runtime.by_index,
-        static_turns=self.runtime.runtime.static_turns,
+        by_index=runtime.by_index,
+        static_turns=runtime.static_turns,
       )
 
   def check(self) -> None:
@@ -134,7 +135,16 @@ class Command(settings.Settings):
     Args:
       federation: From `find_federation`.
     """
-    return self.runtime.runtime.context(federation)
+    return self._limited_runtime.context(federation)
+
+  @functools.cached_property
+  def _limited_runtime(self) -> runtimes.Runtime:
+    """The runtime, after it has limited its threads."""
+    return self.runtime.runtime.limit_threads(
+      lambda: filled_settings.count_batch_pixels(
+        self.experiment, experiment_lib.create_task(self.experiment.data)
+      )
+    )
 
 
 def create(

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable
 import dataclasses
+import math
 
 import tensorflow as tf
 
@@ -44,14 +45,7 @@ def fill_in(
     system = settings.change(
       system, {'clients_per_round': _count_clients_per_round(data.task, task)}
     )
-  num_labeled = settings.as_dict(data).get('num_labeled', task.num_labeled)
-  is_small = (
-    system.labels is not system_lib.Labels.ALL_AT_SERVER
-    and num_labeled <= _FEW_LABELS
-  )
-  system = settings.fill_in(
-    system, {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH}
-  )
+  system = _fill_in_batches(system, data, task)
   model = experiment.model.model
   are_there = model.has_static_batch_norm
   if are_there is None:
@@ -78,6 +72,46 @@ def fill_in(
       {'model_depth': task.model_depth, 'model_width': task.model_width},
     ),
     statistics=statistics,
+  )
+
+
+def count_batch_pixels(
+  experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
+) -> float:
+  """Returns the pixels of the largest batch that is trained on.
+
+  They are infinitely many if no setting of the system says the size of a batch.
+  Neither data nor model are looked at.
+
+  Args:
+    experiment: The settings.
+    task: The task that they have.
+  """
+  system = _fill_in_batches(
+    experiment.system, experiment.data.fill_in(task), task
+  )
+  height, width, _ = task.image_shape
+  sizes = [
+    value
+    for name, value in settings.as_dict(system).items()
+    if name.endswith('batch_size')
+  ]
+  return height * width * max(sizes, default=math.inf)
+
+
+def _fill_in_batches(
+  system: system_lib.System,
+  data: experiment_settings.Data,
+  task: image_task.ImageTask,
+) -> system_lib.System:
+  """Returns the system with the server's batches."""
+  num_labeled = settings.as_dict(data).get('num_labeled', task.num_labeled)
+  is_small = (
+    system.labels is not system_lib.Labels.ALL_AT_SERVER
+    and num_labeled <= _FEW_LABELS
+  )
+  return settings.fill_in(
+    system, {'server_batch_size': _SMALL_BATCH if is_small else _LARGE_BATCH}
   )
 
 

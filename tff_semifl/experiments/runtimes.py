@@ -4,11 +4,12 @@
 """The settings of what runs the computations."""
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
+import math
 import os
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import tensorflow as tf
 
@@ -19,6 +20,11 @@ from tff_semifl.runtime import ray_environment
 
 _RESUMES = 'the same command goes on from the last complete round'
 
+# 32 images of 32x32. On two cores, steps of such batches take as long with one
+# thread as with two (docs/benchmarks.md).
+_FEW_PIXELS = 32 * 32 * 32
+_VARIABLE = 'TF_NUM_INTRAOP_THREADS'
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Threads(settings.Settings):
@@ -27,27 +33,55 @@ class Threads(settings.Settings):
   max_concurrent_clients: int | None = settings.setting(
     None,
     'Clients that work at the same time. By default one for each GPU, or one on'
-    ' the CPU, but with --threads_per_operation as many as it leaves cores for;'
-    ' no limit in a worker of TFF. Results do not depend on it.',
+    ' the CPU, but as many as there are cores for where operations have fewer'
+    ' threads; no limit in a worker of TFF. Results do not depend on it.',
     settings.AT_LEAST_1,
   )
   threads_per_operation: int | None = settings.setting(
     None,
-    'CPU threads that share the work of one operation. By default one for each'
-    ' core. With 1 small models and small batches train faster, up to twice as'
-    ' fast on two cores, large batches slower; and numbers do not depend on how'
-    ' many cores there are, as their last digits otherwise do.',
+    'CPU threads that share the work of one operation. By default 1 where no'
+    ' batch has more pixels than 32 images of 32x32 and no GPU is there (not'
+    ' with --runtime=ray); otherwise one for each core. With 1 small batches'
+    ' train faster, up to twice as fast on two cores, large ones slower; and'
+    ' numbers do not depend on how many cores there are, as their last digits'
+    ' otherwise do.',
     settings.AT_LEAST_1,
   )
 
-  def limit(self) -> None:
-    """Limits threads of operations, before TensorFlow is at work."""
-    if self.threads_per_operation is not None:
-      tf.config.threading.set_intra_op_parallelism_threads(
-        self.threads_per_operation
-      )
-      # A worker of TFF reads it from here.
-      os.environ['TF_NUM_INTRAOP_THREADS'] = str(self.threads_per_operation)
+  def limit(self, count_batch_pixels: Callable[[], float]) -> 'Threads':
+    """Limits threads of operations, before TensorFlow is at work.
+
+    Args:
+      count_batch_pixels: Returns the pixels of the largest batch that is
+        trained on; called only where nothing is chosen.
+
+    Returns:
+      It with the threads of an operation. Where none are chosen, that is one
+      for small batches, unless TensorFlow is at work already.
+
+    Raises:
+      RuntimeError: If some are chosen, and TensorFlow is at work.
+    """
+    number = self.threads_per_operation
+    if (
+      number is None
+      # What TensorFlow heeds by itself.
+      and _VARIABLE not in os.environ
+      and not tf.config.list_physical_devices('GPU')
+      and count_batch_pixels() <= _FEW_PIXELS
+    ):
+      number = 1
+    if number is None:
+      return self
+    try:
+      tf.config.threading.set_intra_op_parallelism_threads(number)
+    except RuntimeError:
+      if self.threads_per_operation is None:
+        return self
+      raise
+    # A worker of TFF reads it from here.
+    os.environ[_VARIABLE] = str(number)
+    return dataclasses.replace(self, threads_per_operation=number)
 
   @property
   def num_clients(self) -> int | None:
@@ -101,8 +135,17 @@ class Runtime(settings.Settings, abc.ABC):
       settings.SettingError: If it cannot work with them.
     """
 
-  def limit_threads(self) -> None:
-    """Limits threads of operations, before TensorFlow is at work."""
+  @abc.abstractmethod
+  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> 'Runtime':
+    """Limits threads of operations, before TensorFlow is at work.
+
+    Args:
+      count_batch_pixels: Returns the pixels of the largest batch that is
+        trained on; called only where nothing is chosen.
+
+    Returns:
+      It with what suits such batches, where nothing is chosen.
+    """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -111,9 +154,16 @@ class _OnThisMachine(Runtime):
 
   threads: Threads = Threads()
 
-  def limit_threads(self) -> None:
-    """Limits threads of operations, before TensorFlow is at work."""
-    self.threads.limit()
+  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> Self:
+    """Limits threads of operations, before TensorFlow is at work.
+
+    Args:
+      count_batch_pixels: Returns the pixels of the largest batch that is
+        trained on; called only where nothing is chosen.
+    """
+    return dataclasses.replace(
+      self, threads=self.threads.limit(count_batch_pixels)
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -211,9 +261,17 @@ class Ray(Runtime):
     """True if it joins a cluster: one of this program alone has no sites."""
     return self.ray_address is not None
 
-  def limit_threads(self) -> None:
-    """Limits threads of operations, before TensorFlow is at work."""
-    self.threads.limit()
+  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> 'Ray':
+    """Limits threads of operations, before TensorFlow is at work.
+
+    Args:
+      count_batch_pixels: Unused. A process for each core would need much
+        memory.
+    """
+    del count_batch_pixels
+    return dataclasses.replace(
+      self, threads=self.threads.limit(lambda: math.inf)
+    )
 
   def check(self) -> None:
     """Checks that Ray is installed, and its settings.
