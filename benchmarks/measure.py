@@ -8,6 +8,8 @@
 It prints a table for each measurement, and writes all numbers as JSON.
 """
 
+import functools
+
 from absl import flags
 
 from benchmarks import aggregation
@@ -46,10 +48,14 @@ _BENCHMARKS = {
   'clients_at_once': concurrency.measure_at_once,
   'startup': startup.measure,
   'memory': memory.measure,
+  'memory_at_once': functools.partial(memory.measure, clients_at_once=4),
   'ray_memory': ray_memory.measure,
   'ray_round': ray_rounds.measure,
   'ray_traffic': ray_rounds.measure_traffic,
   'scaling': scaling.measure_rounds,
+  'scaling_at_once': functools.partial(
+    scaling.measure_rounds, clients_at_once=2
+  ),
   'population': scaling.measure_population,
   'image_memory': image_storage.measure_memory,
   'image_rounds': image_storage.measure_rounds,

@@ -10,6 +10,7 @@ import re
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
+from tff_semifl.work import turn_form
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -25,6 +26,7 @@ def measure(
   size: federation_lib.Size = _SIZE,
   *,
   checkpoints: tuple[int, int] = (50, 300),
+  clients_at_once: int = 1,
 ) -> measurement.Measurement:
   """Measures the memory of the process after some rounds and after many.
 
@@ -32,9 +34,15 @@ def measure(
     num_repetitions: Not heeded: rounds are repetitions enough.
     size: Of the federation.
     checkpoints: Numbers of rounds after which to measure.
+    clients_at_once: Clients that an operation computes for.
   """
   del num_repetitions  # Unused.
-  federation = federation_lib.Federation(size)
+  federation = federation_lib.Federation(
+    size,
+    turn_form=turn_form.choose(
+      jit_compile=False, is_static=clients_at_once > 1
+    ),
+  )
   values = {}
   for name, num_clients in (
     ('as many clients in each round', lambda round_num: size.num_clients),
@@ -43,7 +51,7 @@ def measure(
       lambda round_num: 1 + round_num % size.num_clients,
     ),
   ):
-    with runtime.simulation_context('in_process'):
+    with runtime.simulation_context(clients_at_once=clients_at_once):
       state = federation.initial_state()
       for round_num in range(1, max(checkpoints) + 1):
         state = federation.process.next(
@@ -55,7 +63,9 @@ def measure(
           values[f'{name}, after {round_num}'] = [_resident_megabytes()]
   return measurement.Measurement(
     name='memory',
-    description=f'Memory of the process: {size}',
+    description=(
+      f'Memory of the process, clients at once: {clients_at_once}; {size}'
+    ),
     unit='MB',
     values=values,
     target='no growth',

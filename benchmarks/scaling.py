@@ -13,6 +13,7 @@ from tff_semifl import runtime
 from tff_semifl.data import partition
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
+from tff_semifl.work import turn_form
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -24,7 +25,11 @@ _SIZE = federation_lib.Size(
 
 
 def measure_rounds(
-  num_repetitions: int, size: federation_lib.Size = _SIZE, *, factor: int = 10
+  num_repetitions: int,
+  size: federation_lib.Size = _SIZE,
+  *,
+  factor: int = 10,
+  clients_at_once: int = 1,
 ) -> measurement.Measurement:
   """Measures a round, and rounds with more clients, images or parameters.
 
@@ -32,6 +37,7 @@ def measure_rounds(
     num_repetitions: Rounds of each.
     size: Of the federation that others are compared with.
     factor: How many times more.
+    clients_at_once: Clients that an operation computes for.
   """
   # Parameters go with the square of the width, but for the first layer's.
   wider = round(size.model_width * factor**0.5)
@@ -47,14 +53,18 @@ def measure_rounds(
       model_width=wider
     ),
   }
-  with runtime.simulation_context('in_process'):
+  form = turn_form.choose(jit_compile=False, is_static=clients_at_once > 1)
+  with runtime.simulation_context(clients_at_once=clients_at_once):
     seconds = measurement.time_in_turns(
-      {name: _build_round(each) for name, each in sizes.items()},
+      {name: _build_round(each, form) for name, each in sizes.items()},
       num_repetitions,
     )
   return measurement.Measurement(
     name='scaling',
-    description=f'A round of SemiFL in process; the small one: {size}',
+    description=(
+      'A round of SemiFL in process, clients at once:'
+      f' {clients_at_once}; the small one: {size}'
+    ),
     unit='s',
     values=seconds,
     compared_with='a small round',
@@ -100,8 +110,8 @@ def measure_population(
   )
 
 
-def _build_round(size: federation_lib.Size):
-  federation = federation_lib.Federation(size)
+def _build_round(size: federation_lib.Size, form: turn_form.TurnForm):
+  federation = federation_lib.Federation(size, turn_form=form)
   arguments = []
 
   def run() -> None:

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import types
+from typing import NamedTuple
 from unittest import mock
 
 from absl.testing import absltest
@@ -102,6 +103,44 @@ class FederationTest(_TestCase):
       np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
     # The clients moved it, or it would show little.
     self.assertGreater(max(np.abs(v).max() for v in velocity), 1e-3)
+
+
+class _Output(NamedTuple):
+  state: int
+  numbers: list[int]
+
+
+@contextlib.contextmanager
+def _rounds_of_a_loop():
+  """Makes rounds of two clients that double numbers; yields sizes of groups.
+
+  To write the turns of real ones for two clients takes half a minute.
+  """
+  double_thrice = at_once.double_thrice()
+
+  @tff.federated_computation(
+    tff.FederatedType(np.int32, tff.SERVER),
+    tff.FederatedType(np.int32, tff.SERVER),
+    tff.FederatedType(np.int32, tff.CLIENTS),
+  )
+  def run_round(state, data, numbers):
+    del data
+    return _Output(state, tff.federated_map(double_thrice, numbers))
+
+  federation = types.SimpleNamespace(
+    size=_SIZE,
+    process=types.SimpleNamespace(next=run_round),
+    initial_state=lambda: 0,
+    server_data=lambda: 0,
+    client_data=lambda: [1, 2],
+  )
+  with (
+    mock.patch.object(
+      federation_lib, 'Federation', lambda *_, **__: federation
+    ),
+    at_once.group_sizes() as sizes,
+  ):
+    yield sizes
 
 
 class MeasurementsTest(_TestCase):
@@ -201,37 +240,26 @@ class MeasurementsTest(_TestCase):
     )
 
   def test_clients_at_once(self):
-    double_thrice = at_once.double_thrice()
-
-    @tff.federated_computation(
-      tff.FederatedType(np.int32, tff.SERVER),
-      tff.FederatedType(np.int32, tff.SERVER),
-      tff.FederatedType(np.int32, tff.CLIENTS),
-    )
-    def run_round(state, data, numbers):
-      del state, data
-      return tff.federated_map(double_thrice, numbers)
-
-    federation = types.SimpleNamespace(
-      size=_SIZE,
-      process=types.SimpleNamespace(next=run_round),
-      initial_state=lambda: 0,
-      server_data=lambda: 0,
-      client_data=lambda: [1, 2],
-    )
-    # To write the turns of a real one for two clients takes half a minute.
-    with (
-      mock.patch.object(
-        federation_lib, 'Federation', lambda *_, **__: federation
-      ),
-      at_once.group_sizes() as sizes,
-    ):
+    with _rounds_of_a_loop() as sizes:
       measured = concurrency.measure_at_once(2, _SIZE)
     for name in ('one after another, dynamic', 'at once'):
       self.assertLen(measured.values[f'{name}: first round'], 1)
       self.assertLen(measured.values[f'{name}: s'], 2)
     # A leaf for both clients, in one of three kinds, in three rounds.
     self.assertEqual(sizes, [2, 2, 2])
+
+  def test_memory_of_clients_at_once(self):
+    with _rounds_of_a_loop() as sizes:
+      measured = memory.measure(1, _SIZE, checkpoints=(2, 4), clients_at_once=2)
+    self.assertLen(measured.values, 2 * 2)
+    # Four rounds with both clients, and four with two, one, two and one.
+    self.assertEqual(sizes, [2, 2, 2, 2, 2, 1, 2, 1])
+
+  def test_scaling_of_clients_at_once(self):
+    with _rounds_of_a_loop() as sizes:
+      scaling.measure_rounds(1, _SIZE, factor=2, clients_at_once=2)
+    # Each of four, once to warm up.
+    self.assertEqual(sizes, [2] * 4 * 2)
 
   def test_concurrency(self):
     self._check(
