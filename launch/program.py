@@ -149,13 +149,13 @@ def end_with_error(error: BaseException) -> NoReturn:
 
 
 def end(line: str, code: int = 1) -> NoReturn:
-  """Ends the program with a line on stderr, behind all that it printed.
+  """Ends the program with a line on stderr, after all that it printed.
 
   Args:
     line: The line.
     code: The exit code.
   """
-  # In a file or a pipe it would come after the line.
+  # What was printed to a file or a pipe would otherwise come after the line.
   with contextlib.suppress(OSError):
     sys.stdout.flush()
   print(line, file=sys.stderr)

@@ -8,6 +8,7 @@ and what these draw and do.
 """
 
 import inspect
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -92,6 +93,15 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
       ],
       [type(layer).__name__ for layer in layers],
     )
+
+  def test_global_generator_is_not_touched(self):
+    # Layers that ask for it would make it in the graph that they are made in.
+    with mock.patch.object(tf.random, 'get_global_generator') as get_generator:
+      _create_operations()
+      get_generator.assert_not_called()
+      # To see that this says something.
+      keras_cv.layers.AutoContrast((0, 255))
+      get_generator.assert_called()
 
   @parameterized.parameters(*_INDICES)
   def test_operation_does_what_the_layer_does(self, index):

@@ -38,6 +38,7 @@ from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime
 from tff_semifl.tasks import cifar10
+from tff_semifl.work import turn_form
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -112,9 +113,10 @@ class _Output(NamedTuple):
 
 @contextlib.contextmanager
 def _rounds_of_a_loop():
-  """Makes rounds of two clients that double numbers; yields sizes of groups.
+  """Has two clients double numbers, as real turns take half a minute to write.
 
-  To write the turns of real ones for two clients takes half a minute.
+  Yields:
+    The sizes of groups, and the mock that federations are made by.
   """
   double_thrice = at_once.double_thrice()
 
@@ -136,11 +138,11 @@ def _rounds_of_a_loop():
   )
   with (
     mock.patch.object(
-      federation_lib, 'Federation', lambda *_, **__: federation
-    ),
+      federation_lib, 'Federation', return_value=federation
+    ) as create,
     at_once.group_sizes() as sizes,
   ):
-    yield sizes
+    yield sizes, create
 
 
 class MeasurementsTest(_TestCase):
@@ -239,25 +241,35 @@ class MeasurementsTest(_TestCase):
       ['in process', 'native, by value', 'native, by reference'],
     )
 
+  def _check_forms(self, create, *forms):
+    self.assertEqual(
+      [call.kwargs['turn_form'] for call in create.call_args_list], [*forms]
+    )
+
   def test_clients_at_once(self):
-    with _rounds_of_a_loop() as sizes:
+    with _rounds_of_a_loop() as (sizes, create):
       measured = concurrency.measure_at_once(2, _SIZE)
     for name in ('one after another, dynamic', 'at once'):
       self.assertLen(measured.values[f'{name}: first round'], 1)
       self.assertLen(measured.values[f'{name}: s'], 2)
+    self._check_forms(
+      create, turn_form.DYNAMIC, turn_form.STATIC, turn_form.STATIC
+    )
     # A leaf for both clients, in one of three kinds, in three rounds.
     self.assertEqual(sizes, [2, 2, 2])
 
   def test_memory_of_clients_at_once(self):
-    with _rounds_of_a_loop() as sizes:
+    with _rounds_of_a_loop() as (sizes, create):
       measured = memory.measure(1, _SIZE, checkpoints=(2, 4), clients_at_once=2)
     self.assertLen(measured.values, 2 * 2)
+    self._check_forms(create, turn_form.STATIC)
     # Four rounds with both clients, and four with two, one, two and one.
     self.assertEqual(sizes, [2, 2, 2, 2, 2, 1, 2, 1])
 
   def test_scaling_of_clients_at_once(self):
-    with _rounds_of_a_loop() as sizes:
+    with _rounds_of_a_loop() as (sizes, create):
       scaling.measure_rounds(1, _SIZE, factor=2, clients_at_once=2)
+    self._check_forms(create, *[turn_form.STATIC] * 4)
     # Each of four, once to warm up.
     self.assertEqual(sizes, [2] * 4 * 2)
 

@@ -151,6 +151,7 @@ class TrainingTest(absltest.TestCase):
       r'flag --runtime=ray: no actor is left: .*; the same command goes on from'
       ' the last complete round\n$',
     )
+    self.assertNotIn('Traceback', output)
     output = self._finish(self._start(*_arguments(ray)), 0)
     self.assertNotIn('round 1/30', output)
     self._finish(reference, 0)

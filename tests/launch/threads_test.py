@@ -42,6 +42,11 @@ class _SystemWithoutBatches(settings.Settings):
   labels = system.Labels.AT_SERVER
 
 
+@dataclasses.dataclass(frozen=True)
+class _SystemOfUnknownBatches(_SystemWithoutBatches):
+  unlabeled_batch_size: int | None = settings.setting(None, 'Unknown.')
+
+
 @contextlib.contextmanager
 def _new_program():
   """Yields a mock of what sets threads, as if TensorFlow had not begun."""
@@ -116,9 +121,15 @@ class ThreadsTest(parameterized.TestCase):
     command = commands.create('semifl', {'task': 'digits', **values})
     self.assertEqual(_count_batch_pixels(command.experiment), expected)
 
-  def test_batches_of_which_settings_say_nothing(self):
+  @parameterized.parameters('fixmatch', 'labels_alone', 'all_labels')
+  def test_batches_where_there_are_no_clients(self, system_name):
+    command = commands.create(system_name, {'task': 'digits'})
+    self.assertEqual(_count_batch_pixels(command.experiment), math.inf)
+
+  @parameterized.parameters(_SystemWithoutBatches(), _SystemOfUnknownBatches())
+  def test_batches_of_which_settings_say_nothing(self, own_system):
     experiment = commands.create('semifl', {'task': 'digits'}).experiment
-    experiment = dataclasses.replace(experiment, system=_SystemWithoutBatches())
+    experiment = dataclasses.replace(experiment, system=own_system)
     self.assertEqual(_count_batch_pixels(experiment), math.inf)
 
   @parameterized.parameters(
@@ -131,16 +142,39 @@ class ThreadsTest(parameterized.TestCase):
   )
   def test_one_thread_for_small_batches(self, pixels, chosen, expected):
     threads = runtimes.Threads(threads_per_operation=chosen)
-    with _new_program() as set_threads:
+    with (
+      _new_program() as set_threads,
+      mock.patch.object(os, 'sched_getaffinity', lambda _: range(8)),
+    ):
       for runtime in (runtimes.InProcess, runtimes.Native):
         limited = runtime(threads=threads).limit_threads(lambda: pixels)
         self.assertEqual(limited.threads.threads_per_operation, expected)
-        # A worker of TFF has as many.
-        variable = os.environ.pop(_VARIABLE, None)
-        self.assertEqual(variable, None if expected is None else f'{expected}')
+        self.assertEqual(
+          limited.threads.num_clients,
+          None if expected is None else max(1, 8 // expected),
+        )
       self.assertEqual(
         set_threads.mock_calls, [mock.call(expected)] * 2 if expected else []
       )
+      # A worker of TFF has as many.
+      self.assertEqual(
+        os.environ.get(_VARIABLE), None if expected is None else f'{expected}'
+      )
+
+  def test_batches_of_clients_at_once(self):
+    runtime = runtimes.InProcess(clients_at_once=4)
+    with _new_program():
+      for pixels, expected in ((8 * 32 * 32, 1), (8 * 32 * 32 + 1, None)):
+        limited = runtime.limit_threads(lambda pixels=pixels: pixels)
+        self.assertEqual(limited.threads.threads_per_operation, expected)
+
+  def test_each_command_of_a_program_limits_threads(self):
+    command = commands.create('semifl', {'task': 'digits'})
+    with _new_program() as set_threads:
+      for seed in (1, 2):
+        with settings.change(command, {'seed': seed}).context():
+          pass
+    self.assertEqual(set_threads.mock_calls, [mock.call(1)] * 2)
 
   def test_where_threads_stay_as_they_are(self):
     runtime = runtimes.InProcess()

@@ -98,8 +98,8 @@ def create_operations(
   # to stdout, where programs print their results.
   with contextlib.redirect_stdout(io.StringIO()):
     import keras_cv
-  # Layers make tensors of strengths that they never use. In a graph, these do
-  # not have TensorFlow begin to compute, after which it has all its threads.
+  # Layers make tensors and generators that are never used here. Outside of a
+  # graph, TensorFlow would begin to compute, and its threads would be fixed.
   with tf.Graph().as_default():
     return _create_operations(keras_cv.layers, magnitude, standard_deviation)
 
@@ -173,13 +173,23 @@ def _create_operations(
       images, transformations=parameters
     )
 
+  def degenerate(images, parameters):
+    # A layer of this class does not pass its seed on. The method needs none.
+    return layers.RandomColorDegeneration.augment_images(
+      None, images, transformations=parameters
+    )
+
   uniform_magnitude = per_image(uniform(-magnitude, magnitude), 1)
   operation = rand_augment.Operation
   # XLA has neither their histogram nor their transformation.
   not_by_xla = functools.partial(operation, can_be_compiled=False)
   return [
-    operation('AutoContrast', nothing, of(layers.AutoContrast(_VALUE_RANGE))),
-    not_by_xla('Equalization', nothing, of(layers.Equalization(_VALUE_RANGE))),
+    operation(
+      'AutoContrast', nothing, of(layers.AutoContrast(_VALUE_RANGE, seed=seed))
+    ),
+    not_by_xla(
+      'Equalization', nothing, of(layers.Equalization(_VALUE_RANGE, seed=seed))
+    ),
     operation(
       'Solarization',
       solarization,
@@ -188,7 +198,7 @@ def _create_operations(
     operation(
       'RandomColorDegeneration',
       per_image(clipped_normal(magnitude, 1.0), 1, 1, 1),
-      of(layers.RandomColorDegeneration(0.0, seed=seed)),
+      degenerate,
     ),
     operation(
       'RandomContrast',

@@ -19,6 +19,11 @@ from tff_semifl.systems import training_settings
 # The authors' rule at the time of the paper (D4).
 _FEW_LABELS = 250
 _SMALL_BATCH, _LARGE_BATCH = 10, 250
+_WITHOUT_CLIENTS = (
+  system_lib.Labels.AT_SERVER_ALONE,
+  system_lib.Labels.AT_SERVER_WITH_POOL,
+  system_lib.Labels.ALL_AT_SERVER,
+)
 
 
 def fill_in(
@@ -78,25 +83,30 @@ def fill_in(
 def count_batch_pixels(
   experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
 ) -> float:
-  """Returns the pixels of the largest batch that is trained on.
+  """Returns the pixels of the largest batch that clients or server train on.
 
-  They are infinitely many if no setting of the system says the size of a batch.
-  Neither data nor model are looked at.
+  Settings whose names end in `batch_size` have the images of a batch. Neither
+  data nor model are looked at.
 
   Args:
     experiment: The settings.
     task: The task that they have.
+
+  Returns:
+    The number; infinity if there are no clients, or if settings do not say it.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task
   )
-  height, width, _ = task.image_shape
   sizes = [
     value
     for name, value in settings.as_dict(system).items()
     if name.endswith('batch_size')
   ]
-  return height * width * max(sizes, default=math.inf)
+  if system.labels in _WITHOUT_CLIENTS or not sizes or None in sizes:
+    return math.inf
+  height, width, _ = task.image_shape
+  return height * width * max(sizes)
 
 
 def _fill_in_batches(

@@ -20,8 +20,8 @@ from tff_semifl.runtime import ray_environment
 
 _RESUMES = 'the same command goes on from the last complete round'
 
-# 32 images of 32x32. On two cores, steps of such batches take as long with one
-# thread as with two (docs/benchmarks.md).
+# 32 images of 32x32. On two cores, such a batch takes as long with one thread
+# as with two (docs/benchmarks.md).
 _FEW_PIXELS = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 
@@ -32,19 +32,20 @@ class Threads(settings.Settings):
 
   max_concurrent_clients: int | None = settings.setting(
     None,
-    'Clients that work at the same time. By default one for each GPU, or one on'
-    ' the CPU, but as many as there are cores for where operations have fewer'
-    ' threads; no limit in a worker of TFF. Results do not depend on it.',
+    'Clients that work at the same time. By default one for each GPU, no limit'
+    ' in a worker of TFF, and otherwise one; with --threads_per_operation, or'
+    ' where that is 1 by default, as many as it leaves cores for. Results do'
+    ' not depend on it.',
     settings.AT_LEAST_1,
   )
   threads_per_operation: int | None = settings.setting(
     None,
-    'CPU threads that share the work of one operation. By default 1 where no'
-    ' batch has more pixels than 32 images of 32x32 and no GPU is there (not'
-    ' with --runtime=ray); otherwise one for each core. With 1 small batches'
-    ' train faster, up to twice as fast on two cores, large ones slower; and'
-    ' numbers do not depend on how many cores there are, as their last digits'
-    ' otherwise do.',
+    'CPU threads that share the work of one operation. By default 1 where there'
+    ' are clients, no batch that is trained on has more pixels than 32 images'
+    ' of 32x32, and no GPU is there (not with --runtime=ray); otherwise one for'
+    ' each core. With 1 small batches train faster, up to twice as fast on two'
+    ' cores, large ones slower; and numbers do not depend on how many cores'
+    ' there are, as their last digits otherwise do.',
     settings.AT_LEAST_1,
   )
 
@@ -79,8 +80,6 @@ class Threads(settings.Settings):
       if self.threads_per_operation is None:
         return self
       raise
-    # A worker of TFF reads it from here.
-    os.environ[_VARIABLE] = str(number)
     return dataclasses.replace(self, threads_per_operation=number)
 
   @property
@@ -184,6 +183,17 @@ class InProcess(_OnThisMachine):
     """True if several clients compute at once."""
     return self.clients_at_once > 1
 
+  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> Self:
+    """Limits threads of operations, before TensorFlow is at work.
+
+    Args:
+      count_batch_pixels: Returns the pixels of the largest batch that is
+        trained on; called only where nothing is chosen.
+    """
+    return super().limit_threads(
+      lambda: self.clients_at_once * count_batch_pixels()
+    )
+
   @contextlib.contextmanager
   def context(
     self, federation: sites.Federation | None = None
@@ -216,6 +226,20 @@ class Native(_OnThisMachine):
 
   by_index = True
   has_xla = False
+
+  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> Self:
+    """Limits threads of operations, those of the worker, too.
+
+    Args:
+      count_batch_pixels: Returns the pixels of the largest batch that is
+        trained on; called only where nothing is chosen.
+    """
+    limited = super().limit_threads(count_batch_pixels)
+    number = limited.threads.threads_per_operation
+    if number is not None:
+      # The worker reads it from here.
+      os.environ[_VARIABLE] = str(number)
+    return limited
 
   def context(
     self, federation: sites.Federation | None = None
