@@ -10,6 +10,7 @@ import re
 import signal
 
 from absl import flags
+from absl import logging
 import pytest
 
 # absl's main would parse them; under pytest each keeps its default.
@@ -28,8 +29,19 @@ os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 gc.set_threshold(100_000)
 atexit.register(gc.freeze)
 
+_VERBOSITY = logging.get_verbosity()
 _LONGEST_FILE = 'tests/launch/all_systems_test.py'
 _USES_RAY = re.compile(r'/(ray_\w*test|deploy_test)\.py')
+
+
+@pytest.fixture(autouse=True)
+def messages():
+  """Has absl log messages in each test, whatever was run before.
+
+  TensorFlow logs none while it writes a SavedModel. Where two threads do so at
+  the same time, as TFF's own managers do, it may log none ever after.
+  """
+  logging.set_verbosity(_VERBOSITY)
 
 
 @pytest.hookimpl(optionalhook=True)
