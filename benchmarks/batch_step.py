@@ -3,16 +3,14 @@
 
 """The time of a step of the model alone, by the size of its batch."""
 
-from collections.abc import Callable
+import functools
 
 import numpy as np
 import tensorflow as tf
 
 from benchmarks import measurement
-from tff_semifl.models import wide_resnet
-
-_IMAGE_SHAPE = (32, 32, 3)
-_NUM_CLASSES = 10
+from tff_semifl.experiments import models
+from tff_semifl.tasks import cifar10
 
 
 def measure(
@@ -22,7 +20,7 @@ def measure(
   width: int = 1,
   batch_sizes: tuple[int, ...] = (10, 20, 32, 50, 100, 250),
 ) -> measurement.Measurement:
-  """Measures steps of gradient descent in plain TensorFlow.
+  """Measures steps of gradient descent in Keras, on noise.
 
   The threads of an operation are those of the process: two runs, with
   `TF_NUM_INTRAOP_THREADS=1` and without, say from which size on more than one
@@ -34,14 +32,16 @@ def measure(
     width: Of the WideResNet.
     batch_sizes: The sizes.
   """
-  model = wide_resnet.create_wide_resnet(
-    _IMAGE_SHAPE,
-    _NUM_CLASSES,
-    depth=depth,
-    width=width,
-    pixel_mean=(0.5,) * 3,
-    pixel_standard_deviation=(0.25,) * 3,
+  task = cifar10.CIFAR10().create()
+  model = models.WideResNet(model_depth=depth, model_width=width).create(
+    task, seed=0
   )
+  model.compile(
+    'sgd', tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+  )
+  shape = max(batch_sizes), *task.image_shape
+  noise = np.random.default_rng(0).uniform(0, 255, shape).astype(np.float32)
+  labels = np.arange(len(noise)) % task.num_classes
   return measurement.Measurement(
     name='batch_step',
     description=(
@@ -50,33 +50,12 @@ def measure(
     ),
     unit='s',
     values=measurement.time_in_turns(
-      {f'{size} images': _build_step(model, size) for size in batch_sizes},
+      {
+        f'{size} images': functools.partial(
+          model.train_on_batch, noise[:size], labels[:size]
+        )
+        for size in batch_sizes
+      },
       num_repetitions,
     ),
   )
-
-
-def _build_step(model: tf.keras.Model, batch_size: int) -> Callable[[], None]:
-  images = tf.constant(
-    np.random.default_rng(0)
-    .uniform(0, 255, (batch_size, *_IMAGE_SHAPE))
-    .astype(np.float32)
-  )
-  labels = tf.range(batch_size) % _NUM_CLASSES
-
-  @tf.function
-  def step():
-    with tf.GradientTape() as tape:
-      loss = tf.reduce_mean(
-        tf.nn.sparse_softmax_cross_entropy_with_logits(
-          labels, model(images, training=True)
-        )
-      )
-    gradients = tape.gradient(loss, model.trainable_variables)
-    for variable, gradient in zip(
-      model.trainable_variables, gradients, strict=True
-    ):
-      variable.assign_sub(1e-3 * gradient)
-    return loss
-
-  return lambda: step().numpy()

@@ -96,6 +96,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_global_generator_is_not_touched(self):
     # Layers that ask for it would make it in the graph that they are made in.
+    keras_cv_policy.create_operations.cache_clear()
     with mock.patch.object(tf.random, 'get_global_generator') as get_generator:
       _create_operations()
       get_generator.assert_not_called()

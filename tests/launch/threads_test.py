@@ -21,6 +21,7 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import runtimes
+from tff_semifl.experiments import threads as threads_lib
 from tff_semifl.launch import commands
 from tff_semifl.systems import system
 
@@ -103,7 +104,7 @@ class ThreadsTest(parameterized.TestCase):
     (8, None, None, None),
   )
   def test_clients_at_a_time(self, num_cores, threads, clients, expected):
-    chosen = runtimes.Threads(
+    chosen = threads_lib.Threads(
       threads_per_operation=threads, max_concurrent_clients=clients
     )
     with mock.patch.object(os, 'sched_getaffinity', lambda _: range(num_cores)):
@@ -141,7 +142,7 @@ class ThreadsTest(parameterized.TestCase):
     (math.inf, 3, 3),
   )
   def test_one_thread_for_small_batches(self, pixels, chosen, expected):
-    threads = runtimes.Threads(threads_per_operation=chosen)
+    threads = threads_lib.Threads(threads_per_operation=chosen)
     with (
       _new_program() as set_threads,
       mock.patch.object(os, 'sched_getaffinity', lambda _: range(8)),
@@ -157,6 +158,7 @@ class ThreadsTest(parameterized.TestCase):
         set_threads.mock_calls, [mock.call(expected)] * 2 if expected else []
       )
       # A worker of TFF has as many.
+      limited.context()
       self.assertEqual(
         os.environ.get(_VARIABLE), None if expected is None else f'{expected}'
       )
@@ -190,7 +192,7 @@ class ThreadsTest(parameterized.TestCase):
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
       self.assertEqual(runtime.limit_threads(lambda: 1), runtime)
-      chosen = runtimes.Threads(threads_per_operation=1)
+      chosen = threads_lib.Threads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
         runtimes.InProcess(threads=chosen).limit_threads(lambda: 1)
 
@@ -198,7 +200,9 @@ class ThreadsTest(parameterized.TestCase):
     with mock.patch.object(
       tf.config, 'list_physical_devices', lambda _: ['a GPU']
     ):
-      self.assertIsNone(runtimes.Threads(threads_per_operation=1).num_clients)
+      self.assertIsNone(
+        threads_lib.Threads(threads_per_operation=1).num_clients
+      )
 
 
 if __name__ == '__main__':

@@ -82,9 +82,11 @@ def build_gentle_rand_augment() -> augmentation.Augmentation:
   return build_keras_cv_rand_augment(magnitude=0.3, num_operations=2)
 
 
+# A program creates its task several times.
+@functools.lru_cache(maxsize=1)
 def create_operations(
   magnitude: float, standard_deviation: float
-) -> list[rand_augment.Operation]:
+) -> tuple[rand_augment.Operation, ...]:
   """Creates the ten operations of `keras_cv.layers.RandAugment`.
 
   Args:
@@ -101,7 +103,9 @@ def create_operations(
   # Layers make tensors and generators that are never used here. Outside of a
   # graph, TensorFlow would begin to compute, and its threads would be fixed.
   with tf.Graph().as_default():
-    return _create_operations(keras_cv.layers, magnitude, standard_deviation)
+    return tuple(
+      _create_operations(keras_cv.layers, magnitude, standard_deviation)
+    )
 
 
 def _create_operations(

@@ -65,7 +65,7 @@ class Command(settings.Settings):
         for results cannot be used.
     """
     self.check()
-    # The number of threads cannot be changed once TensorFlow runs.
+    # First of all, as threads cannot be changed once TensorFlow runs.
     runtime = self._limited_runtime
     with blame_output(self.run):
       return experiment_lib.create_experiment(

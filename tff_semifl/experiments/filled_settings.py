@@ -19,11 +19,6 @@ from tff_semifl.systems import training_settings
 # The authors' rule at the time of the paper (D4).
 _FEW_LABELS = 250
 _SMALL_BATCH, _LARGE_BATCH = 10, 250
-_WITHOUT_CLIENTS = (
-  system_lib.Labels.AT_SERVER_ALONE,
-  system_lib.Labels.AT_SERVER_WITH_POOL,
-  system_lib.Labels.ALL_AT_SERVER,
-)
 
 
 def fill_in(
@@ -103,7 +98,7 @@ def count_batch_pixels(
     for name, value in settings.as_dict(system).items()
     if name.endswith('batch_size')
   ]
-  if system.labels in _WITHOUT_CLIENTS or not sizes or None in sizes:
+  if not system.labels.has_clients or not sizes or None in sizes:
     return math.inf
   height, width, _ = task.image_shape
   return height * width * max(sizes)

@@ -8,97 +8,23 @@ from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
 import math
-import os
 from typing import ClassVar, Self
-
-import tensorflow as tf
 
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl import sites
+from tff_semifl.experiments import threads as threads_lib
 from tff_semifl.runtime import ray_environment
 
 _RESUMES = 'the same command goes on from the last complete round'
 
-# 32 images of 32x32. On two cores, such a batch takes as long with one thread
-# as with two (docs/benchmarks.md).
-_FEW_PIXELS = 32 * 32 * 32
-_VARIABLE = 'TF_NUM_INTRAOP_THREADS'
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Threads(settings.Settings):
-  """The shares of clients and operations in the cores of a process."""
-
-  max_concurrent_clients: int | None = settings.setting(
-    None,
-    'Clients that work at the same time. By default one for each GPU, no limit'
-    ' in a worker of TFF, and otherwise one; with --threads_per_operation, or'
-    ' where that is 1 by default, as many as it leaves cores for. Results do'
-    ' not depend on it.',
-    settings.AT_LEAST_1,
-  )
-  threads_per_operation: int | None = settings.setting(
-    None,
-    'CPU threads that share the work of one operation. By default 1 where there'
-    ' are clients, no batch that is trained on has more pixels than 32 images'
-    ' of 32x32, and no GPU is there (not with --runtime=ray); otherwise one for'
-    ' each core. With 1 small batches train faster, up to twice as fast on two'
-    ' cores, large ones slower; and numbers do not depend on how many cores'
-    ' there are, as their last digits otherwise do.',
-    settings.AT_LEAST_1,
-  )
-
-  def limit(self, count_batch_pixels: Callable[[], float]) -> 'Threads':
-    """Limits threads of operations, before TensorFlow is at work.
-
-    Args:
-      count_batch_pixels: Returns the pixels of the largest batch that is
-        trained on; called only where nothing is chosen.
-
-    Returns:
-      It with the threads of an operation. Where none are chosen, that is one
-      for small batches, unless TensorFlow is at work already.
-
-    Raises:
-      RuntimeError: If some are chosen, and TensorFlow is at work.
-    """
-    number = self.threads_per_operation
-    if (
-      number is None
-      # What TensorFlow heeds by itself.
-      and _VARIABLE not in os.environ
-      and not tf.config.list_physical_devices('GPU')
-      and count_batch_pixels() <= _FEW_PIXELS
-    ):
-      number = 1
-    if number is None:
-      return self
-    try:
-      tf.config.threading.set_intra_op_parallelism_threads(number)
-    except RuntimeError:
-      if self.threads_per_operation is None:
-        return self
-      raise
-    return dataclasses.replace(self, threads_per_operation=number)
-
-  @property
-  def num_clients(self) -> int | None:
-    """The number of clients that work at once in process; None for devices."""
-    if (
-      self.max_concurrent_clients is not None
-      or self.threads_per_operation is None
-      or tf.config.list_physical_devices('GPU')
-    ):
-      return self.max_concurrent_clients
-    num_cores = len(os.sched_getaffinity(0))
-    return max(1, num_cores // self.threads_per_operation)
-
-
 class Runtime(settings.Settings, abc.ABC):
   """Base of what runs the computations.
 
   Attributes:
+    threads: Shares in the cores.
     by_index: Whether images are read from a file that it shares with its
       worker.
     has_xla: Whether it can compile with XLA.
@@ -106,6 +32,8 @@ class Runtime(settings.Settings, abc.ABC):
 
   by_index: ClassVar[bool] = False
   has_xla: ClassVar[bool] = True
+
+  threads: threads_lib.Threads = threads_lib.Threads()
 
   @property
   def has_sites(self) -> bool:
@@ -134,24 +62,13 @@ class Runtime(settings.Settings, abc.ABC):
       settings.SettingError: If it cannot work with them.
     """
 
-  @abc.abstractmethod
-  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> 'Runtime':
-    """Limits threads of operations, before TensorFlow is at work.
+  @property
+  def batches_at_once(self) -> float:
+    """Batches that an operation computes for; infinity if they do not matter.
 
-    Args:
-      count_batch_pixels: Returns the pixels of the largest batch that is
-        trained on; called only where nothing is chosen.
-
-    Returns:
-      It with what suits such batches, where nothing is chosen.
+    They do not where small ones are no reason for fewer threads.
     """
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _OnThisMachine(Runtime):
-  """Base of those whose threads this program limits."""
-
-  threads: Threads = Threads()
+    return 1
 
   def limit_threads(self, count_batch_pixels: Callable[[], float]) -> Self:
     """Limits threads of operations, before TensorFlow is at work.
@@ -159,14 +76,20 @@ class _OnThisMachine(Runtime):
     Args:
       count_batch_pixels: Returns the pixels of the largest batch that is
         trained on; called only where nothing is chosen.
+
+    Returns:
+      It with the threads that there are.
     """
     return dataclasses.replace(
-      self, threads=self.threads.limit(count_batch_pixels)
+      self,
+      threads=self.threads.limit(
+        lambda: self.batches_at_once * count_batch_pixels()
+      ),
     )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class InProcess(_OnThisMachine):
+class InProcess(Runtime):
   """The TensorFlow of this program."""
 
   clients_at_once: int = settings.setting(
@@ -183,16 +106,10 @@ class InProcess(_OnThisMachine):
     """True if several clients compute at once."""
     return self.clients_at_once > 1
 
-  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> Self:
-    """Limits threads of operations, before TensorFlow is at work.
-
-    Args:
-      count_batch_pixels: Returns the pixels of the largest batch that is
-        trained on; called only where nothing is chosen.
-    """
-    return super().limit_threads(
-      lambda: self.clients_at_once * count_batch_pixels()
-    )
+  @property
+  def batches_at_once(self) -> float:
+    """As many as there are clients."""
+    return self.clients_at_once
 
   @contextlib.contextmanager
   def context(
@@ -221,31 +138,18 @@ class InProcess(_OnThisMachine):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Native(_OnThisMachine):
+class Native(Runtime):
   """A worker process of TFF's, on the CPU, a check on the others."""
 
   by_index = True
   has_xla = False
-
-  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> Self:
-    """Limits threads of operations, those of the worker, too.
-
-    Args:
-      count_batch_pixels: Returns the pixels of the largest batch that is
-        trained on; called only where nothing is chosen.
-    """
-    limited = super().limit_threads(count_batch_pixels)
-    number = limited.threads.threads_per_operation
-    if number is not None:
-      # The worker reads it from here.
-      os.environ[_VARIABLE] = str(number)
-    return limited
 
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
     """Runs the computations called in the `with` block."""
     del federation  # It has none.
+    self.threads.tell_workers()
     return runtime.simulation_context(
       'native', max_concurrent_clients=self.threads.max_concurrent_clients
     )
@@ -255,7 +159,6 @@ class Native(_OnThisMachine):
 class Ray(Runtime):
   """Processes of a Ray cluster, here or on other machines."""
 
-  threads: Threads = Threads()
   ray_address: str | None = settings.setting(
     None,
     'The Ray cluster to join, as host:port, or auto for the one that this'
@@ -285,17 +188,10 @@ class Ray(Runtime):
     """True if it joins a cluster: one of this program alone has no sites."""
     return self.ray_address is not None
 
-  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> 'Ray':
-    """Limits threads of operations, before TensorFlow is at work.
-
-    Args:
-      count_batch_pixels: Unused. A process for each core would need much
-        memory.
-    """
-    del count_batch_pixels
-    return dataclasses.replace(
-      self, threads=self.threads.limit(lambda: math.inf)
-    )
+  @property
+  def batches_at_once(self) -> float:
+    """Infinity: a process for each core would need much memory."""
+    return math.inf
 
   def check(self) -> None:
     """Checks that Ray is installed, and its settings.

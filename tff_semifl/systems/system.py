@@ -37,6 +37,15 @@ class Labels(enum.Enum):
   # The server has some labels, and clients have those of the other images.
   AT_SERVER_AND_CLIENTS = enum.auto()
 
+  @property
+  def has_clients(self) -> bool:
+    """True if there are clients."""
+    return self not in (
+      Labels.AT_SERVER_ALONE,
+      Labels.AT_SERVER_WITH_POOL,
+      Labels.ALL_AT_SERVER,
+    )
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
