@@ -5,6 +5,7 @@
 # a time:
 #   make demo FLAGS='--total_rounds=3'
 #   make test TESTS=tests/augment JOBS=1
+# With SLOW=1 those that are marked as slow are run, too.
 FLAGS ?=
 TESTS ?= tests
 # One more than a small machine has cores: some tests wait for other programs.
@@ -29,7 +30,8 @@ demo: venv ## Train on a small task, from start to exported model.
 # pages. Only the C library of GNU heeds it.
 test: export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1
 test: venv ## Run the tests.
-	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile $(TESTS)
+	.venv/bin/python -m pytest --numprocesses=$(JOBS) --dist=loadfile \
+	  $(if $(SLOW),,-m 'not slow') $(TESTS)
 
 .PHONY: notebooks
 notebooks: venv ## Run the notebooks of examples, and keep what they show.

@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 from PIL import ImageEnhance
 from PIL import ImageOps
+import pytest
 import tensorflow as tf
 
 from tests.augment import pillow
@@ -102,6 +103,7 @@ class ColorOperationsTest(parameterized.TestCase, tf.test.TestCase):
         ),
       )
 
+  @pytest.mark.slow
   def test_auto_contrast_of_every_range(self):
     lowest, highest = np.nonzero(np.triu(np.ones([256, 256]), 1))
     # Three ranges an image, one for each channel, and some levels of each.

@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 from PIL import ImageEnhance
 from PIL import ImageOps
+import pytest
 import tensorflow as tf
 
 from tests.augment import pillow
@@ -135,6 +136,7 @@ class FedMatchPolicyTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(set(signed.tolist()), set(range(-4, 5)))
 
   @parameterized.parameters(1, 3)
+  @pytest.mark.slow
   def test_views_are_a_function_of_the_seed(self, channels):
     augment = fedmatch_policy.build_fedmatch_rand_augment()
     images = pillow.create_images()[..., :channels]

@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image
 from PIL import ImageEnhance
 from PIL import ImageOps
+import pytest
 import tensorflow as tf
 
 from tests.augment import pillow
@@ -163,6 +164,7 @@ class FixMatchPoolTestCase(policy_test_case.PolicyTestCase):
       np.sum((counts - mean) ** 2 / mean), freedom + 5 * np.sqrt(2 * freedom)
     )
 
+  @pytest.mark.slow
   def test_as_many_views_are_only_covered_as_follows(self):
     num_images = 4000
     # All but Identity change noise, and more of it than the box covers. Also

@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import keras_cv
 import numpy as np
+import pytest
 from scipy import stats
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -121,6 +122,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
     index=_WITH_PARAMETERS,
     strength=[(_MAGNITUDE, _STANDARD_DEVIATION), (0.9, 0.3), (0.3, 0.0)],
   )
+  @pytest.mark.slow
   def test_draws_are_distributed_as_those_of_the_layer(self, index, strength):
     num_draws = 3000
     operation = keras_cv_policy.create_operations(*strength)[index]
@@ -188,6 +190,7 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
 
 
 class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
+  @pytest.mark.slow
   def test_changes_images_as_much_as_the_layer_does(self):
     num_images = 300
     # Smooth images, as photographs are; noise looks the same when shifted.
@@ -242,6 +245,7 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertAllEqual(augment(images, _SEED), expected)
 
+  @pytest.mark.slow
   def test_same_seed_same_views(self):
     images = tf.constant(_random_images(20))
     augment = keras_cv_policy.build_keras_cv_rand_augment()
@@ -270,6 +274,7 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(views, expected[..., :1])
     self.assertNotAllEqual(views, gray)
 
+  @pytest.mark.slow
   def test_same_everywhere(self):
     images = _random_images(24)
     augment = keras_cv_policy.build_keras_cv_rand_augment()
@@ -282,6 +287,7 @@ class BuildKerasCVRandAugmentTest(parameterized.TestCase, tf.test.TestCase):
       )
       self.assertLessEqual(np.mean(difference > 0), 0.01, place)
 
+  @pytest.mark.slow
   def test_runs_inside_a_computation(self):
     """Unlike the layer itself, which cannot be traced there."""
     images = _random_images(12)

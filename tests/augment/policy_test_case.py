@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -68,12 +69,14 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
     self.assertNotAllEqual(views, gray)
 
   @parameterized.parameters((32, 32, 3), (8, 8, 1), (96, 50, 3))
+  @pytest.mark.slow
   def test_same_everywhere(self, *shape):
     images = pillow.create_images(*shape[:2])[..., : shape[2]]
     views = everywhere.run_everywhere(type(self).build(), images, SEED)
     self.assertAllEqual(views['graph'], views['eager'])
     self.assertAllEqual(views['dataset'], views['eager'])
 
+  @pytest.mark.slow
   def test_same_in_static_shapes(self):
     images = pillow.create_images()
     augment = type(self).build()
@@ -82,6 +85,7 @@ class PolicyTestCase(parameterized.TestCase, tf.test.TestCase):
     )
     self.assertAllEqual(views, augment(tf.constant(images), SEED))
 
+  @pytest.mark.slow
   def test_runs_inside_a_computation(self):
     images = pillow.create_images()
     augment = type(self).build()

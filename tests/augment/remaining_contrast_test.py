@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.augment import photos
@@ -120,6 +121,7 @@ class MeasureTest(absltest.TestCase):
       remaining_contrast.measure(images, augment, seed=0)
       self.assertEqual(seen[-1], expected)
 
+  @pytest.mark.slow
   def test_seeds_draw_other_views(self):
     images = photos.load_photos(8, 32)
     augment = keras_cv_policy.build_gentle_rand_augment()
@@ -131,6 +133,7 @@ class MeasureTest(absltest.TestCase):
     self.assertNotEqual(first, other)
 
 
+@pytest.mark.slow
 class PhotosTest(parameterized.TestCase):
   """Of photos, the pool of the paper's tables leaves some blank."""
 

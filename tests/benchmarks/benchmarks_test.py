@@ -15,6 +15,7 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -78,6 +79,7 @@ class _TestCase(absltest.TestCase):
     )
 
 
+@pytest.mark.slow
 class FederationTest(_TestCase):
   def test_plain_round_is_the_round_of_the_process(self):
     federation = federation_lib.Federation(_SIZE)
@@ -145,6 +147,7 @@ def _rounds_of_a_loop():
     yield sizes, create
 
 
+@pytest.mark.slow
 class MeasurementsTest(_TestCase):
   def _check(self, measured, names, num_repetitions=2, least=0):
     self.assertEqual(list(measured.values), names)

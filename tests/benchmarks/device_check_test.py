@@ -15,6 +15,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import flagsaver
 import numpy as np
+import pytest
 
 from benchmarks import device_rounds
 from benchmarks import device_turns
@@ -51,6 +52,7 @@ class DeviceCheckTest(absltest.TestCase):
     self.enter_context(mock.patch.object(cifar10.CIFAR10, 'data_set', data_set))
     self.enter_context(small_digits.without_wide_resnet())
 
+  @pytest.mark.slow
   def test_the_program(self):
     # What XLA compiles would be most of the time, and has tests of its own. The
     # rest is built but once.

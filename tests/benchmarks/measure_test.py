@@ -11,6 +11,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import flagsaver
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from benchmarks import augmentation
@@ -145,6 +146,7 @@ class BenchmarkTest(absltest.TestCase):
       ):
         measure.main()
 
+  @pytest.mark.slow
   def test_the_real_program(self):
     path = pathlib.Path(self.create_tempdir().full_path, 'new', 'all.json')
     completed = forked_programs.run(

@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from benchmarks import compiled_step
@@ -100,6 +101,7 @@ class CompiledStepTest(absltest.TestCase):
       compiled_step.count('ENTRY %main (a: f32[]) -> f32[] {\n}\n')
 
 
+@pytest.mark.slow
 class TurnCountsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

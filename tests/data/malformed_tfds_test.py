@@ -12,6 +12,7 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
 import numpy as np
+import pytest
 
 from tests import damage
 from tests.data import tfds_files
@@ -54,6 +55,7 @@ class MalformedTfdsTest(parameterized.TestCase):
 
   @hypothesis.given(strategies.data())
   @damage.settings(max_examples=40)
+  @pytest.mark.slow
   def test_records_are_as_they_were_or_refused(self, data):
     self.records.write_bytes(data.draw(damage.damaged(self.content)))
     try:

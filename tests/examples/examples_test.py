@@ -9,6 +9,7 @@ import pathlib
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 
 from examples import own_data
 from examples import own_method
@@ -31,6 +32,7 @@ def _read(path):
     return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 class ExamplesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

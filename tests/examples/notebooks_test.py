@@ -12,6 +12,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import nbclient
 import nbformat
+import pytest
 
 from tests.repository import source_tree
 
@@ -89,6 +90,7 @@ class NotebooksTest(parameterized.TestCase):
     self.assertGreater(semifl, alone + 2)
 
   @parameterized.parameters(*_NOTEBOOKS)
+  @pytest.mark.slow
   def test_runs_and_shows_what_is_stored(self, name):
     notebook = _read(name)
     stored = [_find_kinds(cell) for cell in _find_code(notebook)]

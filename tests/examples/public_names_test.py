@@ -10,6 +10,7 @@ import sys
 import textwrap
 
 from absl.testing import absltest
+import pytest
 
 from tests.repository import source_tree
 import tff_semifl as sfl
@@ -73,6 +74,7 @@ _PAGE_ON_EXTENDING = source_tree.PROJECT_ROOT / 'docs' / 'extending.md'
 
 
 class PublicNamesTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_keras_builds_models_when_imported_while_absl_runs(self):
     program = """
       from absl import app
@@ -139,6 +141,7 @@ class PublicNamesTest(absltest.TestCase):
     named = re.findall(r'`(\w+)`', ' '.join(rows))
     self.assertCountEqual(named, _NAMES)
 
+  @pytest.mark.slow
   def test_pages_are_true(self):
     for page, num_examples in ((_PAGE, 40), (_PAGE_ON_EXTENDING, 4)):
       with self.subTest(page.name):

@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 
 from tests.experiments import small_experiment
 from tff_semifl import settings
@@ -147,6 +148,7 @@ class AggregatorSettingsTest(parameterized.TestCase):
       small_experiment.fill_in(keep_client_momentum=True, **_PRIVATE)
     small_experiment.fill_in(keep_client_momentum=True)
 
+  @pytest.mark.slow
   def test_delta_that_allows_a_client_to_be_published(self):
     run = run_settings.RunSettings(
       output_dir=self.create_tempdir().full_path, experiment_name='mine'

@@ -4,6 +4,7 @@
 """Tests that `jit_compile` compiles the turns of clients."""
 
 from absl.testing import absltest
+import pytest
 
 from tests import small_digits
 from tff_semifl import settings
@@ -32,6 +33,7 @@ class CompiledTurnsTest(absltest.TestCase):
     ):
       _create(digits.Digits())
 
+  @pytest.mark.slow
   def test_turns_are_compiled(self):
     process = _create(small_digits.SmallDigits()).training_program.process
     graphs = process.next.to_building_block().proto.SerializeToString()

@@ -13,6 +13,7 @@ import urllib.error
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import simulation_test_case
@@ -70,6 +71,7 @@ def _create_with_dropout(task, seed):
   return tf.keras.Model(model.input, outputs)
 
 
+@pytest.mark.slow
 class TrainingTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -249,6 +251,7 @@ class SettingsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, message):
       model.create(task or self.task, 0)
 
+  @pytest.mark.slow
   def test_gray_images_and_the_seed(self):
     self.enter_context(small_applications.with_small_mobilenet())
     model = keras_applications.MobileNet(width_multiplier=0.25)

@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 import tensorflow as tf
 
 from tests.experiments import small_experiment
@@ -56,6 +57,7 @@ class ModelsTest(parameterized.TestCase):
     self.enter_context(mock.patch.dict(sys.modules, outside=outside))
 
   @parameterized.parameters(*sorted(models.MODELS))
+  @pytest.mark.slow
   def test_static_batch_norm_is_where_it_is_said_to_be(self, name):
     model = models.MODELS[name]
     created = model.create(self.task, seed=0)

@@ -12,6 +12,7 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from tests import forked_programs
 from tests.data import tfds_files
@@ -144,6 +145,7 @@ class PresetStepsTest(parameterized.TestCase):
       described['images_per_client']['most'], num_each * 2300, delta=47
     )
 
+  @pytest.mark.slow
   def test_the_real_program_takes_one(self):
     labels = np.arange(400, dtype=np.int32) % 10
     images = tfds_files.random_cifar10(400, seed=0).images

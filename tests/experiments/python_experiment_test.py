@@ -7,6 +7,7 @@ import pathlib
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import small_systems
@@ -50,6 +51,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     super().setUp()
     self.enter_context(small_systems.without_process('semifl'))
 
+  @pytest.mark.slow
   def test_settings_are_those_of_the_command_line(self):
     changes = {'num_clients': 4, 'clients_per_round': 2, 'total_rounds': 3}
     created = python_experiment.create_experiment(

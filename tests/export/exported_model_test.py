@@ -10,6 +10,7 @@ import zipfile
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.export import small_model
@@ -45,6 +46,7 @@ class ExportedModelTest(parameterized.TestCase):
     )
 
   @parameterized.parameters('export', 'model.tflite')
+  @pytest.mark.slow
   def test_predicts_images_of_any_size(self, name):
     model = exported_model.load(self._folder / name)
     self.assertEqual(model.class_names, small_model.CLASS_NAMES)
@@ -90,6 +92,7 @@ class ExportedModelTest(parameterized.TestCase):
       archive.writestr('least_confidence.txt', 'much')
     self._assert_refused('floor.tflite', 'is no TFLite model of')
 
+  @pytest.mark.slow
   def test_models_of_others(self):
     module = tf.Module()
     module.double = tf.function(

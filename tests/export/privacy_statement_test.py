@@ -8,6 +8,7 @@ import pathlib
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 
 from tests.export import small_model
 from tff_semifl.export import exported_model
@@ -70,6 +71,7 @@ class PrivacyStatementTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, '^it is no privacy statement: '):
       privacy_statement.from_json(text)
 
+  @pytest.mark.slow
   def test_travels_with_models_of_both_formats(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     model = small_model.create((8, 12, 1))

@@ -12,6 +12,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.export import small_model
@@ -69,6 +70,7 @@ class SavedModelTest(parameterized.TestCase):
     # The names of the test above were not all the same.
     self.assertLen(set(expected.argmax(axis=1)), 3)
 
+  @pytest.mark.slow
   def test_same_numbers_as_if_it_took_no_other_sizes(self):
     model = small_model.create()
     module = tf.Module()
@@ -150,6 +152,7 @@ class SavedModelTest(parameterized.TestCase):
       )
     self.assertFalse(self.path.exists())
 
+  @pytest.mark.slow
   def test_a_process_without_tff_can_load_it(self):
     model = small_model.create()
     self._export(model)
@@ -165,6 +168,7 @@ class SavedModelTest(parameterized.TestCase):
     np.testing.assert_allclose(probabilities, expected, atol=1e-5)
     self.assertEqual(names, [_NAMES[i] for i in expected.argmax(axis=1)])
 
+  @pytest.mark.slow
   def test_tensorflows_program_shows_its_signature(self):
     self._export(small_model.create((8, 8, 3)))
     shown = subprocess.check_output(

@@ -10,6 +10,7 @@ import zipfile
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.export import small_model
@@ -50,6 +51,7 @@ def _operations(content):
   return output.getvalue()
 
 
+@pytest.mark.slow
 class TFLiteTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):

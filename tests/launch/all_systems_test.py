@@ -10,6 +10,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import forked_programs
@@ -156,6 +157,7 @@ class AllSystemsTest(parameterized.TestCase):
     return rows
 
   @parameterized.parameters(_SYSTEMS)
+  @pytest.mark.slow
   def test_two_rounds(self, system_name):
     command = self._command(system_name)
     with _with_fewer_channels():
@@ -245,6 +247,7 @@ class AllSystemsTest(parameterized.TestCase):
         self.assertFalse(diversity < 0.4999)
         np.testing.assert_allclose(relative, 2 * diversity, rtol=1e-5)
 
+  @pytest.mark.slow
   def test_statistics_that_were_not_computed_change_nothing(self):
     last_rows, computations = [], contextlib.nullcontext()
     for interval in (1, 2):
@@ -281,6 +284,7 @@ class AllSystemsTest(parameterized.TestCase):
     ('supervised_fedavg', 'confidence_threshold', '0.9'),
     ('fedavg_fixmatch', 'mix_loss_weight', '1'),
   )
+  @pytest.mark.slow
   def test_flags_of_other_systems_are_refused(self, system_name, name, value):
     completed = forked_programs.run(
       'launch.train', system_name, f'--{name}={value}'

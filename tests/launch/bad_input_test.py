@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 import tensorflow_datasets as tfds
 
 from tests import forked_programs
@@ -100,6 +101,7 @@ class BadInputTest(parameterized.TestCase):
     ):
       _create(task='cifar10', data_dir=empty)
 
+  @pytest.mark.slow
   def test_folder_that_cannot_be_written_or_is_taken(self):
     with self.assertRaisesRegex(
       settings.SettingError, '^output_dir=/proc/nothing: .*another --output_dir'
@@ -142,6 +144,7 @@ class BadInputTest(parameterized.TestCase):
     ):
       commands.create('semifl', {name: value})
 
+  @pytest.mark.slow
   def test_training_that_diverges_names_the_rate(self):
     completed = _run(
       *small_digits.FLAGS,
@@ -159,6 +162,7 @@ class BadInputTest(parameterized.TestCase):
       ' round 0, which was run twice; smaller steps may help',
     )
 
+  @pytest.mark.slow
   def test_disk_that_is_full_in_mid_run_is_named(self):
     folder = self.create_tempdir().full_path
     completed = _run(
@@ -180,6 +184,7 @@ class BadInputTest(parameterized.TestCase):
     )
     self.assertNotIn('Traceback', completed.stderr)
 
+  @pytest.mark.slow
   def test_fifo_in_place_of_flags_is_named_and_not_waited_for(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     path = folder / 'mine' / 'hparams.json'

@@ -16,6 +16,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from tests import simulation_test_case
 from tests import small_digits
@@ -72,6 +73,7 @@ def _command(system_name, **changes):
   return settings.change(small, changes)
 
 
+@pytest.mark.slow
 class ChosenStatisticsTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):

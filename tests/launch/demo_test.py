@@ -6,6 +6,7 @@
 import re
 
 from absl.testing import absltest
+import pytest
 
 from tests import forked_programs
 
@@ -24,6 +25,7 @@ class DemoTest(absltest.TestCase):
       timeout=400,
     )
 
+  @pytest.mark.slow
   def test_unlabeled_images_help_and_a_second_run_says_the_same(self):
     first = self._run()
     self.assertEqual(first.returncode, 0, first.stderr)

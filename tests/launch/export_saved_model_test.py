@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -86,11 +87,13 @@ class ExportSavedModelTest(parameterized.TestCase):
     {'model': 'resnet', 'model_width': None},
     {'train_in_bfloat16': True, 'seed': 5, 'clients_per_round': 0},
   )
+  @pytest.mark.slow
   def test_models_of_all_kinds(self, **values):
     model = trained_experiment.save(self._experiment, **values)
     self.assertIn('not tested: ', self._export(evaluate='false'))
     self._assert_exported(model, self._experiment / 'export')
 
+  @pytest.mark.slow
   def test_cifar10_needs_no_cifar10(self):
     model = trained_experiment.save(
       self._experiment,
@@ -159,6 +162,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(True, False)
+  @pytest.mark.slow
   def test_pretrained_weights_are_in_the_experiment(self, freeze_backbone):
     self.enter_context(small_applications.with_small_mobilenet())
     file = self._folder / 'pretrained.h5'
@@ -226,6 +230,7 @@ class ExportSavedModelTest(parameterized.TestCase):
     )
     self.assertTrue(precious.exists())
 
+  @pytest.mark.slow
   def test_earlier_export_stays_if_the_new_one_fails(self):
     trained_experiment.save(self._experiment)
     self._export(evaluate='false')

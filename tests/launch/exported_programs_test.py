@@ -14,6 +14,7 @@ import tempfile
 from absl.testing import absltest
 import numpy as np
 import PIL.Image
+import pytest
 
 from tests import forked_programs
 from tests import small_digits
@@ -62,6 +63,7 @@ def _printed(completed):
   return completed.stdout
 
 
+@pytest.mark.slow
 class RealProgramsTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):

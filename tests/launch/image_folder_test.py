@@ -13,6 +13,7 @@ import shutil
 from absl.testing import absltest
 from absl.testing import flagsaver
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import forked_programs
@@ -60,6 +61,7 @@ class ImageFolderTest(absltest.TestCase):
     self.assertEqual(completed.returncode, 0, completed.stderr)
     return completed
 
+  @pytest.mark.slow
   def test_the_real_program(self):
     first = self._run(self._images)
     # The system, the task, and the name of the folder.
@@ -165,6 +167,7 @@ class ImageFolderTest(absltest.TestCase):
       '--strong_augmentation=None and not keras_cv_gentle; choose another'
     )
 
+  @pytest.mark.slow
   def test_strong_views_are_those_that_the_flag_names(self):
     images = photos.load_photos(8, 16)
     seed = tf.constant([1, 2])

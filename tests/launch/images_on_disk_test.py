@@ -7,6 +7,7 @@ import pathlib
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 
 from tests import small_digits
 from tests import small_systems
@@ -31,6 +32,7 @@ _SETTINGS = {
 }
 
 
+@pytest.mark.slow
 class ImagesOnDiskTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

@@ -13,6 +13,7 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 import hypothesis
 from hypothesis import strategies
+import pytest
 
 from tests import damage
 from tff_semifl import settings
@@ -47,6 +48,7 @@ _VALUES = {
 }
 
 
+@pytest.mark.slow
 class MalformedFlagsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

@@ -16,6 +16,7 @@ import termios
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 from tensorboard.backend.event_processing import plugin_event_accumulator
 import tensorflow as tf
 
@@ -52,6 +53,7 @@ def _read_terminal(terminal):
       return text.decode()
 
 
+@pytest.mark.slow
 class ObservingTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

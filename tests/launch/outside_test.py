@@ -12,6 +12,7 @@ import sys
 from unittest import mock
 
 from absl.testing import absltest
+import pytest
 
 from tests import forked_programs
 from tff_semifl import settings
@@ -121,6 +122,7 @@ class OutsideTest(absltest.TestCase):
         for row in csv.DictReader(file)
       ]
 
+  @pytest.mark.slow
   def test_trains_resumes_sweeps_exports_and_evaluates(self):
     self._run(
       'launch.train',

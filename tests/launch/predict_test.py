@@ -12,6 +12,7 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
+import pytest
 
 from tests.data import image_tree
 from tests.export import brightness_model
@@ -72,6 +73,7 @@ class PredictTest(parameterized.TestCase):
         float(row['probability']), max(dog, 1 - dog), delta=1e-4
       )
 
+  @pytest.mark.slow
   def test_least_confidence(self):
     dogs = [*map(brightness_model.probability_of_dog, self._levels.values())]
     sure = [max(dog, 1 - dog) for dog in dogs]

@@ -9,6 +9,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 
 from tests.launch import trained_experiment
 from tff_semifl import settings
@@ -97,6 +98,7 @@ class PrivateExperimentTest(parameterized.TestCase):
     self.assertEqual(again.clients.cohort(1), first.clients.cohort(1))
     self._open(again, **_PRIVATE)
 
+  @pytest.mark.slow
   def test_plan_and_labels_alone_have_no_secret_and_nothing_is_written(self):
     experiment = self._command(**_PRIVATE).create_experiment()
     described = json.dumps(plan.describe(experiment))

@@ -15,6 +15,7 @@ import time
 import zipfile
 
 from absl.testing import absltest
+import pytest
 
 from tests import forked_programs
 from tests import small_digits
@@ -130,6 +131,7 @@ def _print(program, **values):
   return completed.stdout
 
 
+@pytest.mark.slow
 class PrivateTrainingTest(absltest.TestCase):
   """A run that was killed after the first round and resumed."""
 

@@ -16,6 +16,7 @@ from absl.testing import absltest
 import numpy as np
 import PIL.Image
 import psutil
+import pytest
 
 from tests import forked_programs
 from tests import small_digits
@@ -103,6 +104,7 @@ def _programs(site):
   return re.findall(f'runs program ({_HASH})\n', site.output)
 
 
+@pytest.mark.slow
 class SitesTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

@@ -13,6 +13,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import psutil
+import pytest
 
 from tests import forked_programs
 from tests import small_digits
@@ -99,6 +100,7 @@ def _rows(folder):
     ]
 
 
+@pytest.mark.slow
 class TrainingTest(absltest.TestCase):
   def _start(self, *arguments):
     program = _Program(*arguments)

@@ -10,10 +10,12 @@ import pathlib
 import re
 
 from absl.testing import absltest
+import pytest
 
 from tests.repository import source_tree
 
 
+@pytest.mark.slow
 class ReadmeTest(absltest.TestCase):
   def test_program_in_python_trains_and_exports(self):
     readme = (source_tree.PROJECT_ROOT / 'README.md').read_text()

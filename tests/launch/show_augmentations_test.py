@@ -13,6 +13,7 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 from PIL import Image
+import pytest
 
 from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
@@ -63,6 +64,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     return _read(path), lines
 
   @parameterized.parameters(None, 'semifl', 'fixmatch', 'keras_cv')
+  @pytest.mark.slow
   def test_shows_the_images_and_ten_columns(self, name):
     with _without_measuring():
       picture, _ = self._show(strong_augmentation=name)
@@ -101,6 +103,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
       self.assertLess(headings[column * 70 : column * 70 + 64].min(), 50)
 
   @parameterized.parameters(None, 'semifl')
+  @pytest.mark.slow
   def test_says_how_much_of_strong_views_is_left(self, name):
     measure, measured = remaining_contrast.measure, []
 
@@ -128,6 +131,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
       self.assertLess(columns[:300].min(), 50)
       self.assertGreater(columns[-6:].min(), 200)
 
+  @pytest.mark.slow
   def test_augmentations_and_seeds_give_other_pictures(self):
     with _without_measuring():
       pictures = [
@@ -165,6 +169,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
       ):
         show_augmentations.main(_choose())
 
+  @pytest.mark.slow
   def test_the_real_program(self):
     folder = self.create_tempdir().full_path
     completed = forked_programs.run(

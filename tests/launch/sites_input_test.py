@@ -10,6 +10,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 
 from tests import small_digits
 from tests.data import image_tree
@@ -50,6 +51,7 @@ class TrainingTest(parameterized.TestCase):
     ('fixmatch', _RAY, 'in one place'),
     ('fedsgd_fixmatch_as_in_semifl', _RAY, 'in one place'),
   )
+  @pytest.mark.slow
   def test_before_anything_is_started(self, system, changes, problem):
     with self.assertRaisesRegex(
       settings.SettingError, f'^sites=[a-z/,]*: .*{problem}'

@@ -11,6 +11,7 @@ import time
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 
 from tests import forked_programs
 from tests import small_digits
@@ -91,6 +92,7 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(row['complete'], '2')
     self.assertEqual(row['paper_accuracy_mean'], '0.882')
 
+  @pytest.mark.slow
   def test_killed_sweep_goes_on_and_then_skips_what_is_complete(self):
     nothing = self.enter_context(open(os.devnull, 'wb'))
     process = forked_programs.start(
@@ -134,6 +136,7 @@ class SweepTest(absltest.TestCase):
     self.assertIn('| semifl_small | 0 of 2 | | | 88.2% (0.3) | |', output)
     self.assertEqual(list(self._logs()), ['semifl_small_seed0.log'])
 
+  @pytest.mark.slow
   def test_validates_and_chooses(self):
     status, output, errors = self._finish(
       '--seeds=0',

@@ -13,6 +13,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 import tensorflow as tf
 
 from tests import forked_programs
@@ -86,6 +87,7 @@ class ThreadsTest(parameterized.TestCase):
         for row in csv.DictReader(file)
       ]
 
+  @pytest.mark.slow
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
     if len(os.sched_getaffinity(0)) < 2:
       self.skipTest('there is but one core')

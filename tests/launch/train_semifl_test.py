@@ -16,6 +16,7 @@ import time
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import forked_programs
@@ -135,6 +136,7 @@ class TrainSemiFLTest(absltest.TestCase):
       [row | {'seconds': None} for row in _read_rows(whole)],
     )
 
+  @pytest.mark.slow
   def test_interrupt_ends_it_soon_and_says_how_to_go_on(self):
     read_end, write_end = os.pipe()
     with open(read_end) as lines, tempfile.TemporaryFile() as output:
@@ -158,6 +160,7 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertIn('interrupted; the same command goes on', errors)
     self.assertNotIn('Traceback', errors)
 
+  @pytest.mark.slow
   def test_worker_of_the_native_runtime_ends_with_the_program(self):
     with tempfile.TemporaryFile() as log:
       process = self._start(log, '--runtime=native', '--clients_per_round=1')

@@ -14,6 +14,7 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from tests import simulation_test_case
 from tests import small_digits
@@ -37,6 +38,7 @@ _SMALL = {
 }
 
 
+@pytest.mark.slow
 class VariantsTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):

@@ -12,6 +12,7 @@ from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 import tensorflow_federated as tff
 
 from tests import small_digits
@@ -101,6 +102,7 @@ class WatchingTest(parameterized.TestCase):
       running.run(experiment, folder)
     return folder.path, errors.getvalue()
 
+  @pytest.mark.slow
   def test_json_lines_releases_and_log(self):
     folder, errors = self._run(
       log_format='json',
@@ -150,6 +152,7 @@ class WatchingTest(parameterized.TestCase):
     ):
       self.assertRegex(line, rf'^\S+ {re.escape(expected)}')
 
+  @pytest.mark.slow
   def test_failed_release_is_an_error_of_the_flag(self):
     with self.assertRaises(settings.SettingError) as raised:
       self._run(release_managers=(f'{_HERE}:REFUSER',))

@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
@@ -74,6 +75,7 @@ class FedMatchResNetTest(tf.test.TestCase):
       )
       self.assertLess(np.abs(standardized).max(), 2 / 0.879)
 
+  @pytest.mark.slow
   def test_is_a_function_of_the_seed_and_layers_differ(self):
     first, again, other = (
       _get_parts(_create_model(seed=seed))[0] for seed in (0, 0, 1)
@@ -94,6 +96,7 @@ class FedMatchResNetTest(tf.test.TestCase):
       atol=1e-5,
     )
 
+  @pytest.mark.slow
   def test_small_values_of_phi_are_left_out_in_inference_alone(self):
     model = _create_model()
     # Some at the threshold of 1e-5, some beyond it; multiplied, to be seen.
@@ -125,6 +128,7 @@ class FedMatchResNetTest(tf.test.TestCase):
       atol=1e-4,
     )
 
+  @pytest.mark.slow
   def test_is_saved_and_loaded(self):
     model = _create_model()
     path = self.create_tempdir().full_path + '/model.keras'

@@ -8,6 +8,7 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -192,6 +193,7 @@ class FromKerasTest(parameterized.TestCase, tf.test.TestCase):
     for variable, value in zip(self._model.weights, before, strict=True):
       self.assertAllEqual(variable, value)
 
+  @pytest.mark.slow
   def test_assigned_weights_are_those_of_the_model(self):
     weights = _random_weights(self._classifier)
     images = _random_images(3)

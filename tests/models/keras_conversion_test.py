@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tff_semifl.models import functional
@@ -148,6 +149,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     converted = keras_conversion.convert(_create_model())
     self.assertIs(keras_conversion.convert(converted), converted)
 
+  @pytest.mark.slow
   def test_models_with_operators_made_after_a_classifier(self):
     """TensorFlow would forget arguments of operators without autograph."""
     functional.from_keras(_create_model())

@@ -9,6 +9,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
@@ -103,6 +104,7 @@ class PostActivationResnetTest(parameterized.TestCase, tf.test.TestCase):
     ),
     (residual.create_static_batch_norm, residual_reference.normalize_batch),
   )
+  @pytest.mark.slow
   def test_equals_a_second_network(self, create_normalization, normalize):
     model = _create_model(8, 5, create_normalization=create_normalization)
     residual_reference.randomize_norms(model)
@@ -115,6 +117,7 @@ class PostActivationResnetTest(parameterized.TestCase, tf.test.TestCase):
       atol=1e-3,
     )
 
+  @pytest.mark.slow
   def test_initial_weights_are_those_of_pytorch(self):
     """Uniform by the number of inputs, biases too; functions of the seed."""
     model = _create_model()
@@ -140,6 +143,7 @@ class PostActivationResnetTest(parameterized.TestCase, tf.test.TestCase):
       residual_reference.get_kernels(other)[0],
     )
 
+  @pytest.mark.slow
   def test_is_a_function_of_its_weights(self):
     classifier = functional.from_keras(_create_model(8))
     self.assertIsNone(classifier.batch_moments)

@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 import tensorflow as tf
 
 from tff_semifl.models import fedmatch_resnet
@@ -185,6 +186,7 @@ class AcceptedTest(parameterized.TestCase, tf.test.TestCase):
       False,
     ),
   )
+  @pytest.mark.slow
   def test_logits(self, create, is_certain):
     model = create()
     self.assertEqual(probabilities.check_structure(model), is_certain)

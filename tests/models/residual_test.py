@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
@@ -62,6 +63,7 @@ class GroupNormTest(parameterized.TestCase, tf.test.TestCase):
       rtol=1e-3,
     )
 
+  @pytest.mark.slow
   def test_model_has_no_statistics_and_no_modes(self):
     model = _create_wide_resnet(
       width=2, create_normalization=residual.create_group_norm

@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
@@ -50,6 +51,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
     (9, 10, 4_901_450), (9, 100, 4_947_620), (18, 10, 11_172_170)
   )
+  @pytest.mark.slow
   def test_parameter_counts_of_the_authors(self, depth, num_classes, expected):
     """They could not be trained in the authors' last code (D20)."""
     self.assertEqual(_count_by_hand(depth // 9, num_classes), expected)
@@ -91,6 +93,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
       ),
     ),
   )
+  @pytest.mark.slow
   def test_equals_a_second_network(self, network, normalization):
     depth, strides = network
     create_normalization, normalize = normalization
@@ -115,6 +118,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
       atol=1e-3,
     )
 
+  @pytest.mark.slow
   def test_is_a_function_of_its_weights(self):
     """As the algorithms require of a model."""
     classifier = functional.from_keras(_create_model(8))

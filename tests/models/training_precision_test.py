@@ -7,6 +7,7 @@ import functools
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tff_semifl.models import functional
@@ -65,6 +66,7 @@ def _operations(classifier):
 
 
 class BFloat16Test(tf.test.TestCase):
+  @pytest.mark.slow
   def test_convolutions_are_bfloat16_and_normalizations_float32(self):
     for create_normalization, normalization in (
       (residual.create_static_batch_norm, 'FusedBatchNormV3'),
@@ -81,6 +83,7 @@ class BFloat16Test(tf.test.TestCase):
       self.assertEqual(types['MatMul'], {tf.bfloat16.as_datatype_enum})
       self.assertEqual(types[normalization], {tf.float32.as_datatype_enum})
 
+  @pytest.mark.slow
   def test_logits_are_those_of_float32_to_the_precision_of_bfloat16(self):
     expected, expected_gradients = _run(_create_classifier())
     found, gradients = _run(_create_classifier(train_in_bfloat16=True))
@@ -109,6 +112,7 @@ class BFloat16Test(tf.test.TestCase):
     )
 
 
+@pytest.mark.slow
 class JitCompileTest(tf.test.TestCase):
   def test_compiles_and_computes_the_same(self):
     plain = _create_classifier()

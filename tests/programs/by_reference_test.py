@@ -7,6 +7,7 @@ import asyncio
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -39,6 +40,7 @@ class ByReferenceTest(absltest.TestCase):
     for a, b in zip(first, second, strict=True):
       np.testing.assert_array_equal(a, b)
 
+  @pytest.mark.slow
   def test_worker_computes_the_same_to_the_last_bit(self):
     by_value, by_reference = (
       linear_program.create_program(
@@ -57,6 +59,7 @@ class ByReferenceTest(absltest.TestCase):
     for a, b in zip(in_process, native, strict=True):
       np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
+  @pytest.mark.slow
   def test_this_process_computes_the_same_to_the_last_bit(self):
     with runtime.simulation_context():
       self._assert_same(

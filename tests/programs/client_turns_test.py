@@ -8,6 +8,7 @@ import pathlib
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -62,6 +63,7 @@ def _create_program(total_rounds):
   )
 
 
+@pytest.mark.slow
 class ResumingTest(absltest.TestCase):
   def _train(self, folder, total_rounds):
     return asyncio.run(

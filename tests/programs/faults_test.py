@@ -12,6 +12,7 @@ from unittest import mock
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import simulation_test_case
@@ -93,6 +94,7 @@ class FaultsTest(simulation_test_case.SimulationTestCase):
     # What clients keep is that of the second time, too.
     ('stateful', _spoil_weights, {'keep_client_momentum': True}),
   )
+  @pytest.mark.slow
   def test_round_that_fails_once_makes_no_difference(self, spoil, options):
     program = linear_program.create_program(4, **options)
     _train(program, self.right)

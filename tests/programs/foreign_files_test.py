@@ -20,6 +20,7 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from tests import simulation_test_case
 from tests.programs import linear_program
@@ -241,6 +242,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       for kind, make in _SPECIAL_FILES.items()
     ),
   )
+  @pytest.mark.slow
   def test_table_that_is_replaced_in_mid_run_loses_no_row(self, replace):
     """The table that was put in its place is kept, too."""
     path = self.path / 'metrics.csv'
@@ -282,6 +284,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     self._assert_ends_as_undisturbed()
 
   @parameterized.parameters(3, 4, 9)
+  @pytest.mark.slow
   def test_checkpoint_that_is_copied_to_another_number(self, number):
     shutil.copy(self._checkpoint(2), self._checkpoint(number))
     with self.assertLogs(level='WARNING') as logs:
@@ -311,6 +314,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     _train(self.path)
     self._assert_ends_as_undisturbed()
 
+  @pytest.mark.slow
   def test_checkpoint_that_appears_in_mid_run(self):
     other = self._undisturbed / 'checkpoints/program_state_4.npz'
     with self.assertRaisesRegex(

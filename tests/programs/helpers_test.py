@@ -11,6 +11,7 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import decomposed_reference
@@ -139,6 +140,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
     )
     return final, helpers.sent
 
+  @pytest.mark.slow
   def test_helpers_come_every_so_many_rounds_to_those_that_are_known(self):
     folder = self.create_tempdir().full_path
     program, helpers = self._create(folder, 6)
@@ -192,6 +194,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
       a, b = map(array_files.read, (path, other))
       np.testing.assert_equal(a, b)
 
+  @pytest.mark.slow
   def test_helpers_make_a_difference(self):
     first, second = (
       self._train(

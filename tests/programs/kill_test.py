@@ -11,6 +11,7 @@ import time
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 from tensorboard.backend.event_processing import plugin_event_accumulator
 import tensorflow as tf
 
@@ -24,6 +25,7 @@ _MOST_FILES = 60
 _MOST_CHECKPOINT_FILES = 8
 
 
+@pytest.mark.slow
 class KillTest(absltest.TestCase):
   def setUp(self):
     super().setUp()

@@ -15,6 +15,7 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies
 import numpy as np
+import pytest
 
 from tests import damage
 from tff_semifl.programs import array_files
@@ -87,6 +88,7 @@ class MalformedFilesTest(parameterized.TestCase):
   @hypothesis.example(b'[' * 100_000)
   @hypothesis.example(b'{"flags": [[1, 2]]}')
   @damage.settings(max_examples=150)
+  @pytest.mark.slow
   def test_flags_of_an_experiment_are_read_or_refused(self, content):
     path = self.folder / 'hparams.json'
     path.write_bytes(content)

@@ -8,6 +8,7 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from tff_semifl.programs import privacy
 
@@ -108,6 +109,7 @@ class PrivacyTest(parameterized.TestCase):
     ('population', 'num_clients', (100_000, 1000, 100, 10)),
     ('delta', 'delta', (1e-3, 1e-5, 1e-9)),
   )
+  @pytest.mark.slow
   def test_grows_with(self, name, values):
     found = [_compute(**{name: value}) for value in values]
     self.assertEqual(found, sorted(set(found)))

@@ -8,6 +8,7 @@ import types
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 
 from tests.programs import linear_program
 from tests.programs import training_test_case
@@ -150,6 +151,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
     self.assertEqual(found, ['0.0', *(f'{2 - n:.1f}' for n in sizes[1:])])
     self.assertGreater(len(set(found[1:])), 1)
 
+  @pytest.mark.slow
   def test_columns_of_an_aggregator_come_last(self):
     folder = self.create_tempdir().full_path
     program = linear_program.create_program(2, aggregator='robust')

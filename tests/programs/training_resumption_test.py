@@ -8,6 +8,7 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.programs import linear_program
@@ -30,6 +31,7 @@ class TrainingResumptionTest(training_test_case.TrainingTestCase):
       },
     ),
   )
+  @pytest.mark.slow
   def test_resumed_run_equals_one_that_ran_through(self, options):
     whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
     expected = self.train(

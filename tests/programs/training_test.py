@@ -10,6 +10,7 @@ import pathlib
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -48,6 +49,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
           )
         )
 
+  @pytest.mark.slow
   def test_momentum_that_clients_keep_makes_a_difference(self):
     results = [
       self.train(
@@ -92,6 +94,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     self.train(self.create_tempdir().full_path, 4, program=program)
     self.assertLen(passes, expected)
 
+  @pytest.mark.slow
   def test_final_test_has_statistics_of_its_own_d11(self):
     program = linear_program.create_program(2, has_federated_statistics=True)
     folder = self.create_tempdir().full_path

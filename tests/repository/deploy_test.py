@@ -18,6 +18,7 @@ import tempfile
 import tomllib
 
 from absl.testing import absltest
+import pytest
 
 from tests import small_digits
 from tests.repository import source_tree
@@ -130,6 +131,7 @@ class DockerfileTest(absltest.TestCase):
     self.assertGreater(int(user), 0)
 
 
+@pytest.mark.slow
 class SlurmRayTest(absltest.TestCase):
   def test_trains_on_two_machines(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

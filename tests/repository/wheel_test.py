@@ -18,6 +18,7 @@ import venv
 import zipfile
 
 from absl.testing import absltest
+import pytest
 
 from tests.repository import source_tree
 import tff_semifl
@@ -77,6 +78,7 @@ def _package_files() -> dict[str, pathlib.Path]:
   return files
 
 
+@pytest.mark.slow
 class WheelTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):

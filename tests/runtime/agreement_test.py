@@ -10,6 +10,7 @@ this process what their authors meant.
 import collections
 
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -57,6 +58,7 @@ def _client_datasets(num_clients):
 
 
 class AgreementTest(agreement.AgreementTestCase):
+  @pytest.mark.slow
   def test_keras_model(self):
     process = tff.learning.algorithms.build_weighted_fed_avg(
       _model_fn,

@@ -10,6 +10,7 @@ import sys
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 import tensorflow as tf
 
 from tff_semifl.runtime import client_pool
@@ -34,6 +35,7 @@ class ClientPoolTest(parameterized.TestCase):
       client_pool.ClientPool(**kwargs)
 
 
+@pytest.mark.slow
 class SeveralDevicesTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):

@@ -13,6 +13,7 @@ from unittest import mock
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -95,6 +96,7 @@ class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
       self.assertEqual(count(), 3)
 
   @parameterized.parameters('SIG_DFL', 'SIG_IGN')
+  @pytest.mark.slow
   def test_importing_and_leaving_is_quiet(self, interrupt):
     # A background job of a shell script ignores SIGINT.
     done = _run_python(f"""
@@ -109,6 +111,7 @@ class SimulationContextTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotIn('Traceback', done.stderr)
     self.assertEqual(done.returncode, 0)
 
+  @pytest.mark.slow
   def test_worker_of_tff_itself_ends_with_the_interpreter(self):
     # `run` returns when all who hold the pipe have left.
     done = _run_python("""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from absl.testing import parameterized
 import attrs
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -187,6 +188,7 @@ class ValuesTest(parameterized.TestCase, tf.test.TestCase):
     ('ordered_dict', collections.OrderedDict),
     ('named_tuple', collections.namedtuple('_Element', ['z', 'a'])),
   )
+  @pytest.mark.slow
   def test_elements_keep_their_names_in_any_container(self, container):
     @tff.tensorflow.computation(
       tff.SequenceType(collections.OrderedDict(z=np.int32, a=np.int32))

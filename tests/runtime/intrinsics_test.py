@@ -7,6 +7,7 @@ import collections
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -276,6 +277,7 @@ class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
       [[dict(z=10 + k, a=k) for k in client] for client in keys],
     )
 
+  @pytest.mark.slow
   def test_sequences(self):
     @tff.federated_computation(_INTS)
     def run(sequence):

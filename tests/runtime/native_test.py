@@ -14,6 +14,7 @@ from unittest import mock
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -115,6 +116,7 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
         worker_lib.Worker()
 
   @parameterized.parameters(('pass', 0), ('raise ValueError', 1))
+  @pytest.mark.slow
   def test_ends_with_the_interpreter(self, then, status):
     script, pid = self._start_script(then)
     # Returns when all who hold the pipe have left.
@@ -122,6 +124,7 @@ class WorkerTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(script.returncode, status)
     self.assertFalse(_exists(pid))
 
+  @pytest.mark.slow
   def test_ends_when_this_process_is_killed(self):
     script, pid = self._start_script('time.sleep(60)')
     self.assertTrue(_exists(pid))

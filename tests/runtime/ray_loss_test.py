@@ -9,6 +9,7 @@ import time
 
 from absl import logging
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -102,6 +103,7 @@ class LossTest(tf.test.TestCase):
     [process] = [p for p in ray_machines.actors() if p.pid == pid]
     return process
 
+  @pytest.mark.slow
   def test_work_of_the_killed_and_of_the_silent_is_done_again(self):
     process = linear_problem.build(
       'semifl', weak_augmentation=lambda images, seed: self.gate.guard(images)
@@ -146,6 +148,7 @@ class LossTest(tf.test.TestCase):
       for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
+  @pytest.mark.slow
   def test_client_that_takes_too_long_and_the_end_of_a_call(self):
     work = tff.federated_computation(
       lambda numbers: tff.federated_map(

@@ -15,6 +15,7 @@ import unittest
 
 from absl.testing import absltest
 import grpc
+import pytest
 
 from tests import forked_programs
 from tests.runtime import ray_machines
@@ -60,6 +61,7 @@ def _unused_port():
     return probe.getsockname()[1]
 
 
+@pytest.mark.slow
 @unittest.skipIf(shutil.which('openssl') is None, 'there is no openssl')
 class TLSTest(absltest.TestCase):
   def test_own_program_is_let_in_and_no_other(self):

@@ -13,6 +13,7 @@ import types
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -147,6 +148,7 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
       _private.tree_aggregation(0.5, 3.0, 5.0, _VALUE_SPECS, noise_seed=1),
     ),
   )
+  @pytest.mark.slow
   def test_same(self, factory):
     is_weighted = isinstance(factory, _aggregators.WeightedAggregationFactory)
     self.assert_agree_in_rounds(
@@ -157,6 +159,7 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
     ('hadamard', _aggregators.HadamardTransformFactory()),
     ('fourier', _aggregators.DiscreteFourierTransformFactory()),
   )
+  @pytest.mark.slow
   def test_random_rotation(self, factory):
     # What is drawn at random is in the state.
     self.assert_agree_in_rounds(
@@ -168,12 +171,14 @@ class TffAggregatorsTest(agreement.AgreementTestCase):
     ('adaptive_sum', _aggregators.SecureSumFactory(_adaptive_norm())),
     ('learning', tff.learning.secure_aggregator(zeroing=False)),
   )
+  @pytest.mark.slow
   def test_secure(self, factory):
     is_weighted = isinstance(factory, _aggregators.WeightedAggregationFactory)
     self.assert_agree_in_rounds(
       _in_the_clear(_create_process(factory)), _create_rounds(is_weighted)
     )
 
+  @pytest.mark.slow
   def test_secure_and_private(self):
     # Zeroing would nest the computation deeper than it can be serialized.
     factory = tff.learning.ddp_secure_aggregator(

@@ -8,6 +8,7 @@ import types
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -76,6 +77,7 @@ def _build_fine_tuning():
   return fine_tune
 
 
+@pytest.mark.slow
 class TffAlgorithmsTest(agreement.AgreementTestCase):
   @parameterized.named_parameters(
     (

@@ -10,6 +10,7 @@ import collections
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -39,6 +40,7 @@ class TffAnalyticsTest(agreement.AgreementTestCase):
       self.assert_agree(_replace_secure(count), [['the']]), estimate
     )
 
+  @pytest.mark.slow
   def test_heavy_hitters(self):
     find = tff.analytics.heavy_hitters.iblt.build_iblt_computation(
       capacity=20, string_max_bytes=5, secure_sum_bitwidth=8
@@ -60,6 +62,7 @@ class TffAnalyticsTest(agreement.AgreementTestCase):
         _COUNTS,
       )
 
+  @pytest.mark.slow
   def test_sums_of_vectors_by_word(self):
     entry_type = collections.OrderedDict(
       key=np.str_, value=tff.TensorType(np.int64, [2])
@@ -84,6 +87,7 @@ class TffAnalyticsTest(agreement.AgreementTestCase):
       )
       self.assertEqual(dict(sums), {b'a': [1, 2], b'b': [13, 24], b'c': [5, 6]})
 
+  @pytest.mark.slow
   def test_histogram(self):
     process = tff.analytics.build_hierarchical_histogram_process(
       0.0, 4.0, num_bins=4

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -125,6 +126,7 @@ class TffComputationsTest(agreement.AgreementTestCase):
     [batch] = result[2][0]
     self.assertAllEqual(batch['z'], [8])
 
+  @pytest.mark.slow
   def test_sequences(self):
     result = self.assert_agree(_build_sequence_reduction(), [[1, 2], [], [8]])
     self.assertEqual(result, [23, 0, 9])
@@ -217,6 +219,7 @@ class TffComputationsTest(agreement.AgreementTestCase):
     self.assertEqual(result, ([3, 6], 9, 5))
 
   @parameterized.parameters('map_reduce', 'distribute_aggregate')
+  @pytest.mark.slow
   def test_forms_of_other_platforms(self, form):
     mapreduce = tff.backends.mapreduce
     process = tff.learning.algorithms.build_weighted_fed_avg(

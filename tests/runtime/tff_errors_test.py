@@ -12,6 +12,7 @@ import collections
 from absl.testing import parameterized
 import grpc
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -129,6 +130,7 @@ class TffErrorsTest(agreement.AgreementTestCase):
     with self.use(self.native), self.assertRaises(grpc.RpcError):
       add_one(1)
 
+  @pytest.mark.slow
   def test_string_that_is_too_long_for_a_sketch(self):
     process = tff.analytics.IbltFactory(
       capacity=10, string_max_bytes=5, repetitions=3

@@ -8,6 +8,7 @@ import csv
 import datetime
 import pathlib
 
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -140,6 +141,7 @@ class TffProgramsTest(tf.test.TestCase):
     with (self._root / 'metrics.csv').open() as file:
       self.assertLen(list(csv.DictReader(file)), 3)
 
+  @pytest.mark.slow
   def test_evaluations_run_beside_the_training(self):
     evaluation = tff.learning.algorithms.build_fed_eval(
       linear_regression.create_functional_model()

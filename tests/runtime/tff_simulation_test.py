@@ -10,6 +10,7 @@ import asyncio
 import collections
 
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -50,6 +51,7 @@ class TffSimulationTest(agreement.AgreementTestCase):
     self.addCleanup(asyncio.set_event_loop, None)
     asyncio.set_event_loop(loop)
 
+  @pytest.mark.slow
   def test_datasets_are_made_at_the_clients(self):
     client_data = _create_client_data()
     process = _create_process()
@@ -66,6 +68,7 @@ class TffSimulationTest(agreement.AgreementTestCase):
       )
     self.assert_same(outputs[1].state, output.state)
 
+  @pytest.mark.slow
   def test_loop_of_training(self):
     client_data = _create_client_data()
     process = _create_process()

@@ -13,6 +13,7 @@ import time
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import pytest
 
 from tff_semifl.sweeps import processes
 
@@ -241,6 +242,7 @@ time.sleep(1)
     self.assertTrue(all(map(_exists, pids)))
     return process, pids
 
+  @pytest.mark.slow
   def test_sigterm_is_passed_on(self):
     process, pids = self._start(seconds=1)
     process.send_signal(signal.SIGTERM)
@@ -253,6 +255,7 @@ time.sleep(1)
       self.assertEndsWith(self._log(name), 'asked\nin order\n')
     self.assertEmpty(self._log('c'))
 
+  @pytest.mark.slow
   def test_second_interrupt_kills(self):
     process, pids = self._start(seconds=60)
     process.send_signal(signal.SIGINT)

@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 from absl.testing import absltest
+import pytest
 
 from tests import forked_programs
 from tests import small_digits
@@ -57,6 +58,7 @@ class _Watcher:
     self.interrupted = [job.name for job in jobs]
 
 
+@pytest.mark.slow
 class RayClusterTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -199,6 +201,7 @@ class RayClusterTest(absltest.TestCase):
       self._run([self._job('a', folder='nowhere')], _Watcher())
 
 
+@pytest.mark.slow
 class SweepTest(absltest.TestCase):
   def _sweep(self, *arguments):
     return forked_programs.run(

@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import simulation_test_case
@@ -168,6 +169,7 @@ class NotFilledInTest(parameterized.TestCase):
       aggregations.PrivateMean(noise_multiplier=1.0).build(2, None)
 
 
+@pytest.mark.slow
 class RuntimeTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('robust', functools.partial(_build, 'robust')),

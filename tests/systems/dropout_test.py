@@ -8,6 +8,7 @@ import collections
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -113,6 +114,7 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     ('consistency_averaging', 2 * 4 * (3 + 2), 0),
     ('self_training_averaging', 2 * 4 * (3 + 2), 0),
   )
+  @pytest.mark.slow
   def test_each_pass_draws_anew(self, system_name, num_passes, num_labelings):
     watched = self._train(system_name)
     counts = collections.Counter(watched.seeds)
@@ -126,6 +128,7 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     self.assertNotEmpty(counts)
     self.assertEqual(set(counts.values()), {1})
 
+  @pytest.mark.slow
   def test_runs_agree(self):
     first, second = (self._train('semifl').seeds for _ in range(2))
     self.assertEqual(sorted(first), sorted(second))

@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -294,6 +295,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       )
 
 
+@pytest.mark.slow
 class RuntimeTest(absltest.TestCase):
   def test_both_runtimes_give_the_same_numbers(self):
     problem = linear_problem.LinearProblem()

@@ -9,6 +9,7 @@ import shutil
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.augment import photos
@@ -96,6 +97,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     ((96, 96), 37),
     ((128, 128), 26),
   )
+  @pytest.mark.slow
   def test_depth_suits_the_size(self, size, depth):
     task = self._create(
       image_size=size, on_odd_size=image_files.OnOddSize.RESIZE
@@ -135,6 +137,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   @parameterized.parameters(32, 64, 96)
+  @pytest.mark.slow
   def test_no_strong_view_of_a_photo_is_blank(self, size):
     images = photos.load_photos(64, size)
     for index, image in enumerate(images[:4]):

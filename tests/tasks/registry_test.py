@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tff_semifl.experiments import image_task
@@ -56,6 +57,7 @@ class RegistryTest(parameterized.TestCase, tf.test.TestCase):
     self.assertNotAllEqual(task.strong_augmentation(black, _SEED), black)
 
   @parameterized.parameters(_NAMES)
+  @pytest.mark.slow
   def test_model_fits_the_images(self, name):
     task = registry.TASKS[name].create()
     model = models.WideResNet(model_width=1).create(task, seed=0)

@@ -8,6 +8,7 @@ import dataclasses
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -31,6 +32,7 @@ def tearDownModule():
   small_turns.forget()
 
 
+@pytest.mark.slow
 class SystemsTest(simulation_test_case.SimulationTestCase):
   def test_all_parts(self):
     """Two clients have as many images, one has more and one has none."""
@@ -53,6 +55,7 @@ class SystemsTest(simulation_test_case.SimulationTestCase):
     )
 
 
+@pytest.mark.slow
 class ModelsTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(*models.MODELS)
   def test_steps(self, name):

@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -155,6 +156,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       )
 
 
+@pytest.mark.slow
 class AgreementTest(absltest.TestCase):
   def test_both_runtimes_compute_the_same(self):
     classifier = batch_norm_reference.create_classifier()

@@ -13,6 +13,7 @@ import re
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import small_systems
@@ -28,6 +29,7 @@ from tff_semifl.work import training_loop
 from tff_semifl.work import turn_form
 
 
+@pytest.mark.slow
 class TurnConstantsTest(parameterized.TestCase):
   @parameterized.parameters('semifl', 'batch_label_semifl')
   def test_no_argument_is_a_constant(self, system_name):

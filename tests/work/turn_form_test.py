@@ -8,6 +8,7 @@ import collections
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -49,13 +50,18 @@ class TurnFormTest(simulation_test_case.SimulationTestCase):
     )
 
   @parameterized.parameters(*_COMPILED_SYSTEMS)
+  @pytest.mark.slow
   def test_compiled(self, system_name):
     self._compare(system_name, turn_form.COMPILED)
 
+  def test_without_xla(self):
+    self._compare('semifl', turn_form.STATIC)
+
   @parameterized.parameters(
-    'semifl', *(name for name in _SYSTEMS if name not in _COMPILED_SYSTEMS)
+    name for name in _SYSTEMS if name not in _COMPILED_SYSTEMS
   )
-  def test_without_xla(self, system_name):
+  @pytest.mark.slow
+  def test_others_without_xla(self, system_name):
     self._compare(system_name, turn_form.STATIC)
 
   def test_last_batch_has_padding_and_images_are_left_out(self):
@@ -70,10 +76,12 @@ class TurnFormTest(simulation_test_case.SimulationTestCase):
     self.assertNotEqual(num_selected % small_turns.BATCH_SIZE, 0)
 
   @parameterized.parameters('semifl', 'batch_label_semifl')
+  @pytest.mark.slow
   def test_no_image(self, system_name):
     self._compare(system_name, turn_form.COMPILED, num_images=0)
 
 
+@pytest.mark.slow
 class ProgramTest(absltest.TestCase):
   def test_turn_is_one_program(self):
     outside, programs = _find_operations(turn_form.COMPILED)
