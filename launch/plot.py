@@ -27,6 +27,12 @@ sides.
   python -m launch.plot --experiments=results/seed0,results/seed1 \
     --names=SemiFL,SemiFL
 
+What other experiments reached after their last round, such as FixMatch with all
+images in one place, can be drawn as horizontal lines:
+
+  python -m launch.plot --experiments=results/labels_alone,results/semifl \
+    --references=results/fixmatch
+
 `launch.show_partition` draws how images are shared among clients.
 """
 
@@ -38,6 +44,7 @@ from absl import flags
 
 from tff_semifl.launch import output_flag
 from tff_semifl.launch import program
+from tff_semifl.programs import curve_panels
 from tff_semifl.programs import learning_curves
 from tff_semifl.programs import metrics_table
 from tff_semifl.programs import picture_files
@@ -51,6 +58,17 @@ _NAMES = flags.DEFINE_list(
   'Names of the experiments in the legend, with commas; by default those of'
   ' their folders. Experiments of the same name are drawn as one curve, with'
   ' mean and standard deviation.',
+)
+_REFERENCES = flags.DEFINE_list(
+  'references',
+  [],
+  'Folders of experiments of which only what they had after the last round is'
+  ' drawn, as a horizontal line, with commas.',
+)
+_REFERENCE_NAMES = flags.DEFINE_list(
+  'reference_names',
+  None,
+  'Names of --references in the legend, as --names are of --experiments.',
 )
 _TITLE = flags.DEFINE_string('title', '', 'Title of the pictures.')
 _PSEUDO_LABEL_FILES = flags.DEFINE_list(
@@ -79,7 +97,8 @@ def main() -> None:
   with program.blame(_EXPERIMENTS, ValueError):
     if not _EXPERIMENTS.value:
       raise ValueError('name the folder of at least one experiment')
-  experiments = _read_experiments()
+  experiments = _read(_EXPERIMENTS, _NAMES)
+  references = _read(_REFERENCES, _REFERENCE_NAMES)
   chosen = _choose_panels(experiments)
   curve_files = None
   if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
@@ -92,13 +111,15 @@ def main() -> None:
     (
       _PSEUDO_LABEL_FILES,
       _PSEUDO_LABEL_FILES.value,
-      learning_curves.PSEUDO_LABEL_QUALITY,
+      curve_panels.PSEUDO_LABEL_QUALITY,
     ),
   ):
     if files is None:
       continue
     with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
-      picture = learning_curves.create_figure(experiments, panels, _TITLE.value)
+      picture = learning_curves.create_figure(
+        experiments, panels, _TITLE.value, references
+      )
     with program.blame(flag, OSError):
       picture_files.save(picture, files)
     for file in files:
@@ -107,10 +128,10 @@ def main() -> None:
 
 def _choose_panels(
   experiments: learning_curves.Experiments,
-) -> Sequence[learning_curves.Panel]:
+) -> Sequence[curve_panels.Panel]:
   """Returns the panels of --output_file."""
   if _METRICS.value is None:
-    return learning_curves.LEARNING_CURVES
+    return curve_panels.LEARNING_CURVES
   columns = {
     column: None
     for runs in experiments.values()
@@ -128,26 +149,28 @@ def _choose_panels(
         raise ValueError(
           f'no experiment has a column {column}; there are {", ".join(columns)}'
         )
-  return tuple(map(learning_curves.create_panel, _METRICS.value))
+  return tuple(map(curve_panels.create_panel, _METRICS.value))
 
 
-def _read_experiments() -> learning_curves.Experiments:
-  """Returns the tables of the experiments by their names in the legend."""
-  folders = [pathlib.Path(folder) for folder in _EXPERIMENTS.value]
-  with program.blame(_EXPERIMENTS, ValueError):
+def _read(
+  folders_flag: flags.FlagHolder, names_flag: flags.FlagHolder
+) -> learning_curves.Experiments:
+  """Returns the tables of experiments by their names in the legend."""
+  folders = [pathlib.Path(folder) for folder in folders_flag.value]
+  with program.blame(folders_flag, ValueError):
     if len(set(folders)) < len(folders):
       raise ValueError('one is there twice')
-  names = _NAMES.value or [folder.name for folder in folders]
-  with program.blame(_NAMES, ValueError):
+  names = names_flag.value or [folder.name for folder in folders]
+  with program.blame(names_flag, ValueError):
     if len(names) != len(folders):
       raise ValueError(f'{len(names)} names for {len(folders)} experiments')
-    if not _NAMES.value and len(set(names)) < len(names):
+    if not names_flag.value and len(set(names)) < len(names):
       raise ValueError(
         f'names of folders must differ, found {", ".join(names)}; give names,'
         ' and those of the same name are one curve'
       )
   experiments = collections.defaultdict(list)
-  with program.blame(_EXPERIMENTS, metrics_table.MetricsError):
+  with program.blame(folders_flag, metrics_table.MetricsError):
     for name, folder in zip(names, folders, strict=True):
       file = folder / 'metrics.csv'
       metrics = metrics_table.read_metrics(file)

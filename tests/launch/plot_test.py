@@ -75,6 +75,15 @@ class PlotTest(parameterized.TestCase):
     for text in ('SemiFL (2 runs)', 'alone'):
       self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
 
+  def test_references(self):
+    self._plot(
+      experiments=self._folders('semifl'),
+      references=self._folders('alone', 'other/semifl'),
+      reference_names=['FixMatch', 'FixMatch'],
+    )
+    for text in ('semifl', 'FixMatch, last round (2 runs)'):
+      self.assertIn(f'<!-- {text} -->', self._read('curves.svg'))
+
   def test_quality_of_pseudo_labels_alone(self):
     files = self._folders('new/quality.svg', 'new/quality.png')
     self.assertEqual(
@@ -128,6 +137,16 @@ class PlotTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('none', {'experiments': None}, '--experiments=None: name the folder'),
     ('no_such_folder', {'experiments': ['nowhere']}, '--experiments=.*nowhere'),
+    (
+      'no_such_reference',
+      {'references': ['nowhere']},
+      '--references=.*nowhere',
+    ),
+    (
+      'names_of_no_references',
+      {'reference_names': ['a']},
+      '--reference_names=.*1 names for 0 exp',
+    ),
     ('too_few_names', {'names': ['a']}, '--names=.*1 names for 2 exp'),
     ('twice', {'experiments': ['a', 'b', 'a']}, '--experiments=.*: one is the'),
     (

@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 
 from tests.programs import cut_text
+from tff_semifl.programs import curve_panels
 from tff_semifl.programs import learning_curves
 from tff_semifl.programs import metrics_table
 
@@ -24,8 +25,8 @@ _ALONE = {name: np.zeros(3) for name in _SEMIFL} | {
   'round': _ROUNDS,
   'test/accuracy': np.array([0.2, 0.3, 0.35]),
 }
-_CURVES = learning_curves.LEARNING_CURVES
-_QUALITY = learning_curves.PSEUDO_LABEL_QUALITY
+_CURVES = curve_panels.LEARNING_CURVES
+_QUALITY = curve_panels.PSEUDO_LABEL_QUALITY
 
 
 def _legend(picture):
@@ -64,6 +65,30 @@ class LearningCurvesTest(parameterized.TestCase):
       [line] = axes.lines
       self.assertEqual(line.get_label(), 'SemiFL')
       np.testing.assert_allclose(line.get_ydata(), values)
+
+  def test_references_are_levels_of_their_last_rounds(self):
+    other = {
+      'round': np.array([10.0, 20.0]),
+      'test/accuracy': np.array([0.1, 0.9]),
+    }
+    picture = learning_curves.create_figure(
+      {'SemiFL': [_SEMIFL]},
+      _CURVES,
+      '',
+      {'FixMatch': [other, _SEMIFL], 'labels alone': [_ALONE]},
+    )
+    accuracy, ratio, _ = picture.axes
+    _, fixmatch, alone = accuracy.lines
+    np.testing.assert_allclose(fixmatch.get_ydata(), [70, 70])
+    np.testing.assert_allclose(alone.get_ydata(), [35, 35])
+    self.assertNotEqual(fixmatch.get_linestyle(), alone.get_linestyle())
+    # Not all runs of one name label images, and those of the other none.
+    self.assertLen(ratio.lines, 1)
+    self.assertEqual(accuracy.get_xlim(), ratio.get_xlim())
+    self.assertEqual(
+      _legend(picture),
+      ['SemiFL', 'FixMatch, last round (2 runs)', 'labels alone, last round'],
+    )
 
   def test_quality_of_pseudo_labels_is_figure_6(self):
     picture = learning_curves.create_figure({'a': [_SEMIFL]}, _QUALITY, '')
@@ -109,7 +134,7 @@ class LearningCurvesTest(parameterized.TestCase):
     column = 'client/weight_diversity'
     values = np.array([np.nan, 0.5, 0.25])
     run = {'round': _ROUNDS, column: values}
-    panel = learning_curves.create_panel(column)
+    panel = curve_panels.create_panel(column)
     picture = learning_curves.create_figure(
       {'a': [run], 'b': [run | {column: 2 * values}]}, [panel], ''
     )
@@ -119,7 +144,7 @@ class LearningCurvesTest(parameterized.TestCase):
       np.testing.assert_array_equal(line.get_ydata(), factor * values)
 
   def test_column_that_is_not_known(self):
-    panel = learning_curves.create_panel('aggregator/epsilon')
+    panel = curve_panels.create_panel('aggregator/epsilon')
     run = {'round': _ROUNDS, 'aggregator/epsilon': np.array([0, 1.5, 3])}
     picture = learning_curves.create_figure({'a': [run]}, [panel], '')
     [axes] = picture.axes
@@ -186,7 +211,7 @@ class LearningCurvesTest(parameterized.TestCase):
       for values in ([0.0, 1.0, 100.0], [0.0, 3.0, 200.0])
     ]
     picture = learning_curves.create_figure(
-      {'a': runs}, [learning_curves.create_panel(column)], ''
+      {'a': runs}, [curve_panels.create_panel(column)], ''
     )
     band = _band(picture.axes[0])
     np.testing.assert_allclose(

@@ -5,7 +5,6 @@
 
 from collections.abc import Mapping, Sequence
 import math
-from typing import NamedTuple
 
 import matplotlib
 from matplotlib import axes as axes_lib
@@ -15,69 +14,9 @@ from matplotlib import ticker
 import numpy as np
 
 from tff_semifl.programs import curve_colors
+from tff_semifl.programs import curve_panels
 from tff_semifl.programs import metrics_table
 from tff_semifl.programs import picture_text
-
-
-class Panel(NamedTuple):
-  """A part of a picture, which shows a column of `metrics.csv` by round.
-
-  Attributes:
-    column: Name of the column.
-    title: Title of the panel.
-    unit: Label of the vertical axis, such as the unit.
-    scale: Factor of the values; the default turns fractions into percentages.
-  """
-
-  column: str
-  title: str
-  unit: str
-  scale: float = 100.0
-
-
-_LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
-LEARNING_CURVES = (
-  Panel('test/accuracy', 'Test accuracy', '% of test images'),
-  # In place of the test images.
-  Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
-  _LABEL_RATIO,
-  Panel(
-    'client/micro_threshold_accuracy',
-    'Accuracy above threshold',
-    '% of labels',
-  ),
-)
-# Figure 6 of SemiFL's paper, from left to right.
-PSEUDO_LABEL_QUALITY = (
-  Panel('client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'),
-  # Averaged as in the paper (D17).
-  Panel(
-    'client/threshold_accuracy',
-    'Accuracy above threshold',
-    '% of labels',
-  ),
-  _LABEL_RATIO,
-)
-
-# Figures 4, E.1 and G.1 of Zhang et al. show the relative one.
-WEIGHT_DIVERSITY = (
-  Panel(
-    'client/weight_diversity',
-    'Weight diversity',
-    '1 / clients if updates are equal',
-    1.0,
-  ),
-  Panel(
-    'client/relative_weight_diversity',
-    'Relative weight diversity',
-    '1 if updates are equal',
-    1.0,
-  ),
-)
-_PANELS = {
-  panel.column: panel
-  for panel in (*LEARNING_CURVES, *PSEUDO_LABEL_QUALITY, *WEIGHT_DIVERSITY)
-}
 
 # Accuracies of the labels that were trained on, without a meaning if there were
 # none.
@@ -87,6 +26,8 @@ _OF_CONFIDENT_LABELS = (
 )
 # They differ in a gray print, too.
 _STYLES = ('-', '--', '-.', ':')
+_REFERENCE_COLOR = '0.3'
+_REFERENCE_STYLES = _STYLES[1:]
 # Sizes in inches and points: three panels have the width of a page, and text
 # the size of a caption.
 _PANEL_SIZE = (2.4, 2.2)
@@ -101,13 +42,11 @@ _TITLE_SIZE = 9.6
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
-def create_panel(column: str) -> Panel:
-  """Returns the panel of a column; unknown columns are drawn unscaled."""
-  return _PANELS.get(column, Panel(column, column, '', 1.0))
-
-
 def create_figure(
-  experiments: Experiments, panels: Sequence[Panel], title: str
+  experiments: Experiments,
+  panels: Sequence[curve_panels.Panel],
+  title: str,
+  references: Experiments | None = None,
 ) -> figure.Figure:
   """Creates a picture of panels side by side, with a curve for each name.
 
@@ -123,6 +62,8 @@ def create_figure(
     experiments: The runs to draw.
     panels: The panels, from left to right.
     title: Title of the picture.
+    references: Runs that are drawn as horizontal lines, at the mean of what
+      they have after their last rounds; by default none.
 
   Returns:
     The figure.
@@ -144,16 +85,23 @@ def create_figure(
     raise metrics_table.MetricsError(
       f'there is nothing to draw: none of {columns} is above 0'
     )
+  references = references or {}
   width, height = _PANEL_SIZE
   width *= len(curves)
   labels = picture_text.wrap_names(
-    [_label(name, len(runs)) for name, runs in experiments.items()],
+    [
+      *(_label(name, len(runs)) for name, runs in experiments.items()),
+      *(
+        _label(f'{name}, last round', len(runs))
+        for name, runs in references.items()
+      ),
+    ],
     width - _LEGEND_ENTRY,
     _FONT_SIZE,
   )
   num_columns = int(width / (labels.length + _LEGEND_ENTRY))
   num_columns = min(max(num_columns, 1), len(curves))
-  num_rows = math.ceil(len(experiments) / num_columns)
+  num_rows = math.ceil(len(labels.texts) / num_columns)
   height += num_rows * max(labels.height, _LEGEND_LINE)
   title = picture_text.wrap(title, width, _TITLE_SIZE)
   height += _LEGEND_LINE * title.count('\n')
@@ -174,7 +122,7 @@ def create_figure(
       axes.grid(alpha=0.3)
       for number, name in enumerate(experiments):
         if name in drawn:
-          in_legend[name] = _draw_curve(
+          in_legend[number] = _draw_curve(
             axes,
             drawn[name],
             limits=(0, 100) if panel.scale == 100 else None,
@@ -182,9 +130,19 @@ def create_figure(
             color=colors[number],
             linestyle=_STYLES[number % len(_STYLES)],
           )
+      for number, runs in enumerate(references.values(), len(experiments)):
+        last = _last_mean(runs, panel)
+        if last > 0:
+          in_legend[number] = axes.axhline(
+            last,
+            label=labels.texts[number],
+            color=_REFERENCE_COLOR,
+            linestyle=_REFERENCE_STYLES[number % len(_REFERENCE_STYLES)],
+            linewidth=1.0,
+          )
     has_bands = any(len(runs) > 1 for runs in experiments.values())
     picture.legend(
-      handles=[in_legend[name] for name in experiments if name in in_legend],
+      handles=[in_legend[number] for number in sorted(in_legend)],
       title='mean ± standard deviation of runs' if has_bands else None,
       loc='outside lower center',
       ncols=num_columns,
@@ -233,7 +191,18 @@ def _draw_curve(
   return line
 
 
-def _by_round(run: metrics_table.Metrics, panel: Panel) -> dict[int, float]:
+def _last_mean(
+  runs: Sequence[metrics_table.Metrics], panel: curve_panels.Panel
+) -> float:
+  """Returns the mean of the runs' last values, NaN if one has none."""
+  if not all(panel.column in run for run in runs):
+    return math.nan
+  return float(np.mean([[*_by_round(run, panel).values()][-1] for run in runs]))
+
+
+def _by_round(
+  run: metrics_table.Metrics, panel: curve_panels.Panel
+) -> dict[int, float]:
   """Returns the values of a panel by round, NaN where they have no meaning."""
   column = panel.column
   values = panel.scale * run[column]
