@@ -21,7 +21,10 @@ from tests.experiments import semifl_cells
 from tests.experiments import zhang2020_cells
 from tff_semifl.data import skewed_partition
 from tff_semifl.data import sources
+from tff_semifl.experiments import presets
 
+# The demonstration, which is no cell of a paper.
+_DIGITS = 'semifl/digits_'
 # With five epochs (A.3).
 _SERVER_STEPS = {
   ('cifar10', 250): 125,
@@ -133,6 +136,33 @@ class PresetStepsTest(parameterized.TestCase):
     self.assertEqual(
       described['unlabeled_images_at_clients'], num_images - labels
     )
+
+  @parameterized.parameters(
+    *(name for name in presets.names() if not name.startswith(_DIGITS))
+  )
+  def test_dry_run_of_each(self, name):
+    system_name = name.partition('/')[0]
+    described = preset_cells.describe(name)
+    num_images = sum(preset_cells.CLASS_SIZES[described['flags']['task']])
+    num_unlabeled = num_images - described['labeled_images']
+    if system_name == 'labels_alone':
+      num_unlabeled = 0
+    self.assertEqual(described['unlabeled_images'], num_unlabeled)
+    if described['clients']:
+      if described['flags'].get('partition') == 'iid':
+        # All have as many, and what is left belongs to nobody (C.5).
+        num_unlabeled -= num_unlabeled % described['clients']
+      self.assertEqual(described['unlabeled_images_at_clients'], num_unlabeled)
+      self.assertBetween(
+        described['clients_per_round'], 1, described['clients']
+      )
+    server_steps, client_steps = preset_cells.count_steps(described)
+    # Who has no labels takes no steps with them.
+    self.assertEqual(
+      server_steps > 0,
+      described['labeled_images'] > 0 and system_name != 'data_sharing',
+    )
+    self.assertEqual(client_steps > 0, described['clients'] > 0)
 
   @parameterized.parameters((10, 5), (20, 3), (47, 1))
   def test_users_of_table_g1_have_several_main_classes(self, users, num_each):

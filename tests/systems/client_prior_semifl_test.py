@@ -151,7 +151,8 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       process: What is tested.
       problem: The images.
       prior_fn: (logits, server's prior, client) -> prior of the client.
-      steps: Whether clients label, and train, with their prior.
+      steps: Weights of a client's prior, beside the server's, in labels and in
+        losses.
 
     Returns:
       How many labels are not the most probable class of the received model.
@@ -167,7 +168,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     def train(received, round_num, client_id):
       def offsets(logits):
         ratio = prior_fn(logits, server_prior, client_id) / server_prior
-        return tuple(np.log(ratio) if step else 0.0 for step in steps)
+        return tuple(np.log(step * ratio + 1 - step) for step in steps)
 
       return problem.train_client(
         fix_mix_reference.train_client,
@@ -202,22 +203,24 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     return num_changed
 
   @parameterized.named_parameters(
-    ('both_steps', True, True),
-    ('e_step', True, False),
-    ('m_step', False, True),
+    ('both_steps', 1.0, True),
+    ('half_of_the_e_step', 0.5, True),
+    ('e_step', 1.0, False),
+    ('m_step', 0.0, True),
   )
-  def test_rounds_equal_numpy(self, label_with_prior, train_with_prior):
+  def test_rounds_equal_numpy(self, label_prior_weight, train_with_prior):
     """The server has 2, 2 and 1 labels of the classes."""
     num_changed = self._assert_rounds_equal_numpy(
       _build(
-        label_with_prior=label_with_prior, train_with_prior=train_with_prior
+        label_prior_weight=label_prior_weight,
+        train_with_prior=train_with_prior,
       ),
       _Problem(),
       lambda logits, server_prior, _: _estimate(logits, server_prior),
-      (label_with_prior, train_with_prior),
+      (label_prior_weight, float(train_with_prior)),
     )
     # The prior decides some labels, or this shows little.
-    self.assertEqual(num_changed > 0, label_with_prior)
+    self.assertEqual(num_changed > 0, label_prior_weight > 0)
 
   def test_rounds_with_the_true_prior_equal_numpy(self):
     num_changed = self._assert_rounds_equal_numpy(
@@ -226,12 +229,12 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       lambda _, server_prior, client_id: _count(
         _TRUE_LABELS[client_id], server_prior
       ),
-      (True, True),
+      (1.0, 1.0),
     )
     self.assertGreater(num_changed, 0)
 
   def test_without_both_steps_it_is_semifl(self):
-    changes = {'label_with_prior': False, 'train_with_prior': False}
+    changes = {'label_prior_weight': 0.0, 'train_with_prior': False}
     for found, expected in zip(
       linear_problem.train(
         linear_problem.build('client_prior_semifl', changes), _COHORTS

@@ -56,8 +56,11 @@ class PriorFixMix(composed.ComposedFixMix):
     ' own to get its shares; with ever more of them SemiFL is left.',
     settings.ABOVE_0,
   )
-  label_with_prior: bool = settings.setting(
-    True, 'Whether clients label with their own shares of classes (E-step).'
+  label_prior_weight: float = settings.setting(
+    1.0,
+    "Weight of a client's own shares of classes in those with which it labels"
+    " (E-step), beside the server's; with 0 it labels as SemiFL's clients do.",
+    settings.FRACTION,
   )
   train_with_prior: bool = settings.setting(
     True,
@@ -124,8 +127,10 @@ class PriorFixMix(composed.ComposedFixMix):
   ) -> pseudo_labels.PseudoLabels:
     """Returns labels of all images of a client, with its prior."""
     prior = self.find_prior(guidance, logits)
-    if self.label_with_prior:
-      logits = client_prior.adapt(logits, prior, guidance['server_prior'])
+    server_prior = guidance['server_prior']
+    weight = self.label_prior_weight
+    label_prior = weight * prior + (1 - weight) * server_prior
+    logits = client_prior.adapt(logits, label_prior, server_prior)
     return super().label(guidance, logits)._replace(prior=prior)
 
   def logit_offset(
