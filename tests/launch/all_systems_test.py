@@ -300,6 +300,7 @@ class AllSystemsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters('supervised_averaging', 'consistency_averaging')
+  @pytest.mark.slow
   def test_no_pass_over_images_replaces_running_statistics_d48(
     self, system_name
   ):
