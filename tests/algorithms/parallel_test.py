@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -152,6 +153,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     )
     self.assertEqual(found.next.type_signature, expected.next.type_signature)
 
+  @pytest.mark.slow
   def test_without_weight_of_the_server_it_is_federated_averaging(self):
     """And so is alternate training in which the server does not train."""
     problem = linear_problem.LinearProblem()

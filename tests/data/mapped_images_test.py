@@ -8,6 +8,7 @@ import pathlib
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -185,6 +186,7 @@ class TakeIndicesTest(tf.test.TestCase):
         (data.images.sum(), [data.images.sum()]),
       )
 
+  @pytest.mark.slow
   def test_worker_reads_more_than_tff_would_send(self):
     shape = (256, 256, 1)
     # One more than TFF's limit of 100 MiB.

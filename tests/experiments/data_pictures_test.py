@@ -8,6 +8,7 @@ import pathlib
 from absl.testing import absltest
 import numpy as np
 import PIL.Image
+import pytest
 
 from tests import small_digits
 from tests.programs import full_disk
@@ -41,6 +42,7 @@ class DataPicturesTest(absltest.TestCase):
     )
     return sorted(path.name for path in self._folder.iterdir())
 
+  @pytest.mark.slow
   def test_draws_both(self):
     self.assertEqual(
       self._draw(np.arange(20) % 10), ['augmentations.png', 'partition.png']

@@ -72,6 +72,7 @@ class ExportedModelTest(parameterized.TestCase):
       exported_model.load(self._folder / name)
     self.assertNotIn('\n', str(raised.exception))
 
+  @pytest.mark.slow
   def test_what_is_no_model(self):
     self._assert_refused('nothing', 'is missing')
     (self._folder / 'empty').mkdir()

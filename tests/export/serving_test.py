@@ -13,6 +13,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import PIL.Image
+import pytest
 import tensorflow as tf
 
 from tests.export import small_model
@@ -99,6 +100,7 @@ class ServingTest(parameterized.TestCase):
       self.assertEqual(found['class_name'][index], expected['class_name'][0])
     self.assertGreater(np.ptp(found['probabilities'], axis=0).max(), 0.01)
 
+  @pytest.mark.slow
   def test_body_for_tensorflow_serving(self):
     path = _export((8, 12, 3))
     first = self._write('first.png', (30, 20), 'RGB', 1)
@@ -126,6 +128,7 @@ class ServingTest(parameterized.TestCase):
       exported_model.load(path).predict(images),
     )
 
+  @pytest.mark.slow
   def test_layer_of_a_keras_model(self):
     path = _export((8, 12, 3))
     scope = {'path': str(path)}

@@ -170,6 +170,7 @@ class PredictTest(parameterized.TestCase):
     with self.assertRaisesRegex(program.FlagError, f'^flag {message}'):
       self._predict(**values)
 
+  @pytest.mark.slow
   def test_thousands_of_files(self):
     folder = self._photos.with_name('many')
     folder.mkdir()

@@ -9,6 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import PIL.Image
+import pytest
 
 from tests import forked_programs
 from tests.data import tfds_files
@@ -68,6 +69,7 @@ class ShowPartitionTest(parameterized.TestCase):
     self.assertIn('of which 0 with no client', completed.stdout)
     self.assertRegex(completed.stdout, r'R, from .*: 1\.000\n')
 
+  @pytest.mark.slow
   def test_images_of_unknown_class(self):
     data_dir = self.create_tempdir().full_path
     train = tfds_files.random_images(40, 96, 10, seed=1)

@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.models import residual_reference
@@ -49,6 +50,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
     (32, 100, 28, 8, 46_736_356),
     (96, 10, 37, 2, 11_848_586),
   )
+  @pytest.mark.slow
   def test_published_parameter_counts(
     self, size, num_classes, depth, width, expected
   ):
@@ -144,6 +146,7 @@ class FunctionalTest(tf.test.TestCase):
       [m.shape for m in moments], [(3, norm.gamma.shape[0]) for norm in norms]
     )
 
+  @pytest.mark.slow
   def test_trains_in_bfloat16(self):
     model = _create_model(8, depth=4, width=1)
     images = np.random.default_rng(0).uniform(0, 255, size=(3, 8, 8, 3))

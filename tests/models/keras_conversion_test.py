@@ -131,6 +131,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     for each, gradient in zip(found, expected, strict=True):
       self.assertAllClose(each, gradient, rtol=1e-2, atol=1e-4)
 
+  @pytest.mark.slow
   def test_group_normalization_in_place_of_batches(self):
     model = _create_model()
     classifier = functional.from_keras(
@@ -191,6 +192,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
         logits(classifier.initial_weights, _IMAGES), model(_IMAGES), rtol=1e-4
       )
 
+  @pytest.mark.slow
   def test_frozen_layers_among_others(self):
     backbone = _create_backbone()
     backbone.layers[2].trainable = False  # The convolution.

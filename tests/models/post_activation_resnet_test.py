@@ -84,6 +84,7 @@ class PostActivationResnetTest(parameterized.TestCase, tf.test.TestCase):
       residual_reference.count(model.trainable_weights), expected
     )
 
+  @pytest.mark.slow
   def test_sizes_of_the_blocks_outputs(self):
     blocks = residual_reference.in_order_of_creation(
       _create_model(), tf.keras.layers.Add

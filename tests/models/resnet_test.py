@@ -148,6 +148,7 @@ class InitialWeightsTest(tf.test.TestCase):
     self.assertGreater(np.abs(kernel).max(), 0.99 * bound)
     self.assertAllEqual(bias, np.zeros(10))
 
+  @pytest.mark.slow
   def test_are_a_function_of_the_seed(self):
     residual_reference.assert_is_function_of_seed(
       lambda seed: _create_model.__wrapped__(8, seed=seed)

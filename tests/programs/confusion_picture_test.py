@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from tests.programs import cut_text
 from tff_semifl.programs import confusion_picture
@@ -39,6 +40,7 @@ class ConfusionPictureTest(parameterized.TestCase):
     self.assertEqual(colors.get_ylabel(), "share of the class's images")
 
   @parameterized.parameters(2, 10, 30, 31, 100)
+  @pytest.mark.slow
   def test_words_do_not_overlap(self, num_classes):
     generator = np.random.default_rng(0)
     figure = confusion_picture.create_figure(

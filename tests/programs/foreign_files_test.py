@@ -299,6 +299,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
       self.assertLen(logs.output, 2)
     self._assert_ends_as_undisturbed()
 
+  @pytest.mark.slow
   def test_checkpoint_that_is_moved_to_another_number(self):
     """The only one there is holds what is not to be lost."""
     for version in (0, 1):

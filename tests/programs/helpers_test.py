@@ -204,6 +204,7 @@ class HelpersTest(simulation_test_case.SimulationTestCase):
     )
     self.assertGreater(np.abs(first - second).max(), 1e-5)
 
+  @pytest.mark.slow
   def test_images_can_be_passed_by_reference(self):
     _, process = _build_process()
     program = linear_program.create_program(3)

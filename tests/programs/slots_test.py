@@ -10,6 +10,7 @@ import pathlib
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -118,6 +119,7 @@ class SlotsTest(simulation_test_case.SimulationTestCase):
       rows[2].client.pseudo_accuracy * 12 % 1, 0, delta=1e-4
     )
 
+  @pytest.mark.slow
   def test_by_reference_is_the_same_to_the_last_bit(self):
     self._assert_same(
       *(

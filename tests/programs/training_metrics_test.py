@@ -83,6 +83,7 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
         self.assertEqual(row[f'client/{name}_accuracy'], '')
       self.assertNotEqual(row['client/label_ratio'], '')
 
+  @pytest.mark.slow
   def test_server_that_trains_on_nothing(self):
     folder = self.create_tempdir().full_path
     program = linear_program.create_program(1, server_epochs=0)

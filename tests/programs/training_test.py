@@ -61,6 +61,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     ]
     self.assertGreater(np.abs(results[0] - results[1]).max(), 1e-4)
 
+  @pytest.mark.slow
   def test_statistics_are_computed_after_each_round(self):
     program = linear_program.create_program(1, has_federated_statistics=True)
     final = self.train(self.create_tempdir().full_path, 1, program=program)
@@ -75,6 +76,7 @@ class TrainingTest(training_test_case.TrainingTestCase):
     (True, 5),
     (False, 3),
   )
+  @pytest.mark.slow
   def test_statistics_that_nobody_asks_for(self, for_clients, expected):
     program = linear_program.create_program(4, has_federated_statistics=True)
     computation = program.statistics.computation

@@ -9,6 +9,7 @@ import sys
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -47,6 +48,7 @@ class ReleasedTest(absltest.TestCase):
 
     self.assertLess(_count_left(decode), 500)
 
+  @pytest.mark.slow
   def test_nothing_is_left_of_a_computation(self):
     arrays = [(np.float32, [3])] * 10
     double = tff.tensorflow.computation(

@@ -134,6 +134,7 @@ class TffProgramsTest(tf.test.TestCase):
       [metrics['mean_squared_error'] for metrics in self._metrics],
     )
 
+  @pytest.mark.slow
   def test_training_goes_on_from_a_file(self):
     self._assert_weights(self._run_program(2), self._states[2])
     self._assert_weights(self._run_program(3), self._states[3])

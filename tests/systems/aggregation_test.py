@@ -82,6 +82,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
     ('nobody_sure', [0, 1, 2], 1, {'confidence_threshold': 1.0}),
     ('before_the_first_round', [0, 1, 2], 0, {}),
   )
+  @pytest.mark.slow
   def test_robust_mean_learns_nothing_if_nobody_counts(
     self, cohort, round_num, overrides
   ):
@@ -116,6 +117,7 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
     for both, *each in zip(trained[3], *trained[:2], strict=True):
       np.testing.assert_allclose(both, sum(each), rtol=1e-3, atol=1e-6)
 
+  @pytest.mark.slow
   def test_private_mean_is_noise_if_no_client_has_an_update(self):
     process = _build_private(1.0, confidence_threshold=1.0)
     state, output = self._run_round(process, [0, 1])

@@ -8,6 +8,7 @@ import collections
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -138,6 +139,7 @@ class ElasticTest(simulation_test_case.SimulationTestCase):
     # Clients and anchor are not the same.
     self.assertGreater(np.abs(own[0][0] - anchor[0]).max(), 0.01)
 
+  @pytest.mark.slow
   def test_client_without_image_pulls_nothing_and_is_not_pulled(self):
     problem = linear_problem.LinearProblem()
     process = zhang2020_reference.build('easgd')

@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 
 from tests import batch_label_reference
 from tests import decomposed_reference
@@ -112,6 +113,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
     self.assertGreater(np.abs(federation.velocity[_PHI]).max(), 0)
     self.assertGreater(server.num_clipped, 0)
 
+  @pytest.mark.slow
   def test_masked_half_of_the_outputs_only_decays_d41(self):
     problem = linear_problem.LinearProblem()
     process = _build()
@@ -131,6 +133,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
     )
 
   @parameterized.named_parameters(('with_bugs', True), ('fixed', False))
+  @pytest.mark.slow
   def test_who_trains_normalization_and_classifier_d41(self, reproduce_bugs):
     """A network of convolutions: server alone, then clients alone."""
     classifier = functional.from_keras(
@@ -172,6 +175,7 @@ class FedMatchAsInSemiFLTest(simulation_test_case.SimulationTestCase):
           is_trained = is_owned or (not reproduce_bugs and not is_foreign)
           self.assertEqual(np.any(old != new), is_trained)
 
+  @pytest.mark.slow
   def test_momentum_that_clients_keep_is_that_of_phi_d5(self):
     process = _build(keep_client_momentum=True)
     self.assertEqual(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -204,6 +205,7 @@ class ComputationTest(absltest.TestCase):
       'learning_rate=float32>@SERVER,memories=<>,given_labels=<>>)',
     )
 
+  @pytest.mark.slow
   def test_labels_that_were_given_are_placed_at_clients(self):
     plain, found = (
       _build(returns_given_labels=returns).next.type_signature

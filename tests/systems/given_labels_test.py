@@ -9,6 +9,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -95,7 +96,16 @@ _SYSTEMS = {
     [6, 4],
   ),
 }
-_NAMED_SYSTEMS = [(name, *system) for name, system in _SYSTEMS.items()]
+# Their clients are those of others, in other rounds.
+_SLOW = (
+  'batch_label_semifl_with_momentum',
+  'fedavg_fixmatch',
+  'self_training_averaging',
+)
+_NAMED_SYSTEMS = [
+  (name, *system) for name, system in _SYSTEMS.items() if name not in _SLOW
+]
+_NAMED_SLOW_SYSTEMS = [(name, *_SYSTEMS[name]) for name in _SLOW]
 
 
 def _next(process, problem, round_num):
@@ -138,6 +148,15 @@ class ComputationTest(parameterized.TestCase):
   @parameterized.named_parameters(_NAMED_SYSTEMS)
   def test_types(self, build, num_labels):
     del num_labels  # Unused.
+    self._check_types(build)
+
+  @parameterized.named_parameters(_NAMED_SLOW_SYSTEMS)
+  @pytest.mark.slow
+  def test_types_of_others(self, build, num_labels):
+    del num_labels  # Unused.
+    self._check_types(build)
+
+  def _check_types(self, build):
     process = build(returns_labels=True)
     plain = build(returns_labels=False).next.type_signature
     found = process.next.type_signature
@@ -161,6 +180,14 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(_NAMED_SYSTEMS)
   def test_round_is_the_same_and_says_what_was_labeled(self, build, num_labels):
+    self._check_round(build, num_labels)
+
+  @parameterized.named_parameters(_NAMED_SLOW_SYSTEMS)
+  @pytest.mark.slow
+  def test_round_of_others(self, build, num_labels):
+    self._check_round(build, num_labels)
+
+  def _check_round(self, build, num_labels):
     plain = _next(build(returns_labels=False), self.problem, 1)
     found = _next(build(returns_labels=True), self.problem, 1)
     for part in ('state', 'metrics', 'memories'):
@@ -206,9 +233,15 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         ],
       )
 
-  @parameterized.parameters('consistency_averaging', 'self_training_averaging')
-  def test_steps_of_the_benchmark(self, name):
+  def test_steps_of_the_benchmark(self):
     """A label is by the model of its step, in NumPy."""
+    self._check_steps('consistency_averaging')
+
+  @pytest.mark.slow
+  def test_steps_of_self_training(self):
+    self._check_steps('self_training_averaging')
+
+  def _check_steps(self, name):
     build, _ = _SYSTEMS[name]
     process = build(returns_labels=True)
     weights = process.initialize().global_model_weights.trainable

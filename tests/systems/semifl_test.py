@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -248,6 +249,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     )
     self.assertEqual(restored.round_num, 2)
 
+  @pytest.mark.slow
   def test_server_momentum_that_starts_afresh(self):
     """D5, the code of the paper's time."""
     process = _build(keep_server_momentum=False)

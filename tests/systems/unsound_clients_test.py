@@ -9,6 +9,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -123,6 +124,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     # The others had something to say.
     self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
 
+  @pytest.mark.slow
   def test_liar_that_is_not_found_out_moves_the_mean(self):
     clients = self._client_data(_SHORT)
     found = self._run_round(_build_with_liars(), clients)

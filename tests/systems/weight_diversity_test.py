@@ -8,6 +8,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import batch_label_reference
@@ -66,18 +67,22 @@ class WeightDiversityTest(simulation_test_case.SimulationTestCase):
     return diversity, diversity * len(_COHORT)
 
   @parameterized.named_parameters(
-    ('mean', {'aggregator': 'mean'}),
+    ('mean', 'batch_label_semifl', {'aggregator': 'mean'}),
+    ('mean_in_parallel', 'fedavg_fixmatch', {'aggregator': 'mean'}),
     # What is measured is what clients trained, not what is left of it.
-    ('robust', {'aggregator': 'robust'}),
-    ('quantized', {'aggregator': 'compression', 'quantization_bits': 2}),
+    ('robust', 'fedavg_fixmatch', {'aggregator': 'robust'}),
+    (
+      'quantized',
+      'batch_label_semifl',
+      {'aggregator': 'compression', 'quantization_bits': 2},
+    ),
   )
-  def test_equals_numpy(self, changes):
-    for system_name in ('batch_label_semifl', 'fedavg_fixmatch'):
-      process = _build(system_name, **changes)
-      weights = process.initialize().global_model_weights.trainable
-      np.testing.assert_allclose(
-        self._measure(process, _COHORT), self._expected(weights), rtol=1e-3
-      )
+  def test_equals_numpy(self, system_name, changes):
+    process = _build(system_name, **changes)
+    weights = process.initialize().global_model_weights.trainable
+    np.testing.assert_allclose(
+      self._measure(process, _COHORT), self._expected(weights), rtol=1e-3
+    )
 
   def test_private_updates_are_not_measured(self):
     process = _build.__wrapped__(
@@ -93,6 +98,7 @@ class WeightDiversityTest(simulation_test_case.SimulationTestCase):
   def test_one_client_is_alone(self):
     np.testing.assert_allclose(self._measure(_build(), [2]), [1, 1], rtol=1e-6)
 
+  @pytest.mark.slow
   def test_model_without_a_dense_layer(self):
     model = tf.keras.Sequential(
       [

@@ -7,6 +7,7 @@ import collections
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -131,6 +132,7 @@ class BatchNormTest(simulation_test_case.SimulationTestCase):
         rtol=1e-4,
       )
 
+  @pytest.mark.slow
   def test_self_training_labels_by_the_averages_of_the_slot(self):
     problem = linear_problem.LinearProblem()
     process = slotted_process.SlottedProcess(

@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 
 from tests import linear_reference
 from tests import simulation_test_case
@@ -14,6 +15,7 @@ from tff_semifl.algorithms import evaluation
 
 
 class LearningTest(simulation_test_case.SimulationTestCase):
+  @pytest.mark.slow
   def test_learns_what_is_bright(self):
     """Images of three classes, by the pixel that is bright in them."""
     generator = np.random.default_rng(0)

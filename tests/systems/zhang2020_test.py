@@ -217,6 +217,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     # Nobody labels anything.
     self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
 
+  @pytest.mark.slow
   def test_one_group_is_the_mean_of_server_and_clients(self):
     """Equation 5, written out for one client: the mean of the two models."""
     process = slotted_process.SlottedProcess(
@@ -253,6 +254,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       ],
     )
 
+  @pytest.mark.slow
   def test_rejected_client_and_one_without_images_are_in_no_mean(self):
     process = slotted_process.SlottedProcess(
       # Every update is longer.

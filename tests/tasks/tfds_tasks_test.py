@@ -11,6 +11,7 @@ import dataclasses
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests.data import tfds_files
@@ -80,6 +81,7 @@ class Cifar100Test(TaskTestCase):
   def test_weak_views(self):
     self.assert_weak_views(self._task, flip=True, padding=4)
 
+  @pytest.mark.slow
   def test_published_parameter_count(self):
     model = models.WideResNet().create(self._task, seed=0)
     self.assertEqual(

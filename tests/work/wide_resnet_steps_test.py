@@ -18,6 +18,7 @@ import functools
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import batch_label_reference
@@ -52,6 +53,7 @@ class _RecordingSGD(wide_resnet_reference.WideResNetSGD):
 
 
 class ClientStepsTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_labels_batch_by_batch_equal_the_reference(self):
     """D.3, D6, D34: skipped batches, kept images, one batch's statistics."""
     learning_rate, threshold = 0.05, 0.9
