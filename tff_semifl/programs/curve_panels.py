@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of `metrics.csv` the panels of a picture show."""
+"""Columns of `metrics.csv` that the panels of a picture show."""
 
 from typing import NamedTuple
 
