@@ -57,9 +57,10 @@ class PriorFixMix(composed.ComposedFixMix):
     settings.ABOVE_0,
   )
   label_prior_weight: float = settings.setting(
-    1.0,
+    0.5,
     "Weight of a client's own shares of classes in those with which it labels"
-    " (E-step), beside the server's; with 0 it labels as SemiFL's clients do.",
+    " (E-step), beside the server's; with 0 it labels as SemiFL's clients do."
+    ' With 1 it can go wrong where labels are few (H.8).',
     settings.FRACTION,
   )
   train_with_prior: bool = settings.setting(
