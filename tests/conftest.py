@@ -32,6 +32,10 @@ atexit.register(gc.freeze)
 _VERBOSITY = logging.get_verbosity()
 _LONGEST_FILE = 'tests/launch/all_systems_test.py'
 _USES_RAY = re.compile(r'/(ray_\w*test|deploy_test)\.py')
+_STARTS_PROGRAMS = re.compile(
+  r'/launch/(bad_input|export_saved_model|program|show_partition|sweep'
+  r'|train_semifl)_test\.py'
+)
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +67,9 @@ def pytest_xdist_make_scheduler(config, log):
       # The programs of Ray that one machine has share a file.
       if _USES_RAY.search(nodeid):
         return 'tests/launch/ray'
+      # Programs that are forks of one process, which takes seconds to start.
+      if _STARTS_PROGRAMS.search(nodeid):
+        return 'tests/launch/programs'
       return super()._split_scope(nodeid)
 
     def _assign_work_unit(self, node):

@@ -7,6 +7,7 @@ import functools
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow_federated as tff
 
 from tests import fix_mix_reference
@@ -130,6 +131,7 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       federation.assert_equal(output.state)
     self.assertGreater(np.abs(accumulators[2][0]).max(), 0)
 
+  @pytest.mark.slow
   def test_both_runtimes_give_the_same_numbers(self):
     problem = linear_problem.LinearProblem()
     results = []

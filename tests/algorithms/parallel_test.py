@@ -91,19 +91,23 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       _train_fix,
       _average_with_half,
     ),
-    (
-      'plain_average_d35',
-      'fedavg_fixmatch',
-      {'plain_average': True},
-      _train_batch_labels,
-      _average_of_all,
-    ),
   )
   def test_rounds_equal_numpy(
     self, system_name, changes, train_client, average
   ):
     self._check(system_name, changes, train_client, average, _COHORTS)
 
+  @pytest.mark.slow
+  def test_rounds_with_a_plain_average_equal_numpy_d35(self):
+    self._check(
+      'fedavg_fixmatch',
+      {'plain_average': True},
+      _train_batch_labels,
+      _average_of_all,
+      _COHORTS,
+    )
+
+  @pytest.mark.slow
   def test_fedrgd_with_even_groups_is_the_average_of_their_averages_d38(self):
     self._check(
       'fedrgd_as_in_semifl',

@@ -50,12 +50,18 @@ class SavedModelTest(parameterized.TestCase):
     saved_model.export_saved_model(model, _NAMES, self.path, **options)
     return tf.saved_model.load(str(self.path)).signatures['serving_default']
 
+  def test_gives_probabilities_and_names_for_any_batch(self):
+    self._check_names((8, 12, 3), residual.create_static_batch_norm)
+
   @parameterized.named_parameters(
-    ('gray', (8, 8, 1), residual.create_static_batch_norm),
-    ('color', (8, 12, 3), residual.create_static_batch_norm),
-    ('group_normalization', (8, 8, 3), residual.create_group_norm),
+    ('of_gray_images', (8, 8, 1), residual.create_static_batch_norm),
+    ('with_group_normalization', (8, 8, 3), residual.create_group_norm),
   )
-  def test_gives_probabilities_and_names_for_any_batch(self, shape, create):
+  @pytest.mark.slow
+  def test_gives_probabilities_and_names(self, shape, create):
+    self._check_names(shape, create)
+
+  def _check_names(self, shape, create):
     model = small_model.create(shape, create)
     serve = self._export(model)
     for batch in (1, 50):

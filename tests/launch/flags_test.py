@@ -98,6 +98,7 @@ class FlagsTest(parameterized.TestCase):
       name = rf'\b{flag.holder}\b'
       read = re.compile(
         rf'{name}\.value\b|\.parse\({name}|for \w+ in \([^)]*{name}'
+        rf'|= _read\([^)]*{name}'
       )
       self.assertTrue(
         any(read.search(text) for text in _SOURCES.values()),

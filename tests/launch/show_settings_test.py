@@ -16,9 +16,10 @@ from tff_semifl.systems import registry
 
 
 class ShowSettingsTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.page = show_settings.create_page()
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.page = show_settings.create_page()
 
   def test_document_is_up_to_date(self):
     self.assertEqual(

@@ -120,6 +120,7 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(self._finish('--verbosity=-1'), (0, output, ''))
     self.assertEqual(self._logs(), logs)
 
+  @pytest.mark.slow
   def test_failure_stops_it_and_its_log_is_shown(self):
     # What only the data can tell.
     status, output, errors = self._finish('--num_labeled=55', '--parallel=1')

@@ -222,6 +222,7 @@ class FrozenTest(parameterized.TestCase, tf.test.TestCase):
     # Convolution 2, beta, dense 2, gamma and beta, dense 2.
     self.assertLen(classifier.initial_weights.trainable, 2 + 1 + 2 + 2 + 2)
 
+  @pytest.mark.slow
   def test_frozen_weights_can_be_assigned(self):
     models = []
     for _ in range(2):

@@ -68,8 +68,14 @@ class TwoActorsTest(agreement.AgreementTestCase):
     self.assert_same(found, expected, rtol=0, atol=0)
     return found
 
-  @parameterized.parameters('semifl', 'parallel_semifl')
-  def test_rounds_have_the_same_numbers(self, name):
+  def test_rounds_have_the_same_numbers(self):
+    self._check_rounds('semifl')
+
+  @pytest.mark.slow
+  def test_parallel_rounds_have_the_same_numbers(self):
+    self._check_rounds('parallel_semifl')
+
+  def _check_rounds(self, name):
     process = linear_problem.build(name)
     # None, fewer than actors, as many, more.
     cohorts = ([], [1], [0, 1], [2, 0, 1])

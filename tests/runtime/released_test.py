@@ -34,6 +34,7 @@ def _count_left(function: Callable[[], object]) -> int:
 
 
 class ReleasedTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_nothing_is_left_of_tensors(self):
     def create():
       for _ in range(1000):

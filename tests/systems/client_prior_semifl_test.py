@@ -234,6 +234,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     )
     self.assertGreater(num_changed, 0)
 
+  @pytest.mark.slow
   def test_without_both_steps_it_is_semifl(self):
     changes = {'label_prior_weight': 0.0, 'train_with_prior': False}
     for found, expected in zip(

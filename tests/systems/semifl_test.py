@@ -265,6 +265,7 @@ class RoundTest(simulation_test_case.SimulationTestCase):
       ):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
+  @pytest.mark.slow
   def test_statistics_are_left_to_others_if_asked(self):
     classifier = functional.from_keras(
       tf.keras.Sequential(

@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import batch_label_reference
@@ -77,6 +78,7 @@ class ComputationTest(absltest.TestCase):
       'relative_weight_diversity=float32>@SERVER>)',
     )
 
+  @pytest.mark.slow
   def test_labels_that_were_given_stay_at_the_client(self):
     classifier = linear_reference.create_classifier()
     plain = _build(classifier, threshold=0.9).next.type_signature
