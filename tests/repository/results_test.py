@@ -35,13 +35,15 @@ _PAGES = tuple(
 
 # Rows of H.8.
 _CLIENT_PRIOR_ROWS = {
-  'SemiFL with client priors': 'client_prior_semifl',
-  'and distribution alignment': 'client_prior_semifl_aligned',
-  'true priors': 'true_prior_semifl',
-  '20 iterations': 'client_prior_semifl_20_iterations',
-  'E-step alone': 'client_prior_semifl_e_step_3_iterations',
-  'E-step alone, 20 iterations': 'client_prior_semifl_e_step',
+  'SemiFL with client priors': 'client_prior_semifl_half_weight',
+  'E-step alone': 'client_prior_semifl_e_step_half_weight',
   'M-step alone': 'client_prior_semifl_m_step_3_iterations',
+  'whole prior in labels': 'client_prior_semifl',
+  'whole, true priors': 'true_prior_semifl',
+  'whole, distribution alignment': 'client_prior_semifl_aligned',
+  'whole, 20 iterations': 'client_prior_semifl_20_iterations',
+  'whole, E-step alone': 'client_prior_semifl_e_step_3_iterations',
+  'whole, E-step alone, 20 iterations': 'client_prior_semifl_e_step',
   'SemiFL': 'semifl',
   'SemiFL with distribution alignment': 'composed_semifl_aligned',
   '(FL)²': 'flfl',
