@@ -81,8 +81,8 @@ class FlagsTest(parameterized.TestCase):
     others |= {'file', 'tag', 'rm', 'volume', 'build-arg', 'gpus'}
     # Flags of Ray.
     others |= {'head', 'num-cpus', 'object-store-memory'}
-    # A setting of models that are not of this package.
-    others |= {'input_range'}
+    # Settings of models and tasks that are not of this package.
+    others |= {'input_range', 'split_seed'}
     documents = [_ROOT / 'README.md', *_ROOT.glob('docs/**/*.md')]
     self.assertGreater(len(documents), 1)
     for document in documents:
