@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import os
+import select
 import signal
 import sys
 import threading
@@ -122,7 +123,14 @@ def run(
       arguments = command_line.files_first(sys.argv[1:])
     except flags.Error as error:
       end_with_error(error)
-  app.run(guarded_main, [sys.argv[0], *arguments], guarded_parse)
+  try:
+    app.run(guarded_main, [sys.argv[0], *arguments], guarded_parse)
+  except (SystemExit, BrokenPipeError) as error:
+    if not _is_unread():
+      raise
+    # As in `--help | head`. Python would write the rest at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(error.code if isinstance(error, SystemExit) else 1)
 
 
 def describe(error: BaseException) -> str | None:
@@ -160,6 +168,17 @@ def end(line: str, code: int = 1) -> NoReturn:
     sys.stdout.flush()
   print(line, file=sys.stderr)
   sys.exit(code)
+
+
+def _is_unread() -> bool:
+  """Returns whether stdout is a pipe that nobody reads any more."""
+  poll = select.poll()
+  try:
+    poll.register(sys.stdout, select.POLLOUT)
+  except OSError:
+    # Python code took its place, as in tests.
+    return False
+  return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _note_interrupts(message: str) -> Sequence[int]:

@@ -109,6 +109,34 @@ class ProgramTest(parameterized.TestCase):
       errors.seek(0)
       self.assertEqual(errors.read().strip(), _LAST_LINE)
 
+  @parameterized.named_parameters(
+    # The first is kept until the end, and the second is written at once.
+    ('a_line', "print('unread')"),
+    ('many', "print('unread\\n' * 100_000)", 1),
+    (
+      'and_an_error',
+      "print('unread'); raise program.FlagError('bad')",
+      1,
+      'bad',
+    ),
+  )
+  def test_output_that_nobody_reads_is_no_error(self, body, status=0, last=''):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with tempfile.TemporaryFile('w+') as errors:
+      process = forked_programs.start(
+        **self._write(f"""
+  import sys
+  sys.stdout.reconfigure(write_through=False)
+  {body}"""),
+        stdout=write_end,
+        stderr=errors,
+      )
+      os.close(write_end)
+      self.assertEqual(process.wait(), status)
+      errors.seek(0)
+      self.assertEqual(errors.read().strip(), last)
+
   def test_other_errors_are_shown(self):
     completed = self._run(
       """
