@@ -47,8 +47,11 @@ _CLIENT_PRIOR_ROWS = {
   'SemiFL': 'semifl',
   'SemiFL with distribution alignment': 'composed_semifl_aligned',
   '(FL)²': 'flfl',
+  'FixMatch in one place': 'fixmatch',
   'labels alone': 'semifl_without_clients',
 }
+# They are the same whatever clients have.
+_WITHOUT_CLIENTS = ('semifl_without_clients', 'fixmatch')
 
 
 def _read(page, experiment):
@@ -77,11 +80,10 @@ def _show_difference(values, others):
 
 def _show_beside_semifl(page, experiment):
   """Returns a mean accuracy and its difference to SemiFL, as H.8 has them."""
-  has_difference = experiment not in ('semifl', 'semifl_without_clients')
-  if experiment == 'semifl_without_clients':
-    # It is the same whatever clients have.
+  has_difference = experiment not in ('semifl', *_WITHOUT_CLIENTS)
+  if experiment in _WITHOUT_CLIENTS:
     page = re.sub('_(50|20)_.*', r'_\1_iid', page)
-  elif page == 'digits_50_iid' and _read(f'{page}_client_priors', experiment):
+  if page == 'digits_50_iid' and _read(f'{page}_client_priors', experiment):
     # Of client priors alone, with more seeds.
     page += '_client_priors'
   values, of_semifl = (
