@@ -229,7 +229,7 @@ def main(
   axes.legend()
   path = pathlib.Path(output_dir) / 'theorem_1.svg'
   path.parent.mkdir(parents=True, exist_ok=True)
-  figure.savefig(path)
+  figure.savefig(path, metadata={'Date': None})
   plt.close(figure)
   print(path)
   return slopes
