@@ -60,6 +60,7 @@ def main(chosen: registry.ChosenTask | None) -> None:
   scores = scores_lib.score(model, batches)
   print(f'accuracy: {scores.accuracy:.1%} of {scores.num_images} images')
   print(f'loss: {scores.loss:.4f}')
+  print(f'expected calibration error: {scores.calibration_error:.1%}')
   rows = zip(
     model.class_names, scores.class_sizes, scores.class_accuracies, strict=True
   )

@@ -61,6 +61,7 @@ class ModelCardTest(absltest.TestCase):
         0.75,
         np.array([[50, 40], [40, 38], [20, 20], [1, 1], [0, 0]]),
         np.array([150, 20, 1, 0, 0]),
+        np.zeros([15, 3]),
       )
     model_card.write(
       self._folder,

@@ -59,6 +59,28 @@ class ScoresTest(absltest.TestCase):
       scores.confident.tolist(), [[5, 3], [3, 2], [1, 1], [1, 1], [1, 1]]
     )
 
+  def test_calibration_error(self):
+    scores = scores_lib.score(
+      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
+    )
+    # Two at 0.5, one of them right; two at 0.8, likewise; one at 1, right.
+    self.assertAlmostEqual(
+      scores.calibration_error, (2 * 0 + 2 * (0.8 - 0.5) + 0) / 5, places=6
+    )
+
+  def test_confidences_of_one_bin_are_taken_together(self):
+    class Model(_Model):
+      def predict(self, images):
+        return np.float32([[0.61, 0.39, 0], [0.65, 0.35, 0], [0.7, 0.3, 0]])
+
+    # The tenth of 15 bins has the first two, 9/15 to 10/15.
+    scores = scores_lib.score(Model(), [_batch([0, 0, 0], [0, 1, 0])])
+    self.assertAlmostEqual(
+      scores.calibration_error,
+      (abs(1 - 0.61 - 0.65) + abs(1 - 0.7)) / 3,
+      places=6,
+    )
+
   def test_noise_is_that_of_the_models_size_and_the_same_each_time(self):
     seen = []
 

@@ -82,6 +82,17 @@ class EvaluateTest(parameterized.TestCase):
       ]
       for floor in (0.5, 0.8, 0.9, 0.95, 0.99)
     }
+    # Two are in one fifteenth of 0..1, and both are right.
+    calibration_error = (
+      sum(
+        abs(
+          max(probability(level), 1 - probability(level))
+          - ((probability(level) > 0.5) == is_dog)
+        )
+        for level, is_dog in ((45, 0), (165, 0), (105, 0), (185, 1))
+      )
+      / 4
+    )
     # Its mean level tells what is made of noise.
     noise = np.random.default_rng(0).integers(
       256, size=(200, 16, 16, 3), dtype=np.uint8
@@ -97,6 +108,7 @@ class EvaluateTest(parameterized.TestCase):
       [
         'accuracy: 75.0% of 4 images',
         f'loss: {loss / 4:.4f}',
+        f'expected calibration error: {calibration_error:.1%}',
         'cat: 66.7% of 3',
         'dog: 100.0% of 1',
         *(
@@ -110,6 +122,9 @@ class EvaluateTest(parameterized.TestCase):
     self.assertLess(len(confident[0.99]), len(confident[0.5]))
     results = json.loads(json_file.read_text())
     self.assertAlmostEqual(results.pop('loss'), loss / 4, places=5)
+    self.assertAlmostEqual(
+      results.pop('calibration_error'), calibration_error, places=5
+    )
     self.assertEqual(
       results,
       {
@@ -138,7 +153,7 @@ class EvaluateTest(parameterized.TestCase):
     image_tree.write_image(images / 'dog/a.png', 200)
     json_file = self._folder / 'results.json'
     printed = self._evaluate(images=images, output_file=json_file)
-    self.assertEqual(printed[2:4], ['cat: unknown of 0', 'dog: 100.0% of 1'])
+    self.assertEqual(printed[3:5], ['cat: unknown of 0', 'dog: 100.0% of 1'])
     classes = json.loads(json_file.read_text())['classes']
     self.assertIsNone(classes['cat']['accuracy'])
 

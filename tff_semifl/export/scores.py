@@ -15,6 +15,8 @@ from tff_semifl.export import exported_model
 _MIN_PROBABILITY = 1e-7
 # Least probabilities of the class that is predicted, to choose among.
 FLOORS = (0.5, 0.8, 0.9, 0.95, 0.99)
+# As in Guo et al., ICML 2017.
+_NUM_BINS = 15
 # Images of noise: enough for shares to have a standard error of 3.5 points at
 # most, in batches that fit where those of test images do.
 NUM_NOISE = 200
@@ -49,12 +51,16 @@ class Scores(NamedTuple):
       prediction is right, too.
     confident_noise: int64 [floors], the same number of `NUM_NOISE` images of
       the model's size, in which each value of each pixel is drawn from 0..255.
+    bins: float64 [bins, 3], of the images whose predicted class has a
+      probability in each of 15 equal parts of 0..1: how many there are, how
+      many are right, and the sum of these probabilities.
   """
 
   confusion: np.ndarray
   loss: float
   confident: np.ndarray
   confident_noise: np.ndarray
+  bins: np.ndarray
 
   def floors(self) -> list[Floor]:
     """Returns what each of `FLOORS` leaves."""
@@ -74,6 +80,16 @@ class Scores(NamedTuple):
   def accuracy(self) -> float:
     """Share of right predictions."""
     return float(np.trace(self.confusion) / self.num_images)
+
+  @property
+  def calibration_error(self) -> float:
+    """Expected calibration error, in 0..1 (Guo et al., ICML 2017).
+
+    The mean over all images of the difference between the accuracy and the mean
+    confidence of an image's bin.
+    """
+    _, right, confidence = self.bins.T
+    return float(np.abs(right - confidence).sum() / self.num_images)
 
   @property
   def class_sizes(self) -> np.ndarray:
@@ -99,6 +115,7 @@ class Scores(NamedTuple):
     return {
       'accuracy': self.accuracy,
       'loss': self.loss,
+      'calibration_error': self.calibration_error,
       'num_images': self.num_images,
       'classes': {
         name: {'num_images': int(size), 'accuracy': accuracy}
@@ -129,6 +146,7 @@ def score(
   confusion = np.zeros([num_classes, num_classes], np.int64)
   loss = 0.0
   confident = np.zeros([len(FLOORS), 2], np.int64)
+  bins = np.zeros([_NUM_BINS, 3])
   for images, labels in batches:
     probabilities = model.predict(images)
     predicted = probabilities.argmax(axis=1)
@@ -136,10 +154,22 @@ def score(
     is_sure = _is_sure(probabilities)
     confident[:, 0] += is_sure.sum(axis=1)
     confident[:, 1] += (is_sure & (predicted == labels)).sum(axis=1)
+    confidence = probabilities.max(axis=1).astype(np.float64)
+    # The first bin has 0, and each has its upper end.
+    bin_of = np.maximum(np.ceil(confidence * _NUM_BINS).astype(int), 1) - 1
+    np.add.at(
+      bins,
+      np.minimum(bin_of, _NUM_BINS - 1),
+      np.stack([np.ones_like(confidence), predicted == labels, confidence], 1),
+    )
     of_truth = probabilities[np.arange(len(labels)), labels].astype(np.float64)
     loss -= np.log(np.maximum(of_truth, _MIN_PROBABILITY)).sum()
   return Scores(
-    confusion, float(loss / confusion.sum()), confident, _score_noise(model)
+    confusion,
+    float(loss / confusion.sum()),
+    confident,
+    _score_noise(model),
+    bins,
   )
 
 
