@@ -50,6 +50,20 @@ def _draw_logits(prior, num_images, server_prior=_UNIFORM, distance=2.0):
   return points @ corners.T + np.log(server_prior), labels
 
 
+class LabelWeightTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ([2, 2, 2], 0.5),
+    # However they are shared out.
+    ([6, 0, 0], 0.5),
+    ([5] * 10, 50 / 70),
+    ([100] * 10, 1000 / 1020),
+    ([0, 0], 0.0),
+  )
+  def test_grows_with_the_labels_of_a_class(self, counts, expected):
+    weight = client_prior.label_weight(tf.constant(counts, tf.float32))
+    np.testing.assert_allclose(weight, expected, rtol=1e-6)
+
+
 class EstimateTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(
     server_prior=[_UNIFORM, _SKEWED],

@@ -18,6 +18,8 @@ import tensorflow as tf
 _ABSENT = 0.5
 # Share of a class, at least, in the losses (H.4).
 _LEAST_SHARE = 1e-3
+# Labels of each class at which a client's own shares count half (H.3).
+_LABELS_FOR_HALF_WEIGHT = 2.0
 
 
 def from_counts(counts: tf.Tensor) -> tf.Tensor:
@@ -32,6 +34,24 @@ def from_counts(counts: tf.Tensor) -> tf.Tensor:
   """
   counts = tf.maximum(counts, _ABSENT)
   return counts / tf.reduce_sum(counts)
+
+
+def label_weight(counts: tf.Tensor) -> tf.Tensor:
+  """Returns how much of a client's prior is in its labels by default (H.3).
+
+  A client's prior is as good as the model that it is estimated with, which is
+  as good as the server's labels are many: `n / (n + 2 C)` for `n` labels of `C`
+  classes.
+
+  Args:
+    counts: float32 [classes], the number of labels of each class.
+
+  Returns:
+    float32 scalar, in [0, 1).
+  """
+  num_labels = tf.reduce_sum(counts)
+  num_classes = tf.cast(tf.size(counts), tf.float32)
+  return num_labels / (num_labels + _LABELS_FOR_HALF_WEIGHT * num_classes)
 
 
 def from_probabilities(

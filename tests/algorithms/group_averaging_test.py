@@ -21,6 +21,8 @@ class SlotsPerGroupTest(parameterized.TestCase):
     (47, 5, 10),
     (10, 1, 10),
     (3, 3, 1),
+    # The server alone.
+    (0, 1, 1),
   )
   def test_sizes(self, clients_per_round, num_groups, expected):
     self.assertEqual(
@@ -30,7 +32,7 @@ class SlotsPerGroupTest(parameterized.TestCase):
   @parameterized.parameters(
     (3, 4, '^3 clients .* in 4 groups; 1 to 3 groups can'),
     (3, 0, '^3 clients .* in 0 groups'),
-    (0, 1, '^0 clients'),
+    (0, 2, '^0 clients .* in 2 groups; 1 to 1 groups can'),
     # Two and two, and nobody is left.
     (4, 3, '^4 clients per round, 2 in each group, fill 2 groups and not 3'),
   )

@@ -23,6 +23,8 @@ from tff_semifl.systems import logit_adjustment
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
 _ITERATIONS = 3
+# The server has 5 labels of 3 classes, and by default 5 / (5 + 2 * 3) (H.3).
+_DEFAULT_WEIGHT = 5 / 11
 _TRUE_LABELS = (np.array([1, 1, 1, 0]), np.array([2] * 5), np.array([0, 1] * 3))
 
 
@@ -117,7 +119,11 @@ class PartsTest(absltest.TestCase):
     logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
     labels = client.label(told, tf.constant(logits))
     own = linear_reference.softmax(
-      logits + np.log(0.5 * labels.prior / told['server_prior'] + 0.5)
+      logits
+      + np.log(
+        _DEFAULT_WEIGHT * labels.prior / told['server_prior']
+        + (1 - _DEFAULT_WEIGHT)
+      )
     )
     aligned = own / [0.5, 0.25, 0.25]
     aligned /= aligned.sum(axis=1, keepdims=True)
@@ -205,7 +211,8 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(
     ('both_steps', 1.0, True),
-    ('half_of_the_e_step', 0.5, True),
+    ('a_quarter_of_the_e_step', 0.25, True),
+    ('weight_by_labels', None, True),
     ('e_step', 1.0, False),
     ('m_step', 0.0, True),
   )
@@ -218,10 +225,13 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       ),
       _Problem(),
       lambda logits, server_prior, _: _estimate(logits, server_prior),
-      (label_prior_weight, float(train_with_prior)),
+      (
+        _DEFAULT_WEIGHT if label_prior_weight is None else label_prior_weight,
+        float(train_with_prior),
+      ),
     )
     # The prior decides some labels, or this shows little.
-    self.assertEqual(num_changed > 0, label_prior_weight > 0)
+    self.assertEqual(num_changed > 0, label_prior_weight != 0)
 
   def test_rounds_with_the_true_prior_equal_numpy(self):
     num_changed = self._assert_rounds_equal_numpy(
@@ -230,7 +240,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
       lambda _, server_prior, client_id: _count(
         _TRUE_LABELS[client_id], server_prior
       ),
-      (0.5, 1.0),
+      (_DEFAULT_WEIGHT, 1.0),
     )
     self.assertGreater(num_changed, 0)
 

@@ -92,19 +92,21 @@ def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   """Returns the number of slots of a group; the last group may have fewer.
 
   Args:
-    clients_per_round: C_k.
+    clients_per_round: C_k. Without clients there may be one group, in which
+      nobody takes the slot, so that the server trains alone.
     num_groups: S.
 
   Raises:
     ValueError: If a group would have no slot.
   """
-  if not 1 <= num_groups <= clients_per_round:
+  num_slots = max(clients_per_round, 1)
+  if not 1 <= num_groups <= num_slots:
     raise ValueError(
       f'{clients_per_round} clients per round cannot be in {num_groups} groups;'
-      f' 1 to {max(clients_per_round, 1)} groups can have some'
+      f' 1 to {num_slots} groups can have some'
     )
-  size = -(-clients_per_round // num_groups)
-  num_taken = -(-clients_per_round // size)
+  size = -(-num_slots // num_groups)
+  num_taken = -(-num_slots // size)
   if num_taken < num_groups:
     raise ValueError(
       f'{clients_per_round} clients per round, {size} in each group, fill'

@@ -46,8 +46,9 @@ class PriorFixMix(composed.ComposedFixMix):
   """Base of SemiFL's clients that use their prior, in labels and in losses.
 
   With neither they are SemiFL's clients. The server sends them
-  `{'server_prior': ...}`. All parts, which names choose, can be combined with
-  it, except those that adjust logits in the losses, too.
+  `{'server_prior': ..., 'label_prior_weight': ...}`. All parts, which names
+  choose, can be combined with it, except those that adjust logits in the
+  losses, too.
   """
 
   prior_pseudo_count: float = settings.setting(
@@ -56,11 +57,13 @@ class PriorFixMix(composed.ComposedFixMix):
     ' own to get its shares; with ever more of them SemiFL is left.',
     settings.ABOVE_0,
   )
-  label_prior_weight: float = settings.setting(
-    0.5,
+  label_prior_weight: float | None = settings.setting(
+    None,
     "Weight of a client's own shares of classes in those with which it labels"
-    " (E-step), beside the server's; with 0 it labels as SemiFL's clients do."
-    ' With 1 it can go wrong where labels are few (H.8).',
+    " (E-step), beside the server's; with 0 it labels as SemiFL's clients do,"
+    ' and with 1 it can go wrong where labels are few (H.8). By default'
+    ' n / (n + 2 C) for n labels of C classes at the server: 1/2 with two of'
+    ' each class, nearly 1 with many.',
     settings.FRACTION,
   )
   train_with_prior: bool = settings.setting(
@@ -95,9 +98,10 @@ class PriorFixMix(composed.ComposedFixMix):
   def build_guidance(
     self, classifier: functional.ImageClassifier
   ) -> guidance_lib.Guidance:
-    """Builds what the server tells clients: the prior of its labels (H.2).
+    """Builds what the server tells clients: what its labels say (H.2, H.3).
 
-    What the states of parts tell is told, too.
+    That is their prior, and the weight of clients' own priors. What the states
+    of parts tell is told, too.
     """
     parts = super().build_guidance(classifier) or guidance_lib.Guidance(
       tell=lambda *_: {}
@@ -119,6 +123,9 @@ class PriorFixMix(composed.ComposedFixMix):
       return {
         **parts.tell(state, context, weights, server_data),
         'server_prior': client_prior.from_counts(counts),
+        'label_prior_weight': client_prior.label_weight(counts)
+        if self.label_prior_weight is None
+        else tf.constant(self.label_prior_weight),
       }
 
     return dataclasses.replace(parts, tell=tell)
@@ -129,7 +136,7 @@ class PriorFixMix(composed.ComposedFixMix):
     """Returns labels of all images of a client, with its prior."""
     prior = self.find_prior(guidance, logits)
     server_prior = guidance['server_prior']
-    weight = self.label_prior_weight
+    weight = guidance['label_prior_weight']
     label_prior = weight * prior + (1 - weight) * server_prior
     logits = client_prior.adapt(logits, label_prior, server_prior)
     return super().label(guidance, logits)._replace(prior=prior)
