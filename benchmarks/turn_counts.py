@@ -1,13 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts of a client's step in two forms, and what they say of a GPU."""
+"""Counts of a client's step in its forms, and what they say of a GPU."""
 
 import copy
 import dataclasses
 import functools
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from benchmarks import compiled_step
@@ -16,10 +17,13 @@ from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from benchmarks import paper_cell
 from benchmarks import plain_round
+from benchmarks import turns_at_once
 from tff_semifl.work import turn_form
 
 # Two batches, of which one is a step more than one.
 _SIZE = federation_lib.Size(num_clients=1, images_per_client=20)
+# As many as take part in a round of the paper's.
+_CLIENTS_AT_ONCE = 10
 
 # Of an NVIDIA H200, by its data sheet: bytes and floating point operations (32
 # bits, no tensor cores) in a second.
@@ -33,12 +37,25 @@ class Counts(NamedTuple):
   """Counts of a step of a client.
 
   Attributes:
-    executed: In the dynamic form.
+    dynamic: In the dynamic form.
+    static: In the static form.
+    at_once: Of `_CLIENTS_AT_ONCE` clients, in the static form.
     program: In the static form, compiled by XLA.
   """
 
-  executed: executed_operations.Executed
+  dynamic: executed_operations.Executed
+  static: executed_operations.Executed
+  at_once: executed_operations.Executed
   program: compiled_step.StepProgram
+
+  @property
+  def executed(self) -> dict[str, executed_operations.Executed]:
+    """The counts of what TensorFlow executes, by name of the form."""
+    return {
+      'dynamic': self.dynamic,
+      'static': self.static,
+      f'{_CLIENTS_AT_ONCE} clients at once': self.at_once,
+    }
 
 
 def measure(
@@ -51,13 +68,19 @@ def measure(
     size: Of the federation, of whose model a step is counted.
   """
   del num_repetitions  # Unused.
-  executed, program = _count(size)
+  counts = _count(size)
+  program = counts.program
   others = {'fusion', 'convolution', 'dot'}
   kernels = program.kernels
   values = {
-    'dynamic: operations': executed.num_operations,
-    'dynamic: operations on floating point numbers': executed.num_arithmetic,
-    'dynamic: megabytes read and written': executed.num_bytes / 1e6,
+    f'{form}: {name}': value
+    for form, executed in counts.executed.items()
+    for name, value in (
+      ('operations', executed.num_operations),
+      ('operations on floating point numbers', executed.num_arithmetic),
+      ('megabytes read and written', executed.num_bytes / 1e6),
+    )
+  } | {
     'XLA: kernels': kernels.total(),
     'XLA: fusions': kernels['fusion'],
     'XLA: convolutions and products': kernels['convolution'] + kernels['dot'],
@@ -89,20 +112,29 @@ def estimate(
     size: Of the federation, of whose model a step is counted.
   """
   del num_repetitions  # Unused.
-  executed, program = _count(size)
+  counts = _count(size)
+  program = counts.program
   cell = paper_cell.read()
   values = {}
-  for name, launches, num_bytes in (
-    ('dynamic', executed.num_arithmetic, executed.num_bytes),
-    ('XLA', program.kernels.total(), program.num_bytes),
+  for name, launches, num_bytes, num_clients in (
+    *(
+      (
+        name,
+        executed.num_arithmetic,
+        executed.num_bytes,
+        _CLIENTS_AT_ONCE if executed is counts.at_once else 1,
+      )
+      for name, executed in counts.executed.items()
+    ),
+    ('XLA', program.kernels.total(), program.num_bytes, 1),
   ):
     seconds = [
-      _seconds(launches, num_bytes, program.num_flops, launch)
+      _seconds(launches, num_bytes, num_clients * program.num_flops, launch)
       for launch in _LAUNCH_SECONDS
     ]
     values[f'{name}: ms a step'] = [1e3 * each for each in seconds]
     values[f'{name}: hours of all steps'] = [
-      cell.num_client_steps * each / 3600 for each in seconds
+      cell.num_client_steps / num_clients * each / 3600 for each in seconds
     ]
   return measurement.Measurement(
     name='turn_estimate',
@@ -149,21 +181,40 @@ def _count(size: federation_lib.Size) -> Counts:
     return plain_round.build_client_turn(client)
 
   *others, example = arguments(1)
-  function = build_turn(turn_form.DYNAMIC).get_concrete_function(
-    *others, tf.TensorSpec([None, *example.shape[1:]], example.dtype)
+  specs = [*others, tf.TensorSpec([None, *example.shape[1:]], example.dtype)]
+  dynamic, static = (
+    build_turn(form).get_concrete_function(*specs)
+    for form in (turn_form.DYNAMIC, turn_form.STATIC)
   )
-  executed = executed_operations.count_added(
-    function,
-    *(
-      [tensor.numpy() for tensor in tf.nest.flatten(arguments(num_batches))]
-      for num_batches in (1, 2)
-    ),
-  )
+  # A client has its number and its images, and all have the same weights.
+  is_own = [False] * len(tf.nest.flatten(weights)) + [True, True]
+  at_once = turns_at_once.stack(static, is_own, _CLIENTS_AT_ONCE)
+
+  def flat_arguments(num_batches: int):
+    return [each.numpy() for each in tf.nest.flatten(arguments(num_batches))]
+
+  def stacked_arguments(num_batches: int):
+    values = [
+      np.stack([value] * _CLIENTS_AT_ONCE) if own else value
+      for value, own in zip(flat_arguments(num_batches), is_own, strict=True)
+    ]
+    return [*values, *(each.numpy() for each in static.captured_inputs)]
+
   compiled = tf.function(build_turn(turn_form.STATIC), jit_compile=True)
   hlo = compiled.experimental_get_compiler_ir(*arguments(2))(
     stage='optimized_hlo'
   )
-  return Counts(executed, compiled_step.count(hlo))
+  return Counts(
+    dynamic=_count_step(dynamic, flat_arguments),
+    static=_count_step(static, flat_arguments),
+    at_once=_count_step(at_once, stacked_arguments),
+    program=compiled_step.count(hlo),
+  )
+
+
+def _count_step(function, arguments):
+  """Counts what a second batch adds."""
+  return executed_operations.count_added(function, arguments(1), arguments(2))
 
 
 def _keep(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -133,17 +133,43 @@ class TurnCountsTest(absltest.TestCase):
       values['dynamic: operations on floating point numbers'],
     )
     # Two convolutions, three products, losses; and more for each of 6 arrays.
-    self.assertGreater(
-      values['dynamic: operations on floating point numbers'], 2 * 5 + 6 * 4
+    for form in ('dynamic', 'static'):
+      self.assertGreater(
+        values[f'{form}: operations on floating point numbers'], 2 * 5 + 6 * 4
+      )
+    # Ten clients together, less than twice what a client needs alone.
+    name = 'operations on floating point numbers'
+    self.assertLess(
+      values[f'static: {name}'], values[f'10 clients at once: {name}']
+    )
+    self.assertLess(
+      values[f'10 clients at once: {name}'], 2 * values[f'static: {name}']
     )
     # Features are written and read, forward and back.
     least = 4 * 20 * 15 * 15 * 4 * _FLOAT / 1e6
-    for form in ('dynamic', 'XLA'):
-      self.assertGreater(values[f'{form}: megabytes read and written'], least)
+    for form, number in (
+      ('dynamic', 1),
+      ('static', 1),
+      ('10 clients at once', 10),
+      ('XLA', 1),
+    ):
+      self.assertGreater(
+        values[f'{form}: megabytes read and written'], number * least
+      )
     estimated = turn_counts.estimate(1, size).values
     launches = values['XLA: kernels']
     np.testing.assert_allclose(
       estimated['XLA: ms a step'], [5e-3 * launches, 10e-3 * launches]
+    )
+    # Ten clients take their steps together.
+    launches_at_once = values[f'10 clients at once: {name}']
+    np.testing.assert_allclose(
+      estimated['10 clients at once: ms a step'],
+      [5e-3 * launches_at_once, 10e-3 * launches_at_once],
+    )
+    np.testing.assert_allclose(
+      estimated['10 clients at once: hours of all steps'],
+      [800 * 5 * 46 * launches_at_once * each / 3600 for each in (5e-6, 10e-6)],
     )
     # 800 rounds of ten clients with five epochs of 46 batches.
     np.testing.assert_allclose(
