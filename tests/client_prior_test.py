@@ -55,8 +55,8 @@ class LabelWeightTest(parameterized.TestCase):
     ([2, 2, 2], 0.5),
     # However they are shared out.
     ([6, 0, 0], 0.5),
-    ([5] * 10, 50 / 70),
-    ([100] * 10, 1000 / 1020),
+    ([5] * 10, 2500 / 2900),
+    ([100] * 10, 2500 / 2501),
     ([0, 0], 0.0),
   )
   def test_grows_with_the_labels_of_a_class(self, counts, expected):

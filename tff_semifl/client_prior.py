@@ -39,9 +39,11 @@ def from_counts(counts: tf.Tensor) -> tf.Tensor:
 def label_weight(counts: tf.Tensor) -> tf.Tensor:
   """Returns how much of a client's prior is in its labels by default (H.3).
 
-  A client's prior is as good as the model that it is estimated with, which is
-  as good as the server's labels are many: `n / (n + 2 C)` for `n` labels of `C`
-  classes.
+  A client's prior is as wrong as the model that it is estimated with, whose
+  mistakes get rarer with the server's labels. If the error falls as one over
+  their number, the mixture with the least squared error has the weight
+  `n^2 / (n^2 + (2 C)^2)` for `n` labels of `C` classes. That it is a half with
+  two labels of each class was found by experiments.
 
   Args:
     counts: float32 [classes], the number of labels of each class.
@@ -49,9 +51,9 @@ def label_weight(counts: tf.Tensor) -> tf.Tensor:
   Returns:
     float32 scalar, in [0, 1).
   """
-  num_labels = tf.reduce_sum(counts)
   num_classes = tf.cast(tf.size(counts), tf.float32)
-  return num_labels / (num_labels + _LABELS_FOR_HALF_WEIGHT * num_classes)
+  labels = tf.square(tf.reduce_sum(counts))
+  return labels / (labels + tf.square(_LABELS_FOR_HALF_WEIGHT * num_classes))
 
 
 def from_probabilities(

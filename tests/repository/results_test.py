@@ -59,7 +59,7 @@ def _read(page, experiment):
   rows = {}
   for folder in sorted((_RESULTS / page).glob(f'{experiment}_seed*')):
     with (folder / 'metrics.csv').open() as file:
-      *_, rows[folder.name[-1]] = csv.DictReader(file)
+      *_, rows[folder.name.rpartition('_seed')[2]] = csv.DictReader(file)
   return rows
 
 

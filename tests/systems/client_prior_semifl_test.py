@@ -23,8 +23,8 @@ from tff_semifl.systems import logit_adjustment
 _COHORTS = ([], [2, 0], [1, 2], [0, 1])
 _PSEUDO_COUNT = 0.5
 _ITERATIONS = 3
-# The server has 5 labels of 3 classes, and by default 5 / (5 + 2 * 3) (H.3).
-_DEFAULT_WEIGHT = 5 / 11
+# Of a server with 5 labels of 3 classes (H.3).
+_DEFAULT_WEIGHT = 5**2 / (5**2 + 6**2)
 _TRUE_LABELS = (np.array([1, 1, 1, 0]), np.array([2] * 5), np.array([0, 1] * 3))
 
 

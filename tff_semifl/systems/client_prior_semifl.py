@@ -62,8 +62,8 @@ class PriorFixMix(composed.ComposedFixMix):
     "Weight of a client's own shares of classes in those with which it labels"
     " (E-step), beside the server's; with 0 it labels as SemiFL's clients do,"
     ' and with 1 it can go wrong where labels are few (H.8). By default'
-    ' n / (n + 2 C) for n labels of C classes at the server: 1/2 with two of'
-    ' each class, nearly 1 with many.',
+    ' n^2 / (n^2 + 4 C^2) for n labels of C classes at the server: 1/2 with two'
+    ' of each class, nearly 1 with many.',
     settings.FRACTION,
   )
   train_with_prior: bool = settings.setting(
