@@ -33,17 +33,22 @@ _PAGES = tuple(
 )
 
 
-# Rows of H.8.
+# Rows of H.8, with marks that say how many seeds there are.
+_MARKS = '*†'
 _CLIENT_PRIOR_ROWS = {
-  'SemiFL with client priors': 'client_prior_semifl_half_weight',
-  'E-step alone': 'client_prior_semifl_e_step_half_weight',
+  'SemiFL with client priors': 'client_prior_semifl_weight_by_labels',
+  'weight 0.71': 'client_prior_semifl_weight_0_71',
+  'half weight': 'client_prior_semifl_half_weight',
   'M-step alone': 'client_prior_semifl_m_step_3_iterations',
-  'whole prior in labels': 'client_prior_semifl',
-  'whole, true priors': 'true_prior_semifl',
-  'whole, distribution alignment': 'client_prior_semifl_aligned',
-  'whole, 20 iterations': 'client_prior_semifl_20_iterations',
-  'whole, E-step alone': 'client_prior_semifl_e_step_3_iterations',
-  'whole, E-step alone, 20 iterations': 'client_prior_semifl_e_step',
+  # Half of it is what clients have with 20 labels.
+  'E-step alone': 'client_prior_semifl_e_step_half_weight',
+  'E-step alone, half weight': 'client_prior_semifl_e_step_half_weight',
+  'whole weight': 'client_prior_semifl',
+  'whole weight, true priors': 'true_prior_semifl',
+  'whole weight, distribution alignment': 'client_prior_semifl_aligned',
+  'whole weight, 20 iterations': 'client_prior_semifl_20_iterations',
+  'whole weight, E-step alone': 'client_prior_semifl_e_step_3_iterations',
+  'whole weight, E-step alone, 20 iterations': 'client_prior_semifl_e_step',
   'SemiFL': 'semifl',
   'SemiFL with distribution alignment': 'composed_semifl_aligned',
   '(FL)²': 'flfl',
@@ -170,13 +175,13 @@ class ResultsTest(parameterized.TestCase):
       if row[0] in ('50 labels', '20 labels'):
         settings = ('classes2', 'dirichlet0.1', 'iid')
         pages = [f'digits_{row[0][:2]}_{setting}' for setting in settings]
-      experiment = _CLIENT_PRIOR_ROWS.get(row[0].rstrip('*'))
+      experiment = _CLIENT_PRIOR_ROWS.get(row[0].rstrip(_MARKS))
       if experiment is None or not pages:
         continue
       for page, cell in zip(pages, row[1:], strict=True):
         if cell:
           self.assertEqual(
-            cell.replace('*', ''),
+            re.sub(f'[{_MARKS}]', '', cell),
             _show_beside_semifl(page, experiment),
             f'{row[0]}, {page}',
           )
