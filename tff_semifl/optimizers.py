@@ -16,6 +16,8 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import packing
+
 LEARNING_RATE_KEY = tff.learning.optimizers.LEARNING_RATE_KEY
 _ACCUMULATOR_KEY = 'accumulator'
 
@@ -59,23 +61,20 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     self, state: Mapping[str, Any], weights: Weights, gradients: Weights
   ) -> tuple[Mapping[str, Any], Weights]:
     learning_rate = state[LEARNING_RATE_KEY]
-    gradients = [
-      g + self._weight_decay * w if is_decayed else g
-      for g, w, is_decayed in zip(
-        gradients,
-        weights,
-        self._is_decayed or [True] * len(weights),
-        strict=True,
-      )
-    ]
-    accumulator = [
-      self._momentum * a + g
-      for a, g in zip(state[_ACCUMULATOR_KEY], gradients, strict=True)
-    ]
-    weights = [
-      w - learning_rate * (g + self._momentum * a)
-      for w, g, a in zip(weights, gradients, accumulator, strict=True)
-    ]
+
+    def step(g, w, a, is_decayed):
+      if is_decayed:
+        g += self._weight_decay * w
+      a = self._momentum * a + g
+      return w - learning_rate * (g + self._momentum * a), a
+
+    weights, accumulator = packing.map_elements(
+      step,
+      gradients,
+      weights,
+      state[_ACCUMULATOR_KEY],
+      kinds=self._is_decayed or [True] * len(weights),
+    )
     new_state = collections.OrderedDict(
       [
         (LEARNING_RATE_KEY, learning_rate),
@@ -133,7 +132,8 @@ class _Clipping(_Wrapper):
     # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
     # the exact scale elsewhere.
     scale = tf.minimum(1.0, self.clip_norm / (norm + 1e-6))
-    return self.inner.next(state, weights, [g * scale for g in gradients])
+    (clipped,) = packing.map_elements(lambda g, _: (g * scale,), gradients)
+    return self.inner.next(state, weights, clipped)
 
 
 class _Restricted(_Wrapper):

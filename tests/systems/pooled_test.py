@@ -159,7 +159,7 @@ class LimitsTest(parameterized.TestCase):
     weights = [np.ones([1], np.float32)] * 6
     state = optimizer.initialize([np.ones([1], np.float32)] * 6)
     state = optimizer.set_hparams(state, {'learning_rate': 1.0})
-    _, trained = optimizer.next(state, weights, [np.zeros([1])] * 6)
+    _, trained = optimizer.next(state, weights, [np.zeros([1], np.float32)] * 6)
     np.testing.assert_array_equal(
       np.concatenate(trained), [0.0, 1.0, 1.0, 0.0, 0.0, 1.0]
     )

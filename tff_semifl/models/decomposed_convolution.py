@@ -24,7 +24,7 @@ _SIGMA, _PHI = 'sigma', 'phi'
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class DecomposedConvolution(tf.keras.layers.Layer):
-  """A convolution by the sum of two kernels, without padding and bias.
+  """A convolution by the sum of two kernels, without bias.
 
   Weights, both float32 [size, size, input channels, filters] and trainable:
   `sigma` and `phi`. Each starts as Kaiming normal, independently of the other,
@@ -36,7 +36,13 @@ class DecomposedConvolution(tf.keras.layers.Layer):
   """
 
   def __init__(
-    self, filters: int, size: int, stride: int, seed: int, **kwargs: Any
+    self,
+    filters: int,
+    size: int,
+    stride: int,
+    padding: str,
+    seed: int,
+    **kwargs: Any,
   ):
     """Initializes the layer.
 
@@ -44,6 +50,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
       filters: Number of output channels.
       size: Height and width of the kernel.
       stride: Stride in both directions.
+      padding: 'valid' or 'same'.
       seed: Seed of the initial kernels, not negative.
       **kwargs: Arguments of any Keras layer.
     """
@@ -51,6 +58,7 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     self._filters = filters
     self._size = size
     self._stride = stride
+    self._padding = padding
     self._seed = seed
 
   def build(self, input_shape: tf.TensorShape) -> None:
@@ -66,7 +74,9 @@ class DecomposedConvolution(tf.keras.layers.Layer):
 
   def call(self, inputs: tf.Tensor) -> tf.Tensor:
     """Convolves."""
-    return tf.nn.conv2d(inputs, self.sigma + self.phi, self._stride, 'VALID')
+    return tf.nn.conv2d(
+      inputs, self.sigma + self.phi, self._stride, self._padding.upper()
+    )
 
   def get_config(self) -> dict[str, Any]:
     """Returns the arguments of the constructor."""
@@ -74,12 +84,13 @@ class DecomposedConvolution(tf.keras.layers.Layer):
       'filters': self._filters,
       'size': self._size,
       'stride': self._stride,
+      'padding': self._padding,
       'seed': self._seed,
     }
 
 
 def create_decomposed_convolution(
-  filters: int, size: int, stride: int, seed: int
+  filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
   """Creates a convolution with a kernel of two parts, for a residual network.
 
@@ -90,12 +101,13 @@ def create_decomposed_convolution(
     filters: Number of output channels.
     size: Height and width of the kernel.
     stride: Stride in both directions.
+    padding: 'valid' or 'same'.
     seed: Seed of the initial kernels, not negative.
 
   Returns:
-    A layer without padding and bias.
+    A layer without bias.
   """
-  return DecomposedConvolution(filters, size, stride, seed)
+  return DecomposedConvolution(filters, size, stride, padding, seed)
 
 
 class Parts(NamedTuple):

@@ -14,14 +14,15 @@ import tensorflow as tf
 
 
 def create_convolution_without_bias(
-  filters: int, size: int, stride: int, seed: int
+  filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """Creates a convolution without padding and bias.
+  """Creates a convolution without bias.
 
   Args:
     filters: Number of outputs.
     size: Height and width of the kernel.
     stride: Stride in both directions.
+    padding: 'valid' or 'same'.
     seed: Seed of the initial kernel.
 
   Returns:
@@ -31,6 +32,7 @@ def create_convolution_without_bias(
     filters,
     size,
     strides=stride,
+    padding=padding,
     use_bias=False,
     kernel_initializer=_uniform_by_inputs(seed),
   )

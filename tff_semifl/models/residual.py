@@ -18,9 +18,9 @@ from tff_semifl.models import static_batch_norm
 
 # Creates the layer that normalizes a given number of channels.
 Normalization = Callable[[int], tf.keras.layers.Layer]
-# Creates a convolution without padding and bias: (filters, size, stride, seed)
-# to a layer.
-Convolution = Callable[[int, int, int, int], tf.keras.layers.Layer]
+# Creates a convolution without bias: (filters, size, stride, padding, seed) to
+# a layer. The padding is 'valid' or 'same', as of Keras.
+Convolution = Callable[[int, int, int, str, int], tf.keras.layers.Layer]
 
 # PyTorch's, as for static batch normalization; Keras has 1e-3.
 GROUP_NORM_EPSILON = 1e-5
@@ -125,14 +125,15 @@ def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
 
 
 def create_plain_convolution(
-  filters: int, size: int, stride: int, seed: int
+  filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """Creates a convolution with one kernel, without padding and bias.
+  """Creates a convolution with one kernel, without bias.
 
   Args:
     filters: Number of output channels.
     size: Height and width of the kernel.
     stride: Stride in both directions.
+    padding: 'valid' or 'same'.
     seed: Seed of the initial kernel.
 
   Returns:
@@ -142,6 +143,7 @@ def create_plain_convolution(
     filters,
     size,
     strides=stride,
+    padding=padding,
     use_bias=False,
     kernel_initializer=kaiming_normal(seed),
   )
@@ -158,7 +160,8 @@ def convolve(
 ) -> tf.Tensor:
   """Convolves without bias, padded by one pixel on all sides if 3x3.
 
-  Padding 'same' would pad even sizes on one side only when the stride is 2.
+  Where the stride is 2, padding 'same' would pad even sizes on one side only.
+  Elsewhere it is the same, and spares the padded copy.
 
   Args:
     x: float32 [batch, height, width, channels].
@@ -171,9 +174,10 @@ def convolve(
   Returns:
     float32 [batch, height / stride, width / stride, filters].
   """
-  if size == 3:
+  padding = 'same' if stride == 1 else 'valid'
+  if size == 3 and padding == 'valid':
     x = tf.keras.layers.ZeroPadding2D(1)(x)
-  return create_convolution(filters, size, stride, seed)(x)
+  return create_convolution(filters, size, stride, padding, seed)(x)
 
 
 def normalize_and_activate(
