@@ -76,7 +76,9 @@ def _system(row):
 
 class FairResultsTest(absltest.TestCase):
   def _table(self, *heading):
-    [rows] = [rows for found, rows in _tables() if found == list(heading)]
+    rows = [
+      row for found, rows in _tables() if found == list(heading) for row in rows
+    ]
     self.assertNotEmpty(rows)
     return rows
 
