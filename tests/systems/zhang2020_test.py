@@ -287,6 +287,26 @@ class RoundTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(rejected.metrics['client']['num_rejected'], 2)
     self.assertEqual(empty.metrics['client']['num_rejected'], 0)
 
+  def test_without_clients_the_server_trains_alone(self):
+    alone, nobody_came = (
+      slotted_process.SlottedProcess(
+        _build(num_groups=1, clients_per_round=number), number
+      )
+      for number in (0, 1)
+    )
+    before = alone.initialize()._replace(round_num=1)
+    after, expected = (
+      process.next(
+        process.initialize()._replace(round_num=1), self.problem.server_data, []
+      ).state.global_model_weights.trainable
+      for process in (alone, nobody_came)
+    )
+    for found, other, old in zip(
+      after, expected, before.global_model_weights.trainable, strict=True
+    ):
+      np.testing.assert_array_equal(found, other)
+      self.assertTrue(np.any(found != old))
+
   def test_more_clients_than_slots(self):
     process = slotted_process.SlottedProcess(_build(), 2)
     with self.assertRaisesRegex(ValueError, '3 clients cannot take 2 slots'):

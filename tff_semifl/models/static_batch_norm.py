@@ -122,8 +122,12 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
       tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
     )
 
+    # One product for each value, forward and back. Rows of padding are those of
+    # some image, so that 0 of them is 0.
+    weight = tf.where(is_real, 1.0 / count, 0.0)
+
     def mean_of_real(values: tf.Tensor) -> tf.Tensor:
-      return tf.reduce_sum(tf.where(is_real, values, 0.0), axis=axes) / count
+      return tf.reduce_sum(weight * values, axis=axes)
 
     deviations = inputs - mean_of_real(inputs)
     scale = tf.math.rsqrt(mean_of_real(deviations**2) + self.epsilon)
