@@ -28,9 +28,7 @@ def create_classifier() -> functional.ImageClassifier:
     [
       tf.keras.Input(linear_reference.IMAGE_SHAPE),
       tf.keras.layers.Rescaling(_SCALE),
-      decomposed_convolution.DecomposedConvolution(
-        _NUM_FILTERS, 2, 1, 'valid', 0
-      ),
+      decomposed_convolution.DecomposedConvolution(_NUM_FILTERS, 2, 1, 0),
       tf.keras.layers.Flatten(),
       tf.keras.layers.Dense(
         linear_reference.NUM_CLASSES,

@@ -56,6 +56,19 @@ class PackingTest(absltest.TestCase):
     for tensor, result in zip(tensors, negated, strict=True):
       np.testing.assert_array_equal(result, -tensor)
 
+  def test_large_tensors_are_on_their_own_wherever_they_are(self):
+    for place in range(4):
+      sizes = [3, 4, 5]
+      sizes.insert(place, 5000)
+      seen = []
+
+      def keep(x, _, seen=seen):
+        seen.append(x.shape[0])
+        return (x,)
+
+      packing.map_elements(keep, [tf.zeros([size]) for size in sizes])
+      self.assertCountEqual(seen, [3 + 4 + 5, 5000])
+
   def test_number_of_operations_does_not_grow_with_that_of_small_tensors(self):
     def count(number):
       @tf.function

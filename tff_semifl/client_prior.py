@@ -49,7 +49,7 @@ def label_weight(counts: tf.Tensor) -> tf.Tensor:
     counts: float32 [classes], the number of labels of each class.
 
   Returns:
-    float32 scalar, in [0, 1).
+    float32 scalar, in [0, 1].
   """
   num_classes = tf.cast(tf.size(counts), tf.float32)
   labels = tf.square(tf.reduce_sum(counts))

@@ -29,8 +29,8 @@ def map_elements(
     fn: (tensors of one shape, one of each list; kind) -> tensors of that shape.
       Each element of its results must follow from the elements in the same
       place alone.
-    *tensors: Lists of equal length; those in the same place have one type and
-      one shape, which is known.
+    *tensors: Lists of equal length, not empty; those in the same place have one
+      type and one shape, which is known.
     kinds: For each place what `fn` is told of it; by default None. Those of
       different kinds are not packed together.
 
@@ -43,13 +43,12 @@ def map_elements(
   kinds = [None] * len(rows) if kinds is None else kinds
   packs = {}
   for index, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
-    shape = row[0].shape
-    is_small = shape.num_elements() < _SMALL
-    # Those that are not, and those of another type, are on their own.
-    key = (kind, row[0].dtype) if is_small else (kind, index)
+    is_small = row[0].shape.num_elements() < _SMALL
+    # An index in the place of a type would not do: types equal their numbers.
+    key = kind, row[0].dtype, None if is_small else index
     packs.setdefault(key, []).append(index)
   results: list[Any] = [None] * len(rows)
-  for (kind, _), indices in packs.items():
+  for (kind, *_), indices in packs.items():
     if len(indices) == 1:
       [index] = indices
       results[index] = fn(*rows[index], kind)

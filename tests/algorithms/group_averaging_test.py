@@ -30,9 +30,9 @@ class SlotsPerGroupTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    (3, 4, '^3 clients .* in 4 groups; 1 to 3 groups can'),
+    (3, 4, '^3 clients .* in 4 groups; num_groups can be 1 to 3'),
     (3, 0, '^3 clients .* in 0 groups'),
-    (0, 2, '^0 clients .* in 2 groups; 1 to 1 groups can'),
+    (0, 2, '^0 clients .* in 2 groups; num_groups can be 1 to 1'),
     # Two and two, and nobody is left.
     (4, 3, '^4 clients per round, 2 in each group, fill 2 groups and not 3'),
   )

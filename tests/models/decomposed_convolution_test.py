@@ -91,7 +91,7 @@ class ArchitectureTest(parameterized.TestCase, tf.test.TestCase):
 
   def test_kernel_is_the_sum_of_the_parts(self):
     generator = np.random.default_rng(1)
-    layer = decomposed_convolution.DecomposedConvolution(5, 3, 2, 'valid', 0)
+    layer = decomposed_convolution.DecomposedConvolution(5, 3, 2, 0)
     x = generator.normal(size=(2, 9, 9, 4)).astype(np.float32)
     layer.build(tf.TensorShape(x.shape))
     found = layer(x)

@@ -60,7 +60,7 @@ _WITHOUT_CLIENTS = ('semifl_without_clients', 'fixmatch')
 
 
 def _read(page, experiment):
-  """Returns the last rows of an experiment by seed, in the order of seeds."""
+  """Returns the last rows of an experiment by seed."""
   rows = {}
   for folder in sorted((_RESULTS / page).glob(f'{experiment}_seed*')):
     with (folder / 'metrics.csv').open() as file:

@@ -103,7 +103,7 @@ def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   if not 1 <= num_groups <= num_slots:
     raise ValueError(
       f'{clients_per_round} clients per round cannot be in {num_groups} groups;'
-      f' 1 to {num_slots} groups can have some'
+      f' num_groups can be 1 to {num_slots}'
     )
   size = -(-num_slots // num_groups)
   num_taken = -(-num_slots // size)

@@ -40,8 +40,8 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     filters: int,
     size: int,
     stride: int,
-    padding: str,
     seed: int,
+    padding: str = 'valid',
     **kwargs: Any,
   ):
     """Initializes the layer.
@@ -50,8 +50,8 @@ class DecomposedConvolution(tf.keras.layers.Layer):
       filters: Number of output channels.
       size: Height and width of the kernel.
       stride: Stride in both directions.
-      padding: 'valid' or 'same'.
       seed: Seed of the initial kernels, not negative.
+      padding: 'valid' or 'same'.
       **kwargs: Arguments of any Keras layer.
     """
     super().__init__(**kwargs)
@@ -107,7 +107,7 @@ def create_decomposed_convolution(
   Returns:
     A layer without bias.
   """
-  return DecomposedConvolution(filters, size, stride, padding, seed)
+  return DecomposedConvolution(filters, size, stride, seed, padding)
 
 
 class Parts(NamedTuple):

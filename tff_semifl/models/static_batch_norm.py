@@ -122,8 +122,8 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
       tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
     )
 
-    # One product for each value, forward and back. Rows of padding are those of
-    # some image, so that 0 of them is 0.
+    # One product for each value, forward and back. Rows of padding repeat some
+    # image, so that they are finite, and 0 times a value of theirs is 0.
     weight = tf.where(is_real, 1.0 / count, 0.0)
 
     def mean_of_real(values: tf.Tensor) -> tf.Tensor:
