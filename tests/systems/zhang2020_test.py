@@ -77,7 +77,8 @@ class ComputationTest(absltest.TestCase):
 class SettingsTest(absltest.TestCase):
   def test_group_without_slot_is_blamed_on_the_setting(self):
     with self.assertRaisesRegex(
-      settings.SettingError, 'num_groups=4: 3 clients .* in 4 groups; 1 to 3'
+      settings.SettingError,
+      'num_groups=4: 3 clients .* in 4 groups; num_groups can be 1 to 3',
     ):
       _build(num_groups=4)
 
