@@ -174,8 +174,8 @@ def convolve(
   Returns:
     float32 [batch, height / stride, width / stride, filters].
   """
-  padding = 'same' if stride == 1 else 'valid'
-  if size == 3 and padding == 'valid':
+  padding = 'same' if size == 3 and stride == 1 else 'valid'
+  if size == 3 and stride != 1:
     x = tf.keras.layers.ZeroPadding2D(1)(x)
   return create_convolution(filters, size, stride, padding, seed)(x)
 
