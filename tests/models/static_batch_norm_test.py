@@ -157,11 +157,18 @@ class StaticBatchNormalizationTest(parameterized.TestCase, tf.test.TestCase):
       )
 
 
-class BatchMomentsTest(tf.test.TestCase):
-  def test_equals_numpy(self):
+def _moments(inputs):
+  with static_batch_norm.collecting_moments() as collected:
+    _create_layer()(inputs, training=True)
+  [(_, moments)] = collected
+  return moments
+
+
+class MomentsTest(tf.test.TestCase):
+  def test_equal_numpy(self):
     inputs = _random_inputs()
     rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
-    count, mean, squares = static_batch_norm.batch_moments(inputs)
+    count, mean, squares = _moments(inputs)
     # 5 images of 3 x 2 pixels.
     self.assertAllEqual(count, [30.0] * _CHANNELS)
     self.assertAllClose(mean, rows.mean(axis=0), rtol=1e-5, atol=1e-5)
@@ -169,9 +176,21 @@ class BatchMomentsTest(tf.test.TestCase):
       squares, np.sum((rows - rows.mean(axis=0)) ** 2, axis=0), rtol=1e-4
     )
 
+  def test_values_far_from_zero(self):
+    # Of the difference between sums of squares float32 would leave nothing.
+    inputs = np.random.default_rng(0).normal(1e3, 1, [50, 8, 8, _CHANNELS])
+    inputs = inputs.astype(np.float32)
+    expected = inputs.astype(np.float64).var(axis=(0, 1, 2)) * 50 * 8 * 8
+    self.assertAllClose(_moments(inputs)[2], expected, rtol=1e-3)
+
+  def test_of_a_single_value(self):
+    inputs = _random_inputs(shape=(1, 1, 1))
+    expected = [[1.0] * _CHANNELS, inputs[0, 0, 0], [0.0] * _CHANNELS]
+    self.assertAllClose(_moments(inputs), expected)
+
   def test_two_batches_merge_to_the_whole(self):
     inputs = _random_inputs()
-    moments = static_batch_norm.batch_moments
+    moments = _moments
     whole = moments(inputs)
     (n, m, s), (k, p, q) = moments(inputs[:2]), moments(inputs[2:])
     # Within both, and between them: n (m - mean)^2 + k (p - mean)^2.

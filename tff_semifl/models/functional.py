@@ -52,8 +52,9 @@ class ImageClassifier(NamedTuple):
       dropped.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each layer with statistics the
-      `static_batch_norm.batch_moments` of its input in training mode, float32
-      [3, channels]; nothing is dropped. None for a model without statistics.
+      moments of its input in training mode, float32 [3, channels]: see
+      `static_batch_norm.collecting_moments`; nothing is dropped. None for a
+      model without statistics.
     image_shape: Height, width, channels.
     num_classes: Number of logits.
     variables: The weights of the Keras model.

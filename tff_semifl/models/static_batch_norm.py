@@ -87,15 +87,12 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     images = inputs
     if inputs.shape.rank != 4:
       images = tf.reshape(inputs, [-1, 1, 1, inputs.shape[-1]])
-    collected = _COLLECTED.get()
-    if by_batch and collected is not None:
-      collected.append((self, batch_moments(images)))
     num_real = _NUM_REAL.get()
     if by_batch and num_real is not None:
       return self._normalize_real(inputs, num_real)
     # The fused kernel divides by the biased variance, as PyTorch does. The op
     # itself, because `tf.compat.v1.nn.fused_batch_norm` raises the epsilon.
-    outputs = tf.raw_ops.FusedBatchNormV3(
+    outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
       x=images,
       scale=self.gamma if self.scale else tf.ones_like(self.mean),
       offset=self.beta if self.center else tf.zeros_like(self.mean),
@@ -103,7 +100,10 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
       variance=[] if by_batch else self.variance,
       epsilon=self.epsilon,
       is_training=by_batch,
-    )[0]
+    )
+    collected = _COLLECTED.get()
+    if by_batch and collected is not None:
+      collected.append((self, _batch_moments(images, mean, variance)))
     if inputs.shape.rank != 4:
       outputs = tf.reshape(outputs, tf.shape(inputs))
     return outputs
@@ -146,23 +146,14 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     }
 
 
-def batch_moments(images: tf.Tensor) -> tf.Tensor:
-  """Returns the moments of a batch, per channel.
-
-  Such moments of several batches can be merged exactly.
-
-  Args:
-    images: float [batch, height, width, channels].
-
-  Returns:
-    float32 [3, channels]: the number of values (batch * height * width), their
-    mean, and the sum of their squared deviations from it.
-  """
-  images = tf.cast(images, tf.float32)
-  mean, variance = tf.nn.moments(images, axes=[0, 1, 2])
+def _batch_moments(
+  images: tf.Tensor, mean: tf.Tensor, unbiased_variance: tf.Tensor
+) -> tf.Tensor:
+  """Returns moments of a batch, of which those of several can be merged."""
   count = tf.cast(tf.reduce_prod(tf.shape(images)[:3]), tf.float32)
-  count = tf.fill(tf.shape(mean), count)
-  return tf.stack([count, mean, variance * count])
+  # The kernel takes the variance of a single value as 0.
+  deviations = unbiased_variance * tf.maximum(count - 1.0, 1.0)
+  return tf.stack([tf.fill(tf.shape(mean), count), mean, deviations])
 
 
 @contextlib.contextmanager
@@ -188,7 +179,10 @@ def collecting_moments() -> (
 
   Yields:
     A list that grows with each call of a layer that normalizes by the
-    statistics of its batch: the layer, and the `batch_moments` of its input.
+    statistics of its batch, without padding: the layer, and of each channel of
+    its input, float32 [3, channels], the number of values (batch * height *
+    width), their mean, and the sum of their squared deviations from it. Such
+    moments of several batches can be merged exactly.
   """
   collected = []
   token = _COLLECTED.set(collected)
