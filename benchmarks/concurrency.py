@@ -6,6 +6,7 @@
 import ctypes
 import functools
 import gc
+import os
 import pathlib
 
 from benchmarks import federation as federation_lib
@@ -26,16 +27,26 @@ def measure(
 ) -> measurement.Measurement:
   """Measures rounds with one client at a time, with two, and so on.
 
+  If the environment has `runtime.OWN_THREADS`, with two that have a thread
+  each, too, while the server has all.
+
   Args:
     num_repetitions: Rounds for each number.
     size: Of the federation.
     numbers: Of clients at a time; the first is what others are compared with.
   """
   federation = federation_lib.Federation(size or federation_lib.Size())
-  names = [f'{number} at a time' for number in numbers]
+  kinds = {
+    f'{number} at a time': dict(max_concurrent_clients=number)
+    for number in numbers
+  }
+  if runtime.OWN_THREADS in os.environ:
+    kinds['2 at a time with a thread each'] = dict(
+      max_concurrent_clients=2, client_threads_per_operation=1
+    )
 
-  def round_with(number: int):
-    context = runtime.InProcessContext(max_concurrent_clients=number)
+  def round_with(options: dict[str, int]):
+    context = runtime.InProcessContext(**options)
 
     def run() -> None:
       context.invoke(federation.process.next, arguments)
@@ -46,7 +57,7 @@ def measure(
     state = federation.initial_state()
     arguments = [state, federation.server_data(), federation.client_data()]
     seconds = measurement.time_in_turns(
-      dict(zip(names, map(round_with, numbers), strict=True)),
+      {name: round_with(options) for name, options in kinds.items()},
       num_repetitions,
     )
   return measurement.Measurement(
@@ -54,7 +65,7 @@ def measure(
     description=f'A round of SemiFL in process: {federation.size}',
     unit='s',
     values=seconds,
-    compared_with=names[0],
+    compared_with=next(iter(kinds)),
     target='two at a time at least 1.15 times as fast as one, on two cores',
   )
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of --threads_per_operation, in the real program."""
+"""Tests of threads of operations, in the real program."""
 
 import contextlib
 import csv
@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from tests import forked_programs
 from tests import small_digits
+from tff_semifl import runtime as runtime_lib
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import filled_settings
@@ -26,6 +27,7 @@ from tff_semifl.experiments import threads as threads_lib
 from tff_semifl.launch import commands
 from tff_semifl.systems import system
 
+_FEW = 32 * 32 * 32
 _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 _FLAGS = (
   *small_digits.FLAGS,
@@ -59,7 +61,16 @@ def _new_program():
     ) as set_threads,
   ):
     os.environ.pop(_VARIABLE, None)
+    os.environ.pop(runtime_lib.OWN_THREADS, None)
     yield set_threads
+
+
+def _pixels(of_clients, of_server, of_inference=1):
+  return threads_lib.BatchPixels(of_clients, of_server, of_inference)
+
+
+def _few_pixels():
+  return _pixels(1, 1)
 
 
 def _count_batch_pixels(experiment):
@@ -88,6 +99,17 @@ class ThreadsTest(parameterized.TestCase):
       ]
 
   @pytest.mark.slow
+  def test_clients_have_threads_of_their_own(self):
+    if len(os.sched_getaffinity(0)) < 2:
+      self.skipTest('there is but one core')
+    flags = ('--threads_per_operation=1', '--max_concurrent_clients=1')
+    one = self._train(2, *flags)
+    # A session computes what everything else does, to the last digit.
+    both = self._train(2, *flags, '--client_threads_per_operation=2')
+    self.assertNotEqual(both, one)
+    self.assertEqual(both[0], one[0])  # Before clients.
+
+  @pytest.mark.slow
   def test_numbers_do_not_depend_on_the_number_of_cores(self):
     if len(os.sched_getaffinity(0)) < 2:
       self.skipTest('there is but one core')
@@ -113,64 +135,117 @@ class ThreadsTest(parameterized.TestCase):
       self.assertEqual(chosen.num_clients, expected)
 
   @parameterized.parameters(
-    # The server's batches are as small with few labels (D4).
-    ({'client_batch_size': 16}, 16 * 8 * 8),
-    ({'client_batch_size': 5}, 10 * 8 * 8),
-    ({'num_labeled': 251}, 250 * 8 * 8),
-    ({'num_labeled': 251, 'server_batch_size': 12}, 12 * 8 * 8),
-    ({'task': 'cifar10', 'num_labeled': 250}, 10 * 32 * 32),
+    # Of clients, and of the server, which are as small with few labels (D4).
+    ({'client_batch_size': 16}, 16 * 8 * 8, 10 * 8 * 8),
+    ({'num_labeled': 251}, 10 * 8 * 8, 250 * 8 * 8),
+    ({'num_labeled': 251, 'server_batch_size': 12}, 10 * 8 * 8, 12 * 8 * 8),
+    ({'task': 'cifar10', 'num_labeled': 250}, 10 * 32 * 32, 10 * 32 * 32),
   )
-  def test_pixels_of_the_largest_batch(self, values, expected):
+  def test_pixels_of_the_largest_batch(self, values, of_clients, of_server):
     command = commands.create('semifl', {'task': 'digits', **values})
-    self.assertEqual(_count_batch_pixels(command.experiment), expected)
+    size = 32 if 'task' in values else 8
+    self.assertEqual(
+      _count_batch_pixels(command.experiment),
+      (of_clients, of_server, 250 * size * size),
+    )
 
   @parameterized.parameters('fixmatch', 'labels_alone', 'all_labels')
   def test_batches_where_there_are_no_clients(self, system_name):
     command = commands.create(system_name, {'task': 'digits'})
-    self.assertEqual(_count_batch_pixels(command.experiment), math.inf)
+    self.assertEqual(
+      _count_batch_pixels(command.experiment)[:2], (math.inf, math.inf)
+    )
 
   @parameterized.parameters(_SystemWithoutBatches(), _SystemOfUnknownBatches())
   def test_batches_of_which_settings_say_nothing(self, own_system):
     experiment = commands.create('semifl', {'task': 'digits'}).experiment
     experiment = dataclasses.replace(experiment, system=own_system)
-    self.assertEqual(_count_batch_pixels(experiment), math.inf)
+    self.assertEqual(_count_batch_pixels(experiment)[:2], (math.inf, math.inf))
 
   @parameterized.parameters(
-    # Pixels, threads as the flag says, and as they are.
-    (32 * 32 * 32, None, 1),
-    (32 * 32 * 32 + 1, None, None),
-    (math.inf, None, None),
-    (640, 3, 3),
-    (math.inf, 3, 3),
+    # Pixels, threads as the flag says, and as they are in a worker of TFF.
+    (_pixels(_FEW, _FEW), None, 1),
+    (_pixels(_FEW + 1, _FEW), None, None),
+    (_pixels(_FEW, _FEW + 1), None, None),
+    (_pixels(_FEW, _FEW, math.inf), None, 1),
+    (_pixels(10, 10), 3, 3),
+    (_pixels(math.inf, math.inf), 3, 3),
   )
-  def test_one_thread_for_small_batches(self, pixels, chosen, expected):
+  def test_one_number_of_threads(self, pixels, chosen, expected):
     threads = threads_lib.Threads(threads_per_operation=chosen)
+    with _new_program() as set_threads:
+      limited = runtimes.Native(threads=threads).limit_threads(lambda: pixels)
+      self.assertEqual(limited.threads.threads_per_operation, expected)
+      self.assertEqual(
+        set_threads.mock_calls, [mock.call(expected)] if expected else []
+      )
+      limited.context()
+      self.assertEqual(
+        os.environ.get(_VARIABLE), None if expected is None else f'{expected}'
+      )
+      self.assertNotIn(runtime_lib.OWN_THREADS, os.environ)
+
+  @parameterized.parameters(
+    # Pixels; threads of all and of clients as flags say, and as they are, for
+    # clients where they have others; and clients at a time, on eight cores.
+    (_pixels(_FEW, _FEW), None, None, 1, None, 8),
+    (_pixels(_FEW, _FEW + 1), None, None, 8, 1, 8),
+    (_pixels(_FEW, _FEW, _FEW + 1), None, None, 8, 1, 8),
+    (_pixels(_FEW + 1, _FEW), None, None, None, None, None),
+    (_pixels(_FEW, _FEW), 4, None, 4, None, 2),
+    (_pixels(_FEW, _FEW), 4, 4, 4, None, 2),
+    (_pixels(_FEW, _FEW), None, 4, 8, 4, 2),
+    (_pixels(math.inf, math.inf), 8, 2, 8, 2, 4),
+  )
+  def test_threads_by_place(self, pixels, chosen, of_clients, *expected):
+    threads = threads_lib.PlacedThreads(
+      threads_per_operation=chosen, client_threads_per_operation=of_clients
+    )
     with (
       _new_program() as set_threads,
       mock.patch.object(os, 'sched_getaffinity', lambda _: range(8)),
     ):
-      for runtime in (runtimes.InProcess, runtimes.Native):
-        limited = runtime(threads=threads).limit_threads(lambda: pixels)
-        self.assertEqual(limited.threads.threads_per_operation, expected)
-        self.assertEqual(
-          limited.threads.num_clients,
-          None if expected is None else max(1, 8 // expected),
-        )
-      self.assertEqual(
-        set_threads.mock_calls, [mock.call(expected)] * 2 if expected else []
+      limited = runtimes.InProcess(threads=threads).limit_threads(
+        lambda: pixels
       )
-      # A worker of TFF has as many.
-      limited.context()
+      found = limited.threads
+      self.assertSequenceEqual(
+        (
+          found.threads_per_operation,
+          found.client_threads_per_operation,
+          found.num_clients,
+        ),
+        expected,
+      )
       self.assertEqual(
-        os.environ.get(_VARIABLE), None if expected is None else f'{expected}'
+        set_threads.mock_calls, [mock.call(expected[0])] if expected[0] else []
+      )
+      # What lets a session have threads of its own.
+      self.assertEqual(
+        os.environ.get(runtime_lib.OWN_THREADS), expected[0] and 'true'
       )
 
   def test_batches_of_clients_at_once(self):
     runtime = runtimes.InProcess(clients_at_once=4)
     with _new_program():
       for pixels, expected in ((8 * 32 * 32, 1), (8 * 32 * 32 + 1, None)):
-        limited = runtime.limit_threads(lambda pixels=pixels: pixels)
+        limited = runtime.limit_threads(
+          lambda pixels=pixels: _pixels(pixels, 1)
+        )
         self.assertEqual(limited.threads.threads_per_operation, expected)
+        self.assertIsNone(limited.threads.client_threads_per_operation)
+
+  def test_threads_of_clients_are_refused(self):
+    threads = threads_lib.PlacedThreads(client_threads_per_operation=2)
+    with self.assertRaisesRegex(settings.SettingError, 'clients_at_once'):
+      runtimes.InProcess(threads=threads, clients_at_once=2).check()
+    with (
+      mock.patch.object(
+        tf.config, 'list_physical_devices', lambda _: ['a GPU']
+      ),
+      self.assertRaisesRegex(settings.SettingError, 'work on GPUs'),
+    ):
+      runtimes.InProcess(threads=threads).limit_threads(mock.Mock())
 
   def test_each_command_of_a_program_limits_threads(self):
     command = commands.create('semifl', {'task': 'digits'})
@@ -184,19 +259,21 @@ class ThreadsTest(parameterized.TestCase):
     runtime = runtimes.InProcess()
     with _new_program() as set_threads:
       with mock.patch.dict(os.environ, {_VARIABLE: '4'}):
-        self.assertEqual(runtime.limit_threads(lambda: 1), runtime)
+        self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
       # On other machines, there may be other cores.
-      self.assertEqual(runtimes.Ray().limit_threads(lambda: 1), runtimes.Ray())
+      self.assertEqual(
+        runtimes.Ray().limit_threads(_few_pixels), runtimes.Ray()
+      )
       with mock.patch.object(
         tf.config, 'list_physical_devices', lambda _: ['a GPU']
       ):
-        self.assertEqual(runtime.limit_threads(lambda: 1), runtime)
+        self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
       set_threads.assert_not_called()
       set_threads.side_effect = RuntimeError('it has begun')
-      self.assertEqual(runtime.limit_threads(lambda: 1), runtime)
-      chosen = threads_lib.Threads(threads_per_operation=1)
+      self.assertEqual(runtime.limit_threads(_few_pixels), runtime)
+      chosen = threads_lib.PlacedThreads(threads_per_operation=1)
       with self.assertRaisesRegex(RuntimeError, 'it has begun'):
-        runtimes.InProcess(threads=chosen).limit_threads(lambda: 1)
+        runtimes.InProcess(threads=chosen).limit_threads(_few_pixels)
 
   def test_one_client_at_a_time_on_a_gpu(self):
     with mock.patch.object(

@@ -12,9 +12,11 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import threads
 from tff_semifl.models import weight_kinds
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
+from tff_semifl.work import batch_norm_statistics
 
 # The authors' rule at the time of the paper (D4).
 _FEW_LABELS = 250
@@ -77,31 +79,40 @@ def fill_in(
 
 def count_batch_pixels(
   experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
-) -> float:
-  """Returns the pixels of the largest batch that clients or server train on.
+) -> threads.BatchPixels:
+  """Returns the pixels of the largest batches that operations compute for.
 
-  Settings whose names end in `batch_size` have the images of a batch. Neither
-  data nor model are looked at.
+  Settings whose names end in `batch_size` have the images of a batch, the
+  server's if they begin with `server`. Neither data nor model are looked at.
 
   Args:
     experiment: The settings.
     task: The task that they have.
 
   Returns:
-    The number; infinity if there are no clients, or if settings do not say it.
+    The numbers; infinity for clients and server if there are no clients, or if
+    settings do not say it.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task
   )
-  sizes = [
-    value
+  sizes = {
+    name: value
     for name, value in settings.as_dict(system).items()
     if name.endswith('batch_size')
-  ]
-  if not system.labels.has_clients or not sizes or None in sizes:
-    return math.inf
+  }
   height, width, _ = task.image_shape
-  return height * width * max(sizes)
+  of_server = [v for k, v in sizes.items() if k.startswith('server')]
+  of_clients = [v for k, v in sizes.items() if not k.startswith('server')]
+  of_inference = batch_norm_statistics.STATISTICS_BATCH_SIZE
+  if not system.labels.has_clients or not sizes or None in sizes.values():
+    of_server = of_clients = [math.inf]
+  return threads.BatchPixels(
+    *(
+      height * width * max(each, default=0)
+      for each in (of_clients, of_server, [of_inference])
+    )
+  )
 
 
 def _fill_in_batches(

@@ -62,36 +62,26 @@ class Runtime(settings.Settings, abc.ABC):
       settings.SettingError: If it cannot work with them.
     """
 
-  @property
-  def batches_at_once(self) -> float:
-    """Batches that an operation computes for; infinity if they do not matter.
-
-    They do not where small ones are no reason for fewer threads.
-    """
-    return 1
-
-  def limit_threads(self, count_batch_pixels: Callable[[], float]) -> Self:
+  def limit_threads(
+    self, count_pixels: Callable[[], threads_lib.BatchPixels]
+  ) -> Self:
     """Limits threads of operations, before TensorFlow is at work.
 
     Args:
-      count_batch_pixels: Returns the pixels of the largest batch that is
-        trained on; called only where nothing is chosen.
+      count_pixels: Returns pixels of batches; called only where nothing is
+        chosen.
 
     Returns:
       It with the threads that there are.
     """
-    return dataclasses.replace(
-      self,
-      threads=self.threads.limit(
-        lambda: self.batches_at_once * count_batch_pixels()
-      ),
-    )
+    return dataclasses.replace(self, threads=self.threads.limit(count_pixels))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InProcess(Runtime):
   """The TensorFlow of this program."""
 
+  threads: threads_lib.PlacedThreads = threads_lib.PlacedThreads()
   clients_at_once: int = settings.setting(
     1,
     'Clients with equally many images that each operation computes for. On a'
@@ -106,10 +96,47 @@ class InProcess(Runtime):
     """True if several clients compute at once."""
     return self.clients_at_once > 1
 
-  @property
-  def batches_at_once(self) -> float:
-    """As many as there are clients."""
-    return self.clients_at_once
+  def check(self) -> None:
+    """Checks its settings.
+
+    Raises:
+      settings.SettingError: If it cannot work with them.
+    """
+    threads = self.threads.client_threads_per_operation
+    if threads is not None and self.clients_at_once > 1:
+      raise settings.SettingError(
+        'client_threads_per_operation',
+        threads,
+        'with clients_at_once all have the same threads; choose'
+        ' threads_per_operation',
+      )
+
+  def limit_threads(
+    self, count_pixels: Callable[[], threads_lib.BatchPixels]
+  ) -> Self:
+    """Limits threads of operations, before TensorFlow is at work.
+
+    Args:
+      count_pixels: Returns pixels of batches; called only where nothing is
+        chosen.
+
+    Returns:
+      It with the threads that there are.
+
+    Raises:
+      settings.SettingError: If threads are chosen for clients on GPUs.
+    """
+    if self.clients_at_once == 1:
+      threads = self.threads.limit_by_place(count_pixels)
+      return dataclasses.replace(self, threads=threads)
+
+    def count_at_once():
+      pixels = count_pixels()
+      return pixels._replace(
+        of_clients=self.clients_at_once * pixels.of_clients
+      )
+
+    return super().limit_threads(count_at_once)
 
   @contextlib.contextmanager
   def context(
@@ -132,6 +159,7 @@ class InProcess(Runtime):
         'in_process',
         max_concurrent_clients=self.threads.num_clients,
         clients_at_once=self.clients_at_once,
+        client_threads_per_operation=self.threads.client_threads_per_operation,
       ),
     ):
       yield
@@ -188,10 +216,23 @@ class Ray(Runtime):
     """True if it joins a cluster: one of this program alone has no sites."""
     return self.ray_address is not None
 
-  @property
-  def batches_at_once(self) -> float:
-    """Infinity: a process for each core would need much memory."""
-    return math.inf
+  def limit_threads(
+    self, count_pixels: Callable[[], threads_lib.BatchPixels]
+  ) -> Self:
+    """Limits threads of operations if some are chosen.
+
+    By default there are as many as cores: a process for each core would need
+    much memory.
+
+    Args:
+      count_pixels: Not called.
+
+    Returns:
+      It.
+    """
+    del count_pixels
+    unknown = threads_lib.BatchPixels(math.inf, math.inf, math.inf)
+    return super().limit_threads(lambda: unknown)
 
   def check(self) -> None:
     """Checks that Ray is installed, and its settings.

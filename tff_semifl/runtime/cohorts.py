@@ -8,6 +8,7 @@ from typing import Any
 
 from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import limited_leaves
 from tff_semifl.runtime import stacked_leaves
 from tff_semifl.runtime import values
 
@@ -52,6 +53,8 @@ class Cohort:
     """
     if isinstance(fn, stacked_leaves.StackedLeaf):
       return self._map_at_once(fn, self.members(value))
+    if isinstance(fn, limited_leaves.LimitedLeaf):
+      fn = fn.run_at_client
 
     def run(client, member):
       with self._pool.at_client(client):

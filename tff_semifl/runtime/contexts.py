@@ -65,6 +65,7 @@ def simulation_context(
   max_concurrent_clients: int | None = None,
   devices: Sequence[str] | None = None,
   clients_at_once: int = 1,
+  client_threads_per_operation: int | None = None,
   ray: RayOptions | None = None,
 ) -> Iterator[tff.framework.SyncContext]:
   """Runs the computations called in the `with` block.
@@ -83,6 +84,7 @@ def simulation_context(
       worker.
     devices: For `in_process`, see `InProcessContext`.
     clients_at_once: Likewise.
+    client_threads_per_operation: Likewise.
     ray: For `ray`; by default those of `RayOptions`.
 
   Yields:
@@ -105,6 +107,10 @@ def simulation_context(
     raise ValueError('`devices` is for the kind `in_process`.')
   if kind != 'in_process' and clients_at_once != 1:
     raise ValueError('`clients_at_once` is for the kind `in_process`.')
+  if kind != 'in_process' and client_threads_per_operation is not None:
+    raise ValueError(
+      '`client_threads_per_operation` is for the kind `in_process`.'
+    )
   if kind == 'in_process':
     creator = contextlib.closing(
       in_process.InProcessContext(
@@ -112,6 +118,7 @@ def simulation_context(
         max_concurrent_clients=max_concurrent_clients,
         devices=devices,
         clients_at_once=clients_at_once,
+        client_threads_per_operation=client_threads_per_operation,
       )
     )
   elif kind == 'native':

@@ -25,6 +25,7 @@ from tff_semifl.runtime import compiler
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
+from tff_semifl.runtime import limited_leaves
 from tff_semifl.runtime import stacked_leaves
 from tff_semifl.runtime import values
 
@@ -47,6 +48,7 @@ class InProcessContext(tff.framework.SyncContext):
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
     clients_at_once: int = 1,
+    client_threads_per_operation: int | None = None,
     build_evaluate: Callable[
       [tff.framework.ComputationBuildingBlock, leaves.LeafCache],
       interpreter.Evaluate,
@@ -65,11 +67,17 @@ class InProcessContext(tff.framework.SyncContext):
         CPU if there is none.
       clients_at_once: How many clients with equally many images are trained by
         the same operations. Needs turns of static form (`turn_form.STATIC`).
+      client_threads_per_operation: CPU threads that share the work of one
+        operation in the turns of clients on a CPU. By default those of
+        TensorFlow. The process needs `OWN_THREADS=true` in its environment
+        before TensorFlow's first operation.
       build_evaluate: Builds the function that evaluates a compiled computation;
         one that lets others do some of it takes the place of the default.
 
     Raises:
-      ValueError: A number is out of range, or there is no such device.
+      ValueError: A number is out of range, there is no such device, or threads
+        are for clients at once or for others than CPUs.
+      RuntimeError: Threads of clients, and no `OWN_THREADS`.
     """
     if default_num_clients < 0:
       raise ValueError(
@@ -81,11 +89,19 @@ class InProcessContext(tff.framework.SyncContext):
       )
     self._default_num_clients = default_num_clients
     self._pool = client_pool.ClientPool(max_concurrent_clients, devices)
-    self._leaves = leaves.LeafCache(
-      stacked_leaves.creating(clients_at_once)
-      if clients_at_once > 1
-      else leaves.Leaf
-    )
+    create = leaves.Leaf
+    if clients_at_once > 1:
+      create = stacked_leaves.creating(clients_at_once)
+    if client_threads_per_operation is not None:
+      if clients_at_once > 1 or any(
+        ':CPU:' not in device for device in self._pool.devices
+      ):
+        raise ValueError(
+          '`client_threads_per_operation` is for clients one after another, on'
+          ' CPUs.'
+        )
+      create = limited_leaves.creating(client_threads_per_operation)
+    self._leaves = leaves.LeafCache(create)
     self._build_evaluate = build_evaluate
     # By identity: to hash a computation is to serialize it, weights and all.
     self._compiled: dict[int, interpreter.Evaluate] = {}

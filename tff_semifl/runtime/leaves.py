@@ -9,7 +9,7 @@ session of its own. Here it becomes a function of this process: imported once,
 then called with eager tensors, which stay on their device.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 import hashlib
 import threading
 from typing import Any
@@ -88,31 +88,49 @@ class Leaf:
     graph_def = leaf_graphs.read(self._proto)
     self._has_queue = leaf_graphs.has_queue(graph_def)
     fetches = list(flatten(self._result))
-    nodes = leaf_graphs.ancestors(graph_def, fetches)
-    graph_def = tf.compat.v1.GraphDef(
-      node=nodes.values(),
-      library=graph_def.library,
-      versions=graph_def.versions,
+    function, self._used_feeds = import_part(graph_def, self._feeds, fetches)
+    return function
+
+
+def import_part(
+  graph_def: tf.compat.v1.GraphDef, feeds: Sequence[str], fetches: Sequence[str]
+) -> tuple[Any, list[int]]:
+  """Returns a part of a graph as a function.
+
+  Args:
+    graph_def: The graph.
+    feeds: Names of tensors that are given, of placeholders.
+    fetches: Names of tensors that are wanted.
+
+  Returns:
+    A function from some of the feeds to the fetches, and the positions of these
+    feeds: those that the fetches depend on.
+  """
+  nodes = leaf_graphs.ancestors(graph_def, fetches)
+  part = tf.compat.v1.GraphDef(
+    node=nodes.values(),
+    library=graph_def.library,
+    versions=graph_def.versions,
+  )
+  used = [
+    index
+    for index, name in enumerate(feeds)
+    if leaf_graphs.node_name(name) in nodes
+  ]
+  names = [feeds[index] for index in used]
+
+  def run(*tensors):
+    return tf.graph_util.import_graph_def(
+      part,
+      input_map=dict(zip(names, tensors, strict=True)),
+      return_elements=fetches,
+      name='',
     )
-    self._used_feeds = [
-      index
-      for index, name in enumerate(self._feeds)
-      if leaf_graphs.node_name(name) in nodes
-    ]
-    feeds = [self._feeds[index] for index in self._used_feeds]
 
-    def run(*tensors):
-      return tf.graph_util.import_graph_def(
-        graph_def,
-        input_map=dict(zip(feeds, tensors, strict=True)),
-        return_elements=fetches,
-        name='',
-      )
-
-    specs = [
-      _placeholder_spec(nodes[leaf_graphs.node_name(name)]) for name in feeds
-    ]
-    return tf.compat.v1.wrap_function(run, specs)
+  specs = [
+    placeholder_spec(nodes[leaf_graphs.node_name(name)]) for name in names
+  ]
+  return tf.compat.v1.wrap_function(run, specs), used
 
 
 def failure(
@@ -205,7 +223,12 @@ def unflatten(nest: Value, tensors: Iterator[tf.Tensor]) -> Value:
   return next(tensors)
 
 
-def _placeholder_spec(node) -> tf.TensorSpec:
+def placeholder_spec(node: Any) -> tf.TensorSpec:
+  """Returns the shape and dtype of a placeholder.
+
+  Args:
+    node: Its node.
+  """
   shape = node.attr['shape'].shape if 'shape' in node.attr else None
   return tf.TensorSpec(
     tf.TensorShape(shape), tf.dtypes.as_dtype(node.attr['dtype'].type)
