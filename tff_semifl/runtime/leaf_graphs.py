@@ -49,6 +49,8 @@ _QUEUES = (
   'RandomShuffleQueueV2',
 )
 
+LOOPS = ('StatelessWhile', 'While')
+
 _numbers = itertools.count()
 
 
@@ -80,6 +82,16 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
 def has_queue(graph_def: tf.compat.v1.GraphDef) -> bool:
   """Returns whether there is a queue, which is the same in each call."""
   return any(node.op in _QUEUES for node in graphs.all_nodes(graph_def))
+
+
+def has_loop(code: Any) -> bool:
+  """Returns whether TensorFlow code has a loop, as all that trains has.
+
+  Args:
+    code: A `TensorFlow` message of TFF.
+  """
+  graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
+  return any(node.op in LOOPS for node in graphs.all_nodes(graph_def))
 
 
 def node_name(name: str) -> str:

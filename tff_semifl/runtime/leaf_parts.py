@@ -14,10 +14,9 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import stacked_functions
 from tff_semifl.runtime import stacked_operations
-
-LOOPS = ('StatelessWhile', 'While')
 
 
 class LeafParts:
@@ -44,7 +43,7 @@ class LeafParts:
     self._feeds = [graph.get_tensor_by_name(name) for name in feeds]
     self._fetches = [graph.get_tensor_by_name(name) for name in fetches]
     ragged = _find_descendants(graph, stacked_operations.RAGGED)
-    if any(op.type in LOOPS for op in ragged):
+    if any(op.type in leaf_graphs.LOOPS for op in ragged):
       raise errors.NotAtOnceError(
         'Tensors whose shapes depend on the images of a client go into a loop.'
         ' Clients at once need turns of static form.'

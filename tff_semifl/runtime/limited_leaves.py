@@ -21,9 +21,7 @@ from tensorflow.core.protobuf import rewriter_config_pb2
 from tensorflow.python.framework import op_def_registry
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import graphs
 from tff_semifl.runtime import leaf_graphs
-from tff_semifl.runtime import leaf_parts
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import released
 
@@ -53,10 +51,7 @@ def creating(
     )
 
   def create(block):
-    graph_def = tf.compat.v1.GraphDef.FromString(
-      block.proto.tensorflow.graph_def.value
-    )
-    if any(node.op in leaf_parts.LOOPS for node in graphs.all_nodes(graph_def)):
+    if leaf_graphs.has_loop(block.proto.tensorflow):
       return LimitedLeaf(block, threads_per_operation)
     return leaves.Leaf(block)
 
@@ -177,7 +172,8 @@ def _build(
     config=tf.compat.v1.ConfigProto(
       device_count={'GPU': 0},
       intra_op_parallelism_threads=threads_per_operation,
-      # A second pass of Grappler changes nothing here, and takes as long.
+      # A second pass of Grappler changed no number of a WideResNet-28-2, and
+      # took a fifth of the time that it takes to make the session.
       graph_options=tf.compat.v1.GraphOptions(
         rewrite_options=rewriter_config_pb2.RewriterConfig(
           meta_optimizer_iterations=rewriter_config_pb2.RewriterConfig.ONE

@@ -15,7 +15,6 @@ import threading
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.runtime import graphs
 from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import leaf_parts
 from tff_semifl.runtime import leaves
@@ -32,10 +31,7 @@ def creating(
   """
 
   def create(block):
-    graph_def = tf.compat.v1.GraphDef.FromString(
-      block.proto.tensorflow.graph_def.value
-    )
-    if any(node.op in leaf_parts.LOOPS for node in graphs.all_nodes(graph_def)):
+    if leaf_graphs.has_loop(block.proto.tensorflow):
       return StackedLeaf(block, clients_at_once)
     return leaves.Leaf(block)
 
