@@ -47,6 +47,7 @@ _BENCHMARKS = {
   'concurrency': concurrency.measure,
   'clients_at_once': concurrency.measure_at_once,
   'startup': startup.measure,
+  'startup_digits': startup.measure_digits,
   'memory': memory.measure,
   'memory_at_once': functools.partial(memory.measure, clients_at_once=4),
   'ray_memory': ray_memory.measure,

@@ -285,7 +285,10 @@ class MeasurementsTest(_TestCase):
   def test_startup(self):
     self._check(
       startup.measure(1, model_depth=10, model_width=1),
-      ['start to first round'],
+      [
+        'start to the end of the first turn',
+        'start to the end of the first round',
+      ],
       num_repetitions=1,
     )
 

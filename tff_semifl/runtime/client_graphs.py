@@ -4,11 +4,13 @@
 """The graph that one client runs, and what in it may differ between clients."""
 
 from collections.abc import Callable, Sequence
+import functools
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import function_def_to_graph
 
+from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import graphs
 
 # What calls functions has state here. Where no client has an input of its own,
@@ -95,7 +97,7 @@ class ClientGraph:
 
     specs = [tf.TensorSpec(each.shape, each.dtype) for each in feeds]
     function = tf.compat.v1.wrap_function(run, specs)
-    return lambda values: function._call_flat(list(values), [])
+    return functools.partial(function_calls.call, function)
 
   def get_function(
     self, op: tf.Operation, attribute: str, tensors: Sequence[tf.Tensor]

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import stacked_functions
 from tff_semifl.runtime import stacked_operations
@@ -94,12 +95,12 @@ class LeafParts:
       any(value is not values[0] for value in values) for values in by_input
     )
     function, kinds = self._get_function(is_stacked, number)
-    outputs = function._call_flat(
+    outputs = function_calls.call(
+      function,
       [
         tf.stack(values) if kind else values[0]
         for values, kind in zip(by_input, is_stacked, strict=True)
       ],
-      [],
     )
     by_output = [
       tf.unstack(output, num=number) if kind else [output] * number

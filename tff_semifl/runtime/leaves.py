@@ -19,6 +19,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import released
 
@@ -65,10 +66,9 @@ class Leaf:
     function = self._get_function()
     tensors = list(flatten(argument))
     try:
-      # What its own call does, but for a look at each tensor, in Python, which
-      # takes a fifth of the time that a mean of many small arrays takes. (As an
-      # op it would be faster still, but never be freed.)
-      fetched = function._call_flat([tensors[i] for i in self._used_feeds], [])
+      fetched = function_calls.call(
+        function, [tensors[index] for index in self._used_feeds]
+      )
     except tf.errors.OpError as error:
       raise failure(self._type, error) from error
     return unflatten(self._result, map(released.release_attributes, fetched))

@@ -21,6 +21,7 @@ from tensorflow.core.protobuf import rewriter_config_pb2
 from tensorflow.python.framework import op_def_registry
 import tensorflow_federated as tff
 
+from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import released
@@ -172,11 +173,9 @@ def _build(
     config=tf.compat.v1.ConfigProto(
       device_count={'GPU': 0},
       intra_op_parallelism_threads=threads_per_operation,
-      # A second pass of Grappler changed no number of a WideResNet-28-2, and
-      # took a fifth of the time that it takes to make the session.
       graph_options=tf.compat.v1.GraphOptions(
         rewrite_options=rewriter_config_pb2.RewriterConfig(
-          meta_optimizer_iterations=rewriter_config_pb2.RewriterConfig.ONE
+          meta_optimizer_iterations=function_calls.NUM_PASSES
         )
       ),
     ),
@@ -190,7 +189,7 @@ def _build(
   call = session._make_callable_from_options(options)
 
   def run(tensors):
-    found = read._call_flat([tensors[index] for index in read_feeds], [])
+    found = function_calls.call(read, [tensors[index] for index in read_feeds])
     values = dict(zip(read_inputs, found, strict=True))
     values |= {name: tensors[index] for name, index in given.items()}
     # Neither copies anything, unless memory begins at an odd address.
