@@ -6,10 +6,10 @@
 That is after the first turn of the server.
 """
 
+import runpy
 import sys
 
-from launch import train
-from tff_semifl.launch import commands
+from tff_semifl import launch
 from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import leaf_graphs
 
@@ -31,7 +31,8 @@ def main() -> None:
     return results
 
   function_calls.call = call_and_say
-  commands.run('train', train.__doc__, train.main)
+  launch.end_at_interrupt()
+  runpy.run_module('launch.train', run_name='__main__')
 
 
 if __name__ == '__main__':
