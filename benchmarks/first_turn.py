@@ -31,6 +31,7 @@ def main() -> None:
     return results
 
   function_calls.call = call_and_say
+  # What `python -m launch.train` does first.
   launch.end_at_interrupt()
   runpy.run_module('launch.train', run_name='__main__')
 

@@ -47,6 +47,7 @@ def measure(
         f'--model_width={model_width}',
       ],
       num_repetitions,
+      target='a first step at most 10 s after the start, on two cores',
     )
 
 
@@ -61,11 +62,12 @@ def measure_digits(num_repetitions: int) -> measurement.Measurement:
     'digits, 25 server steps',
     ['--preset=semifl/digits_50_iid'],
     num_repetitions,
+    target='a first step at most 5 s after the start, on two cores',
   )
 
 
 def _measure(
-  name: str, what: str, flags: list[str], num_repetitions: int
+  name: str, what: str, flags: list[str], num_repetitions: int, *, target: str
 ) -> measurement.Measurement:
   seconds = {_FIRST_TURN: [], _FIRST_ROUND: []}
   with tempfile.TemporaryDirectory() as folder:
@@ -85,6 +87,7 @@ def _measure(
     description=f'From the start of launch.train: {what}',
     unit='s',
     values=seconds,
+    target=target,
   )
 
 

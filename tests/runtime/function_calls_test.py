@@ -63,10 +63,11 @@ class CallTest(tf.test.TestCase):
     self.assertEqual(function.options, (expected, executor))
 
   def test_heeds_options_of_the_process(self):
-    self.addCleanup(tf.config.optimizer.set_experimental_options, {})
-    tf.config.optimizer.set_experimental_options(
-      {'disable_meta_optimizer': True}
+    option = 'disable_meta_optimizer'
+    self.addCleanup(
+      tf.config.optimizer.set_experimental_options, {option: False}
     )
+    tf.config.optimizer.set_experimental_options({option: True})
     function = _Function()
 
     with tf.experimental.function_executor_type('SINGLE_THREADED_EXECUTOR'):

@@ -3,7 +3,6 @@
 
 """An experiment: its settings, and what is built from them."""
 
-from concurrent import futures
 import dataclasses
 import functools
 
@@ -82,12 +81,7 @@ def create_experiment(
   create_model = functools.cache(functools.partial(settings.create_model, task))
   settings = filled_settings.fill_in(settings, task, create_model)
   run = run.fill_in(settings)
-  with futures.ThreadPoolExecutor(max_workers=1) as loader:
-    # TensorFlow decodes images while Python builds the model.
-    loading = loader.submit(load_data, settings.data, task)
-    model = create_model()
-    classifier = training_programs.create_classifier(model, settings.model)
-    data = loading.result()
+  data = load_data(settings.data, task)
   system = settings.system
   names = settings.data.task.sites
   if names and system.gathers_images:
@@ -115,6 +109,8 @@ def create_experiment(
       have_labels=system.clients_have_labels,
       know_turns=system.clients_know_turns,
     )
+  model = create_model()
+  classifier = training_programs.create_classifier(model, settings.model)
   with settings_lib.blame('sites', names, site_images.NotHereError):
     training_program = training_programs.create_training_program(
       settings,

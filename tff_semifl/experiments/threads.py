@@ -76,14 +76,10 @@ class Threads(settings.Settings):
       pixels = count_pixels()
       if max(pixels.of_clients, pixels.of_server) <= _FEW_PIXELS:
         number = 1
-    if number is None:
+    if number is None or not _set_threads(
+      number, is_chosen=self.threads_per_operation is not None
+    ):
       return self
-    try:
-      tf.config.threading.set_intra_op_parallelism_threads(number)
-    except RuntimeError:
-      if self.threads_per_operation is None:
-        return self
-      raise
     return dataclasses.replace(self, threads_per_operation=number)
 
   def tell_workers(self) -> None:
@@ -158,14 +154,11 @@ class PlacedThreads(Threads):
       return self
     if at_server is None:
       at_server = int(os.environ.get(_VARIABLE) or _num_cores())
-    try:
-      tf.config.threading.set_intra_op_parallelism_threads(at_server)
-    except RuntimeError:
-      if (
-        self.threads_per_operation is self.client_threads_per_operation is None
-      ):
-        return self
-      raise
+    is_chosen = not (
+      self.threads_per_operation is self.client_threads_per_operation is None
+    )
+    if not _set_threads(at_server, is_chosen=is_chosen):
+      return self
     # In time for the devices of TensorFlow, which there are not yet.
     os.environ[runtime.OWN_THREADS] = 'true'
     return dataclasses.replace(
@@ -180,6 +173,25 @@ class PlacedThreads(Threads):
   def threads_of_clients(self) -> int | None:
     """CPU threads of an operation in a client's turn; None for all cores."""
     return self.client_threads_per_operation or self.threads_per_operation
+
+
+def _set_threads(number: int, *, is_chosen: bool) -> bool:
+  """Gives operations threads, and returns whether they have so many.
+
+  Args:
+    number: How many.
+    is_chosen: Whether they must have so many.
+
+  Raises:
+    RuntimeError: If they must, and TensorFlow is at work with others.
+  """
+  try:
+    tf.config.threading.set_intra_op_parallelism_threads(number)
+  except RuntimeError:
+    if is_chosen:
+      raise
+    return False
+  return True
 
 
 def _is_free() -> bool:

@@ -12,6 +12,7 @@ of this process and its devices, and copies nothing:
 """
 
 from collections.abc import Callable, Sequence
+import functools
 import threading
 from typing import Any
 import weakref
@@ -91,7 +92,11 @@ class InProcessContext(tff.framework.SyncContext):
     self._pool = client_pool.ClientPool(max_concurrent_clients, devices)
     create = leaves.Leaf
     if clients_at_once > 1:
-      create = stacked_leaves.creating(clients_at_once)
+      create = leaves.with_loops(
+        functools.partial(
+          stacked_leaves.StackedLeaf, clients_at_once=clients_at_once
+        )
+      )
     if client_threads_per_operation is not None:
       if clients_at_once > 1 or any(
         ':CPU:' not in device for device in self._pool.devices
@@ -100,7 +105,13 @@ class InProcessContext(tff.framework.SyncContext):
           '`client_threads_per_operation` is for clients one after another, on'
           ' CPUs.'
         )
-      create = limited_leaves.creating(client_threads_per_operation)
+      limited_leaves.check_environment()
+      create = leaves.with_loops(
+        functools.partial(
+          limited_leaves.LimitedLeaf,
+          threads_per_operation=client_threads_per_operation,
+        )
+      )
     self._leaves = leaves.LeafCache(create)
     self._build_evaluate = build_evaluate
     # By identity: to hash a computation is to serialize it, weights and all.

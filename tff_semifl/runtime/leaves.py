@@ -133,6 +133,25 @@ def import_part(
   return tf.compat.v1.wrap_function(run, specs), used
 
 
+def with_loops(
+  create: Callable[[tff.framework.CompiledComputation], Leaf],
+) -> Callable[[tff.framework.CompiledComputation], Leaf]:
+  """Returns what makes the leaves of code: those with a loop in another way.
+
+  All code that trains has a loop.
+
+  Args:
+    create: Makes a leaf of code with a loop.
+  """
+
+  def create_either(block: tff.framework.CompiledComputation) -> Leaf:
+    if leaf_graphs.has_loop(block.proto.tensorflow):
+      return create(block)
+    return Leaf(block)
+
+  return create_either
+
+
 def failure(
   code_type: tff.Type, error: tf.errors.OpError
 ) -> errors.ComputationError:

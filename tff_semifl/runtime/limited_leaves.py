@@ -31,14 +31,8 @@ from tff_semifl.runtime import released
 OWN_THREADS = 'TF_OVERRIDE_GLOBAL_THREADPOOL'
 
 
-def creating(
-  threads_per_operation: int,
-) -> Callable[[tff.framework.CompiledComputation], leaves.Leaf]:
-  """Returns what makes leaves; those with a loop have few threads at clients.
-
-  Args:
-    threads_per_operation: CPU threads that share the work of one operation,
-      where a client runs it.
+def check_environment() -> None:
+  """Checks that devices have threads of their own.
 
   Raises:
     RuntimeError: The environment does not have `OWN_THREADS`, without which all
@@ -50,13 +44,6 @@ def creating(
       f'Threads of clients need {OWN_THREADS}=true in the environment, before'
       ' the first operation of TensorFlow.'
     )
-
-  def create(block):
-    if leaf_graphs.has_loop(block.proto.tensorflow):
-      return LimitedLeaf(block, threads_per_operation)
-    return leaves.Leaf(block)
-
-  return create
 
 
 class LimitedLeaf(leaves.Leaf):

@@ -8,7 +8,7 @@ first axis, and a convolution has a group of channels for each of them. On a GPU
 that divides the number of launches by the number of clients.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 import contextlib
 import threading
 
@@ -19,23 +19,6 @@ from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import leaf_parts
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import released
-
-
-def creating(
-  clients_at_once: int,
-) -> Callable[[tff.framework.CompiledComputation], leaves.Leaf]:
-  """Returns what makes leaves; those with a loop can be run at once.
-
-  Args:
-    clients_at_once: How many clients run a leaf at once, at most.
-  """
-
-  def create(block):
-    if leaf_graphs.has_loop(block.proto.tensorflow):
-      return StackedLeaf(block, clients_at_once)
-    return leaves.Leaf(block)
-
-  return create
 
 
 class StackedLeaf(leaves.Leaf):
