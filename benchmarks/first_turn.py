@@ -10,14 +10,17 @@ import runpy
 import sys
 
 from tff_semifl import launch
-from tff_semifl.runtime import function_calls
-from tff_semifl.runtime import leaf_graphs
 
 MESSAGE = 'the first turn is over'
 
 
 def main() -> None:
   """Trains."""
+  # What `python -m launch.train` does before it imports TensorFlow, as these do.
+  launch.begin()
+  from tff_semifl.runtime import function_calls
+  from tff_semifl.runtime import leaf_graphs
+
   call = function_calls.call
 
   def call_and_say(function, tensors):
@@ -31,8 +34,6 @@ def main() -> None:
     return results
 
   function_calls.call = call_and_say
-  # What `python -m launch.train` does first.
-  launch.end_at_interrupt()
   runpy.run_module('launch.train', run_name='__main__')
 
 

@@ -18,6 +18,7 @@ is a result within minutes; --help has these defaults:
 from collections.abc import Mapping
 from typing import Any
 
+from tff_semifl import launch
 from tff_semifl import settings
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import experiment as experiment_lib
@@ -74,7 +75,8 @@ _Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 def _create_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
   command = settings.change(command, {'seed': seed})
-  experiment = command.create_experiment()
+  with launch.without_search():
+    experiment = command.create_experiment()
   labels_alone = experiment_lib.without_clients(experiment)
   return (
     (labels_alone, command.open_folder(labels_alone)),

@@ -46,7 +46,7 @@ def main() -> None:
     print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
     sys.exit(0 if is_asked else 1)
   sys.argv[1:] = arguments
-  launch.end_at_interrupt()
+  launch.begin()
   runpy.run_module(
     f'tff_semifl.launch.{name}', run_name='__main__', alter_sys=True
   )

@@ -17,6 +17,7 @@ from absl import flags
 from absl import logging
 import tensorflow as tf
 
+from tff_semifl import launch
 from tff_semifl import settings
 from tff_semifl.launch import command_line
 
@@ -95,6 +96,7 @@ def run(
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
     interrupts = _note_interrupts(interrupted)
+    launch.search_for_cycles()
     try:
       main()
     except (KeyboardInterrupt, Exception) as error:

@@ -24,6 +24,7 @@ import json
 
 from absl import flags
 
+from tff_semifl import launch
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import plan
@@ -44,7 +45,8 @@ def main(command: command_lib.Command) -> None:
   Args:
     command: The settings.
   """
-  experiment = command.create_experiment()
+  with launch.without_search():
+    experiment = command.create_experiment()
   if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
     return

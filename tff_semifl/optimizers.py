@@ -32,6 +32,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     learning_rate: float,
     momentum: float,
     weight_decay: float,
+    clip_norm: float | None,
     is_decayed: Sequence[bool] | None,
   ):
     for name, value in (
@@ -42,9 +43,12 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
         raise ValueError(f'`{name}` must not be negative, found {value}.')
     if not 0 <= momentum < 1:
       raise ValueError(f'`momentum` must be in [0, 1), found {momentum}.')
+    if clip_norm is not None and clip_norm <= 0:
+      raise ValueError(f'`clip_norm` must be positive, found {clip_norm}.')
     self._learning_rate = learning_rate
     self._momentum = momentum
     self._weight_decay = weight_decay
+    self._clip_norm = clip_norm
     self._is_decayed = is_decayed
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
@@ -60,16 +64,37 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
   def next(
     self, state: Mapping[str, Any], weights: Weights, gradients: Weights
   ) -> tuple[Mapping[str, Any], Weights]:
+    return self.step(state, weights, gradients, self.find_scale(gradients))
+
+  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
+    """Returns by what clipping multiplies gradients; None without clipping."""
+    if self._clip_norm is None:
+      return None
+    # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
+    # the exact scale elsewhere.
+    norm = tf.linalg.global_norm(gradients)
+    return tf.minimum(1.0, self._clip_norm / (norm + 1e-6))
+
+  def step(
+    self,
+    state: Mapping[str, Any],
+    weights: Weights,
+    gradients: Weights,
+    scale: tf.Tensor | None,
+  ) -> tuple[Mapping[str, Any], Weights]:
+    """Takes a step along `gradients`, times `scale` if there is one."""
     learning_rate = state[LEARNING_RATE_KEY]
 
-    def step(g, w, a, is_decayed):
+    def move(g, w, a, is_decayed):
+      if scale is not None:
+        g *= scale
       if is_decayed:
         g += self._weight_decay * w
       a = self._momentum * a + g
       return w - learning_rate * (g + self._momentum * a), a
 
     weights, accumulator = packing.map_elements(
-      step,
+      move,
       gradients,
       weights,
       state[_ACCUMULATOR_KEY],
@@ -96,47 +121,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     )
 
 
-class _Wrapper(tff.learning.optimizers.Optimizer):
-  """An optimizer with the state and the learning rate of another."""
-
-  def __init__(self, inner: tff.learning.optimizers.Optimizer):
-    self.inner = inner
-
-  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
-    return self.inner.initialize(specs)
-
-  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
-    return self.inner.get_hparams(state)
-
-  def set_hparams(
-    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
-  ) -> Mapping[str, Any]:
-    return self.inner.set_hparams(state, hparams)
-
-
-class _Clipping(_Wrapper):
-  """Clips gradients by their joint norm, for another optimizer."""
-
-  def __init__(
-    self, inner: tff.learning.optimizers.Optimizer, clip_norm: float
-  ):
-    super().__init__(inner)
-    if clip_norm <= 0:
-      raise ValueError(f'`clip_norm` must be positive, found {clip_norm}.')
-    self.clip_norm = clip_norm
-
-  def next(
-    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
-  ) -> tuple[Mapping[str, Any], Weights]:
-    norm = tf.linalg.global_norm(gradients)
-    # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
-    # the exact scale elsewhere.
-    scale = tf.minimum(1.0, self.clip_norm / (norm + 1e-6))
-    (clipped,) = packing.map_elements(lambda g, _: (g * scale,), gradients)
-    return self.inner.next(state, weights, clipped)
-
-
-class _Restricted(_Wrapper):
+class _Restricted(tff.learning.optimizers.Optimizer):
   """See `restrict`."""
 
   def __init__(
@@ -145,26 +130,39 @@ class _Restricted(_Wrapper):
     is_trained: Sequence[bool],
     mask_gradient: Callable[[tf.Tensor], tf.Tensor],
   ):
-    super().__init__(inner)
+    self._inner = inner
     self._is_trained = is_trained
     self._mask_gradient = mask_gradient
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
-    return self.inner.initialize(self._select(specs))
+    return self._inner.initialize(self._select(specs))
 
   def next(
     self, state: Mapping[str, Any], weights: Weights, gradients: Weights
   ) -> tuple[Mapping[str, Any], Weights]:
-    state, trained = self.inner.next(
+    arguments = (
       state,
       self._select(weights),
       [self._mask_gradient(g) for g in self._select(gradients)],
     )
+    if isinstance(self._inner, _NesterovSGD):
+      scale = self._inner.find_scale(gradients)
+      state, trained = self._inner.step(*arguments, scale)
+    else:
+      state, trained = self._inner.next(*arguments)
     trained = iter(trained)
     return state, [
       next(trained) if is_trained else weight
       for weight, is_trained in zip(weights, self._is_trained, strict=True)
     ]
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return self._inner.get_hparams(state)
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return self._inner.set_hparams(state, hparams)
 
   def _select(self, tensors: Sequence[Any]) -> list[Any]:
     return [
@@ -189,13 +187,9 @@ def restrict(
   Args:
     optimizer: What trains them.
     is_trained: For each weight whether it is trained.
-    mask_gradient: What becomes of each gradient of such a weight after it was
-      clipped. By default nothing.
+    mask_gradient: What becomes of each gradient of such a weight after the norm
+      of all was computed. By default nothing.
   """
-  if isinstance(optimizer, _Clipping):
-    return _Clipping(
-      restrict(optimizer.inner, is_trained, mask_gradient), optimizer.clip_norm
-    )
   return _Restricted(optimizer, is_trained, mask_gradient)
 
 
@@ -243,7 +237,6 @@ def build_nesterov_sgd(
   Raises:
     ValueError: If a number is out of its range.
   """
-  optimizer = _NesterovSGD(learning_rate, momentum, weight_decay, is_decayed)
-  if clip_norm is None:
-    return optimizer
-  return _Clipping(optimizer, clip_norm)
+  return _NesterovSGD(
+    learning_rate, momentum, weight_decay, clip_norm, is_decayed
+  )
