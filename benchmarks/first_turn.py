@@ -16,7 +16,7 @@ MESSAGE = 'the first turn is over'
 
 def main() -> None:
   """Trains."""
-  # What `python -m launch.train` does before it imports TensorFlow, as these do.
+  # As `python -m launch.train` does, before TensorFlow is imported.
   launch.begin()
   from tff_semifl.runtime import function_calls
   from tff_semifl.runtime import leaf_graphs

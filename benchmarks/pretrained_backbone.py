@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from tff_semifl.augment import weak
 from tff_semifl.data import sources
+from tff_semifl.data import tfds_images
 
 _FOLDER = flags.DEFINE_string(
   'folder', 'transfer', 'Folder to write, which must not exist.'
@@ -135,7 +136,7 @@ def main(arguments: list[str]) -> None:
   del arguments  # There are flags only.
   folder = pathlib.Path(_FOLDER.value)
   folder.mkdir(parents=True)
-  train, test = sources.load_tfds('cifar10', ['train', 'test'], _DATA_DIR.value)
+  train, test = tfds_images.load('cifar10', ['train', 'test'], _DATA_DIR.value)
   write_photos(folder / 'photos', train, test)
   pretrain(train).save_weights(folder / 'backbone.h5')
 

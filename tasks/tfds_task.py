@@ -70,9 +70,7 @@ class DataSet:
       pixel_mean=self.pixel_mean,
       pixel_standard_deviation=self.pixel_standard_deviation,
       load=functools.partial(self._load, data_dir),
-      load_test=functools.partial(
-        sources.load_tfds_split, self.name, self.splits[1], data_dir
-      ),
+      load_test=functools.partial(self._load_test, data_dir),
       weak_augmentation=weak_augmentation,
       strong_augmentation=image_task.weak_then_strong(
         weak_augmentation, self.build_strong_augmentation()
@@ -84,11 +82,23 @@ class DataSet:
     )
 
   def _load(self, data_dir: str | None) -> image_task.TaskData:
-    train, test, *others = sources.load_tfds(
+    # Imported here because it takes long, and other tasks do without.
+    from tff_semifl.data import tfds_images
+
+    train, test, *others = tfds_images.load(
       self.name, list(self.splits), data_dir
     )
     unlabeled = others[0].images if others else None
     return image_task.TaskData(train, test, unlabeled)
+
+  def _load_test(
+    self, data_dir: str | None, *, may_download: bool
+  ) -> sources.LabeledImages:
+    from tff_semifl.data import tfds_images
+
+    return tfds_images.load_split(
+      self.name, self.splits[1], data_dir, may_download=may_download
+    )
 
   def as_in_zhang2020(self) -> 'DataSet':
     """Returns the data set with the constants of Zhang et al. (C.6).

@@ -17,6 +17,7 @@ import pytest
 from tests import damage
 from tests.data import tfds_files
 from tff_semifl.data import sources
+from tff_semifl.data import tfds_images
 
 _DATA = tfds_files.random_cifar10(8, seed=1)
 
@@ -42,7 +43,7 @@ class MalformedTfdsTest(parameterized.TestCase):
     self.addCleanup(self.info.write_text, self.info_text)
 
   def _load(self):
-    [found] = sources.load_tfds('cifar10', ['train'], str(self.folder))
+    [found] = tfds_images.load('cifar10', ['train'], str(self.folder))
     return found
 
   def _assert_refused(self, *parts):
@@ -82,7 +83,7 @@ class MalformedTfdsTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       sources.DataNotFoundError, "^split 'test' of data set 'cifar10' cannot"
     ):
-      sources.load_tfds('cifar10', ['test'], str(self.folder))
+      tfds_images.load('cifar10', ['test'], str(self.folder))
 
   @parameterized.parameters('', '{', '[]', '{"name": "cifar10"}')
   def test_description_that_is_none(self, text):

@@ -1,16 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests for reading data sets of TensorFlow Datasets, without a network."""
-
-import contextlib
-import io
-from unittest import mock
+"""Tests for image data sets as arrays."""
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
-import tensorflow_datasets as tfds
 
 from tests.data import tfds_files
 from tff_semifl.data import sources
@@ -49,116 +43,6 @@ class MeasurePixelsTest(absltest.TestCase):
     np.testing.assert_allclose(
       sources.measure_pixels(images), [[0.2], [1 / 255]]
     )
-
-
-class LoadTfdsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(tfds_files.offline())
-    self._data_dir = self.create_tempdir().full_path
-
-  def test_reads_what_is_in_the_folder(self):
-    splits = {
-      'train': tfds_files.random_cifar10(30, seed=1),
-      'test': tfds_files.random_cifar10(7, seed=2),
-    }
-    tfds_files.write_cifar10(self._data_dir, splits)
-
-    test, train = sources.load_tfds(
-      'cifar10', ['test', 'train'], self._data_dir
-    )
-
-    for found, written in ((train, splits['train']), (test, splits['test'])):
-      self.assertEqual(found.images.dtype, np.uint8)
-      self.assertEqual(found.labels.dtype, np.int32)
-      np.testing.assert_array_equal(found.images, written.images)
-      np.testing.assert_array_equal(found.labels, written.labels)
-
-  def test_one_split_alone(self):
-    test = tfds_files.random_cifar10(7, seed=2)
-    tfds_files.write_cifar10(self._data_dir, {'test': test})
-    for may_download in (False, True):
-      found = sources.load_tfds_split(
-        'cifar10', 'test', self._data_dir, may_download=may_download
-      )
-      np.testing.assert_array_equal(found.images, test.images)
-      np.testing.assert_array_equal(found.labels, test.labels)
-
-  def test_nothing_is_downloaded_if_it_may_not(self):
-    self._fail_to_download(AssertionError)
-    with self.assertRaisesRegex(
-      sources.DataNotFoundError,
-      f"^data set 'cifar10' is not in {self._data_dir}$",
-    ):
-      sources.load_tfds_split(
-        'cifar10', 'test', self._data_dir, may_download=False
-      )
-
-  def test_prints_nothing_where_programs_print_their_results(self):
-    def talk(builder):
-      del builder  # Unused.
-      print('Downloading and preparing')
-      raise OSError('No route to host')
-
-    self._fail_to_download(talk)
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-      with self.assertRaises(sources.DataNotFoundError):
-        sources.load_tfds('cifar10', ['train'], self._data_dir)
-    self.assertEmpty(printed.getvalue())
-
-  def test_same_order_each_time(self):
-    """Else the indices of a partition would mean other images."""
-    data = tfds_files.random_cifar10(200, seed=3)
-    tfds_files.write_cifar10(self._data_dir, {'train': data})
-    for _ in range(3):
-      (found,) = sources.load_tfds('cifar10', ['train'], self._data_dir)
-      np.testing.assert_array_equal(found.labels, data.labels)
-
-  def _fail_to_download(self, error):
-    self.enter_context(
-      mock.patch.object(
-        tfds.core.DatasetBuilder,
-        'download_and_prepare',
-        autospec=True,
-        side_effect=error,
-      )
-    )
-
-  def test_says_where_it_looked_and_what_went_wrong(self):
-    self._fail_to_download(OSError('No route to host\nand much more'))
-    with self.assertRaises(sources.DataNotFoundError) as raised:
-      sources.load_tfds('cifar10', ['train'], self._data_dir)
-    message = str(raised.exception)
-    self.assertStartsWith(
-      message, f"data set 'cifar10' is not in {self._data_dir}"
-    )
-    self.assertIn('No route to host', message)
-    # One line, for a user and not for who would read a trace.
-    self.assertNotIn('and much more', message)
-    self.assertNotIn('\n', message)
-    self.assertIsInstance(raised.exception.__cause__, OSError)
-
-  def test_names_the_default_folder(self):
-    self._fail_to_download(OSError('No route to host'))
-    with self.assertRaisesRegex(
-      sources.DataNotFoundError,
-      f'not in {tfds.core.constants.DATA_DIR} and',
-    ):
-      sources.load_tfds('cifar10', ['train'], None)
-
-  def test_error_without_words_is_called_by_its_name(self):
-    self._fail_to_download(TimeoutError())
-    with self.assertRaisesRegex(
-      sources.DataNotFoundError, 'could not be downloaded.*TimeoutError'
-    ):
-      sources.load_tfds('cifar10', ['train'], self._data_dir)
-
-  def test_data_set_that_does_not_exist(self):
-    with self.assertRaisesRegex(
-      sources.DataNotFoundError, "data set 'cifar11' is not in"
-    ):
-      sources.load_tfds('cifar11', ['train'], self._data_dir)
 
 
 if __name__ == '__main__':
