@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tff_semifl import packing
 
-_SHAPES = ([3], [2, 2], [], [0], [5000], [70, 70])
+_SHAPES = ([3], [2, 2], [], [0], [2**20], [1024, 1025])
 
 
 def _draw(seed):
@@ -48,8 +48,8 @@ class PackingTest(absltest.TestCase):
       [
         (0, tf.float32, [3 + 1]),
         (1, tf.float32, [4 + 0]),
-        (0, tf.float32, [5000]),
-        (1, tf.float32, [70, 70]),
+        (0, tf.float32, [2**20]),
+        (1, tf.float32, [1024, 1025]),
         (0, tf.float64, [1]),
       ],
     )
@@ -59,7 +59,7 @@ class PackingTest(absltest.TestCase):
   def test_large_tensors_are_on_their_own_wherever_they_are(self):
     for place in range(4):
       sizes = [3, 4, 5]
-      sizes.insert(place, 5000)
+      sizes.insert(place, 2**20)
       seen = []
 
       def keep(x, _, seen=seen):
@@ -67,7 +67,16 @@ class PackingTest(absltest.TestCase):
         return (x,)
 
       packing.map_elements(keep, [tf.zeros([size]) for size in sizes])
-      self.assertCountEqual(seen, [3 + 4 + 5, 5000])
+      self.assertCountEqual(seen, [3 + 4 + 5, 2**20])
+
+  def test_packs_have_all_elements(self):
+    arrays = _draw(0)
+    packs = packing.pack(_constants(arrays))
+    self.assertLen(packs, 3)
+    self.assertCountEqual(
+      np.concatenate([np.ravel(pack) for pack in packs]),
+      np.concatenate([np.ravel(array) for array in arrays]),
+    )
 
   def test_number_of_operations_does_not_grow_with_that_of_small_tensors(self):
     def count(number):

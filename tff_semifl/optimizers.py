@@ -72,7 +72,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
       return None
     # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
     # the exact scale elsewhere.
-    norm = tf.linalg.global_norm(gradients)
+    norm = tf.linalg.global_norm(packing.pack(gradients))
     return tf.minimum(1.0, self._clip_norm / (norm + 1e-6))
 
   def step(

@@ -3,9 +3,10 @@
 
 """Arithmetic on many tensors by few operations.
 
-Most weights of a model are vectors of a normalization, and an operation on one
-of them costs its launch, and nothing else. Here small tensors are one vector,
-on which an operation is launched once.
+A model has many weights, most of them vectors of a normalization. On a GPU, an
+operation on one of them costs its launch, and little else; on a CPU, it costs
+time to trace and to optimize. Here all but large tensors are one vector, on
+which an operation is launched once.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -13,9 +14,22 @@ from typing import Any
 
 import tensorflow as tf
 
-# Tensors of fewer elements are packed. To copy one of them takes less than to
-# launch an operation; larger ones stay in a processor's cache by themselves.
-_SMALL = 4096
+# Tensors of fewer elements are packed. An operation on a larger one takes longer
+# than its launch, on a GPU, too.
+_SMALL = 2**20
+
+
+def pack(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+  """Returns tensors that together have all elements, and are few.
+
+  Args:
+    tensors: Tensors whose shapes are known.
+  """
+  tensors = list(map(tf.convert_to_tensor, tensors))
+  return [
+    _pack([tensors[index] for index in indices])
+    for _, indices in _group(tensors, [None] * len(tensors))
+  ]
 
 
 def map_elements(
@@ -40,26 +54,40 @@ def map_elements(
   rows = [
     list(map(tf.convert_to_tensor, row)) for row in zip(*tensors, strict=True)
   ]
+  first = [row[0] for row in rows]
   kinds = [None] * len(rows) if kinds is None else kinds
-  packs = {}
-  for index, (kind, row) in enumerate(zip(kinds, rows, strict=True)):
-    is_small = row[0].shape.num_elements() < _SMALL
-    # An index in the place of a type would not do: types equal their numbers.
-    key = kind, row[0].dtype, None if is_small else index
-    packs.setdefault(key, []).append(index)
   results: list[Any] = [None] * len(rows)
-  for (kind, *_), indices in packs.items():
-    if len(indices) == 1:
-      [index] = indices
-      results[index] = fn(*rows[index], kind)
-      continue
-    shapes = [rows[index][0].shape for index in indices]
-    sizes = [shape.num_elements() for shape in shapes]
+  for kind, indices in _group(first, kinds):
     packed = [
-      tf.concat([tf.reshape(rows[index][i], [-1]) for index in indices], axis=0)
-      for i in range(len(tensors))
+      _pack([rows[index][i] for index in indices]) for i in range(len(tensors))
     ]
-    outputs = [tf.split(each, sizes) for each in fn(*packed, kind)]
-    for index, shape, *parts in zip(indices, shapes, *outputs, strict=True):
-      results[index] = tuple(tf.reshape(part, shape) for part in parts)
+    outputs = fn(*packed, kind)
+    if len(indices) == 1:
+      results[indices[0]] = outputs
+      continue
+    shapes = [first[index].shape for index in indices]
+    sizes = [shape.num_elements() for shape in shapes]
+    parts = [tf.split(each, sizes) for each in outputs]
+    for index, shape, *row in zip(indices, shapes, *parts, strict=True):
+      results[index] = tuple(tf.reshape(part, shape) for part in row)
   return tuple(map(list, zip(*results, strict=True)))
+
+
+def _group(
+  tensors: Sequence[tf.Tensor], kinds: Sequence[Hashable]
+) -> list[tuple[Hashable, list[int]]]:
+  """Returns pairs of a kind and the places of its tensors to pack together."""
+  groups = {}
+  for index, (kind, tensor) in enumerate(zip(kinds, tensors, strict=True)):
+    is_packed = tensor.shape.num_elements() < _SMALL
+    # An index in the place of a type would not do: types equal their numbers.
+    key = kind, tensor.dtype, None if is_packed else index
+    groups.setdefault(key, []).append(index)
+  return [(kind, indices) for (kind, *_), indices in groups.items()]
+
+
+def _pack(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
+  """Returns one vector of several tensors; one tensor as it is."""
+  if len(tensors) == 1:
+    return tensors[0]
+  return tf.concat([tf.reshape(each, [-1]) for each in tensors], axis=0)
