@@ -15,7 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 # Tensors of fewer elements are packed. An operation on a larger one takes longer
-# than its launch, on a GPU, too.
+# than its launch, also on a GPU.
 _SMALL = 2**20
 
 

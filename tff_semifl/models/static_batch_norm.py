@@ -20,6 +20,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tff_semifl.models import weighted_normalization
+
 # PyTorch's, which the reference results were obtained with; Keras has 1e-3.
 EPSILON = 1e-5
 
@@ -120,25 +122,19 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     is_real = tf.reshape(
       tf.range(shape[0]) < num_real, [-1] + [1] * (inputs.shape.rank - 1)
     )
-    axes = list(range(inputs.shape.rank - 1))
     # At least one, so that the statistics of no row are 0 and 0.
     count = tf.cast(
       tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
     )
-
-    # One product for each value, forward and back. Rows of padding repeat some
-    # image, so that they are finite, and 0 times a value of theirs is 0.
-    weight = tf.where(is_real, 1.0 / count, 0.0)
-
-    def mean_of_real(values: tf.Tensor) -> tf.Tensor:
-      return tf.reduce_sum(weight * values, axis=axes)
-
-    deviations = inputs - mean_of_real(inputs)
-    scale = tf.math.rsqrt(mean_of_real(deviations**2) + self.epsilon)
-    if self.scale:
-      scale *= self.gamma
-    outputs = deviations * scale
-    return outputs + self.beta if self.center else outputs
+    return weighted_normalization.normalize(
+      inputs,
+      # Rows of padding repeat some image, so that they are finite, and 0 times
+      # a value of theirs is 0.
+      tf.where(is_real, 1.0 / count, 0.0),
+      self.gamma if self.scale else tf.ones_like(self.mean),
+      self.beta if self.center else tf.zeros_like(self.mean),
+      self.epsilon,
+    )
 
   def get_config(self) -> dict[str, Any]:
     """Returns the arguments of the constructor."""
