@@ -14,8 +14,8 @@ from typing import Any
 
 import tensorflow as tf
 
-# Tensors of fewer elements are packed. An operation on a larger one takes longer
-# than its launch, also on a GPU.
+# Tensors of fewer elements are packed. An operation on a larger one takes more
+# time than its launch, also on a GPU.
 _SMALL = 2**20
 
 
