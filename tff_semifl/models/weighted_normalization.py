@@ -53,7 +53,7 @@ def _differentiate(
   All that it takes are inputs of the operation. `tf.custom_gradient` would take
   tensors of the graph around it, which a copy of that graph has no use for.
   """
-  *_, gamma, _, deviations, weight, inverse = operation.inputs
+  _, _, gamma, _, deviations, weight, inverse = tuple(operation.inputs)
   axes = list(range(deviations.shape.rank - 1))
   of_beta = tf.reduce_sum(upstream, axes)
   of_gamma = inverse * tf.reduce_sum(upstream * deviations, axes)
