@@ -3,13 +3,15 @@
 
 """Tests of arithmetic on many tensors by few operations."""
 
+from unittest import mock
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
 from tff_semifl import packing
 
-_SHAPES = ([3], [2, 2], [], [0], [2**20], [1024, 1025])
+_SHAPES = ([3], [2, 2], [], [0], [5000], [70, 70])
 
 
 def _draw(seed):
@@ -48,8 +50,8 @@ class PackingTest(absltest.TestCase):
       [
         (0, tf.float32, [3 + 1]),
         (1, tf.float32, [4 + 0]),
-        (0, tf.float32, [2**20]),
-        (1, tf.float32, [1024, 1025]),
+        (0, tf.float32, [5000]),
+        (1, tf.float32, [70, 70]),
         (0, tf.float64, [1]),
       ],
     )
@@ -59,7 +61,7 @@ class PackingTest(absltest.TestCase):
   def test_large_tensors_are_on_their_own_wherever_they_are(self):
     for place in range(4):
       sizes = [3, 4, 5]
-      sizes.insert(place, 2**20)
+      sizes.insert(place, 5000)
       seen = []
 
       def keep(x, _, seen=seen):
@@ -67,7 +69,7 @@ class PackingTest(absltest.TestCase):
         return (x,)
 
       packing.map_elements(keep, [tf.zeros([size]) for size in sizes])
-      self.assertCountEqual(seen, [3 + 4 + 5, 2**20])
+      self.assertCountEqual(seen, [3 + 4 + 5, 5000])
 
   def test_packs_have_all_elements(self):
     arrays = _draw(0)
@@ -77,6 +79,15 @@ class PackingTest(absltest.TestCase):
       np.concatenate([np.ravel(pack) for pack in packs]),
       np.concatenate([np.ravel(array) for array in arrays]),
     )
+
+  def test_on_a_gpu_all_but_large_tensors_are_packed(self):
+    self.enter_context(
+      mock.patch.object(tf.config, 'list_physical_devices', lambda _: ['a GPU'])
+    )
+    sizes = [3, 2**20 + 1, 5000, 2**20]
+    (small, large) = packing.pack([tf.zeros([size]) for size in sizes])
+    self.assertEqual(small.shape, [3 + 5000 + 2**20])
+    self.assertEqual(large.shape, [2**20 + 1])
 
   def test_number_of_operations_does_not_grow_with_that_of_small_tensors(self):
     def count(number):

@@ -3,10 +3,9 @@
 
 """Arithmetic on many tensors by few operations.
 
-A model has many weights, most of them vectors of a normalization. On a GPU, an
-operation on one of them costs its launch, and little else; on a CPU, it costs
-time to trace and to optimize. Here all but large tensors are one vector, on
-which an operation is launched once.
+A model has many weights, most of them vectors of a normalization, and an
+operation on one of them costs its launch, and little else. Here small tensors
+are one vector, on which an operation is launched once.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -14,9 +13,20 @@ from typing import Any
 
 import tensorflow as tf
 
-# Tensors of fewer elements are packed. An operation on a larger one takes more
-# time than its launch, also on a GPU.
-_SMALL = 2**20
+# Tensors of at most so many elements are packed. On a CPU, to copy one of them
+# takes less than to launch an operation; larger ones stay in a processor's cache
+# by themselves. On a GPU, operations on such take longer than their launch.
+LARGEST_ON_CPU = 2**12
+LARGEST_ON_GPU = 2**20
+
+
+def largest() -> int:
+  """Returns how large tensors are packed: it depends on whether there is a GPU.
+
+  What is built here may run elsewhere. It computes the same, if not as fast.
+  """
+  on_gpu = tf.config.list_physical_devices('GPU')
+  return LARGEST_ON_GPU if on_gpu else LARGEST_ON_CPU
 
 
 def pack(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
@@ -77,9 +87,10 @@ def _group(
   tensors: Sequence[tf.Tensor], kinds: Sequence[Hashable]
 ) -> list[tuple[Hashable, list[int]]]:
   """Returns pairs of a kind and the places of its tensors to pack together."""
+  most = largest()
   groups = {}
   for index, (kind, tensor) in enumerate(zip(kinds, tensors, strict=True)):
-    is_packed = tensor.shape.num_elements() < _SMALL
+    is_packed = tensor.shape.num_elements() <= most
     # An index in the place of a type would not do: types equal their numbers.
     key = kind, tensor.dtype, None if is_packed else index
     groups.setdefault(key, []).append(index)
