@@ -14,8 +14,8 @@ from typing import Any
 import tensorflow as tf
 
 # Tensors of at most so many elements are packed. On a CPU, to copy one of them
-# takes less than to launch an operation; larger ones stay in a processor's cache
-# by themselves. On a GPU, operations on such take longer than their launch.
+# takes less than to launch an operation; larger ones stay in its cache by
+# themselves. On a GPU, operations on such take longer than their launch.
 LARGEST_ON_CPU = 2**12
 LARGEST_ON_GPU = 2**20
 
