@@ -104,6 +104,24 @@ class MainTest(parameterized.TestCase):
       ' print(signal.getsignal(signal.SIGINT).__name__)',
       'default_int_handler',
     ),
+    # So is the search for cycles.
+    ('import gc, tff_semifl.launch; print(gc.isenabled())', 'True'),
+    # A program does without until it has read its flags, and where it says so.
+    (
+      'import gc; from tff_semifl import launch; launch.begin();'
+      ' from tff_semifl.launch import program;'
+      ' before = gc.isenabled();'
+      ' program.run(lambda: print(before, gc.isenabled()), arguments=[])',
+      'False True',
+    ),
+    (
+      'import contextlib, gc; from tff_semifl import launch;'
+      ' stack = contextlib.ExitStack();'
+      ' stack.enter_context(launch.without_search());'
+      ' within = gc.isenabled(); stack.close();'
+      ' print(within, gc.isenabled())',
+      'False True',
+    ),
     # A process leaves without a search for cycles. What is registered first is
     # called last.
     (
