@@ -13,9 +13,9 @@ from typing import Any
 
 import tensorflow as tf
 
-# Tensors of at most so many elements are packed. On a CPU, to copy one of them
-# takes less than to launch an operation; larger ones stay in its cache by
-# themselves. On a GPU, operations on such take longer than their launch.
+# Tensors of at most so many elements are packed. On a CPU, larger ones stay in
+# its cache by themselves, and copies of them take more than they save. On a GPU,
+# an operation on a tensor of this size takes about as long as its launch.
 LARGEST_ON_CPU = 2**12
 LARGEST_ON_GPU = 2**20
 

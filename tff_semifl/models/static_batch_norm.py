@@ -146,8 +146,6 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     }
 
 
-# As `_normalize` is translated, so would this be.
-@tf.autograph.experimental.do_not_convert
 def _batch_moments(
   images: tf.Tensor, mean: tf.Tensor, unbiased_variance: tf.Tensor
 ) -> tf.Tensor:
