@@ -14,8 +14,8 @@ from typing import Any
 import tensorflow as tf
 
 # Tensors of at most so many elements are packed. On a CPU, larger ones stay in
-# its cache by themselves, and copies of them take more than they save. On a GPU,
-# an operation on a tensor of this size takes about as long as its launch.
+# its cache by themselves, and copies of them take more than they save. An
+# operation on a tensor of this size takes a GPU about as long as its launch.
 LARGEST_ON_CPU = 2**12
 LARGEST_ON_GPU = 2**20
 
