@@ -46,6 +46,22 @@ class RestrictTest(tf.test.TestCase):
       atol=1e-6,
     )
 
+  def test_twice_restricted_clips_by_all(self):
+    # The norm 13 of (3, 4, 12) is to be 1.
+    _, found = optimizer_steps.run(
+      optimizers.restrict(
+        optimizers.restrict(
+          optimizers.build_nesterov_sgd(momentum=0, weight_decay=0),
+          [True, False],
+        ),
+        [False, True, True],
+      ),
+      [np.array(7.0), np.array(10.0), np.array(2.0)],
+      [[np.array(3.0), np.array(4.0), np.array(12.0)]],
+      [1.0],
+    )
+    self.assertAllClose(found, [7.0, 10 - 4 / 13, 2.0], atol=1e-6)
+
   def test_all_is_what_the_optimizer_does_itself(self):
     generator = np.random.default_rng(5)
     weights = optimizer_steps.random_tensors(generator, 1)

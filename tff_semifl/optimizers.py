@@ -9,6 +9,7 @@ fold the learning rate into the buffer, which is a different method as soon as
 the rate changes while the buffer persists.
 """
 
+import abc
 import collections
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,7 +25,30 @@ _ACCUMULATOR_KEY = 'accumulator'
 Weights = Sequence[tf.Tensor]
 
 
-class _NesterovSGD(tff.learning.optimizers.Optimizer):
+class _Clipping(tff.learning.optimizers.Optimizer):
+  """Clips gradients in the operations of its step."""
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    return self.step(state, weights, gradients, self.find_scale(gradients))
+
+  @abc.abstractmethod
+  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
+    """Returns by what clipping multiplies gradients; None without clipping."""
+
+  @abc.abstractmethod
+  def step(
+    self,
+    state: Mapping[str, Any],
+    weights: Weights,
+    gradients: Weights,
+    scale: tf.Tensor | None,
+  ) -> tuple[Mapping[str, Any], Weights]:
+    """Takes a step along `gradients`, times `scale` if there is one."""
+
+
+class _NesterovSGD(_Clipping):
   """See `build_nesterov_sgd`."""
 
   def __init__(
@@ -61,13 +85,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
       ]
     )
 
-  def next(
-    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
-  ) -> tuple[Mapping[str, Any], Weights]:
-    return self.step(state, weights, gradients, self.find_scale(gradients))
-
   def find_scale(self, gradients: Weights) -> tf.Tensor | None:
-    """Returns by what clipping multiplies gradients; None without clipping."""
     if self._clip_norm is None:
       return None
     # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
@@ -82,7 +100,6 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     gradients: Weights,
     scale: tf.Tensor | None,
   ) -> tuple[Mapping[str, Any], Weights]:
-    """Takes a step along `gradients`, times `scale` if there is one."""
     learning_rate = state[LEARNING_RATE_KEY]
 
     def move(g, w, a, is_decayed):
@@ -121,7 +138,7 @@ class _NesterovSGD(tff.learning.optimizers.Optimizer):
     )
 
 
-class _Restricted(tff.learning.optimizers.Optimizer):
+class _Restricted(_Clipping):
   """See `restrict`."""
 
   def __init__(
@@ -137,16 +154,23 @@ class _Restricted(tff.learning.optimizers.Optimizer):
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
     return self._inner.initialize(self._select(specs))
 
-  def next(
-    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  def find_scale(self, gradients: Weights) -> tf.Tensor | None:
+    inner = self._inner
+    return inner.find_scale(gradients) if isinstance(inner, _Clipping) else None
+
+  def step(
+    self,
+    state: Mapping[str, Any],
+    weights: Weights,
+    gradients: Weights,
+    scale: tf.Tensor | None,
   ) -> tuple[Mapping[str, Any], Weights]:
     arguments = (
       state,
       self._select(weights),
       [self._mask_gradient(g) for g in self._select(gradients)],
     )
-    if isinstance(self._inner, _NesterovSGD):
-      scale = self._inner.find_scale(gradients)
+    if isinstance(self._inner, _Clipping):
       state, trained = self._inner.step(*arguments, scale)
     else:
       state, trained = self._inner.next(*arguments)
