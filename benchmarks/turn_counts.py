@@ -160,13 +160,10 @@ def _seconds(
   )
 
 
+# Counts are for GPUs, and so are those of what is built for one.
 @functools.lru_cache(maxsize=1)
+@mock.patch.object(packing, 'largest', lambda: packing.LARGEST_ON_GPU)
 def _count(size: federation_lib.Size) -> Counts:
-  with mock.patch.object(packing, 'largest', lambda: packing.LARGEST_ON_GPU):
-    return _count_as_on_gpu(size)
-
-
-def _count_as_on_gpu(size: federation_lib.Size) -> Counts:
   federation = federation_lib.Federation(size)
   weights, *_ = plain_round.initial_state(federation)
   images, *_ = federation.client_images

@@ -57,7 +57,9 @@ def without_search() -> Iterator[None]:
     search_for_cycles()
 
 
-# Python has that there while it looks for the module of `python -m`. Programs
-# of others that import this package keep what they do.
-if sys.argv[:1] == ['-m']:
+# Python has '-m' there while it looks for the module to run, here one of this
+# package. Programs of others that import the package keep what they do.
+if sys.argv[:1] == ['-m'] and any(
+  argument.startswith(__name__) for argument in sys.orig_argv
+):
   begin()

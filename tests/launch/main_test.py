@@ -141,6 +141,27 @@ class MainTest(parameterized.TestCase):
     )
     self.assertEqual(completed.stdout, f'{expected}\n')
 
+  def test_package_of_others_that_imports_it(self):
+    folder = self.create_tempdir()
+    code = (
+      'import gc, signal, tff_semifl.launch; print(gc.isenabled(),'
+      ' signal.getsignal(signal.SIGINT).__name__)'
+    )
+    folder.create_file('others/__init__.py', code)
+    folder.create_file('others/program.py')
+    completed = subprocess.run(
+      [sys.executable, '-m', 'others.program'],
+      env={
+        **os.environ,
+        'PYTHONPATH': f'{folder.full_path}:{source_tree.PROJECT_ROOT}',
+      },
+      capture_output=True,
+      text=True,
+      timeout=50,
+      check=True,
+    )
+    self.assertEqual(completed.stdout, 'True default_int_handler\n')
+
   @parameterized.parameters([('--version',)], [('train', '--version')])
   def test_says_the_version(self, arguments):
     expected = f'tff-semifl {tff_semifl.__version__}\n'
