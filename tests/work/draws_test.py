@@ -147,6 +147,14 @@ class DrawWithReplacementTest(tf.test.TestCase):
     counts = np.bincount(found, minlength=5)
     np.testing.assert_allclose(counts, 1000, atol=5 * 28)
 
+  def test_rows_after_the_examples_change_nothing(self):
+    numbers, seed = np.arange(5), tf.constant([1, 2])
+    found = draws.draw_with_replacement(
+      np.arange(9), 100, seed, num_real=tf.constant(5)
+    )
+    self.assertAllEqual(found, draws.draw_with_replacement(numbers, 100, seed))
+    self.assertAllEqual(np.unique(found), numbers)
+
   def test_no_draw_from_no_examples(self):
     found = draws.draw_with_replacement(
       np.zeros([0, 2], np.uint8), 0, tf.constant([1, 2])

@@ -16,7 +16,7 @@ _VALUES = np.arange(7, dtype=np.float32)
 def _examples(rows):
   """Returns the examples without padding."""
   return tf.nest.map_structure(
-    lambda array: array.numpy()[: int(rows.number)], rows.examples
+    lambda array: np.asarray(array)[: int(rows.number)], rows.examples
   )
 
 
@@ -27,6 +27,15 @@ class RowsTest(parameterized.TestCase):
     first, second = _examples(kept)
     np.testing.assert_array_equal(first, [1, 2, 4, 5])
     np.testing.assert_array_equal(second, [[10], [20], [40], [50]])
+
+  @parameterized.parameters(*_KINDS)
+  def test_rows_after_the_examples_are_padding(self, kind):
+    rows = kind((_VALUES, -_VALUES), tf.constant(4))
+    self.assertEqual(rows.number, 4)
+    first, second = _examples(rows)
+    np.testing.assert_array_equal(first, [0, 1, 2, 3])
+    np.testing.assert_array_equal(second, [0, -1, -2, -3])
+    self.assertEqual(rows.keep(np.asarray(rows.examples[0]) > 1).number, 2)
 
   def test_padding_is_not_kept(self):
     rows = rows_lib.PaddedRows(_VALUES, tf.constant(4)).keep(_VALUES > 1)

@@ -125,6 +125,7 @@ def build(
     return_given_labels=client.measures_pseudo_labels,
     context_type=context_type,
     form=form,
+    allows_padding=client.allows_padding,
   )
 
 

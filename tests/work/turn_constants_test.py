@@ -3,6 +3,8 @@
 
 """Tests that the program of a client's turn is one for all clients and rounds.
 
+Of how many images are padding, too: it is a number like any other.
+
 XLA takes some arguments of operations for constants, such as shapes, and with
 them all that they come from. It compiles anew for each of their values.
 """
@@ -78,7 +80,7 @@ class TurnConstantsTest(parameterized.TestCase):
       (
         classifier.initial_weights,
         round_context.RoundContext(7, 3, np.float32(0.2)),
-        {'client_id': np.int32(5), 'image': images},
+        turn_form.STATIC.pad({'client_id': np.int32(5), 'image': images}),
       ),
     )
     program = take_turn.experimental_get_compiler_ir(*arguments)(stage='hlo')

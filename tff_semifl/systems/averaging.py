@@ -63,6 +63,7 @@ class Averaging(system.System):
       client_momentum=self.client_momentum,
       client_data_type=self.client.client_data_type(ingredients.classifier),
       guidance=self.client.build_guidance(ingredients.classifier),
+      allows_padding=self.client.allows_padding,
     )
 
   def create_optimizers(

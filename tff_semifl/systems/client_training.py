@@ -72,6 +72,14 @@ class ClientTraining(settings.Settings, abc.ABC):
     """True if updates of clients that train may differ in weight."""
     return False
 
+  @property
+  def allows_padding(self) -> bool:
+    """True if padding after the images of a client changes nothing.
+
+    `build` then heeds `num_images` of `client_work.LocalTrainingFn`.
+    """
+    return False
+
   def client_data_type(
     self, classifier: functional.ImageClassifier
   ) -> tff.SequenceType | None:

@@ -126,6 +126,17 @@ class Fix(client_training.ClientTraining):
     )
 
   @property
+  def allows_padding(self) -> bool:
+    """True if it is SemiFL's, which looks at each image by itself.
+
+    Other parts, and classes that replace a method, may count all rows.
+    """
+    return not self._other_parts and all(
+      getattr(type(self), name) is getattr(Fix, name)
+      for name in ('build', 'label', 'select', 'logit_offset', 'report')
+    )
+
+  @property
   def _parts(self) -> dict[str, client_parts.ClientPart]:
     """The parts by name."""
     return {
@@ -135,19 +146,19 @@ class Fix(client_training.ClientTraining):
     }
 
   @property
+  def _other_parts(self) -> list[client_parts.ClientPart]:
+    """Those of the parts that are not SemiFL's."""
+    usual = vars(Fix())
+    return [
+      part
+      for name, part in self._parts.items()
+      if type(part) is not type(usual.get(name))
+    ]
+
+  @property
   def summary(self) -> str:
     """A line that describes it and each part that is not SemiFL's."""
-    usual = vars(Fix())
-    return ' '.join(
-      [
-        system.summarize(self),
-        *(
-          system.summarize(part)
-          for name, part in self._parts.items()
-          if type(part) is not type(usual[name])
-        ),
-      ]
-    )
+    return ' '.join(map(system.summarize, [self, *self._other_parts]))
 
   @property
   def reports_beside_updates(self) -> bool:
@@ -213,6 +224,11 @@ class LabelEachBatch(client_training.ClientTraining):
   """Labels each batch with the model that it trains, as FixMatch does."""
 
   confidence: training_settings.Confidence = training_settings.Confidence()
+
+  @property
+  def allows_padding(self) -> bool:
+    """True, unless a class replaces a method."""
+    return type(self) is LabelEachBatch
 
   def build(
     self,

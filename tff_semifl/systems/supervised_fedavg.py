@@ -51,6 +51,11 @@ class TrainOnLabels(client_training.ClientTraining):
       form=ingredients.turn_form,
     )
 
+  @property
+  def allows_padding(self) -> bool:
+    """True, unless a class replaces a method."""
+    return type(self) is TrainOnLabels
+
   def client_data_type(
     self, classifier: functional.ImageClassifier
   ) -> tff.SequenceType | None:

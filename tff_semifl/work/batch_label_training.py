@@ -22,6 +22,7 @@ from tff_semifl.models import functional
 from tff_semifl.work import batch_losses
 from tff_semifl.work import client_report
 from tff_semifl.work import client_work
+from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
@@ -83,15 +84,15 @@ def build_batch_label_training(
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
     purpose = random_seeds.Purpose
-    images = data['image']
-    num_images = tf.shape(images)[0]
+    images = form.rows(data['image'], data.get('num_images'))
+    num_rows = draws.count_rows(images.examples)
     node = round_context.Node(context, data['client_id'])
     offset = None
     if logit_offset_fn is not None:
       offset = logit_offset_fn(context.guidance)
 
     def epoch_data(epoch: tf.Tensor):
-      rows = form.rows((tf.range(num_images), images)).shuffle(
+      rows = images.replace((tf.range(num_rows), images.examples)).shuffle(
         node.seed(purpose.FIX_ORDER, epoch)
       )
       indices, in_order = rows.examples
@@ -144,9 +145,9 @@ def build_batch_label_training(
       select_fn=select,
       # The last batch of an epoch may have padding.
       given_labels=form.make_room(
-        given_labels, math.ceil(num_epochs) * num_images + batch_size
+        given_labels, math.ceil(num_epochs) * num_rows + batch_size
       ),
     )
-    return client_report.labeled_in_steps(training, num_images)
+    return client_report.labeled_in_steps(training, images.number)
 
   return train

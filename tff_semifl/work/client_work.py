@@ -25,7 +25,8 @@ from tff_semifl.work import turn_form
 from tff_semifl.work import weight_diversity
 
 # (weights, round context, {'client_id', 'image'}, optimizer state, labels to
-# extend) -> training.
+# extend) -> training. If training allows padding, there may be 'num_images', an
+# int32 scalar: all images after the first so many are padding.
 LocalTrainingFn = Callable[
   [
     functional.ModelWeights,
@@ -50,6 +51,7 @@ def build_client_work(
   return_given_labels: bool = False,
   context_type: tff.Type = round_context.ROUND_CONTEXT_TYPE,
   form: turn_form.TurnForm = turn_form.DYNAMIC,
+  allows_padding: bool = False,
 ) -> client_work_process.ClientWorkProcess:
   """Builds client work in which each client's turn is `train_fn`.
 
@@ -76,6 +78,8 @@ def build_client_work(
     return_given_labels: Whether results have `GivenLabels`.
     context_type: The type of `RoundContext`, if it has guidance.
     form: The form of the turn, which `train_fn` has as well.
+    allows_padding: Whether the turn may be given padding after the images of
+      the client.
 
   Returns:
     A `ClientWorkProcess` without state. With W for model weights, R for
@@ -130,6 +134,8 @@ def build_client_work(
 
   def take_turn(received: Any, dataset: tf.data.Dataset, optimizer_state: Any):
     data = pipelines.concatenate_chunks(dataset)
+    if allows_padding:
+      data = form.pad(data)
     result, sums = form.run(train_and_report)(*received, data, optimizer_state)
     given_labels = given_labels_lib.drop_padding(result.given_labels)
     return result._replace(given_labels=given_labels), sums

@@ -26,7 +26,11 @@ def shuffle(examples: Any, seed: tf.Tensor) -> Any:
 
 
 def draw_with_replacement(
-  examples: Any, number: tf.Tensor, seed: tf.Tensor
+  examples: Any,
+  number: tf.Tensor,
+  seed: tf.Tensor,
+  *,
+  num_real: tf.Tensor | None = None,
 ) -> Any:
   """Draws examples uniformly and independently of each other.
 
@@ -34,12 +38,16 @@ def draw_with_replacement(
     examples: A structure of tensors with one row for each example.
     number: int32 scalar, the number of draws; 0 if there are no examples.
     seed: int32 [2], a stateless seed.
+    num_real: int32 scalar, how many of the first rows are examples; by default
+      all are.
 
   Returns:
     The same structure, with `number` rows in each tensor.
   """
+  if num_real is None:
+    num_real = count_rows(examples)
   drawn = random_draws.integers(
-    [number], seed, least=0, bound=tf.maximum(count_rows(examples), 1)
+    [number], seed, least=0, bound=tf.maximum(num_real, 1)
   )
   return tf.nest.map_structure(lambda rows: tf.gather(rows, drawn), examples)
 

@@ -168,13 +168,13 @@ def build_fix_mix_training(
   ) -> client_report.LocalTraining:
     # Given labels are compared with the true ones, which a simulation knows.
     purpose = random_seeds.Purpose
-    images, client_id = data['image'], data['client_id']
+    client_id = data['client_id']
     node = round_context.Node(context, client_id)
-    num_images = tf.shape(images)[0]
+    images = form.rows(data['image'], data.get('num_images'))
     labels = pseudo_labeling.label_images(
       classifier,
       labeler_fn(context.guidance, weights),
-      form.rows(images),
+      images,
       context=context,
       client_id=client_id,
       weak_augmentation=weak_augmentation,
@@ -185,10 +185,14 @@ def build_fix_mix_training(
     fix_data, given = pseudo_labeling.select(
       selection_fn(context.guidance, labels),
       labels,
-      form.rows(
-        (images, targets, () if consistency is None else (labels.confidences,))
+      images.replace(
+        (
+          images.examples,
+          targets,
+          () if consistency is None else (labels.confidences,),
+        )
       ),
-      tf.range(num_images),
+      tf.range(draws.count_rows(images.examples)),
     )
 
     def epoch_data(epoch: tf.Tensor) -> rows_lib.Rows:
@@ -206,9 +210,10 @@ def build_fix_mix_training(
       if not mix_loss_weight:
         return rows.replace(batch)
       mix_images, mix_targets = draws.draw_with_replacement(
-        (images, targets),
+        (images.examples, targets),
         draws.count_rows(fix_images),
         node.seed(purpose.MIX_DRAW, 0 if mix_once_per_round else epoch),
+        num_real=images.num_real,
       )
       if not mix_before_augmentation:
         fix_images = weak_augmentation(
@@ -300,7 +305,7 @@ def build_fix_mix_training(
     )
     return client_report.LocalTraining(
       training,
-      num_labeled=num_images,
+      num_labeled=images.number,
       num_confident=fix_data.number,
       weight=weight_fn(labels, fix_data.number),
       report=() if report_fn is None else report_fn(context.guidance, labels),

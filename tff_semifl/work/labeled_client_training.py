@@ -66,7 +66,7 @@ def build_labeled_client_training(
     del given_labels  # No pseudo-label is given.
     return client_report.trained_on_true_labels(
       train_fn(weights, context, data, optimizer_state),
-      tf.shape(data['label'])[0],
+      form.rows(data['label'], data.get('num_images')).number,
     )
 
   return train

@@ -20,6 +20,9 @@ from tff_semifl import random_draws
 from tff_semifl.work import draws
 
 Weights = tuple[tf.Tensor, ...]
+# (a structure of tensors with a row for each example; how many of the first
+# rows are examples, int32 scalar, or None if all are) -> rows.
+RowsFn = Callable[[Any, tf.Tensor | None], 'Rows']
 
 
 class Rows(abc.ABC):
@@ -103,12 +106,16 @@ class AllRows(Rows):
   num_real = None
   is_real = True
 
-  def __init__(self, examples: Any):
+  def __init__(self, examples: Any, number: tf.Tensor | None = None):
     """Initializes the rows.
 
     Args:
       examples: A structure of tensors, each with a row for each example.
+      number: int32 scalar, how many of the first rows are examples; by default
+        all are. The others are left out.
     """
+    if number is not None:
+      examples = tf.nest.map_structure(lambda rows: rows[:number], examples)
     self.examples = examples
     self.number = draws.count_rows(examples)
 

@@ -3,7 +3,7 @@
 
 """Training on labeled images, weakly augmented (A.3, D.7)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -27,7 +27,7 @@ def build_supervised_training(
   num_epochs: float,
   batch_size: int,
   mask_absent_classes: bool = False,
-  rows_fn: Callable[[Any], rows_lib.Rows] = rows_lib.AllRows,
+  rows_fn: rows_lib.RowsFn = rows_lib.AllRows,
 ) -> server_work.SupervisedTrainingFn:
   """Builds training by the cross-entropy of labels, for server or client.
 
@@ -46,7 +46,7 @@ def build_supervised_training(
 
   Returns:
     A `SupervisedTrainingFn`. Its data are `image`, `label` and, for a client,
-    `client_id`.
+    `client_id`, and `num_images` if there is padding.
   """
 
   def train(
@@ -66,9 +66,9 @@ def build_supervised_training(
     )
 
     def epoch_data(epoch: tf.Tensor):
-      in_order = rows_fn((data['image'], data['label'])).shuffle(
-        node.seed(order_purpose, epoch)
-      )
+      in_order = rows_fn(
+        (data['image'], data['label']), data.get('num_images')
+      ).shuffle(node.seed(order_purpose, epoch))
       images, labels = in_order.examples
       views = weak_augmentation(images, node.seed(view_purpose, epoch))
       return in_order.replace((views, labels))

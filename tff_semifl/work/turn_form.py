@@ -10,7 +10,9 @@ padding. Then XLA can compile the turn as a whole, which on a GPU spares it the
 launch of each small operation; on a CPU padding costs more than it saves.
 
 The number of images need not be known when the turn is traced: XLA compiles
-once for each number that comes, when it comes.
+once for each number that comes, when it comes. So that few numbers come, images
+of training that allows it are padded to a power of two. Clients with different
+numbers of images can then compute at once, too.
 """
 
 from collections.abc import Callable, Mapping
@@ -47,7 +49,9 @@ class TurnForm:
   """The form of a turn, of which its parts are made.
 
   Attributes:
-    rows: Makes rows of examples, none of which is padding yet.
+    rows: Makes rows of examples.
+    pad: Adds padding to the images of a client, and `num_images`, how many
+      there are without it, int32 scalar; or leaves all as it is.
     run: Makes a turn of another, whose parts are of this form.
     no_labels: Makes `GivenLabels` without any, to which more are added once.
     make_room: (no labels yet, for how many there is to be room) -> labels that
@@ -56,7 +60,8 @@ class TurnForm:
       for an augmentation that a turn of this form cannot have.
   """
 
-  rows: Callable[[Any], rows_lib.Rows]
+  rows: rows_lib.RowsFn
+  pad: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]]
   run: Callable[[Turn], Turn]
   no_labels: Callable[[], given_labels_lib.GivenLabels]
   make_room: Callable[
@@ -65,6 +70,28 @@ class TurnForm:
   check_views: Callable[
     [augmentation.Augmentation, tuple[int, int, int]], None
   ] = lambda augment, image_shape: None
+
+
+def _pad(data: Mapping[str, tf.Tensor]) -> Mapping[str, tf.Tensor]:
+  """Pads images to a power of two, with copies of the last one."""
+
+  def pad(data):
+    number = tf.shape(data['image'])[0]
+    # Of one less, all bits after the first are set; of none, all are.
+    last = number - 1
+    for num_bits in (1, 2, 4, 8, 16):
+      last |= tf.bitwise.right_shift(last, num_bits)
+    rows = tf.minimum(tf.range(last + 1), number - 1)
+    return {
+      **{
+        name: tf.gather(value, rows) if value.shape.rank else value
+        for name, value in data.items()
+      },
+      'num_images': number,
+    }
+
+  # As a dataset, because that is read before clients compute at once.
+  return tf.data.Dataset.from_tensors(dict(data)).map(pad).get_single_element()
 
 
 def _run_statically(turn: Turn, *, jit_compile: bool | None = None) -> Turn:
@@ -112,12 +139,14 @@ def _make_room(
 
 DYNAMIC = TurnForm(
   rows=rows_lib.AllRows,
+  pad=lambda data: data,
   run=lambda turn: turn,
   no_labels=given_labels_lib.none,
   make_room=lambda labels, number: labels,
 )
 STATIC = TurnForm(
   rows=rows_lib.PaddedRows,
+  pad=_pad,
   run=_run_statically,
   no_labels=_no_labels,
   make_room=_make_room,

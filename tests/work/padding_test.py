@@ -1,0 +1,111 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of padding after the images of clients."""
+
+import dataclasses
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import at_once
+from tests import simulation_test_case
+from tests.work import small_turns
+from tff_semifl.systems import averaging
+from tff_semifl.systems import client_parts
+from tff_semifl.systems import client_trainings
+from tff_semifl.systems import logit_adjustment
+from tff_semifl.systems import registry
+from tff_semifl.work import turn_form
+
+# All have 32 rows with their padding.
+_SIZES = (22, 17, 32)
+
+
+def tearDownModule():
+  small_turns.forget()
+
+
+class PadTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (0, 0), (1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (1000, 1024), (1025, 2048)
+  )
+  def test_to_a_power_of_two(self, number, size):
+    labels = np.arange(number, dtype=np.int32) + 7
+    images = np.tile(labels[:, np.newaxis, np.newaxis, np.newaxis], [1, 2, 2, 3])
+    data = turn_form.STATIC.pad(
+      {'client_id': tf.constant(5), 'image': images, 'label': labels}
+    )
+    self.assertEqual(data['client_id'], 5)
+    self.assertEqual(data['num_images'], number)
+    expected = [*labels, *[number + 6] * (size - number)]
+    np.testing.assert_array_equal(data['label'], expected)
+    self.assertEqual(data['image'].shape, (size, 2, 2, 3))
+    np.testing.assert_array_equal(data['image'][:, 1, 0, 2], expected)
+
+  def test_dynamic_form_needs_none(self):
+    data = {'image': np.zeros([3, 2, 2, 3], np.uint8)}
+    self.assertIs(turn_form.DYNAMIC.pad(data), data)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _CountsRows(client_trainings.FixMix):
+  """A method of one's own."""
+
+  def report(self, guidance, labels):
+    del guidance
+    return tf.shape(labels.labels)[0]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _WithAnotherPart(client_trainings.FixMix):
+  """A method with a part that no other has."""
+
+  further: client_parts.Adjustment = client_parts.Adjustment()
+
+
+class AllowsPaddingTest(parameterized.TestCase):
+  def test_systems_that_allow_it(self):
+    allowing = {
+      name
+      for name, system in registry.SYSTEMS.items()
+      if isinstance(system, averaging.Averaging)
+      and system.client.allows_padding
+    }
+    self.assertContainsSubset(
+      ['semifl', 'batch_label_semifl', 'supervised_fedavg', 'composed_semifl'],
+      allowing,
+    )
+    # Those that count what a client has, or add images of others.
+    self.assertNoCommonElements(
+      allowing, ['client_prior_semifl', 'flfl', 'data_sharing']
+    )
+
+  @parameterized.parameters(
+    client_trainings.FixMix(adjustment=logit_adjustment.LogitAdjustment()),
+    _CountsRows(),
+    _WithAnotherPart(),
+  )
+  def test_others_may_count_rows(self, client):
+    self.assertFalse(client.allows_padding)
+
+
+@pytest.mark.slow
+class UnequallyManyImagesTest(simulation_test_case.SimulationTestCase):
+  @parameterized.parameters('semifl', 'batch_label_semifl', 'supervised_fedavg')
+  def test_clients_compute_at_once(self, system_name):
+    with at_once.group_sizes() as sizes:
+      found = small_turns.take(
+        system_name, turn_form.STATIC, *_SIZES, clients_at_once=3
+      )
+    self.assertEqual(sizes, [3])
+    small_turns.assert_equal(
+      found, small_turns.take(system_name, turn_form.DYNAMIC, *_SIZES)
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
