@@ -17,7 +17,7 @@ from tests.work import small_turns
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import client_trainings
-from tff_semifl.systems import logit_adjustment
+from tff_semifl.systems import composed
 from tff_semifl.systems import registry
 from tff_semifl.work import turn_form
 
@@ -35,7 +35,9 @@ class PadTest(parameterized.TestCase):
   )
   def test_to_a_power_of_two(self, number, size):
     labels = np.arange(number, dtype=np.int32) + 7
-    images = np.tile(labels[:, np.newaxis, np.newaxis, np.newaxis], [1, 2, 2, 3])
+    images = np.tile(
+      labels[:, np.newaxis, np.newaxis, np.newaxis], [1, 2, 2, 3]
+    )
     data = turn_form.STATIC.pad(
       {'client_id': tf.constant(5), 'image': images, 'label': labels}
     )
@@ -61,41 +63,48 @@ class _CountsRows(client_trainings.FixMix):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _WithAnotherPart(client_trainings.FixMix):
-  """A method with a part that no other has."""
+class _MeanOfRows(client_parts.FixedThreshold):
+  """A part of one's own."""
 
-  further: client_parts.Adjustment = client_parts.Adjustment()
+  def select(self, guidance, labels):
+    del guidance
+    return labels.confidences >= tf.reduce_mean(labels.confidences)
 
 
 class AllowsPaddingTest(parameterized.TestCase):
-  def test_systems_that_allow_it(self):
-    allowing = {
+  def test_all_systems_but_one(self):
+    others = [
       name
       for name, system in registry.SYSTEMS.items()
       if isinstance(system, averaging.Averaging)
-      and system.client.allows_padding
-    }
-    self.assertContainsSubset(
-      ['semifl', 'batch_label_semifl', 'supervised_fedavg', 'composed_semifl'],
-      allowing,
-    )
-    # Those that count what a client has, or add images of others.
-    self.assertNoCommonElements(
-      allowing, ['client_prior_semifl', 'flfl', 'data_sharing']
-    )
+      and not system.client.allows_padding
+    ]
+    # Its clients add images of the server after the padding.
+    self.assertEqual(others, ['data_sharing'])
 
   @parameterized.parameters(
-    client_trainings.FixMix(adjustment=logit_adjustment.LogitAdjustment()),
-    _CountsRows(),
-    _WithAnotherPart(),
+    *composed.SELECTIONS.values(),
+    *composed.LABELERS.values(),
+    *composed.ALIGNMENTS.values(),
+    *composed.ADJUSTMENTS.values(),
+    *composed.REGULARIZERS.values(),
+    *composed.WEIGHTINGS.values(),
   )
-  def test_others_may_count_rows(self, client):
+  def test_parts(self, part):
+    self.assertTrue(part.allows_padding)
+
+  @parameterized.parameters(
+    _CountsRows(), client_trainings.FixMix(selection=_MeanOfRows())
+  )
+  def test_derived_classes_have_to_say_so(self, client):
     self.assertFalse(client.allows_padding)
 
 
 @pytest.mark.slow
 class UnequallyManyImagesTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters('semifl', 'batch_label_semifl', 'supervised_fedavg')
+  @parameterized.parameters(
+    'semifl', 'batch_label_semifl', 'supervised_fedavg', 'composed_semifl'
+  )
   def test_clients_compute_at_once(self, system_name):
     with at_once.group_sizes() as sizes:
       found = small_turns.take(

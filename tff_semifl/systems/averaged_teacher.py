@@ -45,6 +45,8 @@ class AveragedTeacher(client_parts.Labeler):
   whatever those of the model are.
   """
 
+  heeds_padding = True
+
   teacher_decay: float = settings.setting(
     0.9,
     'Share of the teacher that stays in a round, less in the first ones; with 0'

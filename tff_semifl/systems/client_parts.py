@@ -16,15 +16,15 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import pseudo_labels
-from tff_semifl import settings
 from tff_semifl.models import functional
+from tff_semifl.systems import padded_images
 from tff_semifl.systems import training_settings
 from tff_semifl.work import fix_mix_training
 from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import sharpness_aware
 
 
-class ClientPart(settings.Settings):
+class ClientPart(padded_images.MayHeedPadding):
   """Base of the parts.
 
   `guidance` is the message of the part's own state to clients; () without one.
@@ -86,6 +86,8 @@ class ClassThresholds(Selection):
 class FixedThreshold(Selection):
   """Trains on images above one threshold (A.6)."""
 
+  heeds_padding = True
+
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def select(
@@ -101,6 +103,8 @@ class FixedThreshold(Selection):
 class Labeler(ClientPart):
   """Labels by the model that the client receives (A.6)."""
 
+  heeds_padding = True
+
   def choose(
     self, guidance: Any, weights: functional.ModelWeights
   ) -> functional.ModelWeights:
@@ -111,6 +115,8 @@ class Labeler(ClientPart):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Alignment(ClientPart):
   """Labels with the most probable class (A.6)."""
+
+  heeds_padding = True
 
   def label(
     self, guidance: Any, logits: tf.Tensor
@@ -123,6 +129,8 @@ class Alignment(ClientPart):
 class Adjustment(ClientPart):
   """Trains on logits as they are (A.8)."""
 
+  heeds_padding = True
+
   def logit_offset(
     self, guidance: Any, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor | None:
@@ -133,6 +141,8 @@ class Adjustment(ClientPart):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Regularizer(ClientPart):
   """Trains without a further loss (A.8)."""
+
+  heeds_padding = True
 
   @property
   def consistency(self) -> sharpness_aware.Consistency | None:
@@ -149,6 +159,7 @@ class Weighting(ClientPart):
       no weights can be used.
   """
 
+  heeds_padding = True
   is_uniform = True
 
   def weigh(

@@ -24,6 +24,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import client_prior
+from tff_semifl import image_sums
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.data import folding
@@ -154,6 +155,8 @@ class PriorFixMix(composed.ComposedFixMix):
 class ClientPriorFixMix(PriorFixMix):
   """SemiFL's client with its own class prior, estimated from its images."""
 
+  heeds_padding = True
+
   prior_iterations: int = settings.setting(
     3,
     'Iterations of expectation maximization in which a client estimates its'
@@ -179,6 +182,8 @@ class ClientPriorFixMix(PriorFixMix):
 class TruePriorFixMix(PriorFixMix):
   """SemiFL's client with its own class prior, counted from true labels."""
 
+  heeds_padding = True
+
   def find_prior(
     self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
   ) -> tf.Tensor:
@@ -201,11 +206,12 @@ class TruePriorFixMix(PriorFixMix):
       data: Mapping[str, tf.Tensor],
       *others: Any,
     ) -> client_report.LocalTraining:
-      true_prior = client_prior.from_probabilities(
-        tf.one_hot(data['label'], ingredients.classifier.num_classes),
-        context.guidance['server_prior'],
-        self.prior_pseudo_count,
-      )
+      with image_sums.of_first(data.get('num_images')):
+        true_prior = client_prior.from_probabilities(
+          tf.one_hot(data['label'], ingredients.classifier.num_classes),
+          context.guidance['server_prior'],
+          self.prior_pseudo_count,
+        )
       guidance = {**context.guidance, 'true_prior': true_prior}
       return train(weights, context._replace(guidance=guidance), data, *others)
 

@@ -8,16 +8,18 @@ from typing import ClassVar
 
 import tensorflow_federated as tff
 
-from tff_semifl import settings
 from tff_semifl.models import functional
+from tff_semifl.systems import padded_images
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import client_work
 from tff_semifl.work import guidance as guidance_lib
 
 
-class ClientTraining(settings.Settings, abc.ABC):
+class ClientTraining(padded_images.MayHeedPadding, abc.ABC):
   """Base of the parts that say what a client does in its turn.
+
+  One that heeds padding heeds `num_images` of `client_work.LocalTrainingFn`.
 
   Attributes:
     labels_by_received_model: Whether images are labeled with the model that the
@@ -70,14 +72,6 @@ class ClientTraining(settings.Settings, abc.ABC):
   @property
   def weighs_clients(self) -> bool:
     """True if updates of clients that train may differ in weight."""
-    return False
-
-  @property
-  def allows_padding(self) -> bool:
-    """True if padding after the images of a client changes nothing.
-
-    `build` then heeds `num_images` of `client_work.LocalTrainingFn`.
-    """
     return False
 
   def client_data_type(

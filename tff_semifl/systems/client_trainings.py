@@ -39,6 +39,7 @@ class Fix(client_training.ClientTraining):
     weighting: How much the client's update counts.
   """
 
+  heeds_padding = True
   labels_by_received_model = True
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
@@ -127,13 +128,9 @@ class Fix(client_training.ClientTraining):
 
   @property
   def allows_padding(self) -> bool:
-    """True if it is SemiFL's, which looks at each image by itself.
-
-    Other parts, and classes that replace a method, may count all rows.
-    """
-    return not self._other_parts and all(
-      getattr(type(self), name) is getattr(Fix, name)
-      for name in ('build', 'label', 'select', 'logit_offset', 'report')
+    """True if padding changes nothing in it, nor in any of its parts."""
+    return super().allows_padding and all(
+      part.allows_padding for part in self._parts.values()
     )
 
   @property
@@ -146,19 +143,15 @@ class Fix(client_training.ClientTraining):
     }
 
   @property
-  def _other_parts(self) -> list[client_parts.ClientPart]:
-    """Those of the parts that are not SemiFL's."""
+  def summary(self) -> str:
+    """A line that describes it and each part that is not SemiFL's."""
     usual = vars(Fix())
-    return [
+    others = (
       part
       for name, part in self._parts.items()
       if type(part) is not type(usual.get(name))
-    ]
-
-  @property
-  def summary(self) -> str:
-    """A line that describes it and each part that is not SemiFL's."""
-    return ' '.join(map(system.summarize, [self, *self._other_parts]))
+    )
+    return ' '.join(map(system.summarize, [self, *others]))
 
   @property
   def reports_beside_updates(self) -> bool:
@@ -179,6 +172,8 @@ class Fix(client_training.ClientTraining):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMix(Fix):
   """SemiFL's client: labels once, then trains on fix and mix losses."""
+
+  heeds_padding = True
 
   mixup_concentration: float = settings.setting(
     0.75,
@@ -223,12 +218,9 @@ class FixMix(Fix):
 class LabelEachBatch(client_training.ClientTraining):
   """Labels each batch with the model that it trains, as FixMatch does."""
 
-  confidence: training_settings.Confidence = training_settings.Confidence()
+  heeds_padding = True
 
-  @property
-  def allows_padding(self) -> bool:
-    """True, unless a class replaces a method."""
-    return type(self) is LabelEachBatch
+  confidence: training_settings.Confidence = training_settings.Confidence()
 
   def build(
     self,

@@ -31,6 +31,7 @@ from tff_semifl.work import guidance as guidance_lib
 class DistributionAlignment(client_parts.Alignment):
   """Aligns probabilities to classes that are equally frequent in all."""
 
+  heeds_padding = True
   reports = True
 
   alignment_strength: float = settings.setting(

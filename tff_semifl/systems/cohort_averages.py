@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tff_semifl import image_sums
 from tff_semifl.models import functional
 from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import round_context
@@ -30,8 +31,8 @@ def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
     values: For at least one name float32 [images, ...].
   """
   (any_values, *_) = values.values()
-  sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
-  return sums | {_COUNT: tf.cast(tf.shape(any_values)[0], tf.float32)}
+  sums = {name: image_sums.add_up(each) for name, each in values.items()}
+  return sums | {_COUNT: image_sums.count(any_values)}
 
 
 def means(sums: Sums) -> dict[str, tf.Tensor]:

@@ -52,6 +52,8 @@ WEIGHTINGS = {
 class ComposedFixMix(client_trainings.FixMix):
   """SemiFL's client with parts of later methods, each chosen by its name."""
 
+  heeds_padding = True
+
   selection: client_parts.Selection = settings.choice(
     SELECTIONS,
     'fixed_threshold',

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl import image_sums
 from tff_semifl import pseudo_labels
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
@@ -44,9 +45,9 @@ def count(labels: pseudo_labels.PseudoLabels, threshold: float) -> LabelCounts:
   num_classes = tf.shape(labels.probabilities)[1]
   # There is no class -1, of which `tf.one_hot` makes zeros.
   chosen = tf.one_hot(tf.where(is_confident, labels.labels, -1), num_classes)
-  num_unsure = tf.math.count_nonzero(~is_confident)
   return LabelCounts(
-    tf.reduce_sum(chosen, axis=0), tf.cast(num_unsure, tf.float32)
+    image_sums.add_up(chosen),
+    image_sums.add_up(tf.cast(~is_confident, tf.float32)),
   )
 
 
@@ -76,6 +77,7 @@ class FlexMatch(client_parts.ClassThresholds):
   `confidence_threshold` is the highest of them.
   """
 
+  heeds_padding = True
   reports = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()

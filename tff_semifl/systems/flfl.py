@@ -13,6 +13,7 @@ import dataclasses
 
 import tensorflow as tf
 
+from tff_semifl import image_sums
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import averaging
@@ -27,14 +28,16 @@ from tff_semifl.work import sharpness_aware
 class ClassAdaptiveThresholds(client_parts.ClassThresholds):
   """Trains on images above a threshold of their class at this client (G.2)."""
 
+  heeds_padding = True
+
   def select(
     self, guidance: object, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are at or above the threshold of their class."""
     del guidance  # The client's own images are all that matters.
     thresholds = freematch.class_thresholds(
-      tf.reduce_mean(labels.confidences),
-      tf.reduce_mean(labels.probabilities, axis=0),
+      image_sums.mean(labels.confidences),
+      image_sums.mean(labels.probabilities),
     )
     return super().select(thresholds, labels)
 
@@ -42,6 +45,8 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SharpnessAwareConsistency(client_parts.Regularizer):
   """Keeps predictions as they are where the model moves up its loss (G.3)."""
+
+  heeds_padding = True
 
   perturbation_radius: float = settings.setting(
     0.1,
@@ -76,6 +81,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
 class LearningStatus(client_parts.Weighting):
   """Weighs clients more if the model is less sure of their images (G.4)."""
 
+  heeds_padding = True
   is_uniform = False
 
   def weigh(
@@ -83,10 +89,7 @@ class LearningStatus(client_parts.Weighting):
   ) -> tf.Tensor:
     """Returns 1 minus the mean confidence; 0 without any image."""
     del num_selected  # A client that trained on no image counts, too (FL8).
-    num_images = tf.cast(tf.size(labels.confidences), tf.float32)
-    return tf.math.divide_no_nan(
-      tf.reduce_sum(1.0 - labels.confidences), num_images
-    )
+    return image_sums.mean(1.0 - labels.confidences)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

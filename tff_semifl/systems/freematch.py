@@ -45,6 +45,7 @@ def class_thresholds(
 class FreeMatch(client_parts.ClassThresholds):
   """Trains on images above FreeMatch's threshold of their class."""
 
+  heeds_padding = True
   reports = True
 
   threshold_decay: float = settings.setting(

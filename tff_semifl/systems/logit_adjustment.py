@@ -24,6 +24,8 @@ from tff_semifl.systems import client_parts
 class LogitAdjustment(client_parts.Adjustment):
   """Adds the logarithms of a client's class shares to logits in its losses."""
 
+  heeds_padding = True
+
   adjustment_strength: float = settings.setting(
     1.0,
     "Factor on the logarithms of a client's class shares that are added to"

@@ -51,6 +51,7 @@ def image_weights(
 class SoftMatch(client_parts.Selection):
   """Trains on all images, weighed by SoftMatch's bell curve of confidence."""
 
+  heeds_padding = True
   reports = True
 
   softness_decay: float = settings.setting(

@@ -25,6 +25,7 @@ from tff_semifl.work import labeled_client_training
 class TrainOnLabels(client_training.ClientTraining):
   """Trains on true labels, as HeteroFL's clients do (D.7, D53)."""
 
+  heeds_padding = True
   measures_pseudo_labels = False
 
   mask_absent_classes: bool = settings.setting(
@@ -50,11 +51,6 @@ class TrainOnLabels(client_training.ClientTraining):
       mask_absent_classes=self.mask_absent_classes,
       form=ingredients.turn_form,
     )
-
-  @property
-  def allows_padding(self) -> bool:
-    """True, unless a class replaces a method."""
-    return type(self) is TrainOnLabels
 
   def client_data_type(
     self, classifier: functional.ImageClassifier

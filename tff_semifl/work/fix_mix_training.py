@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import image_sums
 from tff_semifl import losses
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
@@ -171,19 +172,22 @@ def build_fix_mix_training(
     client_id = data['client_id']
     node = round_context.Node(context, client_id)
     images = form.rows(data['image'], data.get('num_images'))
-    labels = pseudo_labeling.label_images(
-      classifier,
-      labeler_fn(context.guidance, weights),
-      images,
-      context=context,
-      client_id=client_id,
-      weak_augmentation=weak_augmentation,
-      label_fn=label_fn,
-    )
+    with image_sums.of_first(images.num_real):
+      labels = pseudo_labeling.label_images(
+        classifier,
+        labeler_fn(context.guidance, weights),
+        images,
+        context=context,
+        client_id=client_id,
+        weak_augmentation=weak_augmentation,
+        label_fn=label_fn,
+      )
+      offset = logit_offset_fn(context.guidance, labels)
+      selected = selection_fn(context.guidance, labels)
+      report = () if report_fn is None else report_fn(context.guidance, labels)
     targets = labels.probabilities if soft_labels else labels.labels
-    offset = logit_offset_fn(context.guidance, labels)
     fix_data, given = pseudo_labeling.select(
-      selection_fn(context.guidance, labels),
+      selected,
       labels,
       images.replace(
         (
@@ -303,12 +307,14 @@ def build_fix_mix_training(
       loss_fn=loss,
       given_labels=given_labels_lib.extend(given_labels, given),
     )
+    with image_sums.of_first(images.num_real):
+      weight = weight_fn(labels, fix_data.number)
     return client_report.LocalTraining(
       training,
       num_labeled=images.number,
       num_confident=fix_data.number,
-      weight=weight_fn(labels, fix_data.number),
-      report=() if report_fn is None else report_fn(context.guidance, labels),
+      weight=weight,
+      report=report,
     )
 
   return train
