@@ -18,6 +18,7 @@ _PARTS = _SEEDS | {
   'data',
   'augment',
   'models',
+  'image_sums',
   'losses',
   'pseudo_labels',
   'client_prior',
@@ -42,6 +43,7 @@ _ALLOWED = {
   'data': _PARTS,
   'augment': _PARTS,
   'models': _PARTS,
+  'image_sums': set(),
   'losses': _PARTS,
   'pseudo_labels': _PARTS,
   'client_prior': _PARTS,
@@ -69,6 +71,7 @@ _ALLOWED = {
 # What is plain TensorFlow, to be read and tested without knowing TFF.
 _WITHOUT_TFF = (
   'tff_semifl/augment/',
+  'tff_semifl/image_sums.py',
   'tff_semifl/losses.py',
   'tff_semifl/pseudo_labels.py',
   'tff_semifl/client_prior.py',

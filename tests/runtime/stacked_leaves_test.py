@@ -3,6 +3,8 @@
 
 """Tests that several clients at once compute what each computes alone."""
 
+from unittest import mock
+
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -10,6 +12,7 @@ import tensorflow_federated as tff
 
 from tests import at_once
 from tff_semifl import runtime
+from tff_semifl.runtime import stacked_functions
 
 _IMAGES = tff.SequenceType(tff.TensorType(np.float32, [None, 6, 6, 2]))
 _KERNEL = tff.TensorType(np.float32, [3, 3, 2, 4])
@@ -189,6 +192,41 @@ class StackedLeafTest(tf.test.TestCase, parameterized.TestCase):
     for noise, _ in found:
       self.assertAllInRange(noise, 6, 7)
     self.assertLen({noise.tobytes() for noise, _ in found}, len(_SIZES))
+
+  @parameterized.parameters(
+    # Of 3, 5 and 4 clients; 8 are written where 5 could come, and 6 are most.
+    (8, (3, 5, 4), [4, 8]),
+    (6, (5, 6), [6]),
+    (2, (2, 1), [2]),
+  )
+  def test_is_written_for_few_numbers_of_clients(self, most, cohorts, written):
+    @tff.tensorflow.computation(np.float32, _IMAGES)
+    def compute(start, dataset):
+      total = tf.reduce_sum(_one_element(dataset))
+      return tf.while_loop(
+        lambda i, _: i < 2, lambda i, x: (i + 1, x + total), (0, start)
+      )[1]
+
+    built = _build(compute, same=True)
+    build = stacked_functions.StackedGraph.build
+    with (
+      mock.patch.object(
+        stacked_functions.StackedGraph,
+        'build',
+        autospec=True,
+        side_effect=build,
+      ) as building,
+      runtime.simulation_context(clients_at_once=most),
+    ):
+      found = [built(np.float32(1), _images((3,) * each)) for each in cohorts]
+    # The last argument is the number of clients.
+    numbers = [call.args[-1] for call in building.call_args_list]
+    self.assertEqual(numbers, written)
+    for sums, number in zip(found, cohorts, strict=True):
+      self.assertAllClose(
+        sums,
+        _run(built, np.float32(1), _images((3,) * number), clients_at_once=1),
+      )
 
   def test_code_without_a_loop_is_run_by_each(self):
     @tff.tensorflow.computation(np.float32, tff.TensorType(np.float32, [2]))

@@ -218,8 +218,10 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         linear_reference.create_classifier(),
         weights,
         rows.AllRows(tf.constant(images)),
-        context=round_context.RoundContext(linear_problem.SEED, 1, 0.0),
-        client_id=tf.constant(client_id),
+        node=round_context.Node(
+          round_context.RoundContext(linear_problem.SEED, 1, 0.0),
+          tf.constant(client_id),
+        ),
         weak_augmentation=linear_reference.shifted,
       )
       given_labels_reference.assert_given(

@@ -31,8 +31,9 @@ class LabelImagesTest(tf.test.TestCase, parameterized.TestCase):
       classifier,
       classifier.initial_weights,
       rows_fn(tf.constant(images)),
-      context=round_context.RoundContext(7, 4, 0.1),
-      client_id=tf.constant(3),
+      node=round_context.Node(
+        round_context.RoundContext(7, 4, 0.1), tf.constant(3)
+      ),
       weak_augmentation=linear_reference.shifted,
     )
     seed = random_seeds.stateless_seed(

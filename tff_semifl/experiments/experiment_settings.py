@@ -60,8 +60,9 @@ class ChosenModel(settings.Settings):
     False,
     'Have XLA compile the training passes of the model, once for each size of'
     ' a batch, and the whole turn of clients whose updates are averaged, once'
-    ' for each number of images. Not for --runtime=native, whose worker has no'
-    " XLA, nor in such turns for KerasCV's strong views.",
+    ' for each power of two that their numbers of images are padded to. Not for'
+    ' --runtime=native, whose worker has no XLA, nor in such turns for strong'
+    ' views of KerasCV.',
   )
 
 

@@ -78,6 +78,10 @@ class StackedLeaf(leaves.Leaf):
   ) -> list[leaves.Value]:
     """Runs the leaf for a group of clients.
 
+    What runs is written for 1, 2, 4, 8 clients and so on, or for
+    `clients_at_once`: to write it takes longer than to repeat the last client
+    of a smaller group.
+
     Args:
       inputs: What `read` returned for each of them.
 
@@ -88,11 +92,14 @@ class StackedLeaf(leaves.Leaf):
       errors.ComputationError: TensorFlow reported an error.
       errors.NotAtOnceError: The code cannot be run by several clients at once.
     """
+    number = len(inputs)
+    size = min(1 << (number - 1).bit_length(), self._clients_at_once)
+    repeated = [inputs[-1]] * (size - number)
     with _errors_of(self._type):
-      results = self._get_parts().compute(inputs)
+      results = self._get_parts().compute([*inputs, *repeated])
     return [
       leaves.unflatten(self._result, map(released.release_attributes, each))
-      for each in results
+      for each in results[:number]
     ]
 
   def _get_parts(self) -> leaf_parts.LeafParts:

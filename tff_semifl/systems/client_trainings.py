@@ -118,12 +118,9 @@ class Fix(client_training.ClientTraining):
     self, classifier: functional.ImageClassifier
   ) -> guidance_lib.Guidance | None:
     """Builds the states of the parts that have one."""
-    built = {
-      name: part.build_guidance(classifier)
-      for name, part in self._parts.items()
-    }
+    parts = self._parts.items()
     return guidance_lib.combine(
-      {name: each for name, each in built.items() if each is not None}
+      {name: part.build_guidance(classifier) for name, part in parts}
     )
 
   @property

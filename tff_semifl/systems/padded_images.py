@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which clients may be given padding after their images."""
+"""The say of clients in whether padding comes after their images."""
 
 from tff_semifl import settings
 

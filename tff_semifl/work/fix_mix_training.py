@@ -149,8 +149,7 @@ def build_fix_mix_training(
       with a confident image count the same.
     report_fn: Makes the client's message to `Guidance.update` from the labels
       of all its images; by default none.
-    form: The form of the turn: as many rows as there are images (DYNAMIC), or
-      always the same number, some of which are padding (`rows.Rows`).
+    form: The form of the turn.
 
   Returns:
     A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
@@ -167,37 +166,29 @@ def build_fix_mix_training(
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
-    # Given labels are compared with the true ones, which a simulation knows.
     purpose = random_seeds.Purpose
-    client_id = data['client_id']
-    node = round_context.Node(context, client_id)
+    node = round_context.Node(context, data['client_id'])
     images = form.rows(data['image'], data.get('num_images'))
     with image_sums.of_first(images.num_real):
       labels = pseudo_labeling.label_images(
         classifier,
         labeler_fn(context.guidance, weights),
         images,
-        context=context,
-        client_id=client_id,
+        node=node,
         weak_augmentation=weak_augmentation,
         label_fn=label_fn,
       )
       offset = logit_offset_fn(context.guidance, labels)
-      selected = selection_fn(context.guidance, labels)
+      targets = labels.probabilities if soft_labels else labels.labels
+      confidences = () if consistency is None else (labels.confidences,)
+      fix_data, given = pseudo_labeling.select(
+        selection_fn(context.guidance, labels),
+        labels,
+        images.replace((images.examples, targets, confidences)),
+        tf.range(draws.count_rows(images.examples)),
+      )
+      weight = weight_fn(labels, fix_data.number)
       report = () if report_fn is None else report_fn(context.guidance, labels)
-    targets = labels.probabilities if soft_labels else labels.labels
-    fix_data, given = pseudo_labeling.select(
-      selected,
-      labels,
-      images.replace(
-        (
-          images.examples,
-          targets,
-          () if consistency is None else (labels.confidences,),
-        )
-      ),
-      tf.range(draws.count_rows(images.examples)),
-    )
 
     def epoch_data(epoch: tf.Tensor) -> rows_lib.Rows:
       rows = fix_data.shuffle(node.seed(purpose.FIX_ORDER, epoch))
@@ -307,8 +298,6 @@ def build_fix_mix_training(
       loss_fn=loss,
       given_labels=given_labels_lib.extend(given_labels, given),
     )
-    with image_sums.of_first(images.num_real):
-      weight = weight_fn(labels, fix_data.number)
     return client_report.LocalTraining(
       training,
       num_labeled=images.number,

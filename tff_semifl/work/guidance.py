@@ -88,21 +88,22 @@ class Guidance:
     )
 
 
-def combine(parts: Mapping[str, Guidance]) -> Guidance | None:
+def combine(parts: Mapping[str, Guidance | None]) -> Guidance | None:
   """Returns the guidance of several parts, each by itself.
 
   Args:
-    parts: By name. State and message are mappings by these names, reports by
-      those of the parts that have any.
+    parts: By name, None for a part without any. State and message are mappings
+      by the names of the others, reports by those that have any.
 
   Returns:
-    The guidance; None if there is no part.
+    The guidance; None if no part has any.
   """
-  if not parts:
+  present = {name: each for name, each in parts.items() if each is not None}
+  if not present:
     return None
 
   def initialize() -> dict[str, Any]:
-    return {name: part.initialize() for name, part in parts.items()}
+    return {name: part.initialize() for name, part in present.items()}
 
   def tell(
     states: Mapping[str, Any],
@@ -112,7 +113,7 @@ def combine(parts: Mapping[str, Guidance]) -> Guidance | None:
   ) -> dict[str, Any]:
     return {
       name: part.tell(states[name], context, weights, server_data)
-      for name, part in parts.items()
+      for name, part in present.items()
     }
 
   def update(
@@ -125,7 +126,7 @@ def combine(parts: Mapping[str, Guidance]) -> Guidance | None:
       name: states[name]
       if part.update is None
       else part.update(states[name], context, weights, reports.get(name, ()))
-      for name, part in parts.items()
+      for name, part in present.items()
     }
 
   return Guidance(tell=tell, initialize=initialize, update=update)

@@ -23,8 +23,7 @@ def label_images(
   weights: functional.ModelWeights,
   images: rows_lib.Rows,
   *,
-  context: round_context.RoundContext,
-  client_id: tf.Tensor,
+  node: round_context.Node,
   weak_augmentation: augmentation.Augmentation,
   label_fn: pseudo_labels.LabelFn = pseudo_labels.most_probable,
 ) -> pseudo_labels.PseudoLabels:
@@ -34,25 +33,22 @@ def label_images(
     classifier: The model.
     weights: The received weights, with batch normalization statistics.
     images: uint8 [num_images, height, width, channels], possibly none.
-    context: The round.
-    client_id: int32 scalar. Together with the round it decides the views, so
-      that the same call elsewhere gives the same labels.
+    node: The client. Together with the round it decides the views, so that the
+      same call elsewhere gives the same labels.
     weak_augmentation: Makes the views.
     label_fn: Makes labels of the logits of all views.
 
   Returns:
     A pseudo-label for each image.
   """
-  seed = round_context.Node(context, client_id).seed(
-    random_seeds.Purpose.PSEUDO_LABEL_VIEW
-  )
+  seed = node.seed(random_seeds.Purpose.PSEUDO_LABEL_VIEW)
   views = images.replace(weak_augmentation(images.examples, seed))
   logits = views.map_batches(
     lambda batch: classifier.logits(weights, tf.cast(batch, tf.float32)),
     width=classifier.num_classes,
     size=INFERENCE_BATCH_SIZE,
   )
-  return label_fn(context.guidance, logits)
+  return label_fn(node.context.guidance, logits)
 
 
 def select(
