@@ -84,10 +84,10 @@ class InProcess(Runtime):
   threads: threads_lib.PlacedThreads = threads_lib.PlacedThreads()
   clients_at_once: int = settings.setting(
     1,
-    'Clients with about as many images that each operation computes for. On a'
-    ' GPU several need fewer launches together, and more memory; on a CPU'
-    ' nothing is gained. Last digits of numbers depend on it. For systems in'
-    ' which updates of clients are averaged.',
+    'How many clients, of those with about as many images, each operation'
+    ' computes for. On a GPU several need fewer launches together, and more'
+    ' memory; on a CPU nothing is gained. Last digits of numbers depend on it.'
+    ' For systems in which updates of clients are averaged.',
     settings.AT_LEAST_1,
   )
 
