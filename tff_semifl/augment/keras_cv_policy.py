@@ -13,7 +13,10 @@ KerasCV do the rest.
 from collections.abc import Callable
 import contextlib
 import functools
+import importlib
+import importlib.util
 import io
+import sys
 import types
 from typing import Any
 
@@ -96,16 +99,38 @@ def create_operations(
   Returns:
     The operations, in the layer's order.
   """
-  # Imported only when needed, because it takes two seconds. It prints a remark
-  # to stdout, where programs print their results.
-  with contextlib.redirect_stdout(io.StringIO()):
-    import keras_cv
+  layers = _import_layers()
   # Layers make tensors and generators that are never used here. Outside of a
   # graph, TensorFlow would begin to compute, and its threads would be fixed.
   with tf.Graph().as_default():
-    return tuple(
-      _create_operations(keras_cv.layers, magnitude, standard_deviation)
-    )
+    return tuple(_create_operations(layers, magnitude, standard_deviation))
+
+
+def _import_layers() -> types.ModuleType:
+  """Imports KerasCV's layers, and no models, data sets and plots of it.
+
+  These take three times as long to import. The packages around the layers,
+  which would import them, are not run, and are forgotten afterwards: whoever
+  imports KerasCV later gets all of it, with the same layers.
+
+  Returns:
+    `keras_cv.layers`, or the module that it takes layers from.
+  """
+  # KerasCV prints a remark to stdout, where programs print their results.
+  with contextlib.redirect_stdout(io.StringIO()):
+    if 'keras_cv' in sys.modules:
+      return importlib.import_module('keras_cv.layers')
+    packages = ('keras_cv', 'keras_cv.src')
+    try:
+      for name in packages:
+        spec = importlib.util.find_spec(name)
+        if spec is None:
+          raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+      return importlib.import_module('keras_cv.src.layers')
+    finally:
+      for name in packages:
+        sys.modules.pop(name, None)
 
 
 def _create_operations(
