@@ -79,7 +79,7 @@ def map_elements(
     sizes = [shape.num_elements() for shape in shapes]
     parts = [tf.split(each, sizes) for each in outputs]
     for index, shape, *row in zip(indices, shapes, *parts, strict=True):
-      results[index] = tuple(tf.reshape(part, shape) for part in row)
+      results[index] = tuple(_reshape(part, shape) for part in row)
   return tuple(map(list, zip(*results, strict=True)))
 
 
@@ -101,4 +101,11 @@ def _pack(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
   """Returns one vector of several tensors; one tensor as it is."""
   if len(tensors) == 1:
     return tensors[0]
-  return tf.concat([tf.reshape(each, [-1]) for each in tensors], axis=0)
+  return tf.concat([_reshape(each, [-1]) for each in tensors], axis=0)
+
+
+def _reshape(tensor: tf.Tensor, shape: Sequence[int]) -> tf.Tensor:
+  """Returns a tensor in another shape; a vector as it is."""
+  if len(shape) == tensor.shape.rank == 1:
+    return tensor
+  return tf.reshape(tensor, shape)
