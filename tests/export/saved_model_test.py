@@ -41,6 +41,21 @@ json.dump(
 """
 
 
+class _OneHotIfBright(tf.keras.layers.Layer):
+  def __init__(self, num_classes):
+    super().__init__()
+    self._num_classes = num_classes
+
+  def call(self, images):
+    number = tf.shape(images)[0]
+    logits = tf.zeros([number, self._num_classes])
+    if tf.reduce_mean(images) > 100.0:
+      logits += tf.one_hot(
+        tf.zeros([number], tf.int32), self._num_classes, 50.0
+      )
+    return logits
+
+
 class SavedModelTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -157,6 +172,21 @@ class SavedModelTest(parameterized.TestCase):
         small_model.create(), names, self.path, least_confidence=floor
       )
     self.assertFalse(self.path.exists())
+
+  def test_layer_with_an_if_on_a_tensor(self):
+    serve = self._export(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input((8, 8, 1)),
+          _OneHotIfBright(len(_NAMES)),
+        ]
+      )
+    )
+    for level, expected in ((0, [1 / 3] * 3), (255, [1.0, 0.0, 0.0])):
+      images = tf.fill([1, 8, 8, 1], tf.constant(level, tf.uint8))
+      np.testing.assert_allclose(
+        serve(images=images)['probabilities'], [expected], atol=1e-5
+      )
 
   @pytest.mark.slow
   def test_a_process_without_tff_can_load_it(self):

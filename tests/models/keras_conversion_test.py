@@ -17,6 +17,14 @@ from tff_semifl.models import weight_kinds
 
 _SHAPE = (6, 6, 3)
 _IMAGES = np.random.default_rng(0).uniform(0, 255, (5, *_SHAPE)).astype('f')
+_BRIGHT = 100.0
+
+
+class _HalfOfBright(tf.keras.layers.Layer):
+  def call(self, images):
+    if tf.reduce_max(images) > _BRIGHT:
+      images *= 0.5
+    return images
 
 
 def _create_backbone():
@@ -155,6 +163,32 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     """TensorFlow would forget arguments of operators without autograph."""
     functional.from_keras(_create_model())
     functional.from_keras(_create_model())
+
+  def test_layer_with_an_if_on_a_tensor(self):
+    layers = tf.keras.layers
+    model = _connect(
+      _HalfOfBright(),
+      layers.Conv2D(3, 3),
+      layers.BatchNormalization(),
+      layers.Flatten(),
+      layers.Dense(4),
+    )
+    classifier = functional.from_keras(model)
+    dark = _IMAGES / _IMAGES.max() * _BRIGHT
+    bright = dark * 2
+    for images in (dark, bright):
+      self.assertAllClose(
+        classifier.logits(classifier.initial_weights, images),
+        model(images),
+        rtol=1e-3,
+      )
+    self.assertAllClose(
+      classifier.train_logits(classifier.initial_weights, bright),
+      # As bright as half of it.
+      model(dark, training=True),
+      rtol=1e-3,
+      atol=1e-4,
+    )
 
   def test_layer_that_two_models_have(self):
     shared = tf.keras.layers.Conv2D(3, 1)

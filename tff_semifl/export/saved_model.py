@@ -61,8 +61,14 @@ def export_saved_model(
   module.weights = list(model.weights)
   names = tf.constant(list(class_names))
 
+  # A function of its own, because layers may have an `if` on a tensor, which
+  # AutoGraph translates; to translate all else would only take time.
+  @tf.function
+  def compute_logits(fitted: tf.Tensor) -> tf.Tensor:
+    return model(fitted, training=False)
+
   def classify(fitted: tf.Tensor) -> dict[str, tf.Tensor]:
-    logits = model(fitted, training=False)
+    logits = compute_logits(fitted)
     probabilities = tf.nn.softmax(logits)
     name = tf.gather(names, tf.argmax(logits, axis=-1))
     if least_confidence > 0:

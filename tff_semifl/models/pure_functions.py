@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import tracing
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
@@ -110,10 +111,8 @@ def build(
       # Padding is of a turn that is one program. Within that it is no program
       # of its own, of which XLA could not compile the gradient.
       compiled = jit_compile and not num_real
-      # With autograph: where it is off, TensorFlow spoils the signatures of the
-      # operators, such as `x * 2`, that models made afterwards have as layers.
       traced = tf.function(
-        call, jit_compile=compiled or None
+        tracing.as_it_is(call), jit_compile=compiled or None
       ).get_concrete_function(
         tf.TensorSpec(image_shape, tf.float32),
         tf.TensorSpec([2], tf.int32),

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import tracing
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
@@ -93,9 +94,6 @@ def _find_normalizing(
     return []
   layers = []
 
-  @tf.function(
-    input_signature=[tf.TensorSpec(model.input_shape)], autograph=False
-  )
   def observe(images: tf.Tensor) -> None:
     with (
       keyed_dropout.turned_off(),
@@ -104,7 +102,9 @@ def _find_normalizing(
       model(images, training=True)
     layers.extend(layer for layer, _ in collected)
 
-  observe.get_concrete_function()
+  tf.function(tracing.as_it_is(observe)).get_concrete_function(
+    tf.TensorSpec(model.input_shape)
+  )
   for layer in layers:
     if layers.count(layer) > 1:
       raise keras_conversion.LayerError(

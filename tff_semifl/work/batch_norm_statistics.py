@@ -16,6 +16,7 @@ Builders differ in whose images these are. Each returns a computation
 """
 
 from collections.abc import Callable, Iterable
+import operator
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -75,7 +76,7 @@ def compute_server_statistics(
     dataset: Chunks of `pipelines.labeled_type`. Without any image the weights
       stay as they are.
   """
-  images = dataset.map(lambda chunk: chunk['image'])
+  images = dataset.map(operator.itemgetter('image'))
   moments = fold_batches(classifier, weights, images, merge_moments)
   return replace_statistics(weights, map(unbiased_statistics, moments))
 

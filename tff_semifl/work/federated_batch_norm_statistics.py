@@ -7,6 +7,7 @@ SemiFL (NeurIPS 2022), appendix B as it is written (D8, D9): each client
 computes the moments of its own images, and these are pooled.
 """
 
+import operator
 from typing import Any
 
 import tensorflow as tf
@@ -65,7 +66,7 @@ def build_federated_batch_norm_statistics(
     return batch_norm_statistics.fold_batches(
       classifier,
       weights,
-      dataset.map(lambda chunk: chunk['image']),
+      dataset.map(operator.itemgetter('image')),
       batch_norm_statistics.merge_moments,
     )
 

@@ -24,6 +24,7 @@ import tensorflow as tf
 
 from tff_semifl import portable_draws
 from tff_semifl import random_draws
+from tff_semifl import tracing
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 from tff_semifl.models import functional
@@ -75,6 +76,7 @@ class TurnForm:
 def _pad(data: Mapping[str, tf.Tensor]) -> Mapping[str, tf.Tensor]:
   """Pads images to a power of two, with copies of the last one."""
 
+  @tf.autograph.experimental.do_not_convert
   def pad(data):
     number = tf.shape(data['image'])[0]
     # Of one less, all bits after the first are set; of none, all are.
@@ -97,13 +99,14 @@ def _pad(data: Mapping[str, tf.Tensor]) -> Mapping[str, tf.Tensor]:
 def _run_statically(turn: Turn, *, jit_compile: bool | None = None) -> Turn:
   """Returns a turn that is traced with shapes that depend on no value."""
 
-  @tf.function(jit_compile=jit_compile)
-  def run(*arguments: Any):
+  def compute(*arguments: Any):
     with (
       random_draws.drawing_by(portable_draws.GENERATOR),
       rand_augment.applying_to_all(),
     ):
       return turn(*arguments)
+
+  run = tf.function(tracing.as_it_is(compute), jit_compile=jit_compile)
 
   def run_unless_empty(weights, context, data, optimizer_state):
     arguments = (weights, context, data, optimizer_state)
