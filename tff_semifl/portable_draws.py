@@ -22,6 +22,10 @@ import tensorflow as tf
 
 from tff_semifl import random_draws
 
+# The number of the algorithm in TensorFlow, and the key by which seeds are made
+# keys of it.
+_PHILOX = 1
+_SCRAMBLING_KEY = 0x02461E293EC8F720
 # Of a float, the bits of 1 and those of the fraction.
 _ONE_BITS = 0x3F800000
 _FRACTION_BITS = 0x7FFFFF
@@ -37,15 +41,29 @@ _SMALLEST = 1e-7
 
 
 def _bits(shape: random_draws.Shape, seed: tf.Tensor) -> tf.Tensor:
-  """Returns uint32 of a shape, whose bits are random."""
-  # Where XLA is to choose the algorithm, negative seeds have other bits.
-  return tf.random.stateless_uniform(
-    shape, seed, minval=None, maxval=None, dtype=tf.uint32, alg='philox'
+  """Returns uint32 of a shape, whose bits are random.
+
+  They are those of `tf.random.stateless_uniform` with the algorithm 'philox',
+  made by a third of its operations. Where XLA is to choose the algorithm,
+  negative seeds have other bits.
+  """
+  scrambled = _philox([4], [_SCRAMBLING_KEY], tf.cast(seed, tf.uint64))
+  key, block = tf.split(tf.bitcast(tf.reshape(scrambled, [2, 2]), tf.uint64), 2)
+  return _philox(shape, key, tf.concat([[0], block], axis=0))
+
+
+def _philox(shape, key, counter) -> tf.Tensor:
+  return tf.raw_ops.StatelessRandomUniformFullIntV2(
+    shape=shape,
+    key=tf.convert_to_tensor(key, tf.uint64),
+    counter=counter,
+    alg=_PHILOX,
+    dtype=tf.uint32,
   )
 
 
 def _fold_in(seed, key) -> tf.Tensor:
-  return tf.random.experimental.stateless_fold_in(seed, key, alg='philox')
+  return tf.stack([tf.bitcast(_bits([], seed), tf.int32), key])
 
 
 def _uniform(shape, seed) -> tf.Tensor:
