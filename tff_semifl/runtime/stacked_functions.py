@@ -17,11 +17,11 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops.parallel_for.pfor import PFor
 from tensorflow.python.ops.parallel_for.pfor import WrappedTensor
-from tensorflow.python.ops.parallel_for.pfor import _stack
 from tensorflow.python.ops.parallel_for.pfor import wrap
 
 from tff_semifl.runtime import client_graphs
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import stacked_inputs
 from tff_semifl.runtime import stacked_operations
 
 _COMPILED = '_XlaMustCompile'
@@ -115,7 +115,7 @@ class StackedGraph:
 
   def _convert_call(self, pfor_input: Any) -> list[WrappedTensor]:
     op, inputs = pfor_input.op, pfor_input.inputs
-    number = stacked_operations.count_clients(pfor_input)
+    number = stacked_inputs.count_clients(pfor_input)
     graph = self.of_client.get_function(op, 'f', op.inputs)
     if _COMPILED not in op.node_def.attr or not op.get_attr(_COMPILED):
       return self._convert_function(graph, inputs, number)
@@ -134,7 +134,7 @@ class StackedGraph:
 
   def _convert_branches(self, pfor_input: Any) -> list[WrappedTensor]:
     op = pfor_input.op
-    number = stacked_operations.count_clients(pfor_input)
+    number = stacked_inputs.count_clients(pfor_input)
     condition, *inputs = pfor_input.inputs
     branches = [
       self.of_client.get_function(op, name, op.inputs[1:])
@@ -162,7 +162,7 @@ class StackedGraph:
 
   def _convert_loop(self, pfor_input: Any) -> list[WrappedTensor]:
     op = pfor_input.op
-    number = stacked_operations.count_clients(pfor_input)
+    number = stacked_inputs.count_clients(pfor_input)
     stacked = self.of_client.find_stacked_in_loop(
       op, [each.is_stacked for each in pfor_input.inputs]
     )
@@ -243,9 +243,7 @@ def _stack_some(values, stacked, num_clients) -> list[tf.Tensor]:
   ):
     raise errors.NotAtOnceError('it differs unexpectedly between clients')
   return [
-    _stack(value.t, [num_clients]).t
-    if kind and not value.is_stacked
-    else value.t
+    stacked_inputs.stack(value, num_clients) if kind else value.t
     for value, kind in zip(values, stacked, strict=True)
   ]
 

@@ -1,0 +1,154 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Convolutions and batch normalization for several clients at once.
+
+A convolution has a group of channels for each client, and a normalization the
+channels of all. On a GPU one launch serves all clients.
+"""
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.ops.parallel_for.pfor import WrappedTensor
+
+from tff_semifl.runtime import errors
+from tff_semifl.runtime import stacked_inputs
+
+
+def _to_channels(tensor: tf.Tensor) -> tf.Tensor:
+  """Turns [clients, a, b, c, channels] into [a, b, c, clients * channels]."""
+  clients, *sizes, channels = stacked_inputs.find_sizes(tensor)
+  return tf.reshape(
+    tf.transpose(tensor, [1, 2, 3, 0, 4]), [*sizes, clients * channels]
+  )
+
+
+def _from_channels(tensor: tf.Tensor, num_clients: int) -> tf.Tensor:
+  """Undoes `_to_channels`."""
+  *sizes, channels = stacked_inputs.find_sizes(tensor)
+  return tf.transpose(
+    tf.reshape(tensor, [*sizes, num_clients, channels // num_clients]),
+    [3, 0, 1, 2, 4],
+  )
+
+
+def _to_images(tensor: tf.Tensor) -> tf.Tensor:
+  """Turns [clients, images, ...] into [clients * images, ...]."""
+  return tf.reshape(tensor, [-1, *stacked_inputs.find_sizes(tensor)[2:]])
+
+
+def _from_images(tensor: tf.Tensor, num_clients: int) -> tf.Tensor:
+  """Undoes `_to_images`."""
+  return tf.reshape(
+    tensor, [num_clients, -1, *stacked_inputs.find_sizes(tensor)[1:]]
+  )
+
+
+def _copy_by_channels(pfor_input: Any, inputs, num_clients: int) -> tf.Tensor:
+  """Returns the output of the same operation with a group for each client."""
+  [output] = stacked_inputs.copy_op(pfor_input, inputs)
+  return _from_channels(output, num_clients)
+
+
+def _copy_by_images(pfor_input: Any, inputs, num_clients: int) -> tf.Tensor:
+  """Returns the output of the same operation with the images of all clients."""
+  [output] = stacked_inputs.copy_op(pfor_input, inputs)
+  return _from_images(output, num_clients)
+
+
+def _check_layout(pfor_input: Any) -> None:
+  # The channels of an image and of a kernel are on the last axis.
+  if pfor_input.get_attr('data_format') != b'NHWC':
+    raise errors.NotAtOnceError(
+      'Clients at once need convolutions with channels last (NHWC).'
+    )
+
+
+def convolution(pfor_input: Any) -> list[WrappedTensor]:
+  """Converts a convolution into one with a group of channels for each client.
+
+  Where all clients have the same kernel, their images are so many more images.
+
+  Args:
+    pfor_input: The operation.
+  """
+  _check_layout(pfor_input)
+  number = stacked_inputs.count_clients(pfor_input)
+  images, kernel = pfor_input.inputs
+  if kernel.is_stacked:
+    inputs = [
+      _to_channels(stacked_inputs.stack(images, number)),
+      _to_channels(kernel.t),
+    ]
+    output = _copy_by_channels(pfor_input, inputs, number)
+  else:
+    output = _copy_by_images(
+      pfor_input, [_to_images(images.t), kernel.t], number
+    )
+  return stacked_inputs.all_stacked([output])
+
+
+def gradient_of_images(pfor_input: Any) -> list[WrappedTensor]:
+  """Converts a convolution's gradient by its images, as `convolution`.
+
+  Args:
+    pfor_input: The operation.
+  """
+  _check_layout(pfor_input)
+  number = stacked_inputs.count_clients(pfor_input)
+  sizes = pfor_input.unstacked_input(0)
+  _, kernel, gradient = pfor_input.inputs
+  if kernel.is_stacked:
+    inputs = [
+      sizes * [1, 1, 1, number],
+      _to_channels(kernel.t),
+      _to_channels(stacked_inputs.stack(gradient, number)),
+    ]
+    output = _copy_by_channels(pfor_input, inputs, number)
+  else:
+    inputs = [sizes * [number, 1, 1, 1], kernel.t, _to_images(gradient.t)]
+    output = _copy_by_images(pfor_input, inputs, number)
+  return stacked_inputs.all_stacked([output])
+
+
+def gradient_of_kernel(pfor_input: Any) -> list[WrappedTensor]:
+  """Converts a convolution's gradient by its kernel, as `convolution`.
+
+  Args:
+    pfor_input: The operation.
+  """
+  _check_layout(pfor_input)
+  number = stacked_inputs.count_clients(pfor_input)
+  images, _, gradient = pfor_input.inputs
+  inputs = [
+    _to_channels(stacked_inputs.stack(images, number)),
+    pfor_input.unstacked_input(1) * [1, 1, 1, number],
+    _to_channels(stacked_inputs.stack(gradient, number)),
+  ]
+  return stacked_inputs.all_stacked(
+    [_copy_by_channels(pfor_input, inputs, number)]
+  )
+
+
+def normalization(pfor_input: Any) -> list[WrappedTensor]:
+  """Converts batch normalization into one of the channels of all clients.
+
+  Args:
+    pfor_input: The operation.
+  """
+  _check_layout(pfor_input)
+  number = stacked_inputs.count_clients(pfor_input)
+  images, *weights = (
+    stacked_inputs.stack(each, number) for each in pfor_input.inputs
+  )
+  normalized, *others = stacked_inputs.copy_op(
+    pfor_input,
+    [_to_channels(images), *(tf.reshape(each, [-1]) for each in weights)],
+  )
+  return stacked_inputs.all_stacked(
+    [
+      _from_channels(normalized, number),
+      *(tf.reshape(each, [number, -1]) for each in others),
+    ]
+  )
