@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How functions are traced by `tf.function`."""
+"""The tracing of functions by `tf.function`."""
 
 from collections.abc import Callable
 from typing import Any

@@ -3,6 +3,7 @@
 
 """Tests of operations that are converted for several clients at once."""
 
+from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -83,3 +84,7 @@ class StackedOperationsTest(parameterized.TestCase):
     # What is known is not found out when operations run.
     if shape == _SHAPE:
       self.assertNotIn('Shape', types)
+
+
+if __name__ == '__main__':
+  absltest.main()

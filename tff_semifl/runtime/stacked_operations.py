@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How each operation is converted for several clients at once.
+"""The conversion of each operation for several clients at once.
 
 TensorFlow's vectorization (`tf.vectorized_map`) turns an operation of one
 client into one of stacked tensors (`stacked_inputs`), each in its own way. For
