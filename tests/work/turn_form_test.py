@@ -75,10 +75,14 @@ class TurnFormTest(simulation_test_case.SimulationTestCase):
     )
     self.assertNotEqual(num_selected % small_turns.BATCH_SIZE, 0)
 
-  @parameterized.parameters('semifl', 'batch_label_semifl')
+  @parameterized.parameters(
+    ('semifl', turn_form.STATIC),
+    ('semifl', turn_form.COMPILED),
+    ('batch_label_semifl', turn_form.COMPILED),
+  )
   @pytest.mark.slow
-  def test_no_image(self, system_name):
-    self._compare(system_name, turn_form.COMPILED, num_images=0)
+  def test_no_image(self, system_name, form):
+    self._compare(system_name, form, num_images=0)
 
 
 @pytest.mark.slow
@@ -98,6 +102,13 @@ class ProgramTest(absltest.TestCase):
     outside, programs = _find_operations(turn_form.DYNAMIC)
     self.assertEmpty(programs)
     self.assertNotEmpty([op for op in outside if 'While' in op])
+
+  def test_full_batches_have_the_kernel_where_nothing_is_fused(self):
+    kernel = 'FusedBatchNormGradV3'
+    static, _ = _find_operations(turn_form.STATIC)
+    self.assertGreater(static[kernel], 0)
+    outside, (program,) = _find_operations(turn_form.COMPILED)
+    self.assertEqual(outside[kernel] + program[kernel], 0)
 
   def test_operations_that_cannot_be_compiled_are_refused(self):
     with self.assertRaisesRegex(

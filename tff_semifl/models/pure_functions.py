@@ -108,9 +108,10 @@ def build(
     """Returns a function for images with or without padding, and its values."""
     # Where it is called may be a graph of TF 1.
     with tf.init_scope():
-      # Padding is of a turn that is one program. Within that it is no program
-      # of its own, of which XLA could not compile the gradient.
-      compiled = jit_compile and not num_real
+      # Where the size of a batch is known, the turn is one program. Within that
+      # this is no program of its own, of which XLA could not compile the
+      # gradient.
+      compiled = jit_compile and image_shape == model.input_shape
       traced = tf.function(
         tracing.as_it_is(call), jit_compile=compiled or None
       ).get_concrete_function(
@@ -128,7 +129,7 @@ def build(
     weights: tff.learning.models.ModelWeights,
     images: tf.Tensor,
     seed: tf.Tensor | None = None,
-    num_real: tf.Tensor | None = None,
+    num_real: tf.Tensor | int | None = None,
   ) -> tf.Tensor:
     if needs_seed and seed is None:
       raise ValueError(
@@ -138,9 +139,11 @@ def build(
     arguments = [images, tf.convert_to_tensor((0, 0) if seed is None else seed)]
     if num_real is None:
       traced, used = trace(model.input_shape)
+    elif isinstance(num_real, int) and num_real == images.shape[0]:
+      # With the size of the batch, so that gradients know all shapes.
+      traced, used = trace(tuple(images.shape))
     else:
       arguments.append(tf.convert_to_tensor(num_real))
-      # With the size of the batch, so that gradients know all shapes.
       traced, used = trace(tuple(images.shape), tf.TensorSpec([], tf.int32))
     values = [*weights.trainable, *weights.non_trainable, *constants]
     captured = [tf.cast(values[index], dtype) for index, dtype in used]
