@@ -13,24 +13,8 @@ import tensorflow as tf
 from tensorflow.python.ops.parallel_for.pfor import WrappedTensor
 
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import stacked_channels
 from tff_semifl.runtime import stacked_inputs
-
-
-def _to_channels(tensor: tf.Tensor) -> tf.Tensor:
-  """Turns [clients, a, b, c, channels] into [a, b, c, clients * channels]."""
-  clients, *sizes, channels = stacked_inputs.find_sizes(tensor)
-  return tf.reshape(
-    tf.transpose(tensor, [1, 2, 3, 0, 4]), [*sizes, clients * channels]
-  )
-
-
-def _from_channels(tensor: tf.Tensor, num_clients: int) -> tf.Tensor:
-  """Undoes `_to_channels`."""
-  *sizes, channels = stacked_inputs.find_sizes(tensor)
-  return tf.transpose(
-    tf.reshape(tensor, [*sizes, num_clients, channels // num_clients]),
-    [3, 0, 1, 2, 4],
-  )
 
 
 def _to_images(tensor: tf.Tensor) -> tf.Tensor:
@@ -45,16 +29,16 @@ def _from_images(tensor: tf.Tensor, num_clients: int) -> tf.Tensor:
   )
 
 
-def _copy_by_channels(pfor_input: Any, inputs, num_clients: int) -> tf.Tensor:
+def _copy_by_channels(pfor_input: Any, inputs) -> tf.Tensor:
   """Returns the output of the same operation with a group for each client."""
   [output] = stacked_inputs.copy_op(pfor_input, inputs)
-  return _from_channels(output, num_clients)
+  return stacked_channels.from_channels(pfor_input, output)
 
 
-def _copy_by_images(pfor_input: Any, inputs, num_clients: int) -> tf.Tensor:
+def _copy_by_images(pfor_input: Any, inputs) -> tf.Tensor:
   """Returns the output of the same operation with the images of all clients."""
   [output] = stacked_inputs.copy_op(pfor_input, inputs)
-  return _from_images(output, num_clients)
+  return _from_images(output, stacked_inputs.count_clients(pfor_input))
 
 
 def _check_layout(pfor_input: Any) -> None:
@@ -74,18 +58,15 @@ def convolution(pfor_input: Any) -> list[WrappedTensor]:
     pfor_input: The operation.
   """
   _check_layout(pfor_input)
-  number = stacked_inputs.count_clients(pfor_input)
   images, kernel = pfor_input.inputs
   if kernel.is_stacked:
     inputs = [
-      _to_channels(stacked_inputs.stack(images, number)),
-      _to_channels(kernel.t),
+      stacked_channels.to_channels(pfor_input, each)
+      for each in (images, kernel)
     ]
-    output = _copy_by_channels(pfor_input, inputs, number)
+    output = _copy_by_channels(pfor_input, inputs)
   else:
-    output = _copy_by_images(
-      pfor_input, [_to_images(images.t), kernel.t], number
-    )
+    output = _copy_by_images(pfor_input, [_to_images(images.t), kernel.t])
   return stacked_inputs.all_stacked([output])
 
 
@@ -102,13 +83,13 @@ def gradient_of_images(pfor_input: Any) -> list[WrappedTensor]:
   if kernel.is_stacked:
     inputs = [
       sizes * [1, 1, 1, number],
-      _to_channels(kernel.t),
-      _to_channels(stacked_inputs.stack(gradient, number)),
+      stacked_channels.to_channels(pfor_input, kernel),
+      stacked_channels.to_channels(pfor_input, gradient),
     ]
-    output = _copy_by_channels(pfor_input, inputs, number)
+    output = _copy_by_channels(pfor_input, inputs)
   else:
     inputs = [sizes * [number, 1, 1, 1], kernel.t, _to_images(gradient.t)]
-    output = _copy_by_images(pfor_input, inputs, number)
+    output = _copy_by_images(pfor_input, inputs)
   return stacked_inputs.all_stacked([output])
 
 
@@ -122,13 +103,11 @@ def gradient_of_kernel(pfor_input: Any) -> list[WrappedTensor]:
   number = stacked_inputs.count_clients(pfor_input)
   images, _, gradient = pfor_input.inputs
   inputs = [
-    _to_channels(stacked_inputs.stack(images, number)),
+    stacked_channels.to_channels(pfor_input, images),
     pfor_input.unstacked_input(1) * [1, 1, 1, number],
-    _to_channels(stacked_inputs.stack(gradient, number)),
+    stacked_channels.to_channels(pfor_input, gradient),
   ]
-  return stacked_inputs.all_stacked(
-    [_copy_by_channels(pfor_input, inputs, number)]
-  )
+  return stacked_inputs.all_stacked([_copy_by_channels(pfor_input, inputs)])
 
 
 def normalization(pfor_input: Any) -> list[WrappedTensor]:
@@ -137,18 +116,34 @@ def normalization(pfor_input: Any) -> list[WrappedTensor]:
   Args:
     pfor_input: The operation.
   """
+  return _normalize(pfor_input, num_images=1)
+
+
+def gradient_of_normalization(pfor_input: Any) -> list[WrappedTensor]:
+  """Converts the gradient of batch normalization, as `normalization`.
+
+  Args:
+    pfor_input: The operation.
+  """
+  return _normalize(pfor_input, num_images=2)
+
+
+def _normalize(pfor_input: Any, num_images: int) -> list[WrappedTensor]:
+  """Converts an operation on images and, after them, vectors of channels."""
   _check_layout(pfor_input)
   number = stacked_inputs.count_clients(pfor_input)
-  images, *weights = (
-    stacked_inputs.stack(each, number) for each in pfor_input.inputs
-  )
-  normalized, *others = stacked_inputs.copy_op(
-    pfor_input,
-    [_to_channels(images), *(tf.reshape(each, [-1]) for each in weights)],
-  )
+  images = [
+    stacked_channels.to_channels(pfor_input, each)
+    for each in pfor_input.inputs[:num_images]
+  ]
+  vectors = [
+    tf.reshape(stacked_inputs.stack(each, number), [-1])
+    for each in pfor_input.inputs[num_images:]
+  ]
+  output, *others = stacked_inputs.copy_op(pfor_input, [*images, *vectors])
   return stacked_inputs.all_stacked(
     [
-      _from_channels(normalized, number),
+      stacked_channels.from_channels(pfor_input, output),
       *(tf.reshape(each, [number, -1]) for each in others),
     ]
   )

@@ -15,12 +15,12 @@ import functools
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops.parallel_for.pfor import PFor
 from tensorflow.python.ops.parallel_for.pfor import WrappedTensor
 from tensorflow.python.ops.parallel_for.pfor import wrap
 
 from tff_semifl.runtime import client_graphs
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import stacked_channels
 from tff_semifl.runtime import stacked_inputs
 from tff_semifl.runtime import stacked_operations
 
@@ -91,7 +91,7 @@ class StackedGraph:
 
   def _convert(self, graph, inputs, outputs, values, num_clients):
     """Returns the converted outputs of a graph."""
-    converter = PFor(
+    converter = stacked_channels.Conversion(
       loop_var=tf.compat.v1.placeholder_with_default(0, []),
       loop_len=num_clients,
       pfor_ops=graph.get_operations(),

@@ -20,6 +20,7 @@ from tensorflow.python.ops.parallel_for.pfor import _pfor_converter_registry
 
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import stacked_axes
+from tff_semifl.runtime import stacked_channels
 from tff_semifl.runtime import stacked_convolutions
 from tff_semifl.runtime import stacked_inputs
 
@@ -41,10 +42,20 @@ def find_converter(op_type: str) -> Converter:
   """
   converter = _pfor_converter_registry.get(op_type, _one_by_one)
   if converter is _convert_cwise:
-    return _elementwise
+    converter = _elementwise
+  if converter is _elementwise or op_type in _ALSO_ELEMENTWISE:
+    return functools.partial(_convert_elementwise, converter)
   if op_type in _IF_KNOWN:
     return functools.partial(_convert_if_known, _IF_KNOWN[op_type], converter)
   return _CONVERTERS.get(op_type, converter)
+
+
+def _convert_elementwise(
+  otherwise: Converter, pfor_input: Any
+) -> Sequence[WrappedTensor]:
+  if stacked_channels.are_of_channels(pfor_input):
+    return stacked_channels.convert_elementwise(pfor_input)
+  return otherwise(pfor_input)
 
 
 def _convert_if_known(
@@ -118,11 +129,14 @@ _CONVERTERS = {
   'Conv2D': stacked_convolutions.convolution,
   'Conv2DBackpropFilter': stacked_convolutions.gradient_of_kernel,
   'Conv2DBackpropInput': stacked_convolutions.gradient_of_images,
+  'FusedBatchNormGradV3': stacked_convolutions.gradient_of_normalization,
   'FusedBatchNormV3': stacked_convolutions.normalization,
   'L2Loss': _half_of_squares,
   'SelectV2': _elementwise,
   'TopKV2': _as_it_is,
 }
+# Elementwise ones that TensorFlow converts in ways of their own.
+_ALSO_ELEMENTWISE = ('AddN', 'Identity', 'ReluGrad')
 # Where an axis or a bound is not known, TensorFlow's own are taken.
 _IF_KNOWN = {
   'ConcatV2': stacked_axes.concatenation,
