@@ -136,7 +136,20 @@ _CONVERTERS = {
   'TopKV2': _as_it_is,
 }
 # Elementwise ones that TensorFlow converts in ways of their own.
-_ALSO_ELEMENTWISE = ('AddN', 'Identity', 'ReluGrad')
+_ALSO_ELEMENTWISE = (
+  'AddN',
+  'Cast',
+  'EluGrad',
+  'Identity',
+  'LeakyRelu',
+  'LeakyReluGrad',
+  'Relu6Grad',
+  'ReluGrad',
+  'SeluGrad',
+  'SigmoidGrad',
+  'SoftplusGrad',
+  'TanhGrad',
+)
 # Where an axis or a bound is not known, TensorFlow's own are taken.
 _IF_KNOWN = {
   'ConcatV2': stacked_axes.concatenation,
