@@ -40,7 +40,7 @@ class Counts(NamedTuple):
 
   Attributes:
     dynamic: In the dynamic form.
-    static: In the static form.
+    static: In the static form; the batch is full.
     at_once: Of `_CLIENTS_AT_ONCE` clients, in the static form.
     program: In the static form, compiled by XLA.
   """
@@ -204,7 +204,9 @@ def _count(size: federation_lib.Size) -> Counts:
     ]
     return [*values, *(each.numpy() for each in static.captured_inputs)]
 
-  compiled = tf.function(build_turn(turn_form.STATIC), jit_compile=True)
+  # What the form compiles, as a function of which the program can be had.
+  to_compile = dataclasses.replace(turn_form.COMPILED, run=turn_form.STATIC.run)
+  compiled = tf.function(build_turn(to_compile), jit_compile=True)
   hlo = compiled.experimental_get_compiler_ir(*arguments(2))(
     stage='optimized_hlo'
   )
