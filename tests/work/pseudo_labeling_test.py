@@ -12,13 +12,14 @@ from tests import linear_reference
 from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl.work import given_labels
+from tff_semifl.work import padded_rows
 from tff_semifl.work import pseudo_labeling
 from tff_semifl.work import round_context
 from tff_semifl.work import rows
 
 
 class LabelImagesTest(tf.test.TestCase, parameterized.TestCase):
-  @parameterized.parameters(rows.AllRows, rows.PaddedRows)
+  @parameterized.parameters(rows.AllRows, padded_rows.PaddedRows)
   def test_labels_are_of_one_weak_view_and_follow_from_round_and_client(
     self, rows_fn
   ):
@@ -102,7 +103,7 @@ class SelectTest(tf.test.TestCase):
     kept, given = pseudo_labeling.select(
       tf.constant([True, False, True, True]),
       self.labels,
-      rows.PaddedRows(self.examples, tf.constant(3)),
+      padded_rows.PaddedRows(self.examples, tf.constant(3)),
       self.indices,
     )
     self.assertEqual(kept.number, 2)

@@ -7,12 +7,13 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.work import padded_rows
 from tff_semifl.work import rows as rows_lib
 
 _KINDS = (
   rows_lib.AllRows,
-  rows_lib.PaddedRows,
-  rows_lib.FullBatchesFirst,
+  padded_rows.PaddedRows,
+  padded_rows.FullBatchesFirst,
 )
 _VALUES = np.arange(7, dtype=np.float32)
 
@@ -42,7 +43,7 @@ class RowsTest(parameterized.TestCase):
     self.assertEqual(rows.keep(np.asarray(rows.examples[0]) > 1).number, 2)
 
   def test_padding_is_not_kept(self):
-    rows = rows_lib.PaddedRows(_VALUES, tf.constant(4)).keep(_VALUES > 1)
+    rows = padded_rows.PaddedRows(_VALUES, tf.constant(4)).keep(_VALUES > 1)
     np.testing.assert_array_equal(_examples(rows), [2, 3])
     self.assertLen(rows.examples, len(_VALUES))
     np.testing.assert_array_equal(rows.is_real, [True] * 2 + [False] * 5)
@@ -76,7 +77,7 @@ class RowsTest(parameterized.TestCase):
         numbers.append(batch.num_real)
       first = max(first, int(batches.stop))
     np.testing.assert_array_equal(found, _VALUES[:number])
-    if kind == rows_lib.FullBatchesFirst:
+    if kind == padded_rows.FullBatchesFirst:
       # Of full batches it is known that they are.
       num_full = number // 3
       self.assertEqual(numbers[:num_full], [3] * num_full)
@@ -96,7 +97,7 @@ class RowsTest(parameterized.TestCase):
     )
 
   def test_no_example_weighs_nothing(self):
-    (weights,) = rows_lib.PaddedRows(_VALUES, tf.constant(0)).weigh()
+    (weights,) = padded_rows.PaddedRows(_VALUES, tf.constant(0)).weigh()
     np.testing.assert_array_equal(weights, np.zeros(7))
 
   @parameterized.product(kind=_KINDS, size=[2, 3, 7, 100])

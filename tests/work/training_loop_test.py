@@ -8,10 +8,13 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import optimizers
+from tff_semifl.work import padded_rows
 from tff_semifl.work import rows
 from tff_semifl.work import training_loop
 
-_ROWS = parameterized.parameters(rows.AllRows, rows.PaddedRows)
+_ROWS = parameterized.parameters(
+  rows.AllRows, padded_rows.PaddedRows, padded_rows.FullBatchesFirst
+)
 
 
 def _train(
@@ -77,7 +80,11 @@ class TrainTest(parameterized.TestCase):
 
   @parameterized.product(
     epochs=[(1.2, 2), (2, 2), (2.0001, 3)],
-    rows_fn=[rows.AllRows, rows.PaddedRows],
+    rows_fn=[
+      rows.AllRows,
+      padded_rows.PaddedRows,
+      padded_rows.FullBatchesFirst,
+    ],
   )
   def test_more_than_one_epoch_is_rounded_up(self, epochs, rows_fn):
     num_epochs, num_run = epochs

@@ -30,6 +30,7 @@ from tff_semifl.augment import rand_augment
 from tff_semifl.models import functional
 from tff_semifl.work import client_work_process
 from tff_semifl.work import given_labels as given_labels_lib
+from tff_semifl.work import padded_rows
 from tff_semifl.work import round_context
 from tff_semifl.work import rows as rows_lib
 
@@ -148,7 +149,7 @@ DYNAMIC = TurnForm(
   make_room=lambda labels, number: labels,
 )
 STATIC = TurnForm(
-  rows=rows_lib.FullBatchesFirst,
+  rows=padded_rows.FullBatchesFirst,
   pad=_pad,
   run=_run_statically,
   no_labels=_no_labels,
@@ -158,7 +159,7 @@ STATIC = TurnForm(
 # and would take twice as long to compile two loops.
 COMPILED = dataclasses.replace(
   STATIC,
-  rows=rows_lib.PaddedRows,
+  rows=padded_rows.PaddedRows,
   run=functools.partial(_run_statically, jit_compile=True),
   check_views=rand_augment.check_can_be_compiled,
 )
