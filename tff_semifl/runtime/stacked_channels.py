@@ -30,7 +30,8 @@ class Conversion(PFor):
       **options: Those of `PFor`.
     """
     super().__init__(**options)
-    # By the name of the stacked tensor.
+    # By the reference of the stacked tensor. Its name would not do: inputs may
+    # be of a graph around the one that is built.
     self.of_channels = {}
 
 
@@ -47,12 +48,13 @@ def to_channels(pfor_input: Any, value: WrappedTensor) -> tf.Tensor:
   number = stacked_inputs.count_clients(pfor_input)
   stacked = stacked_inputs.stack(value, number)
   known = pfor_input.pfor.of_channels
-  if stacked.name not in known:
+  key = stacked.ref()
+  if key not in known:
     *sizes, channels = stacked_inputs.find_sizes(stacked)[1:]
-    known[stacked.name] = tf.reshape(
+    known[key] = tf.reshape(
       tf.transpose(stacked, [1, 2, 3, 0, 4]), [*sizes, number * channels]
     )
-  return known[stacked.name]
+  return known[key]
 
 
 def from_channels(pfor_input: Any, tensor: tf.Tensor) -> tf.Tensor:
@@ -70,7 +72,7 @@ def from_channels(pfor_input: Any, tensor: tf.Tensor) -> tf.Tensor:
   stacked = tf.transpose(
     tf.reshape(tensor, [*sizes, number, channels // number]), [3, 0, 1, 2, 4]
   )
-  pfor_input.pfor.of_channels[stacked.name] = tensor
+  pfor_input.pfor.of_channels[stacked.ref()] = tensor
   return stacked
 
 
@@ -87,7 +89,7 @@ def are_of_channels(pfor_input: Any) -> bool:
   known = [
     of_one.shape
     for each, of_one in inputs
-    if each.t.name in pfor_input.pfor.of_channels
+    if each.t.ref() in pfor_input.pfor.of_channels
   ]
   return bool(known) and all(
     of_one.shape.is_fully_defined() and of_one.shape == known[0]

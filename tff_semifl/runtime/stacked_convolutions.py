@@ -11,10 +11,15 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.ops.parallel_for.pfor import WrappedTensor
+from tensorflow.python.ops.parallel_for.pfor import wrap
 
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import stacked_channels
 from tff_semifl.runtime import stacked_inputs
+
+# The input of the gradient of batch normalization that is as the kernel of the
+# forward pass left it.
+_FOR_GRADIENT = 5
 
 
 def _to_images(tensor: tf.Tensor) -> tf.Tensor:
@@ -116,7 +121,7 @@ def normalization(pfor_input: Any) -> list[WrappedTensor]:
   Args:
     pfor_input: The operation.
   """
-  return _normalize(pfor_input, num_images=1)
+  return _normalize(pfor_input, num_images=1, num_vectors=4)
 
 
 def gradient_of_normalization(pfor_input: Any) -> list[WrappedTensor]:
@@ -125,25 +130,37 @@ def gradient_of_normalization(pfor_input: Any) -> list[WrappedTensor]:
   Args:
     pfor_input: The operation.
   """
-  return _normalize(pfor_input, num_images=2)
+  return _normalize(pfor_input, num_images=2, num_vectors=2)
 
 
-def _normalize(pfor_input: Any, num_images: int) -> list[WrappedTensor]:
-  """Converts an operation on images and, after them, vectors of channels."""
+def _normalize(
+  pfor_input: Any, *, num_images: int, num_vectors: int
+) -> list[WrappedTensor]:
+  """Converts an operation on images and, after them, vectors of channels.
+
+  Args:
+    pfor_input: The operation.
+    num_images: How many of its inputs are images.
+    num_vectors: How many of its outputs are vectors, after one of images. What
+      follows is for the operation's gradient alone, of all clients together.
+  """
   _check_layout(pfor_input)
   number = stacked_inputs.count_clients(pfor_input)
-  images = [
+  inputs = [
     stacked_channels.to_channels(pfor_input, each)
     for each in pfor_input.inputs[:num_images]
   ]
-  vectors = [
-    tf.reshape(stacked_inputs.stack(each, number), [-1])
-    for each in pfor_input.inputs[num_images:]
+  for each in pfor_input.inputs[num_images:_FOR_GRADIENT]:
+    inputs.append(tf.reshape(stacked_inputs.stack(each, number), [-1]))
+  inputs += [each.t for each in pfor_input.inputs[_FOR_GRADIENT:]]
+  images, *outputs = stacked_inputs.copy_op(pfor_input, inputs)
+  vectors, others = outputs[:num_vectors], outputs[num_vectors:]
+  return [
+    *stacked_inputs.all_stacked(
+      [
+        stacked_channels.from_channels(pfor_input, images),
+        *(tf.reshape(each, [number, -1]) for each in vectors),
+      ]
+    ),
+    *(wrap(each, False) for each in others),
   ]
-  output, *others = stacked_inputs.copy_op(pfor_input, [*images, *vectors])
-  return stacked_inputs.all_stacked(
-    [
-      stacked_channels.from_channels(pfor_input, output),
-      *(tf.reshape(each, [number, -1]) for each in others),
-    ]
-  )
