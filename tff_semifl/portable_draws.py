@@ -44,12 +44,13 @@ def _bits(shape: random_draws.Shape, seed: tf.Tensor) -> tf.Tensor:
   """Returns uint32 of a shape, whose bits are random.
 
   They are those of `tf.random.stateless_uniform` with the algorithm 'philox',
-  made by a third of its operations. Where XLA is to choose the algorithm,
+  made by half as many operations. Where XLA is to choose the algorithm,
   negative seeds have other bits.
   """
   scrambled = _philox([4], [_SCRAMBLING_KEY], tf.cast(seed, tf.uint64))
-  key, block = tf.split(tf.bitcast(tf.reshape(scrambled, [2, 2]), tf.uint64), 2)
-  return _philox(shape, key, tf.concat([[0], block], axis=0))
+  words = tf.bitcast(tf.reshape(scrambled, [2, 2]), tf.uint64)
+  # Not `tf.split`, which has no kernel for such words on a GPU.
+  return _philox(shape, words[:1], tf.concat([[0], words[1:]], axis=0))
 
 
 def _philox(shape, key, counter) -> tf.Tensor:

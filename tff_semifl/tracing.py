@@ -20,6 +20,12 @@ def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
     fn: A function of positional arguments, which itself has no `if` and no loop
       on tensors.
   """
-  # AutoGraph only translates what has Python code. This method of a function
-  # has none.
-  return lambda *arguments: fn.__call__(*arguments)
+
+  def call(*arguments: Any) -> Any:
+    # AutoGraph only translates what has Python code. This method of a function
+    # has none.
+    return fn.__call__(*arguments)
+
+  # TensorFlow's errors and profiles have it.
+  call.__name__ = fn.__name__
+  return call

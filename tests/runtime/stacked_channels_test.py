@@ -29,6 +29,11 @@ def _normalize(images):
   ).y
 
 
+def _in_branch(images, convolve):
+  is_small = tf.compat.v1.placeholder_with_default(True, [])
+  return tf.cond(is_small, lambda: convolve(images) + images, lambda: images)
+
+
 # (images, a convolution) -> images, of which each convolution is one more.
 _BETWEEN = {
   'nothing': lambda x, convolve: convolve(convolve(x)),
@@ -67,9 +72,8 @@ def _count(fetches):
 
 
 class StackedChannelsTest(parameterized.TestCase):
-  @parameterized.parameters(*_BETWEEN)
-  def test_transposes_nothing_between_convolutions(self, name):
-    compute = _BETWEEN[name]
+  def _compare(self, compute):
+    """Compares all clients with each, and counts what is executed for all."""
     with tf.Graph().as_default() as graph:
       inputs = [
         tf.compat.v1.placeholder(tf.float32, array.shape[1:])
@@ -99,9 +103,20 @@ class StackedChannelsTest(parameterized.TestCase):
         results = session.run(found)
     for of_all, *of_each in zip(results, *expected, strict=True):
       np.testing.assert_allclose(of_all, of_each, rtol=1e-3, atol=1e-3)
+    return counts
+
+  @parameterized.parameters(*_BETWEEN)
+  def test_transposes_nothing_between_convolutions(self, name):
+    counts = self._compare(_BETWEEN[name])
     self.assertGreater(counts['Conv2D'], 1)
-    # Images and the kernel, as they come, and the results.
-    self.assertLessEqual(counts['Transpose'], 2 + len(found))
+    # Images and the kernel, as they come, and the three results.
+    self.assertLessEqual(counts['Transpose'], 2 + 3)
+
+  def test_branch_is_a_graph_with_names_of_the_one_around_it(self):
+    counts = self._compare(
+      lambda x, convolve: _in_branch(convolve(x), convolve)
+    )
+    self.assertGreater(counts['If'] + counts['StatelessIf'], 0)
 
 
 if __name__ == '__main__':

@@ -17,6 +17,7 @@ import importlib
 import importlib.util
 import io
 import sys
+import threading
 import types
 from typing import Any
 
@@ -27,6 +28,7 @@ from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
 
 _VALUE_RANGE = (0, 255)
+_IMPORT_LOCK = threading.Lock()
 # Without a seed, or with 0, the layers would ask for the global generator; they
 # are never made to draw.
 _UNUSED_SEED = 1
@@ -117,7 +119,7 @@ def _import_layers() -> types.ModuleType:
     `keras_cv.layers`, or the module that it takes layers from.
   """
   # KerasCV prints a remark to stdout, where programs print their results.
-  with contextlib.redirect_stdout(io.StringIO()):
+  with _IMPORT_LOCK, contextlib.redirect_stdout(io.StringIO()):
     if 'keras_cv' in sys.modules:
       return importlib.import_module('keras_cv.layers')
     packages = ('keras_cv', 'keras_cv.src')

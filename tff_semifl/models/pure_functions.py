@@ -58,8 +58,8 @@ def build(
     symbolic: The model.
     call_fn: (model, images) -> what is computed.
     frozen: Values of frozen weights.
-    jit_compile: Whether XLA compiles the function; not that for images with
-      padding, which is part of a larger program.
+    jit_compile: Whether XLA compiles the function; not that for batches of
+      known size, which is part of a larger program.
 
   Returns:
     The function, as `functional.ImageClassifier` describes it. The seed is for
@@ -143,7 +143,7 @@ def build(
       # With the size of the batch, so that gradients know all shapes.
       traced, used = trace(tuple(images.shape))
     else:
-      arguments.append(tf.convert_to_tensor(num_real))
+      arguments.append(tf.convert_to_tensor(num_real, tf.int32))
       traced, used = trace(tuple(images.shape), tf.TensorSpec([], tf.int32))
     values = [*weights.trainable, *weights.non_trainable, *constants]
     captured = [tf.cast(values[index], dtype) for index, dtype in used]

@@ -50,7 +50,7 @@ def to_channels(pfor_input: Any, value: WrappedTensor) -> tf.Tensor:
   known = pfor_input.pfor.of_channels
   key = stacked.ref()
   if key not in known:
-    *sizes, channels = stacked_inputs.find_sizes(stacked)[1:]
+    *sizes, channels = stacked_inputs.find_sizes(stacked, 5)[1:]
     known[key] = tf.reshape(
       tf.transpose(stacked, [1, 2, 3, 0, 4]), [*sizes, number * channels]
     )

@@ -24,7 +24,7 @@ _FOR_GRADIENT = 5
 
 def _to_images(tensor: tf.Tensor) -> tf.Tensor:
   """Turns [clients, images, ...] into [clients * images, ...]."""
-  return tf.reshape(tensor, [-1, *stacked_inputs.find_sizes(tensor)[2:]])
+  return tf.reshape(tensor, [-1, *stacked_inputs.find_sizes(tensor, 5)[2:]])
 
 
 def _from_images(tensor: tf.Tensor, num_clients: int) -> tf.Tensor:

@@ -53,12 +53,22 @@ def all_stacked(tensors: Sequence[tf.Tensor]) -> list[WrappedTensor]:
   return [wrap(each, True) for each in tensors]
 
 
-def find_sizes(tensor: tf.Tensor) -> list[int | tf.Tensor]:
+def find_sizes(
+  tensor: tf.Tensor, rank: int | None = None
+) -> list[int | tf.Tensor]:
   """Returns the size of each axis, a number if it is known.
 
   Args:
-    tensor: A tensor of known rank.
+    tensor: A tensor.
+    rank: The number of its axes, if the tensor may not know it.
+
+  Raises:
+    ValueError: The number of its axes is not known.
   """
+  if tensor.shape.rank is None:
+    if rank is None:
+      raise ValueError('the number of its axes is not known')
+    return tf.unstack(tf.shape(tensor), rank)
   if tensor.shape.is_fully_defined():
     return tensor.shape.as_list()
   sizes = tf.unstack(tf.shape(tensor))

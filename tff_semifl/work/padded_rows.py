@@ -110,8 +110,8 @@ class FullRows(rows.AllRows):
   """A number of rows that is known, all of them examples."""
 
   @property
-  def num_real(self) -> int:
-    """The number of rows."""
+  def num_real(self) -> int | None:
+    """The number of rows; None if the size of a batch is a tensor."""
     return tf.nest.flatten(self.examples)[0].shape[0]
 
   def replace(self, examples: Any) -> 'FullRows':

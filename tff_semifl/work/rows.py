@@ -6,7 +6,7 @@
 How many images a client is sure of is known when it has labeled them. `AllRows`
 are then as many as these. `padded_rows.PaddedRows` keep the number of rows that
 they had: the first ones count, and the others are there for the shape alone, so
-that a whole turn can be compiled. Both are in the same order, cut into the same
+that a whole turn can be compiled. All are in the same order, cut into the same
 batches, and shuffled alike.
 """
 
@@ -42,8 +42,8 @@ class Rows(abc.ABC):
   Attributes:
     examples: A structure of tensors, each with a row for each example.
     number: int32 scalar, the number of examples.
-    num_real: The same if there may be padding; a number if it is known that
-      there is none; None if rows are never padded.
+    num_real: The same if there may be padding; an int if there is none and
+      the number of rows is known; None if there is none and it is not.
     is_real: bool [rows], false for padding; or True.
   """
 
