@@ -8,8 +8,6 @@ and what these draw and do.
 """
 
 import inspect
-import subprocess
-import sys
 from unittest import mock
 
 from absl.testing import absltest
@@ -29,19 +27,6 @@ from tff_semifl.augment import rand_augment
 _SEED = tf.constant([7, 8])
 _MAGNITUDE = 0.5
 _STANDARD_DEVIATION = 0.15
-_IMPORT = """
-import sys
-from tff_semifl.augment import keras_cv_policy
-def find_loaded():
-  names = 'keras_cv', 'keras_cv.src.models', 'matplotlib.pyplot'
-  return [name for name in names if name in sys.modules]
-keras_cv_policy.create_operations(0.5, 0.1)
-used = sys.modules['keras_cv.src.layers'].Equalization
-loaded = find_loaded()
-sys.stdout, stdout = sys.stderr, sys.stdout
-import keras_cv
-print(loaded, find_loaded(), keras_cv.layers.Equalization is used, file=stdout)
-"""
 # Of fewer than 256 pixels `Equalization` makes nothing else.
 _IMAGE_SIZE = (16, 20)
 # Their positions in the pool; the first two have no parameters.
@@ -119,15 +104,6 @@ class PoolTest(parameterized.TestCase, tf.test.TestCase):
       # To see that this says something.
       keras_cv.layers.AutoContrast((0, 255))
       get_generator.assert_called()
-
-  def test_imports_layers_alone_and_keras_cv_can_be_imported_later(self):
-    found = subprocess.check_output(
-      [sys.executable, '-c', _IMPORT], text=True, timeout=100
-    )
-    self.assertEqual(
-      found,
-      "[] ['keras_cv', 'keras_cv.src.models', 'matplotlib.pyplot'] True\n",
-    )
 
   @parameterized.parameters(*_INDICES)
   def test_operation_does_what_the_layer_does(self, index):

@@ -113,7 +113,7 @@ def _import_layers() -> types.ModuleType:
 
   These take three times as long to import. The packages around the layers,
   which would import them, are not run, and are forgotten afterwards: whoever
-  imports KerasCV later gets all of it, with the same layers.
+  imports KerasCV later gets all that is public, with the same layers.
 
   Returns:
     `keras_cv.layers`, or the module that it takes layers from.

@@ -50,8 +50,8 @@ def concatenation(pfor_input: Any) -> list[WrappedTensor]:
     UnknownError: The axis or a bound depends on something.
   """
   *values, axis = pfor_input.inputs
-  values = _stack_all(pfor_input, values)
   axis = _move(int(_find_value(axis)))
+  values = _stack_all(pfor_input, values)
   return stacked_inputs.all_stacked([tf.concat(values, axis)])
 
 
