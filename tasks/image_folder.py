@@ -10,8 +10,12 @@ folders.
 """
 
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import functools
+import glob
+import hashlib
+import os
 import pathlib
 import re
 from typing import Any
@@ -183,13 +187,14 @@ class ImageFolder(image_task.Task):
         'test_fraction', self.test_fraction, folder_task.TestImagesError
       ),
     ):
-      return _read(self)
+      return _read(self, _find_versions(self.image_dir))
 
 
 # A program creates the task several times: for settings, for data and for each
 # of several seeds.
 @functools.lru_cache(maxsize=1)
-def _read(folder: ImageFolder) -> image_task.ImageTask:
+def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
+  del versions  # Only for the cache.
   return folder_task.create_task(
     folder.image_dir,
     image_size=folder.image_size and parse_size(folder.image_size),
@@ -200,3 +205,16 @@ def _read(folder: ImageFolder) -> image_task.ImageTask:
     images_on_disk=folder.images_on_disk,
     sites=folder.sites,
   )
+
+
+def _find_versions(root: str) -> str:
+  """Returns a digest of names, sizes and times of all that is in a folder."""
+  digest = hashlib.sha256()
+  for pattern in ('*', '*/*', '*/*/*'):
+    for path in sorted(glob.glob(os.path.join(glob.escape(root), pattern))):
+      # What cannot be read is named by whoever reads it.
+      with contextlib.suppress(OSError):
+        found = os.stat(path)
+        version = (path, found.st_ino, found.st_size, found.st_mtime_ns)
+        digest.update(repr(version).encode())
+  return digest.hexdigest()

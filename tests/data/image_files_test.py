@@ -140,6 +140,14 @@ class ReadImageTest(parameterized.TestCase):
     self.assertEqual(found.dtype, np.uint8)
     np.testing.assert_array_equal(found, pixels[..., :num_channels])
 
+  def test_colors_without_a_gray_form(self):
+    file = self._folder / 'a.tif'
+    PIL.Image.new('LAB', (8, 8)).save(file)
+    with self.assertRaisesRegex(
+      image_files.ImageFileError, '^cannot be read .*LAB'
+    ):
+      image_files.read_image(file, (8, 8, 1), _REFUSE)
+
   def test_number_of_channels_that_no_image_has(self):
     path = self._write(PIL.Image.fromarray(_noise(4, 4)))
     with self.assertRaisesRegex(ValueError, '1 or 3 channels, not 2'):

@@ -225,6 +225,13 @@ class ReadImageFoldersTest(parameterized.TestCase):
     ):
       self._read()
 
+  def test_class_with_a_line_break_in_its_name(self):
+    shutil.move(self._root / 'server/dog', self._root / 'server/dog\n')
+    with self.assertRaisesRegex(
+      image_listing.ImageFolderError, 'server/dog  has a line break in its name'
+    ):
+      self._read()
+
   @parameterized.named_parameters(
     ('server', 'server', 'server is missing or is no folder'),
     ('clients', 'clients', 'clients is missing or is no folder'),
@@ -305,7 +312,12 @@ class ListTest(absltest.TestCase):
 
   def test_nothing_to_list(self):
     (self._root / 'owl').mkdir()
-    for name, reason in (('owl', 'has no file in it'), ('newt', 'is missing')):
+    for name, reason in (
+      ('owl', 'has no file in it'),
+      ('newt', 'is missing'),
+      # The system knows no such name.
+      ('x' * 300, 'is missing'),
+    ):
       with self.assertRaisesRegex(
         image_listing.ImageFolderError, f'/{name} {reason}$'
       ):

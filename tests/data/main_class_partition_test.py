@@ -243,8 +243,9 @@ class PartitionMainClassesTest(parameterized.TestCase):
     (
       0.5,
       41,
-      '^8 unlabeled images leave client .* of 41 without any; its main',
+      '^8 unlabeled images cannot be shared among 41 clients',
     ),
+    (0.5, 10**30, '^8 unlabeled images cannot be shared among 10'),
   )
   def test_what_cannot_be(self, skew, num_clients, message):
     labels = np.repeat(np.arange(2), 4)

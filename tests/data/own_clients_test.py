@@ -104,6 +104,12 @@ class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
       _IMAGES,
       'clients: found a ndarray; give the images of each client, as a list',
     ),
+    (
+      'another_scale',
+      {'ann': _PARTS[0], 'bob': _PARTS[2] / 255},
+      r"clients\['bob'\]: found floats in 0\.\.1, but pixels up to 191 in"
+      r" clients\['ann'\]; give all in 0\.\.1, or all in 0\.\.255",
+    ),
     ('a_path', ['photos/ann'], r"clients\[0\]: found the path 'photos/ann'"),
     (
       'a_generator',
@@ -178,6 +184,11 @@ class ReadSharesTest(parameterized.TestCase):
       [0, 1, 2],
       r'shares\[0\]: found int64 of shape \(\); give a list of integers',
     ),
+    (
+      'lists_of_lists',
+      [[0], [[1], [2, 3]]],
+      r'shares\[1\]: found lists of several lengths; give a list of integers',
+    ),
     ('a_mask', [[True, False]], r'shares\[0\]: found bool of shape \(2,\)'),
     ('a_number', 3, 'shares: found a int; give the indices of each client'),
   )
@@ -193,6 +204,19 @@ class ReadSharesTest(parameterized.TestCase):
       'a.csv',
       'client,index\nann,x',
       "in .*invalid literal for.*'x",
+    ),
+    (
+      'a_client_twice',
+      'a.json',
+      '{"ann": [0], "ann": [1]}',
+      "in .*a.json what cannot be read .*'ann' occurs twice",
+    ),
+    ('too_deep', 'a.json', '[' * 100_000, 'in .*a.json what cannot be read'),
+    (
+      'an_open_quote',
+      'a.csv',
+      'client,index\n"' + 'x' * 200_000,
+      'in .*a.csv what cannot be read',
     ),
     ('broken', 'a.json', '{', 'in .*a.json what cannot be read'),
     ('no_shares', 'a.json', '3', 'a int; give the indices of each client'),

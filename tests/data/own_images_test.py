@@ -80,6 +80,17 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       _GRAY // 16,
       r'in 0\.\.15, all nearly black; give images \*',
     ),
+    (
+      'several_scales',
+      [_COLOR[0], _COLOR[1] / 255],
+      r'train\[1\]: found floats in 0\.\.1, but pixels up to .* in train\[0\]',
+    ),
+    (
+      'palette',
+      [Image.fromarray(_COLOR[0]).convert('P')],
+      r"train\[0\]: found a PIL image of mode P; give image.convert\('RGB'\)",
+    ),
+    ('one_image', Image.fromarray(_COLOR[0]), 'found a single PIL image'),
     ('strings', np.full((1, 8, 8), 'a'), 'dtype <U1; give uint8'),
     ('path', 'photos/train', "path 'photos/train'; read the images first"),
     ('pathlib', pathlib.Path('photos'), "path 'photos'; read the images first"),
@@ -93,7 +104,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     ),
   )
   def test_refuses(self, images, message):
-    with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
+    with self.assertRaisesRegex(ValueError, f'^(?=train).*{message}'):
       own_images.convert('train', images)
 
 
@@ -157,6 +168,29 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
       'of_other_names',
       lambda: tf.data.Dataset.from_tensor_slices({'x': _GRAY, 'y': range(4)}),
       r'elements with x, y; map them to \(image, label\)',
+    ),
+    (
+      'of_names_and_labels',
+      lambda: tf.data.Dataset.from_tensor_slices(({'x': _GRAY}, range(4))),
+      r'whose first part has x; map them to \(image, label\)',
+    ),
+    (
+      'that_fails',
+      lambda: tf.data.Dataset.from_generator(
+        lambda: ((_GRAY[i], 1 // (2 - i)) for i in range(4)),
+        output_signature=(
+          tf.TensorSpec([8, 8, 1], tf.uint8),
+          tf.TensorSpec([], tf.int32),
+        ),
+      ),
+      r'a dataset that cannot be read \(.*ZeroDivisionError',
+    ),
+    (
+      'of_four_channels',
+      lambda: tf.data.Dataset.from_tensors(
+        (np.zeros((32, 32, 4)), np.eye(3)[0])
+      ),
+      r'a dataset that cannot be read \(.*; give one of images',
     ),
     (
       'of_different_sizes',

@@ -77,12 +77,24 @@ class ClassesTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('one_class', [0, 0], 'found the only class 0; give images of two'),
     ('from_1', [1, 2, 3], 'up to 3, but no image of class 0; number the'),
+    ('far_away', [0, 1, 10**12], 'no image of class 2; number the'),
     ('with_a_gap', [0, 1, 3], 'up to 3, but no image of class 2; number the'),
     ('unknown', [-1, 0, 1], 'found the label -1; give labels from 0'),
   )
   def test_refuses_classes(self, labels, message):
     with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
       own_labels.name_classes('train', np.array(labels))
+
+  @parameterized.named_parameters(
+    ('a_string', 'cat', "the string 'cat'; give a list of strings"),
+    ('twice', ['a', 'b', 'a'], "'a' twice; give a list of strings"),
+    ('not_a_string', ['a', None], 'None; give a list of strings'),
+    ('two_lines', ['a', 'b\nc'], r"'b\\nc', with a line break; leave it out"),
+    ('one', ['a'], r"\('a',\); give two classes at least"),
+  )
+  def test_refuses_names(self, names, message):
+    with self.assertRaisesRegex(ValueError, f'^class_names: found {message}'):
+      own_labels.check_names('class_names', names)
 
   @parameterized.named_parameters(
     ('number', [0, 3], r'label 3; with 2 classes, labels are in 0\.\.1'),

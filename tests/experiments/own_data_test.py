@@ -52,10 +52,10 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
       unlabeled=tf.data.Dataset.from_tensor_slices(_POOL),
       shares=path,
     ).load()
-    self.assertAllEqual(data.unlabeled, _POOL)
-    self.assertSequenceEqual(
-      [share.tolist() for share in data.shares], [*shares.values()]
-    )
+    # Nobody has image 3.
+    self.assertAllEqual(data.unlabeled, np.delete(_POOL, 3, axis=0))
+    for found, given in zip(data.shares, shares.values(), strict=True):
+      self.assertAllEqual(data.unlabeled[found], _POOL[given])
 
   def test_shares_by_settings(self):
     task = own_data.own_data(_TRAIN, _TEST, num_labeled=3)
@@ -148,6 +148,29 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
       'numbers_twice',
       {'clients': [_POOL], 'num_labeled': 3},
       'num_labeled: found 3, but clients have images of their own; leave it',
+    ),
+    (
+      'no_labels_at_the_server',
+      {'num_labeled': 0},
+      'num_labeled: found 0; give 1 at least',
+    ),
+    (
+      'half_an_image',
+      {'num_labeled': 1.5},
+      r'num_labeled: found 1\.5; give an integer',
+    ),
+    (
+      'names_that_are_numbers',
+      {'num_labeled': 3, 'class_names': [1, 2, 3]},
+      'class_names: found 1; give a list of strings',
+    ),
+    (
+      'a_label_of_two_lines',
+      {
+        'train': (_IMAGES, ['a', 'b\nc'] * (len(_IMAGES) // 2)),
+        'num_labeled': 2,
+      },
+      r"train: found 'b\\nc', with a line break",
     ),
     (
       'arrays_alone',

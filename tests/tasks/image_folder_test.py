@@ -14,12 +14,14 @@ import tensorflow as tf
 
 from tests.augment import photos
 from tests.data import image_tree
+from tff_semifl import settings
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.experiments import models
 from tff_semifl.tasks import folder_task
+from tff_semifl.tasks import image_folder
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
 
@@ -256,6 +258,16 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     shutil.move(copy / 'test/cat', copy / 'test/car')
     found.append(describe_copy())
     self.assertLen(set(found), 5)
+
+  def test_program_reads_a_folder_again_if_it_has_changed(self):
+    task = image_folder.ImageFolder(image_dir=str(self._root))
+    first = task.create()
+    self.assertIs(task.create(), first)
+    image_tree.write_image(self._root / 'clients/east/c.png', 35)
+    self.assertEqual(_levels(task.create().load().unlabeled), [20, 30, 35, 40])
+    shutil.rmtree(self._root)
+    with self.assertRaisesRegex(settings.SettingError, 'is missing'):
+      task.create()
 
 
 if __name__ == '__main__':

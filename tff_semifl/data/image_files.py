@@ -163,4 +163,7 @@ def _convert(image: PIL.Image.Image, num_channels: int) -> PIL.Image.Image:
   """Returns an image with that many channels."""
   if num_channels not in _TARGET_MODES:
     raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
-  return image.convert(_TARGET_MODES[num_channels])
+  try:
+    return image.convert(_TARGET_MODES[num_channels])
+  except ValueError as error:
+    raise ImageFileError(f'cannot be read ({error})') from error

@@ -135,6 +135,13 @@ def read_image_folders(
   )
   problems.extend(
     image_listing.Problem(
+      root_path / 'server' / name, 'has a line break in its name'
+    )
+    for name in server
+    if '\n' in name
+  )
+  problems.extend(
+    image_listing.Problem(
       root_path / 'test' / name, 'is no class of the server'
     )
     for name in test

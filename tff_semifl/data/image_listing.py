@@ -5,10 +5,13 @@
 
 Names that begin with a dot, and what Windows and macOS leave in folders, are
 passed over. All else must be of use, or there is an error that names it:
-nothing of a user's data is dropped without a word.
+nothing of a user's data is dropped without a word. Whether there is a file or a
+folder is asked by functions of `os.path`: those of `pathlib` raise an error
+where it may not be known.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+import os
 import pathlib
 from typing import NamedTuple
 
@@ -61,9 +64,9 @@ def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
   """
   files = []
   for path in map(pathlib.Path, paths):
-    if not path.exists():
+    if not os.path.exists(path):
       raise ImageFolderError(f'{path} is missing')
-    found = list(_walk(path)) if path.is_dir() else [path]
+    found = list(_walk(path)) if os.path.isdir(path) else [path]
     if not found:
       raise ImageFolderError(f'{path} has no file in it')
     files.extend(found)
@@ -86,12 +89,12 @@ def list_folders(
   Raises:
     ImageFolderError: If a folder cannot be read.
   """
-  if not folder.is_dir():
+  if not os.path.isdir(folder):
     problems.append(Problem(folder, 'is missing or is no folder'))
     return {}
   found = {}
   for path in list_folder(folder):
-    if not path.is_dir():
+    if not os.path.isdir(path):
       problems.append(Problem(path, 'is a file where a folder should be'))
       continue
     found[path.name] = list(list_folder(path))
@@ -108,7 +111,7 @@ def find_folders(paths: Iterable[pathlib.Path]) -> list[Problem]:
   return [
     Problem(path, 'is a folder where an image should be')
     for path in paths
-    if path.is_dir()
+    if os.path.isdir(path)
   ]
 
 
@@ -131,7 +134,7 @@ def list_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 def _walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
   for path in list_folder(folder):
-    if path.is_dir():
+    if os.path.isdir(path):
       yield from _walk(path)
     else:
       yield path

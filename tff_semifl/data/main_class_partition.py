@@ -73,6 +73,11 @@ def partition_main_classes(
     raise ValueError(f'{skew} is not in 0..1')
   if num_clients < 1:
     raise ValueError(f'{num_clients} clients are none')
+  if num_clients > len(labels):
+    raise ValueError(
+      f'{len(labels)} unlabeled images cannot be shared among {num_clients}'
+      ' clients'
+    )
   counts = _count_images(
     np.bincount(labels, minlength=num_classes), skew, num_clients
   )

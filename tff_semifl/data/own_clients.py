@@ -40,7 +40,7 @@ def concatenate(
     ValueError: If they are something else, no client has an image, or images
       have different sizes.
   """
-  arrays, sizes = [], []
+  arrays, sizes = {}, []
   for name, images in _list_clients(field, clients):
     own = f'{field}[{name!r}]'
     own_images.check_form(own, images)
@@ -55,16 +55,18 @@ def concatenate(
         f'{own}: found an array of shape {array.shape}, which has no images;'
         ' give the images of each client, without labels'
       )
-    if arrays and array.shape[1:] != arrays[0].shape[1:]:
+    first = next(iter(arrays.values()), array)
+    if array.shape[1:] != first.shape[1:]:
       raise ValueError(
         f'{own}: found images of shape {array.shape[1:]}; those of others are'
-        f' {arrays[0].shape[1:]}; resize them to one size'
+        f' {first.shape[1:]}; resize them to one size'
       )
-    arrays.append(array)
+    arrays[own] = array
   if not arrays:
     raise ValueError(f'{field}: found no images; give one at least')
   # Together, for the brightest of all tells what white is.
-  images = own_images.convert(field, np.concatenate(arrays))
+  own_images.check_scales(arrays)
+  images = own_images.convert(field, np.concatenate([*arrays.values()]))
   return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
 
 
@@ -117,8 +119,7 @@ def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
       ' client, as a list or by name, or the path of a JSON or CSV file'
     )
   checked = [
-    _check(f'{field}[{name!r}]', np.asarray(share), num_images)
-    for name, share in named
+    _check(f'{field}[{name!r}]', share, num_images) for name, share in named
   ]
   if not any(map(len, checked)):
     raise ValueError(f'{field}: found no images; give one at least')
@@ -131,7 +132,13 @@ def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
   return checked
 
 
-def _check(field: str, share: np.ndarray, num_images: int) -> np.ndarray:
+def _check(field: str, share: Any, num_images: int) -> np.ndarray:
+  try:
+    share = np.asarray(share)
+  except ValueError as error:
+    raise ValueError(
+      f'{field}: found lists of several lengths; give a list of integers'
+    ) from error
   if share.shape == (0,):
     return np.empty(0, np.int64)
   if share.ndim != 1 or share.dtype.kind not in 'ui':
@@ -152,16 +159,33 @@ def _read_file(field: str, path: pathlib.Path) -> Any:
   """Returns the content of a file of shares."""
   if path.suffix not in ('.json', '.csv'):
     raise ValueError(f'{field}: found the file {path}; give a .json or a .csv')
-  with path.open(newline='') as file:
+  # Spreadsheets begin a file with a mark of its encoding.
+  with path.open(newline='', encoding='utf-8-sig') as file:
     try:
       if path.suffix == '.json':
-        return json.load(file)
+        return json.load(file, object_pairs_hook=_create_mapping)
       shares = {}
       for row in csv.DictReader(file):
         shares.setdefault(row['client'], []).append(int(row['index']))
       return shares
-    except (KeyError, TypeError, ValueError) as error:
+    except (
+      csv.Error,
+      KeyError,
+      RecursionError,
+      TypeError,
+      ValueError,
+    ) as error:
       raise ValueError(
         f'{field}: found in {path} what cannot be read ({error!r}); give JSON,'
         ' {"client": [0, 1]}, or CSV with the columns client and index'
       ) from error
+
+
+def _create_mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+  """Returns a JSON object, in which a name must not occur twice."""
+  created = {}
+  for name, value in pairs:
+    if name in created:
+      raise ValueError(f'{name!r} occurs twice')
+    created[name] = value
+  return created

@@ -12,6 +12,7 @@ import os
 from typing import Any
 
 import numpy as np
+import PIL.Image
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -20,6 +21,8 @@ _EXPECTED = (
 )
 # The channels of gray and of color images.
 _CHANNELS = (1, 3)
+# Pillow's images of which NumPy makes gray levels or red, green and blue.
+_LEVELS = ('L', 'RGB', 'I', 'I;16', 'F')
 # The brightest pixel of a whole data set in 0..255 is brighter than this.
 _BRIGHT = 64
 
@@ -39,6 +42,8 @@ def check_form(field: str, data: Any) -> None:
       f'{field}: found the path {os.fspath(data)!r}; read the images first and'
       f' {_EXPECTED}, or use the task image_folder'
     )
+  if isinstance(data, PIL.Image.Image):
+    raise ValueError(f'{field}: found a single PIL image; give a list of them')
   if isinstance(data, Iterator):
     raise ValueError(
       f'{field}: found a {type(data).__name__}, which can be read only once;'
@@ -69,7 +74,10 @@ def stack(field: str, images: Any) -> np.ndarray:
     raise ValueError(f'{field}: found a mapping; {_EXPECTED}')
   is_object = isinstance(images, np.ndarray) and images.dtype.kind == 'O'
   if is_object or isinstance(images, Sequence):
-    arrays = [np.asarray(image) for image in images]
+    arrays = [
+      _to_array(f'{field}[{index}]', image)
+      for index, image in enumerate(images)
+    ]
     shapes = sorted({array.shape for array in arrays})
     if _is_labeled(arrays):
       raise ValueError(
@@ -82,11 +90,45 @@ def stack(field: str, images: Any) -> np.ndarray:
         f'{field}: found images of different shapes, {shapes[0]} and'
         f' {shapes[1]}; resize them to one size, with tf.image.resize say'
       )
+    check_scales({f'{field}[{i}]': each for i, each in enumerate(arrays)})
     return np.stack(arrays) if arrays else np.empty(0)
   array = np.asarray(images)
   if not array.ndim:
     raise ValueError(f'{field}: found {images!r}; {_EXPECTED}')
   return array
+
+
+def _to_array(field: str, image: Any) -> np.ndarray:
+  if isinstance(image, PIL.Image.Image) and image.mode not in _LEVELS:
+    raise ValueError(
+      f'{field}: found a PIL image of mode {image.mode}; give'
+      " image.convert('RGB')"
+    )
+  return np.asarray(image)
+
+
+def check_scales(arrays: Mapping[str, np.ndarray]) -> None:
+  """Refuses images whose white is 1 beside others whose white is 255.
+
+  Args:
+    arrays: Images by the field that they were given as; none without a pixel.
+
+  Raises:
+    ValueError: If floats are in 0..1, and others are not.
+  """
+  most = {
+    field: array.max()
+    for field, array in arrays.items()
+    if array.size and array.dtype.kind in 'uif'
+  }
+  larger = next((field for field in most if most[field] > 1), None)
+  for field, brightest in most.items():
+    is_float = arrays[field].dtype.kind == 'f'
+    if larger is not None and is_float and 0 < brightest <= 1:
+      raise ValueError(
+        f'{field}: found floats in 0..1, but pixels up to {most[larger]:g} in'
+        f' {larger}; give all in 0..1, or all in 0..255'
+      )
 
 
 def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:
@@ -191,9 +233,16 @@ def read_dataset(
       f'{field}: found a dataset without end; leave out repeat()'
     )
   dataset = dataset.map(lambda *parts: _pick(field, parts, labeled))
-  if _is_batched(dataset.element_spec):
-    dataset = dataset.unbatch()
-  elements = list(dataset.as_numpy_iterator())
+  try:
+    if _is_batched(dataset.element_spec):
+      dataset = dataset.unbatch()
+    elements = list(dataset.as_numpy_iterator())
+  except (ValueError, tf.errors.OpError) as error:
+    reason = str(error).strip().partition('\n')[0]
+    raise ValueError(
+      f'{field}: found a dataset that cannot be read ({reason}); give one of'
+      ' images [height, width, channels] with 1 or 3 channels, or of batches'
+    ) from error
   images = stack(field, [element[0] for element in elements])
   if not labeled:
     return images, None
@@ -214,6 +263,11 @@ def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
     )
   if not isinstance(found, tuple):
     found = (found,)
+  if isinstance(found[0], Mapping):
+    raise ValueError(
+      f'{field}: found elements whose first part has {", ".join(found[0])}; map'
+      f' them to {"(image, label)" if labeled else "images"}'
+    )
   if len(found) == 2:
     return found if labeled else found[:1]
   if len(found) == 1 and not labeled:
@@ -232,4 +286,4 @@ def _is_batched(spec: tuple[tf.TensorSpec, ...]) -> bool:
   if len(spec) == 2 and spec[1].shape.rank == 0:
     return False
   # A batch of gray images without channels, or an image with channels.
-  return image[-1] not in _CHANNELS
+  return image[-1] is not None and image[-1] not in _CHANNELS

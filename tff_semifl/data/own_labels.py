@@ -29,7 +29,12 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
   Raises:
     ValueError: If they are something else, or not as many as images.
   """
-  labels = np.asarray(labels)
+  try:
+    labels = np.asarray(labels)
+  except ValueError as error:
+    raise ValueError(
+      f'{field}: found labels of several lengths; {_EXPECTED}'
+    ) from error
   found = f'{field}: found labels of shape {labels.shape}'
   if labels.ndim == 2 and labels.shape[1] == 1:
     labels = labels[:, 0]
@@ -55,9 +60,15 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
   if labels.dtype.kind in 'SO' and all(
     isinstance(label, str | bytes) for label in labels
   ):
-    return np.array(
-      [each.decode() if isinstance(each, bytes) else each for each in labels]
-    )
+    try:
+      return np.array(
+        [each.decode() if isinstance(each, bytes) else each for each in labels]
+      )
+    except UnicodeDecodeError as error:
+      raise ValueError(
+        f'{field}: found the label {error.object!r}, which is no UTF-8;'
+        f' {_EXPECTED}'
+      ) from error
   if labels.dtype.kind == 'U':
     return labels
   if labels.dtype.kind in 'bui' or (
@@ -96,7 +107,7 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
       f'{field}: found the label {present[0]}; give labels from 0, and images'
       ' without a label as unlabeled'
     )
-  missing = np.setdiff1d(np.arange(present[-1] + 1), present)
+  missing = np.flatnonzero(present != np.arange(len(present)))
   if len(missing):
     raise ValueError(
       f'{field}: found labels up to {present[-1]}, but no image of class'
@@ -104,6 +115,38 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
       ' class_names'
     )
   return tuple(str(label) for label in present)
+
+
+def check_names(field: str, names: Any) -> tuple[str, ...]:
+  """Checks the names of classes.
+
+  Args:
+    field: The name of what has them.
+    names: The names, in order.
+
+  Returns:
+    The names.
+
+  Raises:
+    ValueError: If they are not two or more strings, each another line.
+  """
+  expected = 'give a list of strings, a name for each class'
+  if isinstance(names, str):
+    raise ValueError(f'{field}: found the string {names!r}; {expected}')
+  names = tuple(names)
+  for number, name in enumerate(names):
+    if not isinstance(name, str):
+      raise ValueError(f'{field}: found {name!r}; {expected}')
+    if '\n' in name:
+      # In files, each is a line.
+      raise ValueError(
+        f'{field}: found {name!r}, with a line break; leave it out'
+      )
+    if name in names[:number]:
+      raise ValueError(f'{field}: found {name!r} twice; {expected}')
+  if len(names) < 2:
+    raise ValueError(f'{field}: found {names}; give two classes at least')
+  return names
 
 
 def index(

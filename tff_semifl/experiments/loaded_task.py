@@ -88,7 +88,7 @@ def create_task(
     # more.
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
-    num_labeled=num_labeled or len(data.train.labels),
+    num_labeled=len(data.train.labels) if num_labeled is None else num_labeled,
     data_description=_describe(data, class_names, origin_of_test, num_resized),
   )
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import operator
 from typing import Any
 
 import numpy as np
@@ -69,17 +70,25 @@ def own_data(
       the argument, and says what was found, what is expected and what to do.
   """
   _check_given(clients, unlabeled, shares, num_labeled)
+  num_labeled = _to_number(num_labeled)
   train_images, train_labels = _read_labeled('train', train)
   test_images, test_labels = _read_labeled('test', test)
   if class_names is None:
-    class_names = own_labels.name_classes('train', train_labels)
-  class_names = tuple(class_names)
+    class_names = own_labels.check_names(
+      'train', own_labels.name_classes('train', train_labels)
+    )
+  else:
+    class_names = own_labels.check_names('class_names', class_names)
   if clients is not None:
     pool, shares = own_clients.concatenate('clients', clients)
   elif unlabeled is not None:
     pool = _read_unlabeled(unlabeled)
     if shares is not None:
       shares = own_clients.read_shares('shares', shares, len(pool))
+      # Training in one place has all of the pool.
+      used = np.sort(np.concatenate(shares))
+      pool = pool[used]
+      shares = [np.searchsorted(used, share) for share in shares]
   else:
     pool = None
   shape = train_images.shape[1:]
@@ -133,6 +142,20 @@ def _check_given(
       'num_labeled: found none; say how many of train the server has, or who'
       ' has which images: clients, or unlabeled and shares'
     )
+
+
+def _to_number(num_labeled: Any) -> int | None:
+  if num_labeled is None:
+    return None
+  try:
+    number = operator.index(num_labeled)
+  except TypeError as error:
+    raise ValueError(
+      f'num_labeled: found {num_labeled!r}; give an integer'
+    ) from error
+  if number < 1:
+    raise ValueError(f'num_labeled: found {number}; give 1 at least')
+  return number
 
 
 def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
