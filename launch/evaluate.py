@@ -106,7 +106,11 @@ def _batches_of_task(
         f'its images have {task.image_shape[-1]} channels, those of the model'
         f' {model.num_channels}'
       )
-  return image_task.load_test(chosen.task, task).batches(_BATCH_SIZE)
+  test = image_task.load_test(chosen.task, task)
+  with settings.blame('task', settings.name_of(chosen, 'task')):
+    if not len(test.labels):
+      raise ValueError('has no test images')
+  return test.batches(_BATCH_SIZE)
 
 
 def _batches_of_folder(

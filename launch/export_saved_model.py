@@ -105,6 +105,7 @@ def main() -> None:
       hparams, registry.ChosenTask(), _where_data_are(hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)
+    privacy = client_privacy.describe(hparams.flags, trained.round_num)
   export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
   _check_is_replaceable(export_path)
   task = experiment.data.task.create()
@@ -130,7 +131,6 @@ def main() -> None:
       experiment.data, task
     )
   test, why_not_tested = _load_test_images(task)
-  privacy = client_privacy.describe(hparams.flags, trained.round_num)
   with (
     program.blame(
       _EXPORT_DIR,

@@ -10,6 +10,7 @@ import pathlib
 from absl import flags
 
 from tff_semifl.launch import program
+from tff_semifl.programs import durable_files
 
 OUTPUT_FILE = flags.DEFINE_list(
   'output_file',
@@ -35,7 +36,10 @@ def one(default: str | None) -> pathlib.Path | None:
   with program.blame(OUTPUT_FILE, ValueError):
     if len(files) != 1:
       raise ValueError('name one file')
-  return pathlib.Path(files[0])
+    path = pathlib.Path(files[0])
+    if not path.name or path.is_dir():
+      raise ValueError('is a folder; name a file in it')
+  return path
 
 
 def pictures(default: str) -> list[str]:
@@ -75,7 +79,9 @@ def writing(
   Args:
     *files: The files that are written.
   """
-  return program.blame(OUTPUT_FILE, OSError, value=files)
+  return program.blame(
+    OUTPUT_FILE, OSError, durable_files.OutputError, value=files
+  )
 
 
 def _are_pictures(files: Sequence[str]) -> bool:

@@ -42,6 +42,7 @@ from collections.abc import Mapping, Sequence
 import os
 import pathlib
 import shlex
+import sys
 import types
 
 from absl import flags
@@ -138,6 +139,13 @@ def main(passed_on: Sequence[str]) -> None:
         [one.entry.label for one in failed],
       ):
         print(line)
+  for experiment in watcher.lost:
+    print(
+      f'{experiment.name}: ended well, but {experiment.folder} lacks the last'
+      ' round in its metrics.csv, or its model',
+      file=sys.stderr,
+    )
+  failed = [*failed, *watcher.lost]
   if failed:
     names = ', '.join(experiment.name for experiment in failed)
     num_left = sum(not experiment.is_complete() for experiment in experiments)
@@ -155,9 +163,12 @@ class _Watcher(display_lib.Display):
   ):
     super().__init__(experiments, quiet=program.is_quiet())
     self._sweep = sweep
+    self.lost = []
 
   def end(self, experiment: experiments_lib.Experiment, exit_code: int) -> None:
     super().end(experiment, exit_code)
+    if not exit_code and not experiment.is_complete():
+      self.lost.append(experiment)
     _write_table(self._sweep)
 
 

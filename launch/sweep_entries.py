@@ -50,6 +50,9 @@ def parse(passed_on: Sequence[str]) -> list[entries_lib.Entry]:
       raise ValueError('name at least one, or one of --presets')
     entries_lib.check_names(entries)
   name, values = _VARY.value, _VALUES.value
+  with program.blame(_VARY, ValueError):
+    if name is not None:
+      sweep_experiments.check_varied(name)
   with program.blame(_VALUES, ValueError):
     if (name is None) != (not values):
       raise ValueError('give --vary, a setting, and --values of it, or neither')

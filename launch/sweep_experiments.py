@@ -10,6 +10,7 @@ begins. Checks that need the data are left to the runs.
 
 from collections.abc import Sequence
 import pathlib
+import re
 import sys
 
 from absl import flags
@@ -26,6 +27,15 @@ from tff_semifl.sweeps import experiments as experiments_lib
 # Flags that are not passed on: a sweep sets the first two for each experiment,
 # and the last one does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
+# Flags of which a sweep cannot try several values: these, where it writes, what
+# it compares by, and those that stand for many.
+_NOT_TO_VARY = (
+  *_NOT_FOR_ALL,
+  'output_dir',
+  'num_validation',
+  'flagfile',
+  'preset',
+)
 
 
 def check_passed_on(arguments: Sequence[str]) -> None:
@@ -41,9 +51,9 @@ def check_passed_on(arguments: Sequence[str]) -> None:
   may_be_value = False
   for argument in arguments:
     is_value, may_be_value = may_be_value, False
-    if argument.startswith('--'):
+    name = _name_flag(argument)
+    if name is not None:
       may_be_value = '=' not in argument
-      name = argument.removeprefix('--').partition('=')[0]
       for own in _NOT_FOR_ALL:
         if name in (own, f'no{own}'):
           remedy = 'give --seeds' if own == 'seed' else 'leave it out'
@@ -63,11 +73,24 @@ def has_flag(arguments: Sequence[str], name: str | None) -> bool:
     arguments: The flags.
     name: Its name; None is no flag.
   """
-  return any(
-    argument.removeprefix('--').partition('=')[0] in (name, f'no{name}')
-    for argument in arguments
-    if argument.startswith('--')
+  return name is not None and any(
+    _name_flag(argument) in (name, f'no{name}') for argument in arguments
   )
+
+
+def check_varied(name: str) -> None:
+  """Checks that a sweep can try several values of a setting.
+
+  Args:
+    name: The setting.
+
+  Raises:
+    ValueError: If it cannot.
+  """
+  if name == 'seed':
+    raise ValueError('give --seeds')
+  if name in _NOT_TO_VARY:
+    raise ValueError('this is no setting of which a sweep compares values')
 
 
 def without_flag(arguments: Sequence[str], name: str) -> list[str]:
@@ -80,11 +103,17 @@ def without_flag(arguments: Sequence[str], name: str) -> list[str]:
   kept = []
   is_value = False
   for argument in arguments:
-    is_it = argument.partition('=')[0] == f'--{name}'
+    is_it = _name_flag(argument) == name
     if not is_it and not is_value:
       kept.append(argument)
     is_value = is_it and '=' not in argument
   return kept
+
+
+def _name_flag(argument: str) -> str | None:
+  """Returns the name in an argument that is a flag, of one dash or two."""
+  match = re.match(r'--?([A-Za-z_]\w*)', argument)
+  return match and match[1]
 
 
 def create_experiments(

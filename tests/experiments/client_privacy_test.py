@@ -4,12 +4,14 @@
 """Tests of what is promised to clients, from what was recorded."""
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 from tff_semifl.experiments import client_privacy
 from tff_semifl.programs import privacy
+from tff_semifl.programs import saved_experiment
 
 
-class ClientPrivacyTest(absltest.TestCase):
+class ClientPrivacyTest(parameterized.TestCase):
   _VALUES = {
     'aggregator': 'differential_privacy',
     'noise_multiplier': 4.0,
@@ -39,6 +41,16 @@ class ClientPrivacyTest(absltest.TestCase):
     self.assertIsNone(client_privacy.describe({'aggregator': 'mean'}, 30))
     # A system in one place.
     self.assertIsNone(client_privacy.describe({}, 30))
+
+  @parameterized.parameters(
+    'noise_multiplier', 'clipping_norm', 'privacy_delta', 'clients_per_round'
+  )
+  def test_number_that_was_not_recorded_is_named(self, name):
+    values = {key: self._VALUES[key] for key in self._VALUES if key != name}
+    with self.assertRaisesRegex(
+      saved_experiment.SavedExperimentError, f'^its hparams.json lacks {name}$'
+    ):
+      client_privacy.describe(values, 30)
 
   def test_no_epsilon_for_a_key_that_was_known(self):
     values = self._VALUES | {'insecure_fixed_privacy_key': '12' * 32}

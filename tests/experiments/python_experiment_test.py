@@ -3,6 +3,7 @@
 
 """Tests for experiments of Python programs; tests/examples runs whole ones."""
 
+import dataclasses
 import pathlib
 
 from absl.testing import parameterized
@@ -50,6 +51,18 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(small_systems.without_process('semifl'))
+
+  def test_task_without_test_images_is_refused(self):
+    task = _create_task(num_labeled=4)
+    data = task.load()
+    data = data._replace(test=data.test.select([]))
+    task = dataclasses.replace(task, load=lambda: data)
+    with self.assertRaisesRegex(
+      settings.SettingError, '^task=own_data: has no test images; evaluate on'
+    ):
+      python_experiment.create_experiment(
+        'semifl', task, **_MODEL, num_clients=2, clients_per_round=1
+      )
 
   @pytest.mark.slow
   def test_settings_are_those_of_the_command_line(self):

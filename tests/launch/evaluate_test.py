@@ -9,6 +9,7 @@ import json
 import math
 import pathlib
 import tempfile
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -19,6 +20,8 @@ from tests import forked_programs
 from tests.data import image_tree
 from tests.export import brightness_model
 from tff_semifl import settings
+from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
 from tff_semifl.launch import evaluate
 from tff_semifl.launch import program
 from tff_semifl.tasks import registry
@@ -189,6 +192,11 @@ class EvaluateTest(parameterized.TestCase):
       '--images=nowhere: in nowhere: . is missing or is no folder',
     ),
     (
+      'folder_in_place_of_a_file',
+      {'images': '{photos}', 'output_file': '/'},
+      '--output_file=/: is a folder; name a file in it',
+    ),
+    (
       'file_that_cannot_be_written',
       {'images': '{photos}', 'output_file': '/proc/nothing/a.json'},
       '--output_file=/proc/nothing/a.json: ',
@@ -227,6 +235,19 @@ class EvaluateTest(parameterized.TestCase):
       '^task=cifar10: its classes are airplane, .*; those of the model are cat',
     ):
       self._evaluate(task={'task': 'cifar10'})
+
+  def test_task_without_test_images(self):
+    tree = image_tree.write_tree(self._folder / 'photos')
+    nothing = sources.LabeledImages(
+      np.empty([0, 16, 16, 3], np.uint8), np.empty([0], np.int32)
+    )
+    with (
+      mock.patch.object(image_task, 'load_test', return_value=nothing),
+      self.assertRaisesRegex(
+        settings.SettingError, '^task=image_folder: has no test images$'
+      ),
+    ):
+      self._evaluate(task={'task': 'image_folder', 'image_dir': str(tree)})
 
   def test_task_of_other_channels(self):
     tree = image_tree.write_tree(self._folder / 'photos')

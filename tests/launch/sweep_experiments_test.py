@@ -60,6 +60,13 @@ class ExperimentsTest(absltest.TestCase):
     # A new folder is left to its program.
     self.assertFalse((self.folder / 'results').exists())
 
+  def test_flag_is_left_out_however_it_is_written(self):
+    for flag in (['--a=1'], ['-a=1'], ['--a', '1'], ['-a', '-1']):
+      self.assertEqual(
+        sweep_experiments.without_flag(['--b', '-2', *flag, '--c=3'], 'a'),
+        ['--b', '-2', '--c=3'],
+      )
+
   def test_presets(self):
     (entry,) = entries.find_presets(['semifl/cifar10_4000_iid'])
     (one,) = sweep_experiments.create_experiments(

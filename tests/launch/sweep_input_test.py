@@ -142,6 +142,30 @@ class SweepInputTest(parameterized.TestCase):
       ['--values=1'],
       '--values=1: give --vary, a setting, and --values of it, or neither',
     ),
+    (
+      'seed_of_one_dash',
+      ['-seed=1'],
+      '--seed: a sweep has none for all; give --seeds',
+    ),
+    (
+      'varied_twice_with_one_dash',
+      ['--vary=learning_rate', '--values=1,2', '-learning_rate=3'],
+      '--values=1,2: they say it all; leave --learning_rate out',
+    ),
+    *(
+      (
+        f'varies_{name}',
+        [f'--vary={name}', '--values=1,2'],
+        f'--vary={name}: {remedy}',
+      )
+      for name, remedy in (
+        ('seed', 'give --seeds'),
+        ('output_dir', 'this is no setting of which'),
+        ('experiment_name', 'this is no setting of which'),
+        ('num_validation', 'this is no setting of which'),
+        ('flagfile', 'this is no setting of which'),
+      )
+    ),
     ('no_values', ['--vary=learning_rate'], '--values=: give --vary, a sett'),
     (
       'same_value',

@@ -120,6 +120,14 @@ class SweepTest(absltest.TestCase):
     self.assertEqual(self._finish('--verbosity=-1'), (0, output, ''))
     self.assertEqual(self._logs(), logs)
 
+    # One that ends well has not all that the table needs.
+    folder = self.output_dir / 'semifl_small_seed0'
+    (folder / 'metrics.csv').unlink()
+    status, output, errors = self._finish()
+    self.assertEqual(status, 1)
+    self.assertIn(f'semifl_small_seed0: ended well, but {folder} lacks', errors)
+    self.assertRegex(errors.splitlines()[-1], '^failed: semifl_small_seed0; ')
+
   @pytest.mark.slow
   def test_failure_stops_it_and_its_log_is_shown(self):
     # What only the data can tell.

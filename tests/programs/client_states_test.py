@@ -116,6 +116,19 @@ class ClientStatesTest(simulation_test_case.SimulationTestCase):
       self._open().save([4], [_state(2)], 2)
     self.assertEqual(self._values([4], 3), [1])
 
+  def test_memories_that_were_removed_are_missed(self):
+    self.folder /= 'states'
+    memories = client_states.ClientMemories(self._open())
+    # Nobody has ended a turn so far.
+    memories.keep(memories.initialize(), 1, [], [])
+    memories.recall((), 1, [])
+    memories.recall((), 2, [4])
+    self.folder.rmdir()
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'^{self.folder} is missing, in which clients'
+    ):
+      memories.recall((), 3, [4])
+
 
 if __name__ == '__main__':
   absltest.main()

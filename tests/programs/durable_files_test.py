@@ -68,6 +68,20 @@ class DurableFilesTest(absltest.TestCase):
     self.assertEqual(list(folder.parent.iterdir()), [folder])
     self.assertEqual([path.name for path in folder.iterdir()], ['new'])
 
+  def test_link_to_a_folder_stays_one(self):
+    folder = self.path.parent / 'disk' / 'folder'
+    folder.mkdir(parents=True)
+    link = self.path.parent / 'link'
+    link.symlink_to(folder)
+    # As an earlier version left it.
+    folder.with_name('folder.replaced').symlink_to(self.path.parent)
+    for name in ('first', 'second'):
+      with durable_files.replacing_folder(link) as new:
+        (new / name).touch()
+      self.assertTrue(link.is_symlink())
+      self.assertEqual([path.name for path in folder.iterdir()], [name])
+    self.assertEqual(list(folder.parent.iterdir()), [folder])
+
   def test_errors_of_python_and_of_tensorflow_name_path_and_reason(self):
     missing = str(self.path / 'missing')
     for write in (

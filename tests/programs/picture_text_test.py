@@ -32,6 +32,14 @@ class PictureTextTest(parameterized.TestCase):
     self.assertLess(_measure(wrapped, font_size)[0], width)
     self.assertEqual(''.join(wrapped.split()), ''.join(text.split()))
 
+  @parameterized.parameters('$5', '$5 and $6', r'$\frac{$')
+  def test_dollars_are_no_formula(self, text):
+    picture = figure.Figure()
+    drawn = picture.text(0, 0, text, fontsize=9, parse_math=False)
+    box = drawn.get_window_extent()
+    width, _ = _measure(picture_text.wrap(text, 10, 9), 9)
+    self.assertAlmostEqual(width, box.width / picture.dpi)
+
   def test_names_are_not_larger_than_said(self):
     names = picture_text.wrap_names(_TEXTS, 2, font_size=9)
     self.assertEqual(names.texts[-1], 'a')

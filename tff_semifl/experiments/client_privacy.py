@@ -96,9 +96,18 @@ def describe(
   Args:
     values: All settings of the experiment by name, as they were recorded.
     num_rounds: Rounds that were run, without round 0.
+
+  Raises:
+    saved_experiment.SavedExperimentError: If a setting was not recorded.
   """
   if values.get('aggregator') != 'differential_privacy':
     return None
+  needed = ('noise_multiplier', 'num_clients', 'clients_per_round')
+  for name in (*needed, 'privacy_delta', 'clipping_norm'):
+    if name not in values:
+      raise saved_experiment.SavedExperimentError(
+        f'its hparams.json lacks {name}'
+      )
   numbers = {
     'noise_multiplier': values['noise_multiplier'],
     'num_clients': values['num_clients'],

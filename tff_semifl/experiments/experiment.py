@@ -82,6 +82,12 @@ def create_experiment(
   settings = filled_settings.fill_in(settings, task, create_model)
   run = run.fill_in(settings)
   data = load_data(settings.data, task)
+  if not len(data.test.labels):
+    raise settings_lib.SettingError(
+      'task',
+      settings.data.task.reference,
+      'has no test images; evaluate on labeled ones by num_validation',
+    )
   system = settings.system
   names = settings.data.task.sites
   if names and system.gathers_images:

@@ -39,6 +39,23 @@ class ClientStates:
     self._num_kept = num_kept
     self._initial = None
 
+  def open(self, round_num: int) -> None:
+    """Creates the folder for the first round, and requires it for others.
+
+    Args:
+      round_num: The round that is about to be run.
+
+    Raises:
+      durable_files.OutputError: If the folder is not there any more.
+    """
+    if round_num > 1 and not self._folder.is_dir():
+      raise durable_files.OutputError(
+        f'{self._folder} is missing, in which clients keep their states; put it'
+        ' back, or remove the whole experiment to train from the beginning'
+      )
+    with durable_files.naming(self._folder):
+      self._folder.mkdir(parents=True, exist_ok=True)
+
   def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
     """Returns the states of clients before a round.
 
@@ -131,6 +148,7 @@ class ClientMemories:
   ) -> list[Any]:
     """Returns the memory of each client from the end of its last turn."""
     del held  # Empty.
+    self._states.open(round_num)
     return self._states.load(cohort, round_num)
 
   def keep(

@@ -148,14 +148,19 @@ def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
   """Fills a folder that takes its place when the `with` block ends well.
 
   Args:
-    path: The folder. One that is already there stays until then.
+    path: The folder, or a link to it. One that is already there stays until
+      then.
 
   Yields:
     An empty folder to fill.
   """
+  path = path.resolve()
   temporary = path.with_name(f'{path.name}{_TEMPORARY}')
   replaced = path.with_name(f'{path.name}.replaced')
   shutil.rmtree(temporary, ignore_errors=True)
+  # An earlier version renamed links.
+  if replaced.is_symlink():
+    replaced.unlink()
   shutil.rmtree(replaced, ignore_errors=True)
   temporary.mkdir(parents=True)
   try:

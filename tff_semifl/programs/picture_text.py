@@ -37,7 +37,9 @@ def wrap(text: str, width: float, font_size: float) -> str:
     font_size: Size of the font in points.
   """
   character = _CHARACTER_WIDTH * font_size / _POINTS_PER_INCH
-  return textwrap.fill(text, max(int(width / character), 1))
+  lines = textwrap.fill(text, max(int(width / character), 1))
+  # To Matplotlib, text between two of them is a formula.
+  return lines.replace('$', r'\$')
 
 
 def wrap_names(names: Sequence[str], width: float, font_size: float) -> Names:

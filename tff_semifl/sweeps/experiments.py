@@ -49,7 +49,7 @@ class Experiment(processes.Job):
     Raises:
       durable_files.OutputError: If the folder holds something else.
     """
-    return (
-      self.read_results().round_num >= self.total_rounds
-      and (self.folder / 'export' / 'saved_model.pb').exists()
+    return self.read_results().round_num >= self.total_rounds and any(
+      next((self.folder / 'export').glob(pattern), None)
+      for pattern in ('saved_model.pb', '*.tflite')
     )
