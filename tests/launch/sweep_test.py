@@ -123,10 +123,13 @@ class SweepTest(absltest.TestCase):
     # One that ends well has not all that the table needs.
     folder = self.output_dir / 'semifl_small_seed0'
     (folder / 'metrics.csv').unlink()
+    # Its model is exported, and is not exported again.
+    (folder / 'export' / 'notes.txt').touch()
     status, output, errors = self._finish()
     self.assertEqual(status, 1)
     self.assertIn(f'semifl_small_seed0: ended well, but {folder} lacks', errors)
     self.assertRegex(errors.splitlines()[-1], '^failed: semifl_small_seed0; ')
+    self.assertTrue((folder / 'export' / 'notes.txt').exists())
 
   @pytest.mark.slow
   def test_failure_stops_it_and_its_log_is_shown(self):

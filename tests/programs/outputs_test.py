@@ -4,6 +4,7 @@
 """Tests of an experiment's folder."""
 
 import json
+import os
 import pathlib
 
 from absl.testing import absltest
@@ -53,6 +54,24 @@ class ExperimentFolderTest(absltest.TestCase):
       kept.append(error)
     self._open()
     self.assertLen(kept, 1)
+
+  def test_model_that_is_older_than_the_last_checkpoint_is_no_export(self):
+    folder = self._open()
+    checkpoints = [self.path / f'checkpoints/{name}.npz' for name in 'ab']
+    models = [
+      folder.export_path / name for name in ('saved_model.pb', 'm.tflite')
+    ]
+    for path in (*checkpoints, *models):
+      path.parent.mkdir(exist_ok=True)
+    for model in models:
+      self.assertFalse(folder.has_export)
+      for seconds, path in enumerate((*checkpoints, model)):
+        path.touch()
+        os.utime(path, (seconds, seconds))
+      self.assertTrue(folder.has_export)
+      os.utime(checkpoints[0], (9, 9))
+      self.assertFalse(folder.has_export)
+      model.unlink()
 
   def test_flag_of_a_later_version_is_a_difference_too(self):
     self._open()

@@ -40,6 +40,8 @@ class ExperimentsTest(absltest.TestCase):
     self.assertEqual(one.read_results(), (1, 0.25, 0.5, 1.5))
     (one.folder / 'export' / 'saved_model.pb').unlink()
     self.assertFalse(one.is_complete())
+    (one.folder / 'export' / 'model_float32.tflite').touch()
+    self.assertTrue(one.is_complete())
 
 
 if __name__ == '__main__':

@@ -32,6 +32,8 @@ def run(
 ) -> training.ProgramState:
   """Trains, resuming what the folder has, and exports the model.
 
+  A complete experiment whose model was exported stays as it is.
+
   Args:
     experiment: What to train.
     folder: Where results go, and where an earlier run may have left some.
@@ -48,16 +50,18 @@ def run(
   """
   final = _train(experiment, folder, quiet)
   experiment.classifier.variables.assign(final.state.global_model_weights)
-  with (
-    durable_files.naming(folder.export_path),
-    durable_files.replacing_folder(folder.export_path) as path,
-  ):
-    saved_model.export_saved_model(
-      experiment.model,
-      experiment.task.class_names,
-      path,
-      client_privacy.read(folder.path, final.round_num),
-    )
+  # What was exported in other forms, or with other settings, stays.
+  if not folder.has_export:
+    with (
+      durable_files.naming(folder.export_path),
+      durable_files.replacing_folder(folder.export_path) as path,
+    ):
+      saved_model.export_saved_model(
+        experiment.model,
+        experiment.task.class_names,
+        path,
+        client_privacy.read(folder.path, final.round_num),
+      )
   # Whoever has the model and the key has the model without noise.
   folder.remove_privacy_key()
   return final

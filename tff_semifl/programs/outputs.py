@@ -105,6 +105,17 @@ class ExperimentFolder:
     """True if there is a checkpoint to go on from."""
     return any(self.path.glob('checkpoints/*.npz'))
 
+  @property
+  def has_export(self) -> bool:
+    """True if a model was exported after the last checkpoint was written."""
+    written = [
+      path.stat().st_mtime_ns for path in self.path.glob('checkpoints/*.npz')
+    ]
+    return bool(written) and any(
+      path.stat().st_mtime_ns >= max(written)
+      for path in find_models(self.export_path)
+    )
+
   def state_manager(self) -> checkpoints.Checkpoints:
     """Returns the manager of the checkpoints."""
     return checkpoints.Checkpoints(
@@ -260,3 +271,12 @@ class ExperimentFolder:
 
 def _take_lock(file: IO[str]) -> None:
   fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
+  """Returns the files of the models in a folder of exports.
+
+  Args:
+    export_path: The folder; one that is not there has none.
+  """
+  return [*export_path.glob('saved_model.pb'), *export_path.glob('*.tflite')]

@@ -6,6 +6,7 @@
 import dataclasses
 import pathlib
 
+from tff_semifl.programs import outputs
 from tff_semifl.programs import results as results_lib
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import processes
@@ -49,7 +50,6 @@ class Experiment(processes.Job):
     Raises:
       durable_files.OutputError: If the folder holds something else.
     """
-    return self.read_results().round_num >= self.total_rounds and any(
-      next((self.folder / 'export').glob(pattern), None)
-      for pattern in ('saved_model.pb', '*.tflite')
+    return self.read_results().round_num >= self.total_rounds and bool(
+      outputs.find_models(self.folder / 'export')
     )
