@@ -82,8 +82,13 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     ),
     (
       'several_scales',
-      [_COLOR[0], _COLOR[1] / 255],
+      [_COLOR[3], _COLOR[1] / 255],
       r'train\[1\]: found floats in 0\.\.1, but pixels up to .* in train\[0\]',
+    ),
+    (
+      'standardized',
+      [np.linspace(-2, most, 64).reshape(8, 8, 1) for most in (3, 0.9)],
+      'before they are normalized',
     ),
     (
       'palette',

@@ -121,7 +121,8 @@ def check_scales(arrays: Mapping[str, np.ndarray]) -> None:
     for field, array in arrays.items()
     if array.size and array.dtype.kind in 'uif'
   }
-  larger = next((field for field in most if most[field] > 1), None)
+  # What is normalized, and has such values too, has an error of its own.
+  larger = next((field for field in most if most[field] >= _BRIGHT), None)
   for field, brightest in most.items():
     is_float = arrays[field].dtype.kind == 'f'
     if larger is not None and is_float and 0 < brightest <= 1:
