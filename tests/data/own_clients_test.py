@@ -153,6 +153,8 @@ class ReadSharesTest(parameterized.TestCase):
     rows = [f'{name},{i}' for name, share in by_name.items() for i in share]
     text = '\n'.join(['client,index', *rows])
     self._assert_shares(self._write('shares.csv', text))
+    # As spreadsheets write it.
+    self._assert_shares(self._write('marked.csv', f'\ufeff{text}'))
 
   def test_an_array_has_a_row_for_each_client(self):
     found = own_clients.read_shares('shares', np.arange(6).reshape(2, 3), 6)

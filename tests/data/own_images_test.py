@@ -145,6 +145,18 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllEqual(found, images)
     self.assertIsNone(labels)
 
+  def test_image_of_unknown_shape_is_no_batch(self):
+    dataset = tf.data.Dataset.from_generator(
+      lambda: zip(_COLOR, np.eye(4), strict=True),
+      output_signature=(
+        tf.TensorSpec([None, None, None], tf.uint8),
+        tf.TensorSpec([4]),
+      ),
+    )
+    images, labels = own_images.read_dataset('train', dataset, labeled=True)
+    self.assertAllEqual(images, _COLOR)
+    self.assertAllEqual(labels, np.eye(4))
+
   def test_reads_what_tff_has(self):
     dataset = tf.data.Dataset.from_tensor_slices(
       {'label': [1, 2, 3, 4], 'pixels': _GRAY[..., 0] / 255}

@@ -44,6 +44,12 @@ class FlattenTest(parameterized.TestCase):
       r'shape \(3, 2\) that are not one-hot; give an integer or a name',
     ),
     ('several_axes', np.zeros((3, 1, 1)), r'shape \(3, 1, 1\); give an'),
+    ('ragged', [[0], [1, 2], [3]], 'found labels of several lengths; give an'),
+    (
+      'no_text',
+      np.array([b'\xff', b'a', b'b'], object),
+      r"found the label b'\\xff', which is no UTF-8; give an",
+    ),
     ('none', None, r'shape \(\); give an integer'),
     ('fractions', [0.5, 1, 2], r'dtype float64, 0\.5 say; give an'),
     ('objects', np.array([None, 'a', 'b'], object), 'dtype object, None say'),
