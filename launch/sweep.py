@@ -127,6 +127,7 @@ def main(passed_on: Sequence[str]) -> None:
             stop_on_failure=_ON_FAILURE.value == 'stop',
             watcher=watcher,
           )
+        failed = [*failed, *watcher.lost]
       finally:
         print(_tables(sweep).to_markdown(_rows(sweep)))
         for path in _table_paths():
@@ -145,7 +146,6 @@ def main(passed_on: Sequence[str]) -> None:
       ' round in its metrics.csv, or its model',
       file=sys.stderr,
     )
-  failed = [*failed, *watcher.lost]
   if failed:
     names = ', '.join(experiment.name for experiment in failed)
     num_left = sum(not experiment.is_complete() for experiment in experiments)

@@ -33,8 +33,8 @@ _VERBOSITY = logging.get_verbosity()
 _LONGEST_FILE = 'tests/launch/all_systems_test.py'
 _USES_RAY = re.compile(r'/(ray_\w*test|deploy_test)\.py')
 _STARTS_PROGRAMS = re.compile(
-  r'/launch/(bad_input|export_saved_model|program|show_partition|sweep'
-  r'|train_semifl)_test\.py'
+  r'/launch/(bad_input|export_saved_model|other_programs_input|program'
+  r'|show_partition|sweep|train_semifl)_test\.py'
 )
 
 

@@ -40,7 +40,7 @@ def concatenate(
     ValueError: If they are something else, no client has an image, or images
       have different sizes.
   """
-  arrays, sizes = {}, []
+  fields, arrays, sizes = [], [], []
   for name, images in _list_clients(field, clients):
     own = f'{field}[{name!r}]'
     own_images.check_form(own, images)
@@ -55,18 +55,18 @@ def concatenate(
         f'{own}: found an array of shape {array.shape}, which has no images;'
         ' give the images of each client, without labels'
       )
-    first = next(iter(arrays.values()), array)
-    if array.shape[1:] != first.shape[1:]:
+    if arrays and array.shape[1:] != arrays[0].shape[1:]:
       raise ValueError(
         f'{own}: found images of shape {array.shape[1:]}; those of others are'
-        f' {first.shape[1:]}; resize them to one size'
+        f' {arrays[0].shape[1:]}; resize them to one size'
       )
-    arrays[own] = array
+    fields.append(own)
+    arrays.append(array)
   if not arrays:
     raise ValueError(f'{field}: found no images; give one at least')
   # Together, for the brightest of all tells what white is.
-  own_images.check_scales(arrays)
-  images = own_images.convert(field, np.concatenate([*arrays.values()]))
+  own_images.check_scales(fields, arrays)
+  images = own_images.convert(field, np.concatenate(arrays))
   return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
 
 

@@ -74,10 +74,8 @@ def stack(field: str, images: Any) -> np.ndarray:
     raise ValueError(f'{field}: found a mapping; {_EXPECTED}')
   is_object = isinstance(images, np.ndarray) and images.dtype.kind == 'O'
   if is_object or isinstance(images, Sequence):
-    arrays = [
-      _to_array(f'{field}[{index}]', image)
-      for index, image in enumerate(images)
-    ]
+    fields = [f'{field}[{index}]' for index in range(len(images))]
+    arrays = [*map(_to_array, fields, images)]
     shapes = sorted({array.shape for array in arrays})
     if _is_labeled(arrays):
       raise ValueError(
@@ -90,7 +88,7 @@ def stack(field: str, images: Any) -> np.ndarray:
         f'{field}: found images of different shapes, {shapes[0]} and'
         f' {shapes[1]}; resize them to one size, with tf.image.resize say'
       )
-    check_scales({f'{field}[{i}]': each for i, each in enumerate(arrays)})
+    check_scales(fields, arrays)
     return np.stack(arrays) if arrays else np.empty(0)
   array = np.asarray(images)
   if not array.ndim:
@@ -107,29 +105,31 @@ def _to_array(field: str, image: Any) -> np.ndarray:
   return np.asarray(image)
 
 
-def check_scales(arrays: Mapping[str, np.ndarray]) -> None:
+def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
   """Refuses images whose white is 1 beside others whose white is 255.
 
   Args:
-    arrays: Images by the field that they were given as; none without a pixel.
+    fields: What each array was given as.
+    arrays: Images.
 
   Raises:
     ValueError: If floats are in 0..1, and others are not.
   """
-  most = {
-    field: array.max()
-    for field, array in arrays.items()
-    if array.size and array.dtype.kind in 'uif'
-  }
-  # What is normalized, and has such values too, has an error of its own.
-  larger = next((field for field in most if most[field] >= _BRIGHT), None)
-  for field, brightest in most.items():
-    is_float = arrays[field].dtype.kind == 'f'
-    if larger is not None and is_float and 0 < brightest <= 1:
-      raise ValueError(
-        f'{field}: found floats in 0..1, but pixels up to {most[larger]:g} in'
-        f' {larger}; give all in 0..1, or all in 0..255'
-      )
+  small = large = None
+  for field, array in zip(fields, arrays, strict=True):
+    if not array.size or array.dtype.kind not in 'uif':
+      continue
+    most = array.max()
+    if array.dtype.kind == 'f' and 0 < most <= 1:
+      small = small or field
+    # What is normalized has values above 1, too, and an error of its own.
+    elif most >= _BRIGHT:
+      large = large or field
+  if small and large:
+    raise ValueError(
+      f'{small}: found floats in 0..1, but larger pixels in {large}; give all'
+      ' in 0..1, or all in 0..255'
+    )
 
 
 def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:

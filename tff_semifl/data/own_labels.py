@@ -128,7 +128,8 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
     The names.
 
   Raises:
-    ValueError: If they are not two or more strings, each another line.
+    ValueError: If they are not two or more strings of one line each, or two
+      are the same.
   """
   expected = 'give a list of strings, a name for each class'
   if isinstance(names, str):

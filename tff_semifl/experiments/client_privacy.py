@@ -102,23 +102,23 @@ def describe(
   """
   if values.get('aggregator') != 'differential_privacy':
     return None
-  needed = ('noise_multiplier', 'num_clients', 'clients_per_round')
-  for name in (*needed, 'privacy_delta', 'clipping_norm'):
-    if name not in values:
-      raise saved_experiment.SavedExperimentError(
-        f'its hparams.json lacks {name}'
-      )
-  numbers = {
-    'noise_multiplier': values['noise_multiplier'],
-    'num_clients': values['num_clients'],
-    'clients_per_round': values['clients_per_round'],
-    'num_rounds': num_rounds,
-    'delta': values['privacy_delta'],
-  }
+  try:
+    clipping_norm = values['clipping_norm']
+    numbers = {
+      'noise_multiplier': values['noise_multiplier'],
+      'num_clients': values['num_clients'],
+      'clients_per_round': values['clients_per_round'],
+      'num_rounds': num_rounds,
+      'delta': values['privacy_delta'],
+    }
+  except KeyError as error:
+    raise saved_experiment.SavedExperimentError(
+      f'its hparams.json lacks {error.args[0]}'
+    ) from error
   why_not_private = _why_not_private(values)
   return privacy_statement.PrivacyStatement(
     epsilon=None if why_not_private else privacy.compute_epsilon(**numbers),
-    clipping_norm=values['clipping_norm'],
+    clipping_norm=clipping_norm,
     why_not_private=why_not_private,
     **numbers,
   )

@@ -48,8 +48,8 @@ def read_metrics(file: pathlib.Path) -> Metrics:
     if 'round' not in columns:
       raise ValueError('it does not say which round a row is of')
     rounds = columns['round']
-    # Neither is true of NaN.
-    if not ((rounds >= 0) & (rounds % 1 == 0)).all():
+    is_whole = (rounds >= 0) & (rounds < np.inf) & (rounds == np.floor(rounds))
+    if not is_whole.all():
       raise ValueError('a round is no number of one')
   except OSError as error:
     raise MetricsError(f'cannot read {file}: {error.strerror}') from error

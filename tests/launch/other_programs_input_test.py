@@ -1,0 +1,82 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what bad flags of programs that train nothing get: one line."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests import forked_programs
+
+
+class OtherProgramsInputTest(parameterized.TestCase):
+  def test_setting_of_an_experiment_is_not_to_be_chosen_for_its_export(self):
+    completed = forked_programs.run(
+      'launch.export_saved_model', '--experiment=results/mine', '--seed=3'
+    )
+    self.assertEqual(completed.returncode, 1)
+    self.assertIn("Unknown command line flag 'seed'", completed.stderr)
+
+  @parameterized.parameters(
+    *('evaluate', 'export_saved_model', 'plot', 'predict', 'show_augmentations')
+    + ('show_partition', 'show_settings', 'sweep')
+  )
+  def test_other_programs_say_one_line_too(self, name):
+    for argument, line in (
+      (
+        '--flagfile=/nowhere',
+        'flag --flagfile=/nowhere: cannot read /nowhere: No such file or'
+        ' directory',
+      ),
+      (
+        '--verbosity=loud',
+        'flag --verbosity=loud: must be a whole number',
+      ),
+    ):
+      completed = forked_programs.run(f'launch.{name}', argument)
+      self.assertEqual(completed.returncode, 1)
+      self.assertEqual(completed.stderr, f'{line}\n')
+
+  @parameterized.named_parameters(
+    (
+      'no_flag',
+      'plot',
+      '--experiment=a',
+      "Unknown command line flag 'experiment'. Did you mean: experiments ?",
+    ),
+    (
+      'no_format',
+      'export_saved_model',
+      '--format=onnx',
+      "flag --format=['onnx']: must be some of saved_model, tflite_float32,"
+      ' tflite_float16, tflite_int8, tflite',
+    ),
+    (
+      'out_of_range',
+      'sweep',
+      '--parallel=0',
+      'flag --parallel=0: 0 is not a positive integer',
+    ),
+    (
+      'no_experiment',
+      'plot',
+      '--experiments=/a,/b',
+      'flag --experiments=/a,/b: cannot read /a/metrics.csv: No such file or'
+      ' directory',
+    ),
+    (
+      'folder_that_cannot_be_made',
+      'show_partition',
+      '--output_file=/proc/no/a.png',
+      'flag --output_file=/proc/no/a.png: /proc/no: No such file or'
+      ' directory',
+    ),
+  )
+  def test_one_line_of_another_program(self, name, argument, line):
+    completed = forked_programs.run(f'launch.{name}', argument)
+    self.assertEqual(completed.returncode, 1)
+    self.assertEqual(completed.stderr, f'{line}\n')
+
+
+if __name__ == '__main__':
+  absltest.main()
