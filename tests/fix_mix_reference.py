@@ -38,6 +38,23 @@ class ClientRound(NamedTuple):
   labels: np.ndarray
 
 
+def draw_beta(number: int, seed: tf.Tensor, a: float) -> np.ndarray:
+  """Draws from Beta(a, a), float64, by Gamma(a + 1) and a power.
+
+  Args:
+    number: How many.
+    seed: int32 [2], a stateless seed.
+    a: So large that no power is nought.
+  """
+  gammas = tf.random.stateless_gamma([number, 2], seed, a + 1, dtype=tf.float64)
+  uniforms = tf.random.stateless_uniform(
+    [number, 2], random_seeds.fold_in(seed, 0)
+  )
+  powers = (1 - uniforms.numpy().astype(np.float64)) ** (1 / a)
+  values = gammas.numpy() * powers
+  return values[:, 0] / values.sum(axis=1)
+
+
 def _no_offset(logits: np.ndarray) -> tuple[float, float]:
   del logits  # They are left as they are.
   return 0.0, 0.0
@@ -130,12 +147,9 @@ def train_client(
       batch = slice(start, start + batch_size)
       fix_labels = labels[fix[batch]]
       fix_targets, mix_targets = targets[fix[batch]], targets[mix[batch]]
-      gamma = tf.random.stateless_gamma(
-        [2],
-        stateless_seed(purpose.MIXUP_COEFFICIENT, epoch, batch_num),
-        alpha=0.75,
-      ).numpy()
-      share = gamma[0] / gamma.sum()
+      (share,) = draw_beta(
+        1, stateless_seed(purpose.MIXUP_COEFFICIENT, epoch, batch_num), 0.75
+      )
       mixed = share * weak_views[batch].astype(np.float64)
       mixed += (1 - share) * mix_views[batch]
       if mix_before_augmentation:

@@ -6,6 +6,7 @@
 import numpy as np
 import tensorflow as tf
 
+from tests import fix_mix_reference
 from tests import pooled_reference
 from tff_semifl import random_seeds
 
@@ -24,14 +25,9 @@ def mix(step, images, labels, concentration):
   order = tf.random.experimental.stateless_shuffle(
     tf.range(number), random_seeds.fold_in(seed, 0)
   ).numpy()
-  first, second = (
-    tf.random.stateless_gamma(
-      [number, 2], random_seeds.fold_in(seed, 1), alpha=concentration
-    )
-    .numpy()
-    .T.astype(np.float64)
+  share = fix_mix_reference.draw_beta(
+    number, random_seeds.fold_in(seed, 1), concentration
   )
-  share = first / (first + second)
   share = np.maximum(share, 1 - share)[:, None]
   return tuple(
     share * rows + (1 - share) * rows[order] for rows in (images, labels)

@@ -50,28 +50,32 @@ class PortableDrawsTest(parameterized.TestCase):
       np.testing.assert_array_equal(portable(seed), draw(seed))
 
   @parameterized.product(
-    # Below, at and above 1 it is computed in different ways.
-    concentration=[0.1, 0.75, 1.0, 2.5],
+    # For the least, 1 more is 1, of which Gamma is drawn in another way.
+    concentration=[1e-17, 0.001, 0.75, 2.5],
     jit_compile=[False, True],
   )
-  def test_gamma(self, concentration, jit_compile):
+  def test_beta(self, concentration, jit_compile):
     def draw(seed):
-      return random_draws.gamma(3, seed, concentration=concentration)
+      return random_draws.beta(3, seed, concentration=concentration)
 
     portable = _draw(draw, jit_compile=jit_compile)
     # One attempt in twenty or less fails, so that some of these need several.
     for number in range(100):
       seed = tf.constant([number - 50, 977 * number])
       # Computed in double precision, whose functions may differ in the last
-      # digit, to the power of up to ten.
-      np.testing.assert_allclose(portable(seed), draw(seed), rtol=2e-6)
+      # digit, and rounded to float32.
+      np.testing.assert_allclose(
+        portable(seed), draw(seed), rtol=np.finfo(np.float32).eps
+      )
 
-  @parameterized.parameters('uniform', 'integers')
+  @parameterized.parameters('uniform', 'integers', 'beta')
   def test_first_numbers_do_not_depend_on_how_many_are_drawn(self, name):
     def draw(number):
       seed = tf.constant([5, 6])
       if name == 'uniform':
         return random_draws.uniform([number, 3], seed)
+      if name == 'beta':
+        return random_draws.beta(number, seed, concentration=0.75)
       return random_draws.integers([number, 3], seed, least=0, bound=1000)
 
     np.testing.assert_array_equal(draw(40)[:7], draw(7))

@@ -17,7 +17,6 @@ References:
 import math
 from typing import NamedTuple
 
-import numpy as np
 import tensorflow as tf
 
 from tff_semifl import random_draws
@@ -120,15 +119,11 @@ class _Attempts(NamedTuple):
 
 
 def _gamma(number, seed, concentration) -> tf.Tensor:
-  """Draws by Marsaglia and Tsang's method, in double precision."""
   words = _bits([number, _RESERVED_BLOCKS, 4], seed)
   fractions = _to_doubles(words[:, :_BLOCKS])
   if concentration == 1.0:
-    values = -tf.math.log1p(-fractions[:, 0, 1])
-  else:
-    values = _draw_gamma(fractions, concentration)
-  values = tf.cast(values, tf.float32)
-  return tf.maximum(values, np.finfo(np.float32).tiny)
+    return -tf.math.log1p(-fractions[:, 0, 1])
+  return _draw_gamma(fractions, concentration)
 
 
 def _to_doubles(words: tf.Tensor) -> tf.Tensor:
@@ -148,9 +143,16 @@ def _to_doubles(words: tf.Tensor) -> tf.Tensor:
 
 
 def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
-  """Returns float64 [number], of float64 [number, blocks, 2] in [0, 1)."""
-  is_less_than_one = concentration < 1.0
-  d = concentration + (2.0 / 3.0 if is_less_than_one else -1.0 / 3.0)
+  """Draws by Marsaglia and Tsang's method.
+
+  Args:
+    fractions: float64 [number, blocks, 2] in [0, 1).
+    concentration: Above 1.
+
+  Returns:
+    float64 [number].
+  """
+  d = concentration - 1.0 / 3.0
   c = 1.0 / 3.0 / math.sqrt(d)
   number = fractions.shape[0]
   angles = 2 * math.pi * fractions[..., 1]
@@ -181,16 +183,12 @@ def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
       (u < 1.0 - 0.0331 * square * square)
       | (tf.math.log(u) < 0.5 * square + d * (1.0 - v + tf.math.log(v)))
     )
-    value = d * v
-    if is_less_than_one:
-      b, uniform, block = take(uniforms, uniform, block, is_accepted)
-      value *= b ** (1.0 / concentration)
     return (
       _Attempts(
         block,
         normal,
         uniform,
-        tf.where(is_accepted, value, state.value),
+        tf.where(is_accepted, d * v, state.value),
         state.is_done | is_accepted,
       ),
     )

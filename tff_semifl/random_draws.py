@@ -32,7 +32,8 @@ class Generator(NamedTuple):
       [least, bound).
     order: (number of rows, seed, how many of the first rows are put in a new
       order) -> int32 [rows], an index for each row.
-    gamma: (number, seed, concentration) -> float32 [number], above 0.
+    gamma: (number, seed, concentration, which is at least 1) -> float64
+      [number].
   """
 
   fold_in: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
@@ -107,20 +108,36 @@ def order(
   return _generator.get().order(num_rows, seed, num_real)
 
 
-def gamma(
+def beta(
   number: tf.Tensor | int, seed: tf.Tensor, *, concentration: float
 ) -> tf.Tensor:
-  """Draws from a Gamma distribution of rate 1.
+  """Draws from Beta(concentration, concentration).
+
+  G / (G + G') has this distribution if G and G' have that of Gamma(a). A draw
+  of Gamma(a) is one of Gamma(a + 1) times U^(1/a), with U uniform. Where a is
+  small, that power is below the smallest float nearly always, so that only
+  logarithms are computed.
 
   Args:
     number: How many.
     seed: int32 [2], a stateless seed.
-    concentration: Positive.
+    concentration: Positive and finite, a.
 
   Returns:
-    float32 [number], above 0.
+    float32 [number] in [0, 1].
   """
-  return _generator.get().gamma(number, seed, concentration)
+  gammas = _generator.get().gamma(2 * number, seed, concentration + 1.0)
+  # In (0, 1], of which there is a logarithm.
+  uniforms = 1.0 - uniform([number, 2], fold_in(seed, 0))
+  of_gammas, of_uniforms = (
+    tf.math.log(values[:, 0]) - tf.math.log(values[:, 1])
+    for values in (
+      tf.reshape(gammas, [number, 2]),
+      tf.cast(uniforms, tf.float64),
+    )
+  )
+  log_odds = of_gammas + of_uniforms / concentration
+  return tf.cast(tf.sigmoid(log_odds), tf.float32)
 
 
 @contextlib.contextmanager
@@ -147,7 +164,9 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
 
 
 def _gamma(number, seed, concentration) -> tf.Tensor:
-  return tf.random.stateless_gamma([number], seed, alpha=concentration)
+  return tf.random.stateless_gamma(
+    [number], seed, alpha=concentration, dtype=tf.float64
+  )
 
 
 _generator = contextvars.ContextVar(

@@ -13,6 +13,13 @@ from tff_semifl import random_seeds
 from tff_semifl.augment import mixup
 
 _NUM_DRAWS = 4000
+# Of a small concentration, nearly all coefficients are 0 or 1 in float32:
+# of Beta(.001, .001), 45 in 100 are below 1e-38.
+_CONCENTRATIONS = (1e-3, 0.01, 0.03, 0.1, 0.75, 10)
+# What float32 can tell from 0, from 1 and from 1/2.
+_BOUNDS = np.array(
+  [1e-30, 1e-10, 1e-5, 0.01, 0.2, 0.4, 0.499, 0.501, 0.6, 0.8, 0.99, 1 - 1e-5]
+)
 
 
 def _draw_coefficients(concentration):
@@ -24,6 +31,24 @@ def _draw_coefficients(concentration):
 
   dataset = tf.data.Dataset.range(_NUM_DRAWS).map(draw).batch(_NUM_DRAWS)
   return dataset.get_single_element().numpy()
+
+
+def _check_shares(draws, distribution, *, bounds):
+  """Compares the share of draws up to each bound with the distribution's.
+
+  The number of such draws is binomial. At each bound, 5 standard deviations are
+  allowed, and one draw more where hardly any is expected.
+  """
+  for bound in bounds:
+    expected = distribution(bound)
+    deviation = np.sqrt(expected * (1 - expected) / _NUM_DRAWS)
+    np.testing.assert_allclose(
+      np.mean(draws <= bound),
+      expected,
+      rtol=0,
+      atol=5 * deviation + 1 / _NUM_DRAWS,
+      err_msg=f'up to {bound}',
+    )
 
 
 class SampleCoefficientTest(parameterized.TestCase, tf.test.TestCase):
@@ -51,10 +76,9 @@ class SampleCoefficientTest(parameterized.TestCase, tf.test.TestCase):
     distance = stats.kstest(draws, stats.beta(a, a).cdf).statistic
     self.assertLess(distance, 1.95 / np.sqrt(_NUM_DRAWS))
 
-  def test_is_a_number_even_where_both_gammas_are_tiny(self):
-    # Gamma(0.001) falls below the smallest float32 nearly always.
-    draws = _draw_coefficients(0.001)
-    self.assertAllInRange(draws, 0, 1)
+  @parameterized.parameters(*_CONCENTRATIONS)
+  def test_share_below_each_bound_is_that_of_the_distribution(self, a):
+    _check_shares(_draw_coefficients(a), stats.beta(a, a).cdf, bounds=_BOUNDS)
 
   def test_same_seed_same_coefficient(self):
     first, again, other = (
@@ -107,6 +131,17 @@ class MixWithEachOtherTest(parameterized.TestCase, tf.test.TestCase):
     # Above 1/2 both halves of the symmetric distribution add up.
     distance = stats.kstest(draws, lambda x: 2 * stats.beta(a, a).cdf(x) - 1)
     self.assertLess(distance.statistic, 1.95 / np.sqrt(_NUM_DRAWS))
+
+  @parameterized.parameters(*_CONCENTRATIONS)
+  def test_share_below_each_bound_is_that_of_the_folded_distribution(self, a):
+    draws = mixup.sample_dominant_coefficients(
+      tf.constant([3, 4]), _NUM_DRAWS, concentration=a
+    )
+    _check_shares(
+      draws.numpy(),
+      lambda x: 2 * stats.beta(a, a).cdf(x) - 1,
+      bounds=_BOUNDS[_BOUNDS > 0.5],
+    )
 
   def test_each_is_mixed_with_another_and_its_label_alike(self):
     num_images = 50

@@ -28,8 +28,7 @@ def sample_coefficient(seed: tf.Tensor, *, concentration: float) -> tf.Tensor:
   Returns:
     A float32 scalar in [0, 1].
   """
-  gamma = random_draws.gamma(2, seed, concentration=concentration)
-  return gamma[0] / (gamma[0] + gamma[1])
+  return random_draws.beta(1, seed, concentration=concentration)[0]
 
 
 def mix(
@@ -63,8 +62,7 @@ def sample_dominant_coefficients(
   Returns:
     float32 [number] in [0.5, 1].
   """
-  gamma = tf.random.stateless_gamma([number, 2], seed, alpha=concentration)
-  coefficients = gamma[:, 0] / tf.reduce_sum(gamma, axis=1)
+  coefficients = random_draws.beta(number, seed, concentration=concentration)
   return tf.maximum(coefficients, 1.0 - coefficients)
 
 
