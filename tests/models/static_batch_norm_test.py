@@ -183,6 +183,20 @@ class MomentsTest(tf.test.TestCase):
     expected = inputs.astype(np.float64).var(axis=(0, 1, 2)) * 50 * 8 * 8
     self.assertAllClose(_moments(inputs)[2], expected, rtol=1e-3)
 
+  def test_of_many_values(self):
+    # Of a mean unlike 0, as pixels have. Added up one after another, they would
+    # have squared deviations that are 1e-5 off.
+    generator = np.random.default_rng(0)
+    inputs = generator.uniform(1, 2, size=(250, 32, 32, _CHANNELS))
+    _, mean, squares = _moments(inputs)
+    inputs = inputs.astype(np.float32)
+    rows = inputs.reshape(-1, _CHANNELS).astype(np.float64)
+    tolerance = 8 * np.finfo(np.float32).eps
+    np.testing.assert_allclose(mean, rows.mean(axis=0), rtol=tolerance)
+    np.testing.assert_allclose(
+      squares, len(rows) * rows.var(axis=0), rtol=tolerance
+    )
+
   def test_of_a_single_value(self):
     inputs = _random_inputs(shape=(1, 1, 1))
     expected = [[1.0] * _CHANNELS, inputs[0, 0, 0], [0.0] * _CHANNELS]

@@ -148,23 +148,32 @@ def fold_batches(
     classifier: A model with static batch normalization, in training mode.
     weights: Its weights.
     images: Chunks, uint8 [number, height, width, channels].
-    add_fn: (total, moments of a batch) -> total, for one layer, each float32
+    add_fn: (total, moments of a batch) -> total, for one layer, each float64
       [3, channels]. Moments are count, mean and sum of squared deviations.
     batch_size: Images of a batch, at least 1.
 
   Returns:
-    The total of each layer; zeros if there is no image.
+    The total of each layer, float32 [3, channels]; zeros if there is no image.
   """
 
   def add_batch(
     totals: tuple[tf.Tensor, ...], batch: tf.Tensor
   ) -> tuple[tf.Tensor, ...]:
     moments = classifier.batch_moments(weights, tf.cast(batch, tf.float32))
-    return tuple(map(add_fn, totals, moments))
+    return tuple(map(add_fn, totals, _cast(moments, tf.float64)))
 
-  return folding.fold(
-    images.rebatch(batch_size), zero_moments(classifier), add_batch
+  totals = folding.fold(
+    images.rebatch(batch_size),
+    _cast(zero_moments(classifier), tf.float64),
+    add_batch,
   )
+  return _cast(totals, tf.float32)
+
+
+def _cast(
+  moments: Iterable[tf.Tensor], dtype: tf.DType
+) -> tuple[tf.Tensor, ...]:
+  return tuple(tf.cast(each, dtype) for each in moments)
 
 
 def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
@@ -174,11 +183,11 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
   their difference, of which float32 leaves little if the mean is large.
 
   Args:
-    first: float32 [3, channels]: count, mean, sum of squared deviations.
+    first: float [3, channels]: count, mean, sum of squared deviations.
     second: The same. Zeros stand for no values, and change nothing.
 
   Returns:
-    float32 [3, channels], the moments of both.
+    float [3, channels], the moments of both.
 
   References:
     Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for
@@ -206,10 +215,10 @@ def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
   The variance of a single value is 0.
 
   Args:
-    moments: float32 [3, channels]: count, mean, sum of squared deviations.
+    moments: float [3, channels]: count, mean, sum of squared deviations.
 
   Returns:
-    float32 [3, channels]: count, mean and unbiased variance.
+    float [3, channels]: count, mean and unbiased variance.
   """
   count, mean, deviations = tf.unstack(moments)
   return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])

@@ -79,9 +79,9 @@ def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
   """Adds a batch to a plain mean over batches (D8).
 
   Args:
-    total: float32 [3, channels]: the number of batches so far, the mean of
+    total: float [3, channels]: the number of batches so far, the mean of
       their means and that of their unbiased variances.
-    moments: float32 [3, channels] of another batch: count, mean, sum of
+    moments: float [3, channels] of another batch: count, mean, sum of
       squared deviations.
 
   Returns:
