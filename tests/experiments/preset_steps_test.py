@@ -101,9 +101,7 @@ class PresetStepsTest(parameterized.TestCase):
     ('fedrgd_as_in_semifl/cifar10_4000_iid', 80, 230),
     ('fedavg_fixmatch/cifar10_4000_iid', 80, 230),
   )
-  def test_steps_of_baselines(
-    self, name, server, client
-  ):
+  def test_steps_of_baselines(self, name, server, client):
     self.assertEqual(
       preset_cells.count_steps(preset_cells.describe(name)), (server, client)
     )
