@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from tff_semifl import launch
 from tff_semifl import settings
+from tff_semifl.experiments import user_code
 from tff_semifl.launch import command_line
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -170,12 +171,16 @@ def describe(error: BaseException) -> str | None:
 
 
 def end_with_error(error: BaseException) -> NoReturn:
-  """Ends the program with a line about an error of a flag.
+  """Ends the program with a line about an error of a flag or of user code.
 
   Args:
-    error: The error; any error that is not about a flag is raised again.
+    error: The error; one that is about neither a flag nor code of a user is
+      raised again.
   """
   line = describe(error)
+  # The reader of a pipe may be gone.
+  if line is None and not isinstance(error, BrokenPipeError):
+    line = user_code.describe(error)
   if line is None:
     raise error
   end(line)
