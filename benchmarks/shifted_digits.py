@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Digits where the assumptions of client priors do not hold.
+r"""Digits where the assumptions of client priors do not hold.
 
 There are ten clients with two classes each, as in
 docs/results/digits_50_classes2, and the server has 50 labels. The images of

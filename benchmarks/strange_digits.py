@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Digits whose test images are strange to a model that was trained on digits.
+r"""Digits whose test images are strange to a model that was trained on digits.
 
 They are inverted, or their pixels are shuffled. How sure of them the model is
 says what a least confidence leaves of them:

@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import sys
+from typing import NoReturn
 
 # TensorFlow reads this variable when it is first imported, which happens later.
 # Its remarks about the machine would bury the output of a program.
@@ -25,6 +26,10 @@ gc.set_threshold(100_000)
 atexit.register(gc.freeze)
 
 
+# The last line of a program that was interrupted.
+INTERRUPTED = 'interrupted'
+
+
 def begin() -> None:
   """Begins a program: Ctrl-C ends it, without a traceback of what it imports.
 
@@ -33,8 +38,20 @@ def begin() -> None:
   """
   # A background job of a shell ignores Ctrl-C, and continues to do so.
   if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, lambda number, _: end_at_once(number))
   gc.disable()
+
+
+def end_at_once(number: int, message: str = INTERRUPTED) -> NoReturn:
+  """Ends the process, whatever it does, with a line on stderr.
+
+  Args:
+    number: The signal, which the exit code tells, as a shell's does.
+    message: The line.
+  """
+  with contextlib.suppress(OSError):
+    os.write(sys.stderr.fileno(), f'\n{message}\n'.encode())
+  os._exit(128 + number)
 
 
 def search_for_cycles() -> None:

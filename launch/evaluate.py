@@ -9,7 +9,8 @@
 The program takes SavedModels and TFLite models, and needs no experiment. It
 tests on the test images of a task, or on the images in the folder --images,
 which holds a folder for each class. With --output_file=results.json the results
-are written as JSON, too, with the confusion matrix. For a model that was
+are written as JSON, too, with the confusion matrix; an existing file is
+replaced with --overwrite only. For a model that was
 trained with differential privacy it also prints the guarantee for clients.
 """
 
@@ -29,6 +30,7 @@ from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.launch import exported_model_flags
 from tff_semifl.launch import output_flag
+from tff_semifl.launch import overwrite_flag
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import durable_files
@@ -45,7 +47,7 @@ def main(chosen: registry.ChosenTask | None) -> None:
   Args:
     chosen: The task to test on; None to test on --images.
   """
-  path = output_flag.one(None)
+  path = overwrite_flag.check(output_flag.one(None))
   images = exported_model_flags.IMAGES
   with program.blame(images, ValueError):
     if (images.value is None) != (chosen is not None):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exports the model of an experiment, as a SavedModel or for phones.
+r"""Exports the model of an experiment, as a SavedModel or for phones.
 
   python -m launch.export_saved_model --experiment=results/mine
   python -m launch.export_saved_model --experiment=results/mine \

@@ -40,7 +40,7 @@ def main() -> None:
     is_asked = name in command_line.HELP
     how = command_line.spell_commands('python -m launch.PROGRAM')
     lines = [f'usage: {how} [--flag=value ...]', '', 'programs:']
-    lines.extend(f'  {key}: {_summarize(key)}' for key in PROGRAMS)
+    lines.extend(f'  {key}: {summarize(key)}' for key in PROGRAMS)
     if name and not is_asked:
       lines.insert(0, f'there is no program {name!r}')
     print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
@@ -52,7 +52,7 @@ def main() -> None:
   )
 
 
-def _summarize(name: str) -> str:
+def summarize(name: str) -> str:
   """Returns the first line of a program's description."""
   # Read and not imported, as TensorFlow takes seconds.
   source = pathlib.Path(__file__).with_name(f'{name}.py').read_text()

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draws metrics of one or more experiments by round.
+r"""Draws metrics of one or more experiments by round.
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
     --output_file=curves.png,curves.svg
 
-By default the file is learning_curves.png, unless --pseudo_label_files is
-given. This draws the test accuracy and, if clients made pseudo-labels, the
+By default the file is results/learning_curves.png, unless --pseudo_label_files
+is given. This draws the test accuracy and, if clients made pseudo-labels, the
 share of images that were labeled and the accuracy of these labels. Figure 6 of
 SemiFL's paper shows the quality of pseudo-labels in more detail:
 
@@ -102,7 +102,7 @@ def main() -> None:
   chosen = _choose_panels(experiments)
   curve_files = None
   if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
-    curve_files = output_flag.pictures('learning_curves.png')
+    curve_files = output_flag.pictures('results/learning_curves.png')
   elif _METRICS.value is not None:
     with program.blame(_METRICS, ValueError):
       raise ValueError('give --output_file too, or no --pseudo_label_files')

@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Predicts the classes of images with an exported model.
+r"""Predicts the classes of images with an exported model.
 
   python -m launch.predict --exported_model=results/mine/export \
     --images=photos,another.jpg --output_file=predictions.csv
 
 Images may have any size, and there may be any number of them: only a few are in
-memory at a time. The table, predictions.csv by default, has a row for each
-image, with the columns path, class_name and probability, of its most probable
-class.
+memory at a time. The table, results/predictions.csv by default, has a row for
+each image, with the columns path, class_name and probability, of its most
+probable class. An existing file is replaced with --overwrite only.
 """
 
 from absl import flags
@@ -21,6 +21,7 @@ from tff_semifl.export import predictions
 from tff_semifl.launch import exported_model_flags
 from tff_semifl.launch import least_confidence_flag
 from tff_semifl.launch import output_flag
+from tff_semifl.launch import overwrite_flag
 from tff_semifl.launch import program
 from tff_semifl.programs import durable_files
 
@@ -40,11 +41,12 @@ _SKIP_UNREADABLE = flags.DEFINE_bool(
 flags.adopt_module_key_flags(exported_model_flags)
 flags.adopt_module_key_flags(least_confidence_flag)
 flags.adopt_module_key_flags(output_flag)
+flags.adopt_module_key_flags(overwrite_flag)
 
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  path = output_flag.one('predictions.csv')
+  path = overwrite_flag.check(output_flag.one('results/predictions.csv'))
   with exported_model_flags.blame_images(
     ValueError, image_listing.ImageFolderError
   ):

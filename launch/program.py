@@ -19,12 +19,14 @@ import tensorflow as tf
 
 from tff_semifl import launch
 from tff_semifl import settings
+from tff_semifl.experiments import user_code
 from tff_semifl.launch import command_line
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-# The last line of a program that was interrupted.
-INTERRUPTED = 'interrupted'
-RESUMES = 'interrupted; the same command goes on from the last complete round'
+INTERRUPTED = launch.INTERRUPTED
+RESUMES = (
+  f'{INTERRUPTED}; the same command goes on from the last complete round'
+)
 
 
 class FlagError(Exception):
@@ -61,11 +63,33 @@ def is_quiet() -> bool:
   return bool(flag.present) and flag.value < 0
 
 
+def parse_flags(
+  argv: Sequence[str], *, known_only: bool = False
+) -> Sequence[str]:
+  """Parses flags as `flags.FLAGS` does, but asking for help is no error.
+
+  Args:
+    argv: The command line.
+    known_only: Whether to return unknown flags, too, instead of raising.
+
+  Returns:
+    The program and the arguments that are not flags.
+
+  Raises:
+    flags.Error: If a flag is wrong.
+  """
+  asked = command_line.HELP.intersection(argv)
+  if asked:
+    is_full = any(each.endswith('helpfull') for each in asked)
+    app.usage(shorthelp=not is_full, writeto_stdout=True, exitcode=0)
+  return flags.FLAGS(argv, known_only)
+
+
 def run(
   main: Callable[[], None],
   *,
   arguments: Sequence[str] | None = None,
-  parse: Callable[[Sequence[str]], Sequence[str]] = flags.FLAGS,
+  parse: Callable[[Sequence[str]], Sequence[str]] = parse_flags,
   interrupted: str = INTERRUPTED,
 ) -> None:
   """Parses flags, runs `main` and ends the process.
@@ -78,7 +102,7 @@ def run(
     main: The program, called after its flags were parsed.
     arguments: The command line without the program. By default that of the
       process, with the content of flagfiles in front.
-    parse: Parses the command line like `flags.FLAGS`, and returns the arguments
+    parse: Parses the command line, answers --help, and returns the arguments
       that are not flags.
     interrupted: The last line if the program is interrupted.
   """
@@ -147,12 +171,16 @@ def describe(error: BaseException) -> str | None:
 
 
 def end_with_error(error: BaseException) -> NoReturn:
-  """Ends the program with a line about an error of a flag.
+  """Ends the program with a line about an error of a flag or of user code.
 
   Args:
-    error: The error; any error that is not about a flag is raised again.
+    error: The error; one that is about neither a flag nor code of a user is
+      raised again.
   """
   line = describe(error)
+  # The reader of a pipe may be gone.
+  if line is None and not isinstance(error, BrokenPipeError):
+    line = user_code.describe(error)
   if line is None:
     raise error
   end(line)
@@ -186,6 +214,8 @@ def _is_unread() -> bool:
 def _note_interrupts(message: str) -> Sequence[int]:
   """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and records them.
 
+  The argument of the KeyboardInterrupt is the name of the signal.
+
   Args:
     message: The last line if a second one ends the process.
 
@@ -197,8 +227,8 @@ def _note_interrupts(message: str) -> Sequence[int]:
   def handle(number, frame):
     seen.append(number)
     if len(seen) > 1:
-      _end_at_once(number, message)
-    raise KeyboardInterrupt
+      launch.end_at_once(number, message)
+    raise KeyboardInterrupt(signal.Signals(number).name)
 
   for number in _SIGNALS:
     # A background job of a shell ignores Ctrl-C, and continues to do so.
@@ -216,16 +246,10 @@ def _note_interrupts(message: str) -> Sequence[int]:
   return seen
 
 
-def _wait_for_second(reader: int, message: str) -> None:
+def _wait_for_second(reader: int, message: str) -> NoReturn:
   """Ends the process at the second SIGINT or SIGTERM."""
   count = 0
   while count < 2:
     number = os.read(reader, 1)[0]
     count += number in _SIGNALS
-  _end_at_once(number, message)
-
-
-def _end_at_once(number: int, message: str) -> NoReturn:
-  with contextlib.suppress(OSError):
-    os.write(sys.stderr.fileno(), f'\n{message}\n'.encode())
-  os._exit(128 + number)
+  launch.end_at_once(number, message)

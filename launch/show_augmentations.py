@@ -5,7 +5,8 @@
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
-The picture is augmentations.png, or another PNG file that --output_file names.
+The picture is results/augmentations.png, or another PNG file that --output_file
+names.
 Below the images, and on standard output, it reports how many strong views are
 blank and how much contrast the others keep. It takes the flags of
 `launch.train semifl` that concern data.
@@ -37,7 +38,7 @@ def main(settings: experiment_settings.Data) -> None:
   Args:
     settings: The settings of the data.
   """
-  path = output_flag.one('augmentations.png')
+  path = output_flag.one('results/augmentations.png')
   task = experiment.create_task(settings)
   images = image_task.load(settings.task, task).train.images
   with program.blame(_NUM_IMAGES, ValueError):

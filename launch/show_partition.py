@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shows how images are shared among clients, without training anything.
+r"""Shows how images are shared among clients, without training anything.
 
 It prints the numbers of images of clients and a measure of how much their
 classes differ, and draws the number of images by client and class: in
-partition.png, or in the files that --output_file names.
+results/partition.png, or in the files that --output_file names.
 
   python -m launch.show_partition --task=digits --partition=dirichlet \
     --num_clients=10
@@ -31,7 +31,7 @@ def main(settings: experiment_settings.Data) -> None:
   Args:
     settings: The settings of the data.
   """
-  files = output_flag.pictures('partition.png')
+  files = output_flag.pictures('results/partition.png')
   names = settings.task.sites
   if names:
     raise settings_lib.SettingError(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Takes part in training as a site, whose images stay on this machine.
+r"""Takes part in training as a site, whose images stay on this machine.
 
 On a machine of the site, with the packages of the program that directs training
 and the token of its cluster:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Trains several presets or flagfiles with several seeds, and keeps a table.
+r"""Trains several presets or flagfiles with several seeds, and keeps a table.
 
   python -m launch.sweep --seeds=0,1,2,3 --output_dir=results/table_1 \
     --presets='semifl/svhn_*'
@@ -243,7 +243,7 @@ def parse(argv: Sequence[str]) -> list[str]:
   Returns:
     The other flags, which are passed on to the runs.
   """
-  _, *passed_on = flags.FLAGS(argv, known_only=True)
+  _, *passed_on = program.parse_flags(argv, known_only=True)
   return passed_on
 
 

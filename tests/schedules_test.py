@@ -194,15 +194,23 @@ class WarmUpAndCosineTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(rates[261], 0.146, rtol=1e-3)
 
   def test_letter_on_svhn_starts_again(self):
-    """At the floor in epochs 13 to 27, and 0.103 in the end (D43)."""
+    """At the floor in epochs 13 to 27, and .0858 in the end (D43)."""
     rates = {
       epoch: self._rate(epoch, epochs=40, half_turns=2.3)
       for epoch in range(5, 41)
     }
     floor = [epoch for epoch, rate in rates.items() if rate < 2e-5]
     self.assertEqual((floor[0], floor[-1]), (13, 27))
-    # 0.146 * cos(2.3 * pi).
-    self.assertAllClose(rates[40], 0.146 * math.cos(2.3 * math.pi), rtol=1e-4)
+    # 0.146 * cos(2.3 * pi), and 2.3 pi is .3 pi: 54 degrees.
+    self.assertAllClose(
+      rates[40], 0.146 * math.sin(math.radians(36)), rtol=1e-4
+    )
+    self.assertAllClose(rates[40], 0.0858, rtol=0, atol=5e-5)
+
+  def test_last_code_on_svhn_ends_higher(self):
+    """At .103: c of 2.286 and a rate of .165 (D43, D44)."""
+    found = self._rate(40, epochs=40, half_turns=2.286, base_value=0.165)
+    self.assertAllClose(found, 0.103, rtol=0, atol=5e-4)
 
   def test_emnist_is_a_plain_cosine(self):
     """7/16 of half a turn without warm-up, ending at .00585 (D43)."""

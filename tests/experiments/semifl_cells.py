@@ -190,8 +190,6 @@ def _choose_server_batch_size(system, num_labeled):
   """Returns the server's batch size, or None if it takes no steps."""
   if system in ('supervised_fedavg', *SYSTEMS_IN_ONE_PLACE):
     return None
-  if system == 'labels_alone':
-    return 10 if num_labeled <= 1000 else 250
   # D4, the code at the time of the paper.
   return 10 if num_labeled == 250 else 250
 

@@ -94,8 +94,9 @@ class MainTest(parameterized.TestCase):
       text=True,
       timeout=50,
     )
-    self.assertEqual(completed.returncode, -signal.SIGINT)
-    self.assertEqual(completed.stdout + completed.stderr, '')
+    self.assertEqual(completed.returncode, 128 + signal.SIGINT)
+    self.assertEqual(completed.stdout, '')
+    self.assertEqual(completed.stderr.strip(), 'interrupted')
 
   @parameterized.parameters(
     # Interrupts are left alone.

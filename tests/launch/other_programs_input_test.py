@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tests import forked_programs
+from tff_semifl.launch import main
 
 
 class OtherProgramsInputTest(parameterized.TestCase):
@@ -36,6 +37,21 @@ class OtherProgramsInputTest(parameterized.TestCase):
       completed = forked_programs.run(f'launch.{name}', argument)
       self.assertEqual(completed.returncode, 1)
       self.assertEqual(completed.stderr, f'{line}\n')
+
+  @parameterized.parameters(*main.PROGRAMS)
+  def test_help_is_no_error(self, name):
+    outputs = []
+    for asking in ('--help', '--helpshort', '--helpfull', '-h'):
+      completed = forked_programs.run(f'launch.{name}', asking)
+      self.assertEqual(completed.returncode, 0, completed.stderr)
+      self.assertEqual(completed.stderr, '')
+      outputs.append(completed.stdout)
+    # Its first line says what the program does, and examples are as one types
+    # them: with a backslash where a line goes on in the next.
+    summary = main.summarize(name).removesuffix('.')
+    for output in outputs:
+      self.assertIn(summary, output)
+      self.assertNotRegex(output.partition('\n\n--')[0], r'launch.*\S {3,}\S')
 
   @parameterized.named_parameters(
     (

@@ -102,8 +102,9 @@ class PlotTest(parameterized.TestCase):
     before = os.getcwd()
     os.chdir(self.folder)
     self.addCleanup(os.chdir, before)
-    self.assertEqual(self._plot(output_file=None), ['learning_curves.png'])
-    self.assertTrue((self.folder / 'learning_curves.png').exists())
+    (file,) = self._plot(output_file=None)
+    self.assertEqual(file, 'results/learning_curves.png')
+    self.assertTrue((self.folder / file).exists())
 
   def test_tables_of_other_versions(self):
     self._write('old', _OLD_METRICS)

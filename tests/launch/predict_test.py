@@ -88,10 +88,12 @@ class PredictTest(parameterized.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     with_floor = brightness_model.export(folder, floor)
     for model in with_floor.values():
-      self._predict(model)
+      self._predict(model, overwrite='true')
       self.assertEqual([row['class_name'] for row in self._rows()], names)
     # The flag takes precedence.
-    self._predict(with_floor['saved_model'], least_confidence=0)
+    self._predict(
+      with_floor['saved_model'], least_confidence=0, overwrite='true'
+    )
     self.assertNotIn('unknown', [row['class_name'] for row in self._rows()])
 
   def test_class_that_is_named_as_what_is_below(self):
@@ -103,7 +105,7 @@ class PredictTest(parameterized.TestCase):
       program.FlagError,
       '^flag --least_confidence=0.5: the model has a class unknown; leave out',
     ):
-      self._predict(folder, least_confidence=0.5)
+      self._predict(folder, least_confidence=0.5, overwrite='true')
 
   def test_files_and_probabilities_of_all_classes(self):
     files = [self._photos / 'b/c.jpg', self._photos / 'a.png']
@@ -116,6 +118,17 @@ class PredictTest(parameterized.TestCase):
       self.assertAlmostEqual(float(row['probability/dog']), dog, delta=1e-4)
       self.assertAlmostEqual(float(row['probability/cat']), 1 - dog, delta=1e-4)
 
+  def test_existing_table_is_replaced_if_told_to(self):
+    self._output.parent.mkdir()
+    self._output.write_text('old')
+    with self.assertRaisesRegex(
+      program.FlagError, f'^flag --output_file={self._output}: .*--overwrite'
+    ):
+      self._predict()
+    self.assertEqual(self._output.read_text(), 'old')
+    self._predict(overwrite='true')
+    self.assertLen(self._rows(), 3)
+
   def test_unreadable_files_are_all_named_and_nothing_is_written(self):
     self._output.parent.mkdir()
     self._output.write_text('old')
@@ -126,7 +139,7 @@ class PredictTest(parameterized.TestCase):
       f'^flag --images={self._photos}: {self._photos}/b/e.png is no JPEG, .*'
       f' image; {self._photos}/notes.txt is no JPEG, .* image$',
     ):
-      self._predict()
+      self._predict(overwrite='true')
     self.assertEqual(self._output.read_text(), 'old')
     self.assertEqual(list(self._output.parent.iterdir()), [self._output])
 

@@ -38,7 +38,7 @@ class MetricsFileTest(parameterized.TestCase):
 
   def test_what_was_not_measured_is_an_empty_cell(self):
     self._release((0, float('nan')), (1, 0.25), (2, np.float32('nan')))
-    expected = 'round,test/loss\r\n0,\r\n1,0.25\r\n2,\r\n'
+    expected = 'round,test/loss\n0,\n1,0.25\n2,\n'
     self.assertEqual(self.path.read_bytes().decode(), expected)
     # As read back, and written again for the rounds before.
     self._release((2, 0.125))

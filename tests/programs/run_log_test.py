@@ -62,6 +62,13 @@ class RunLogTest(absltest.TestCase):
         raise ValueError('diverged')
     self.assertEqual(self._lines()[1:], ['ERROR ended by ValueError: diverged'])
 
+  def test_signal_that_ends_the_run(self):
+    with self.assertRaises(KeyboardInterrupt):
+      with run_log.RunLog(self._path, 10) as log:
+        log.start(0)
+        raise KeyboardInterrupt('SIGTERM')
+    self.assertEqual(self._lines()[1:], ['ERROR ended by SIGTERM'])
+
   def test_file_that_cannot_be_written(self):
     os.mkfifo(self._path)
     with self.assertRaisesRegex(durable_files.OutputError, 'log.txt is a FIFO'):

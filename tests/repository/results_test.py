@@ -7,7 +7,8 @@
 A row of the page's tables that names an experiment, as `semifl`, has the mean
 of its seeds, and with several the sample standard deviation in parentheses. In
 a column `minus SemiFL` it has the mean difference to SemiFL's row, seed by
-seed, and its standard error, in points.
+seed, and its standard error, in points. Columns about pseudo-labels have means
+of the metrics in `_OF_PSEUDO_LABELS`.
 """
 
 import csv
@@ -32,6 +33,14 @@ _PAGES = tuple(
   )
 )
 
+
+_OF_PSEUDO_LABELS = {
+  'trained on': 'client/label_ratio',
+  'right': 'client/pseudo_accuracy',
+  # Of all labels that were trained on: no mean over clients, of which some
+  # train on none.
+  'right of these': 'client/micro_threshold_accuracy',
+}
 
 # Rows of H.8, with marks that say how many seeds there are.
 _MARKS = '*†'
@@ -166,6 +175,27 @@ class ResultsTest(parameterized.TestCase):
         )
         num_checked += 1
     self.assertGreater(num_checked, 0)
+
+  def test_columns_about_pseudo_labels(self):
+    num_checked = 0
+    for page in _PAGES:
+      heading = []
+      for row in _table_rows(_RESULTS / page / 'README.md'):
+        if row[-1] in _OF_PSEUDO_LABELS:
+          heading = row
+        named = re.search(r'`(\w+)`', row[0])
+        if named is None or not heading:
+          continue
+        runs = _read(page, named[1]).values()
+        for name, metric in _OF_PSEUDO_LABELS.items():
+          values = [float(run[metric]) for run in runs if run.get(metric)]
+          self.assertEqual(
+            row[heading.index(name)],
+            f'{statistics.fmean(values):.0%}' if values else '',
+            f'{page}, {named[1]}: {name}',
+          )
+          num_checked += 1
+    self.assertGreater(num_checked, 100)
 
   def test_tables_of_client_priors(self):
     document = _ROOT / 'docs/algorithms/client_priors.md'

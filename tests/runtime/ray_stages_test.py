@@ -5,6 +5,7 @@
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2
 
@@ -107,6 +108,20 @@ class StagesTest(absltest.TestCase):
         found[3],
         [None if i in absent else 2 * x for i, x in enumerate(numbers)],
       )
+
+  def test_python_code_of_a_client_cannot_be_sent_away(self):
+    @tff.tensorflow.computation(np.int32)
+    def work(x):
+      return tf.ensure_shape(
+        tf.numpy_function(lambda x: x + 1, [x], tf.int32), []
+      )
+
+    @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
+    def work_at_clients(x):
+      return tff.federated_sum(tff.federated_map(work, x))
+
+    with self.assertRaisesRegex(runtime.NotPortableError, 'tf.numpy_function'):
+      runtime.find_client_programs(work_at_clients)
 
   def test_steps_of_a_client_are_one_program(self):
     int_at_clients = tff.FederatedType(np.int32, tff.CLIENTS)

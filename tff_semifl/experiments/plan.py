@@ -6,6 +6,7 @@
 import numpy as np
 
 from tff_semifl import runtime
+from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.systems import system
@@ -72,6 +73,7 @@ def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
   computations = [program.process.next]
   if program.statistics is not None:
     computations.append(program.statistics.computation)
-  return [
-    key for each in computations for key in runtime.find_client_programs(each)
-  ]
+  with settings.blame('runtime', 'ray', runtime.NotPortableError):
+    return [
+      key for each in computations for key in runtime.find_client_programs(each)
+    ]

@@ -14,6 +14,7 @@ import tensorflow_federated as tff
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import failures
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
 from tff_semifl.programs import durable_files
@@ -47,8 +48,11 @@ def run(
     training.TrainingDivergedError: If training diverges.
     durable_files.OutputError: If the folder cannot be written to any more or
       holds what is damaged.
+    Exception: Whatever a method raises, with notes that say where, see
+      `failures.explaining`.
   """
-  final = _train(experiment, folder, quiet)
+  with failures.explaining(experiment, folder):
+    final = _train(experiment, folder, quiet)
   experiment.classifier.variables.assign(final.state.global_model_weights)
   # What was exported in other forms, or with other settings, stays.
   if not folder.has_export:

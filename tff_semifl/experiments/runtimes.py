@@ -258,8 +258,8 @@ class Ray(Runtime):
       federation: The sites that have the images of clients, if they do.
 
     Raises:
-      settings.SettingError: If no cluster or site is there, or nothing of it
-        left.
+      settings.SettingError: If no cluster or site is there, nothing of it is
+        left, or code calls Python.
     """
     try:
       with runtime.simulation_context(
@@ -279,6 +279,8 @@ class Ray(Runtime):
       raise settings.SettingError(
         'sites', federation.names, f'{error}; {_RESUMES}'
       ) from error
+    except runtime.NotPortableError as error:
+      raise settings.SettingError('runtime', 'ray', str(error)) from error
     except runtime.WorkerError as error:
       raise settings.SettingError(
         'runtime',

@@ -22,9 +22,10 @@ class MetricsFile(tff.program.ReleaseManager):
 
   TFF's manager writes a new file and renames it, so that a row is never
   incomplete; a row replaces those of its round and of later rounds. This class
-  adds three things: each row is on the disk before the round's state is saved;
-  the error about a damaged file names the file; and no row is lost if another
-  program replaces the table while a run uses it.
+  adds four things: each row is on the disk before the round's state is saved;
+  lines end as those of a text file, in LF; the error about a damaged file names
+  the file; and no row is lost if another program replaces the table while a run
+  uses it.
   """
 
   def __init__(self, path: pathlib.Path):
@@ -58,7 +59,7 @@ class MetricsFile(tff.program.ReleaseManager):
           f'{path} is damaged: {error}; put a good copy in its place, or remove'
           ' it, and the table begins with the next round'
         ) from error
-      self._content = path.read_bytes()
+      self._content = self._end_lines()
 
   async def release(
     self, value: tff.program.ReleasableStructure, key: int
@@ -78,9 +79,14 @@ class MetricsFile(tff.program.ReleaseManager):
     with durable_files.naming(self._path):
       self._restore()
       await self._table.release(tf.nest.map_structure(_to_cell, value), key)
-      durable_files.sync(self._path)
-      durable_files.sync(self._path.parent)
-      self._content = self._path.read_bytes()
+      self._content = self._end_lines()
+
+  def _end_lines(self) -> bytes:
+    """Ends lines in LF, where TFF has CR LF, and returns the whole table."""
+    content = self._path.read_bytes().replace(b'\r\n', b'\n')
+    with durable_files.replacing(self._path) as file:
+      file.write(content)
+    return content
 
   def _restore(self) -> None:
     """Puts the table back if it has been removed, changed or replaced."""

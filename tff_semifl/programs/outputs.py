@@ -96,6 +96,11 @@ class ExperimentFolder:
     return self.path / 'metrics.csv'
 
   @property
+  def log_path(self) -> pathlib.Path:
+    """The log of the run."""
+    return self.path / 'log.txt'
+
+  @property
   def pictures_path(self) -> pathlib.Path:
     """The folder of pictures of the data, which are PNG files."""
     return self.path / 'pictures'
@@ -209,7 +214,7 @@ class ExperimentFolder:
     Args:
       total_rounds: The last round.
     """
-    return run_log.RunLog(self.path / 'log.txt', total_rounds)
+    return run_log.RunLog(self.log_path, total_rounds)
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """Returns the TensorBoard log of this folder's metrics and pictures."""

@@ -64,7 +64,11 @@ class RunLog:
     # An error here would hide the one that is on its way, and may be the same.
     with contextlib.suppress(durable_files.OutputError, OSError):
       if error is not None:
-        self._write(f'ended by {error_type.__name__}: {error}', logging.ERROR)
+        # An interrupt may have the name of its signal.
+        what = f'{error_type.__name__}: {error}'
+        if isinstance(error, KeyboardInterrupt):
+          what = str(error) or 'an interrupt'
+        self._write(f'ended by {what}', logging.ERROR)
     with contextlib.suppress(OSError):
       self._handler.close()
 

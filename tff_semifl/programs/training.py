@@ -303,12 +303,16 @@ def _run_process(
 ) -> tuple[federated_process.RoundOutput, Any]:
   """Runs a round; returns its output and the memories in main memory."""
   arguments = state, program.server_dataset, program.clients.datasets(round_num)
-  if memories is None:
-    return program.process.next(*arguments), held
   cohort = program.clients.cohort(round_num)
-  output = program.process.next(
-    *arguments, memories.recall(held, round_num, cohort)
-  )
+  if memories is not None:
+    arguments += (memories.recall(held, round_num, cohort),)
+  try:
+    output = program.process.next(*arguments)
+  except Exception as error:
+    error.add_note(f'In round {round_num}.')
+    raise
+  if memories is None:
+    return output, held
   # Kept before the state is saved: if the round is run again, the same memories
   # replace these.
   return output, memories.keep(held, round_num, cohort, output.memories)

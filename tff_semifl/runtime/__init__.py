@@ -12,6 +12,7 @@ from tff_semifl.runtime.contexts import ray_connection
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
 from tff_semifl.runtime.errors import NotAtOnceError
+from tff_semifl.runtime.errors import NotPortableError
 from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
 from tff_semifl.runtime.in_process import InProcessContext
@@ -27,6 +28,7 @@ __all__ = (
   'InProcessContext',
   'NativeContext',
   'NotAtOnceError',
+  'NotPortableError',
   'RayOptions',
   'SiteError',
   'Worker',

@@ -81,7 +81,7 @@ class Cohort:
           raise errors.ComputationError(
             f'Client{"s" * (len(group) > 1)} {names} (of {self.size}, counted'
             f' from 0): {error}'
-          ) from error
+          ) from errors.reason(error)
 
     results = {}
     for group, outputs in zip(
@@ -105,4 +105,4 @@ class Cohort:
     except Exception as error:
       raise errors.ComputationError(
         f'Client {client} (of {self.size}, counted from 0): {error}'
-      ) from error
+      ) from errors.reason(error)

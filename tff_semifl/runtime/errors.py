@@ -8,6 +8,10 @@ class ComputationError(RuntimeError):
   """Raised if a computation fails; the message says where, the cause why."""
 
 
+class NotPortableError(RuntimeError):
+  """Raised if code needs the process in which it was written."""
+
+
 class NotAtOnceError(RuntimeError):
   """Raised if code cannot be run for several clients at once."""
 
@@ -22,3 +26,15 @@ class SiteError(WorkerError):
 
 class SiteAwayError(SiteError):
   """Raised if a site has left, or is about to: its images are gone."""
+
+
+def reason(error: Exception) -> BaseException:
+  """The cause of an error that says more of where it happened.
+
+  Args:
+    error: The error that says less: itself, unless it is a `ComputationError`
+      that has a cause. So a chain has one of these.
+  """
+  if isinstance(error, ComputationError) and error.__cause__ is not None:
+    return error.__cause__
+  return error

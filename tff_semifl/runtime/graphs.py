@@ -11,12 +11,17 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# TFF does not export it.
+# TFF does not export them.
+from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.compiler import tree_transformations
 
 # Attributes that do not say what is computed: another node to be placed with,
 # the name in the source, and threads and devices of the process.
 _NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
+
+
+# They name a function that a table of the process has.
+_PYTHON_CALLS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
@@ -25,6 +30,24 @@ def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
     graph_def.node,
     *(function.node_def for function in graph_def.library.function),
   )
+
+
+def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
+  """Returns whether a block calls functions of Python while it runs.
+
+  Args:
+    block: The block.
+  """
+
+  def has_call(part):
+    return isinstance(part, tff.framework.CompiledComputation) and any(
+      node.op in _PYTHON_CALLS
+      for node in all_nodes(
+        tf.compat.v1.GraphDef.FromString(part.proto.tensorflow.graph_def.value)
+      )
+    )
+
+  return tree_analysis.contains(block, has_call)
 
 
 def rename_functions(

@@ -162,7 +162,9 @@ class InProcessContext(tff.framework.SyncContext):
         with self._pool.at_server():
           result = function(argument)
       except errors.ComputationError as error:
-        raise errors.ComputationError(f'{_name(comp)}{error}') from error
+        raise errors.ComputationError(
+          f'{_name(comp)}{error}'
+        ) from errors.reason(error)
       return values.extract(result, comp.type_signature.result)
 
   def _num_clients(self, arg, parameter_type):

@@ -11,6 +11,7 @@ then called with eager tensors, which stay on their device.
 
 from collections.abc import Callable, Iterator, Sequence
 import hashlib
+import re
 import threading
 from typing import Any
 import weakref
@@ -22,6 +23,13 @@ from tff_semifl.runtime import errors
 from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import released
+
+_MAX_TYPE_LENGTH = 80
+# What TensorFlow says around the reason: it has no stack of an imported graph.
+_NO_NEWS = re.compile(
+  r'^Graph execution error:\n+|Detected at node .*\n<stack traces.*>\n'
+  r'| \[Op:\w+\]'
+)
 
 # A nested list of tensors; a dataset is the variant tensor that stands for it.
 Value = Any
@@ -161,9 +169,12 @@ def failure(
     code_type: The type of the code.
     error: The error of TensorFlow.
   """
+  shown = f' of type {code_type.compact_representation()}'
+  # Those of models have thousands of characters.
+  if len(shown) > _MAX_TYPE_LENGTH:
+    shown = ''
   return errors.ComputationError(
-    f'TensorFlow code of type {code_type.compact_representation()} failed:'
-    f' {error.message}'
+    f'TensorFlow code{shown} failed: {_NO_NEWS.sub("", error.message)}'
   )
 
 

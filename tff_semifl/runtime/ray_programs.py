@@ -18,6 +18,7 @@ from tensorflow_federated.proto.v0 import computation_pb2
 from tensorflow_federated.python.core.impl.compiler import tree_analysis
 from tensorflow_federated.python.core.impl.types import type_analysis
 
+from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
@@ -100,6 +101,7 @@ def build_program(
 
   Raises:
     NotImplementedError: A step cannot be run, or sent away.
+    errors.NotPortableError: A step calls Python code of this process.
   """
   rewriter = _Rewriter({name: block.type_signature for name, block in steps})
   bodies = [(name, rewriter.rewrite_step(block)) for name, block in steps]
@@ -133,6 +135,12 @@ def build_program(
   # What cannot be run is found here rather than there.
   interpreter.build_evaluate(function, cache)
   function = graphs.drop_unused_functions(function)
+  if graphs.calls_python(function):
+    raise errors.NotPortableError(
+      'tf.numpy_function and tf.py_function call Python code of this process,'
+      ' which the processes of clients do not have; write it with operations of'
+      ' TensorFlow, or run it by another runtime'
+    )
   content = function.proto.SerializeToString(deterministic=True)
   return Program(
     hashlib.sha256(content).hexdigest(),

@@ -107,7 +107,7 @@ class Runner:
           message = (
             f'Client {client} (of {cohort.size}, counted from 0): {message}'
           )
-        raise errors.ComputationError(message) from result
+        raise errors.ComputationError(message) from errors.reason(result)
       self.sent['results'] += ray_values.count_bytes(result)
       yield ray_values.decode(result)
 

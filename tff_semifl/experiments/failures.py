@@ -1,0 +1,64 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Errors of methods while they train: where they are, and what is kept."""
+
+from collections.abc import Iterator
+import contextlib
+
+from tff_semifl import runtime
+from tff_semifl import settings
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import training_programs
+from tff_semifl.experiments import user_code
+from tff_semifl.programs import durable_files
+from tff_semifl.programs import outputs
+from tff_semifl.programs import training
+
+# Of which the message says all.
+_PLAIN = (
+  durable_files.OutputError,
+  runtime.NotAtOnceError,
+  runtime.NotPortableError,
+  runtime.WorkerError,
+  settings.SettingError,
+  training.TrainingDivergedError,
+)
+
+
+@contextlib.contextmanager
+def explaining(
+  experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
+) -> Iterator[None]:
+  """Adds notes to the error of a method, and writes its traceback to the log.
+
+  The notes are the lines of the user's code that created the operation of
+  TensorFlow that failed, and the file that has the traceback.
+
+  Args:
+    experiment: What is trained in the `with` block.
+    folder: Its folder.
+  """
+  try:
+    yield
+  except _PLAIN:
+    raise
+  except Exception as error:
+    # What comes of these must not hide the error.
+    with contextlib.suppress(Exception):
+      user_code.add_definition(error, lambda: _build_again(experiment))
+    user_code.add_log(error, folder.log_path)
+    raise
+
+
+def _build_again(experiment: experiment_lib.Experiment) -> None:
+  training_programs.create_training_program(
+    experiment.settings,
+    experiment.task,
+    experiment.classifier,
+    experiment.data,
+    experiment.clients,
+    experiment.privacy_key,
+    rounds_per_evaluation=1,
+    static_turns=False,
+  )

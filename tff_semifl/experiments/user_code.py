@@ -1,0 +1,171 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Errors of a user's code, which begin with the user's lines."""
+
+from collections.abc import Callable, Sequence
+import contextlib
+import os
+import pathlib
+import re
+import sys
+import sysconfig
+import tempfile
+import traceback
+
+import tensorflow as tf
+
+# The name of a node in an error of TensorFlow.
+_NODE = re.compile(r'\{\{node ([^}\s]+)\}\}')
+_CREATED = 'The operation that failed was created here (most recent call last):'
+_PACKAGE = pathlib.Path(__file__).parents[1]
+_LIBRARIES = (
+  f'{_PACKAGE}{os.sep}',
+  # In a clone they are beside the package.
+  *(f'{_PACKAGE.with_name(name)}{os.sep}' for name in ('launch', 'tasks')),
+  f'{sysconfig.get_path("stdlib")}{os.sep}',
+)
+
+
+class Definition(str):
+  """A note on an error: the user's lines that created what has failed."""
+
+  __slots__ = ()
+
+
+class SavedIn(str):
+  """A note on an error: where its traceback was written."""
+
+  __slots__ = ()
+
+
+def describe(error: BaseException) -> str | None:
+  """Returns lines on an error of a user's code, and writes the traceback.
+
+  The user's lines are first. Then follow the error, its notes and, if no note
+  says where the traceback is, a temporary file that it is written to.
+
+  Args:
+    error: Any error.
+
+  Returns:
+    The lines; None if nothing of a user's code is known to be its cause.
+  """
+  notes = getattr(error, '__notes__', [])
+  lines = [each for each in notes if isinstance(each, Definition)]
+  if not lines:
+    lines = [''.join(traceback.format_list(_frames(error))).rstrip()]
+  if not any(lines):
+    return None
+  lines.append(f'{type(error).__name__}: {error}')
+  lines.extend(each for each in notes if not isinstance(each, Definition))
+  if not any(isinstance(each, SavedIn) for each in notes):
+    lines.append(_save(error))
+  return '\n'.join(lines)
+
+
+def add_log(error: Exception, log: pathlib.Path) -> None:
+  """Appends the traceback to a log, and adds a note that says so.
+
+  Args:
+    error: The error.
+    log: The file. If it cannot be written, there is no note.
+  """
+  with contextlib.suppress(OSError), log.open('a') as file:
+    traceback.print_exception(error, file=file)
+    error.add_note(SavedIn(f'The traceback is in {log}.'))
+
+
+def _save(error: BaseException) -> str:
+  descriptor, path = tempfile.mkstemp(suffix='.txt', prefix='tff_semifl_')
+  with open(descriptor, 'w') as file:
+    traceback.print_exception(error, file=file)
+  return f'The traceback is in {path}.'
+
+
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
+  """Returns the frames of users in a traceback, or in that of its cause."""
+  found = []
+  while error is not None and not found:
+    found = _of_users(traceback.extract_tb(error.__traceback__))
+    error = error.__cause__
+  return found
+
+
+def add_definition(error: Exception, build: Callable[[], object]) -> None:
+  """Adds a note with the user's lines that created an operation that failed.
+
+  TensorFlow knows the lines of an operation while it is created; TFF's
+  computations lack them. So the operations are created once more.
+
+  Args:
+    error: An error of TensorFlow, whose message names the operation. Without
+      one, or if no user created it, there is no note.
+    build: Creates the operations anew.
+  """
+  names = _NODE.findall(str(error))
+  if not names:
+    return
+  definitions = {
+    ''.join(traceback.format_list(found)).rstrip()
+    for operation in _find_operations(names[0], build)
+    if (found := _of_users(_within_build(operation.traceback)))
+  }
+  # Operations of several functions may have the same name.
+  text = '\nor\n'.join(sorted(definitions))
+  if text:
+    error.add_note(Definition(f'{_CREATED}\n{text}'))
+
+
+def _find_operations(
+  name: str, build: Callable[[], object]
+) -> list[tf.Operation]:
+  """Returns the operations that an error of TensorFlow may mean by a name."""
+  found = {}
+
+  def observe(frame, event, result):
+    del frame
+    # Functions in the place of calls have longer names: `while/body/_7/Add`.
+    if (
+      event == 'return'
+      and isinstance(result, tf.Operation)
+      and f'/{name}'.endswith(f'/{result.name}')
+    ):
+      found[id(result)] = result
+
+  before = sys.getprofile()
+  sys.setprofile(observe)
+  try:
+    build()
+  finally:
+    sys.setprofile(before)
+  longest = max((len(each.name) for each in found.values()), default=0)
+  return [each for each in found.values() if len(each.name) == longest]
+
+
+def _within_build(
+  stack: Sequence[traceback.FrameSummary],
+) -> Sequence[traceback.FrameSummary]:
+  """Returns the frames of what this module calls, without those before."""
+  files = [frame.filename for frame in stack]
+  return stack[len(files) - files[::-1].index(__file__) :]
+
+
+def _of_users(
+  stack: Sequence[traceback.FrameSummary],
+) -> list[traceback.FrameSummary]:
+  return [
+    # With the line of the code, which those of operations lack.
+    traceback.FrameSummary(frame.filename, frame.lineno, frame.name)
+    for frame in stack
+    if _is_users(frame.filename)
+  ]
+
+
+def _is_users(file: str) -> bool:
+  return (
+    not file.startswith(('<', *_LIBRARIES))
+    and f'{os.sep}site-packages{os.sep}' not in file
+    # What AutoGraph makes of a user's code.
+    and not os.path.basename(file).startswith('__autograph_generated')
+  )
