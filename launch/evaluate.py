@@ -81,6 +81,8 @@ def main(chosen: registry.ChosenTask | None) -> None:
     )
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')
+    if model.privacy.meaning:
+      print(f'  meaning: {model.privacy.meaning}')
     for what, text in model.privacy.details:
       print(f'  {what}: {text}')
   if path is None:

@@ -220,6 +220,10 @@ class ModelCardTest(absltest.TestCase):
     self.assertIn('Privacy: epsilon 3.25 at delta 1e-05 after 10 rounds.', card)
     for what in ('neighboring relation', 'sampling', 'covered', 'not covered'):
       self.assertIn(f'\n| {what} | ', card)
+    self.assertIn('Epsilon 3.25 is a reasonable guarantee', card)
+    weak = dataclasses.replace(promised, epsilon=15.4)
+    card = self._write(why_not_tested='no images', privacy=weak)
+    self.assertIn('**Weak.** Epsilon 15.4 is a weak guarantee', card)
     known = dataclasses.replace(
       promised, epsilon=None, why_not_private='everybody knows the key'
     )

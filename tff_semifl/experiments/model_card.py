@@ -240,6 +240,10 @@ def _privacy(
   yield ''
   yield f'Privacy: {markdown.escape(privacy.headline)}.'
   yield ''
+  if privacy.meaning:
+    warning = '**Weak.** ' if privacy.is_weak else ''
+    yield f'{warning}{privacy.meaning[0].upper()}{privacy.meaning[1:]}.'
+    yield ''
   if privacy.details:
     yield markdown.facts(privacy.details)
     yield ''
