@@ -21,6 +21,7 @@ from typing import Any
 from tff_semifl import launch
 from tff_semifl import settings
 from tff_semifl.experiments import command as command_lib
+from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
@@ -47,6 +48,8 @@ def main(command: command_lib.Command) -> None:
       for seed, (labels_alone, with_clients) in zip(seeds, pairs, strict=True)
     ]
   print(comparison.to_markdown(rows))
+  sizes = evaluated_images.count_by_class(pairs[0][1][0])
+  print(f'\n{comparison.describe(sizes, len(seeds))}')
   if command.experiment.validates:
     print('Accuracies are those on the validation images; nothing was tested.')
   print(f'Metrics, checkpoints, SavedModels: {command.run.output_dir}/')
@@ -90,7 +93,10 @@ def _run(
   final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   # Read from the table, which includes rounds before an interruption.
   minutes = results.read_results(folder.metrics_path).minutes
-  return comparison.Result(final.accuracy, minutes)
+  is_right = evaluated_images.find_right(
+    experiment, final.state.global_model_weights
+  )
+  return comparison.Result(final.accuracy, minutes, is_right)
 
 
 if __name__ == '__main__':

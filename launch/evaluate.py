@@ -26,6 +26,7 @@ from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import scores_in_words
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.launch import exported_model_flags
@@ -34,6 +35,7 @@ from tff_semifl.launch import overwrite_flag
 from tff_semifl.launch import program
 from tff_semifl.launch import setting_program
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import intervals
 from tff_semifl.tasks import registry
 
 _BATCH_SIZE = 250
@@ -60,24 +62,29 @@ def main(chosen: registry.ChosenTask | None) -> None:
   else:
     batches = _batches_of_folder(model, images.value[0])
   scores = scores_lib.score(model, batches)
-  print(f'accuracy: {scores.accuracy:.1%} of {scores.num_images} images')
+  accuracy = intervals.describe(scores.accuracy, scores.class_sizes)
+  print(f'accuracy: {accuracy}')
   print(f'loss: {scores.loss:.4f}')
-  print(f'expected calibration error: {scores.calibration_error:.1%}')
+  print(f'calibration: {scores_in_words.describe_calibration(scores)}')
   rows = zip(
-    model.class_names, scores.class_sizes, scores.class_accuracies, strict=True
+    model.class_names,
+    np.diag(scores.confusion),
+    scores.class_sizes,
+    strict=True,
   )
-  for name, size, accuracy in rows:
-    print(f'{name}: {_percent(accuracy)} of {size}')
+  for name, num_right, size in rows:
+    print(f'{name}: {intervals.show(num_right, size)} of {size}')
   for each in scores.floors():
-    size = each.num_images
-    right = _percent(each.num_right / size if size else None)
     print(
       f'at a confidence of {each.floor:g} or more:'
-      f' {size / scores.num_images:.1%} of images, {right} right;'
+      f' {each.num_images / scores.num_images:.1%} of images,'
+      f' {intervals.show(each.num_right, each.num_images)} right;'
       f' {each.share_of_noise:.1%} of noise'
     )
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')
+    if model.privacy.meaning:
+      print(f'  meaning: {model.privacy.meaning}')
     for what, text in model.privacy.details:
       print(f'  {what}: {text}')
   if path is None:
@@ -139,10 +146,6 @@ def _batches_of_folder(
     (batch.images, np.array(batch.keys))
     for batch in image_batches.read_batches(files, model.num_channels)
   )
-
-
-def _percent(share: float | None) -> str:
-  return 'unknown' if share is None else f'{share:.1%}'
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -216,8 +216,8 @@ def _rows(sweep: _Sweep) -> list[table.Row]:
   return [
     table.Row(
       entry,
-      len(experiments),
-      [read(one) for one in experiments if one.is_complete()],
+      [read(one) if one.is_complete() else None for one in experiments],
+      experiments[0].task,
     )
     for entry, experiments in sweep.items()
   ]

@@ -165,6 +165,7 @@ def create_experiments(
         entry=entry,
         folder=output_dir / name,
         total_rounds=command.experiment.system.total_rounds,
+        task=repr(command.experiment.data.task),
         validates=command.experiment.validates,
       )
     )

@@ -23,13 +23,17 @@ warnings and errors; with --verbosity=-2, only errors. TensorBoard shows more:
 import json
 
 from absl import flags
+from absl import logging
 
 from tff_semifl import launch
+from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
+from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import plan
 from tff_semifl.launch import commands
 from tff_semifl.launch import program
+from tff_semifl.programs import intervals
 from tff_semifl.programs import results
 
 _DRY_RUN = flags.DEFINE_bool(
@@ -49,25 +53,31 @@ def main(command: command_lib.Command) -> None:
     experiment = command.create_experiment()
   if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))
+    for problem in before_training.find_problems(experiment):
+      logging.warning('%s', problem)
     return
   folder = command.open_folder(experiment)
   with command.context(command_lib.find_federation(experiment, folder)):
     final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   kind = 'validation' if experiment.settings.validates else 'test'
+  sizes = evaluated_images.count_by_class(experiment)
   print(
-    f'{kind} accuracy after round {final.round_num}: {final.accuracy:.1%}, best'
-    f' {final.best_accuracy:.1%}'
+    f'{kind} accuracy after round {final.round_num}:'
+    f' {intervals.describe(final.accuracy, sizes)}; best'
+    f' {final.best_accuracy:.1%}, of a round that these images chose'
   )
   if experiment.training_program.final_test is not None:
     with command_lib.blame_output(experiment.run):
       found = results.read_final_test(folder.metrics_path)
     print(
       f'final test as in D11, of the model of round {found.round_num}:'
-      f' {found.accuracy:.1%}'
+      f' {intervals.describe(found.accuracy, sizes)}'
     )
   statement = client_privacy.read(folder.path, final.round_num)
   if statement is not None:
     print(f'privacy: {statement.headline}')
+    if statement.meaning:
+      print(f'  {statement.meaning}')
   print(f'metrics: {folder.metrics_path}')
   print(f'SavedModel: {folder.export_path}')
 

@@ -52,16 +52,22 @@ class ModelCardTest(absltest.TestCase):
     why_not_tested=None,
     privacy=None,
     hparams=_HPARAMS,
+    confidence=None,
     **stated,
   ):
     scores = None
     if confusion is not None:
+      size, num_right = np.sum(confusion), np.trace(confusion)
+      if confidence is None:
+        confidence = num_right / size
+      bins = np.zeros([15, 3])
+      bins[7] = size, num_right, confidence * size
       scores = scores_lib.Scores(
         np.array(confusion),
         0.75,
         np.array([[50, 40], [40, 38], [20, 20], [1, 1], [0, 0]]),
         np.array([150, 20, 1, 0, 0]),
-        np.zeros([15, 3]),
+        bins,
       )
     model_card.write(
       self._folder,
@@ -87,7 +93,7 @@ class ModelCardTest(absltest.TestCase):
     for text in (
       'of 8x12 pixels, in color (3 channels)',
       '3 classes: cat, dog\\|wolf, owl.',
-      '| saved_model | . | 1.23 | 100.0% |',
+      '| saved_model | . | 1.23 | 100.0% of 90 images (95% interval 95.9%',
       '| task | image_folder |',
       '| labeled images | 40 |',
       '| clients | 9 |',
@@ -129,18 +135,20 @@ class ModelCardTest(absltest.TestCase):
 
   def test_says_how_right_the_model_is(self):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
-    # 29 of 50; the square root of 0.58 * 0.42 / 50 is 0.0698.
+    # 29 of 50, 9 of 10 and 20 of 40, with q = 1.96^2: Wilson's intervals are
+    # (k + q/2 +- 1.96 sqrt(k (n - k) / n + q/4)) / (n + q).
     for text in (
-      '58.0% of 50 test images, with a standard error of 7.0 points; loss'
+      '58.0% of 50 images of 2 of 3 classes (95% interval 44.2% to 70.6%); loss'
       ' 0.750',
-      '| cat | 10 | 90.0% | owl (1) |',
-      '| dog\\|wolf | 40 | 50.0% | cat (10) |',
+      '| cat | 10 | 90.0% (59.6% to 98.2%) | owl (1) |',
+      '| dog\\|wolf | 40 | 50.0% (35.2% to 64.8%) | cat (10) |',
       '| owl | 0 | unknown | |',
       '![Which classes it takes for which](confusion_matrix.png)',
       'fewer than 25 test images: cat (10), owl (0).',
       # Of two classes, 90% and 50%.
       'not balanced: 0 to 40 of a class. The accuracy over all is above all'
-      ' that of large classes; the mean over classes is 70.0%.',
+      ' that of large classes; the mean over classes is 70.0%, over the 2 of 3'
+      ' classes that have any.',
       '50.0% for class dog\\|wolf, 90.0% for cat.',
     ):
       self.assertIn(text, card)
@@ -151,8 +159,8 @@ class ModelCardTest(absltest.TestCase):
     card = self._write([[9, 0, 1], [10, 20, 10], [0, 0, 0]])
     for text in (
       'of 200 images of noise',
-      '| 0.5 | 100.0% | 80.0% | 75.0% |',
-      '| 0.8 | 80.0% | 95.0% | 10.0% |',
+      '| 0.5 | 100.0% | 80.0% (67.0% to 88.8%) | 75.0% |',
+      '| 0.8 | 80.0% | 95.0% (83.5% to 98.6%) | 10.0% |',
       '| 0.99 | 0.0% | unknown | 0.0% |',
       'Least confidence: 0. Every image is given the name',
     ):
@@ -161,6 +169,27 @@ class ModelCardTest(absltest.TestCase):
     self.assertIn('Least confidence: 0.95. An image whose most', card)
     self.assertIn('is named `unknown` by the SavedModel', card)
     self.assertNotIn('images of noise', card)
+
+  def test_says_how_far_probabilities_are_from_the_share_right(self):
+    confusion = [[25, 25, 0], [25, 25, 0], [0, 0, 0]]
+    card = self._write(confusion, confidence=0.95)
+    # One bin has all images: the error is 0.95 - 0.5.
+    for text in (
+      'probabilities are far too high',
+      '95.0% on average',
+      'error of 45.0%',
+    ):
+      self.assertIn(text, card)
+    self.assertIn(
+      'probabilities are too low', self._write(confusion, confidence=0.35)
+    )
+    close = self._write(confusion, confidence=0.52)
+    self.assertIn('about right', close)
+    for text in (card, close):
+      self.assertNotIn('not been compared', text)
+    untested = self._write(why_not_tested='there are no images')
+    self.assertNotIn('calibration', untested)
+    self.assertIn('how far its probabilities are', untested)
 
   def test_says_what_was_stated_and_what_was_not(self):
     card = self._write(why_not_tested='no images')
@@ -191,6 +220,10 @@ class ModelCardTest(absltest.TestCase):
     self.assertIn('Privacy: epsilon 3.25 at delta 1e-05 after 10 rounds.', card)
     for what in ('neighboring relation', 'sampling', 'covered', 'not covered'):
       self.assertIn(f'\n| {what} | ', card)
+    self.assertIn('Epsilon 3.25 is a reasonable guarantee', card)
+    weak = dataclasses.replace(promised, epsilon=15.4)
+    card = self._write(why_not_tested='no images', privacy=weak)
+    self.assertIn('**Weak.** Epsilon 15.4 is a weak guarantee', card)
     known = dataclasses.replace(
       promised, epsilon=None, why_not_private='everybody knows the key'
     )
@@ -203,7 +236,7 @@ class ModelCardTest(absltest.TestCase):
     for text in (
       '| saved_model | . | 1.23 | not tested |',
       'It was not tested when it was exported: there are no images.',
-      '- Nobody knows how right it is',
+      '- Nobody knows how right it is,',
       '- It is not fully trained: round 4 of 10.',
     ):
       self.assertIn(text, card)

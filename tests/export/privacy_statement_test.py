@@ -4,6 +4,7 @@
 """Tests of what a model promises to clients."""
 
 import dataclasses
+import math
 import pathlib
 
 from absl.testing import absltest
@@ -49,7 +50,24 @@ class PrivacyStatementTest(parameterized.TestCase):
     ):
       self.assertRegex(text, said)
 
+  @parameterized.parameters(
+    # One in 1 + e^epsilon is not told.
+    (0.0, False, 'a strong guarantee', '50.0%'),
+    (1.0, False, 'a strong guarantee', '73.1%'),
+    (3.25, False, 'a reasonable guarantee', '96.3%'),
+    (10.0, False, 'a reasonable guarantee', 'more than 99.9%'),
+    (15.4, True, 'a weak guarantee', 'more than 99.9%'),
+    (math.inf, True, 'a weak guarantee', 'more than 99.9%'),
+  )
+  def test_says_what_epsilon_means(self, epsilon, is_weak, strength, success):
+    statement = dataclasses.replace(_STATEMENT, epsilon=epsilon)
+    self.assertEqual(statement.is_weak, is_weak)
+    self.assertIn(strength, statement.meaning)
+    self.assertIn(f'tell in {success} of', statement.meaning)
+
   def test_claims_nothing_where_nothing_is_private(self):
+    self.assertEmpty(_NONE.meaning)
+    self.assertFalse(_NONE.is_weak)
     self.assertEqual(_NONE.headline, 'none: everybody knows the key')
     self.assertEmpty(_NONE.details)
 

@@ -68,6 +68,18 @@ class ScoresTest(absltest.TestCase):
       scores.calibration_error, (2 * 0 + 2 * (0.8 - 0.5) + 0) / 5, places=6
     )
 
+  def test_calibration_error_by_chance(self):
+    scores = scores_lib.score(
+      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]
+    )
+    # Of two images at 0.5, the number of right ones is 0, 1 or 2 with 1/4, 1/2,
+    # 1/4, which is 1/2 off on average; at 0.8 with 0.04, 0.32, 0.64, for which
+    # it is 1.6 0.04 + 0.6 0.32 + 0.4 0.64 = 0.512. One at 1 is always right.
+    self.assertAlmostEqual(
+      scores.calibration_error_by_chance, (0.5 + 0.512 + 0) / 5, places=6
+    )
+    self.assertAlmostEqual(scores.mean_confidence, (1 + 1.6 + 1) / 5, places=6)
+
   def test_confidences_of_one_bin_are_taken_together(self):
     class Model(_Model):
       def predict(self, images):

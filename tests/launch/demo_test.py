@@ -30,7 +30,8 @@ class DemoTest(absltest.TestCase):
     first = self._run()
     self.assertEqual(first.returncode, 0, first.stderr)
     alone, semifl, difference = re.search(
-      r'\| 0 \| ([\d.]+)% \| ([\d.]+)% \| ([+-][\d.]+) points', first.stdout
+      r'\| 0 \| ([\d.]+)% \(.*\) \| ([\d.]+)% \(.*\) \| ([+-][\d.]+) points',
+      first.stdout,
     ).groups()
     self.assertAlmostEqual(
       float(difference), float(semifl) - float(alone), delta=0.11

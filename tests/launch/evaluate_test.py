@@ -24,6 +24,7 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.launch import evaluate
 from tff_semifl.launch import program
+from tff_semifl.programs import intervals
 from tff_semifl.tasks import registry
 
 
@@ -106,17 +107,21 @@ class EvaluateTest(parameterized.TestCase):
     }
     self.assertEqual(of_noise[0.5], 1)
     self.assertEqual(of_noise[0.99], 0)
+    self.assertRegex(
+      printed.pop(2),
+      f'^calibration: .* calibration error of {calibration_error:.1%},',
+    )
+    # Wilson's interval of 3 of 4 is 30.1% to 95.4%.
     self.assertEqual(
       printed,
       [
-        'accuracy: 75.0% of 4 images',
+        'accuracy: 75.0% of 4 images (95% interval 30.1% to 95.4%)',
         f'loss: {loss / 4:.4f}',
-        f'expected calibration error: {calibration_error:.1%}',
-        'cat: 66.7% of 3',
-        'dog: 100.0% of 1',
+        'cat: 66.7% (20.8% to 93.9%) of 3',
+        'dog: 100.0% (20.7% to 100.0%) of 1',
         *(
           f'at a confidence of {floor:g} or more: {len(sure) / 4:.1%} of'
-          f' images, {f"{sum(sure) / len(sure):.1%}" if sure else "unknown"}'
+          f' images, {intervals.show(sum(sure), len(sure))}'
           f' right; {of_noise[floor]:.1%} of noise'
           for floor, sure in confident.items()
         ),
@@ -128,6 +133,9 @@ class EvaluateTest(parameterized.TestCase):
     self.assertAlmostEqual(
       results.pop('calibration_error'), calibration_error, places=5
     )
+    by_chance = results.pop('calibration_error_by_chance')
+    self.assertBetween(by_chance, 0, calibration_error)
+    self.assertBetween(results.pop('mean_confidence'), 0.5, 1)
     self.assertEqual(
       results,
       {
@@ -156,7 +164,12 @@ class EvaluateTest(parameterized.TestCase):
     image_tree.write_image(images / 'dog/a.png', 200)
     json_file = self._folder / 'results.json'
     printed = self._evaluate(images=images, output_file=json_file)
-    self.assertEqual(printed[3:5], ['cat: unknown of 0', 'dog: 100.0% of 1'])
+    self.assertEqual(
+      printed[3:5], ['cat: unknown of 0', 'dog: 100.0% (20.7% to 100.0%) of 1']
+    )
+    self.assertStartsWith(
+      printed[0], 'accuracy: 100.0% of 1 image of 1 of 2 classes'
+    )
     classes = json.loads(json_file.read_text())['classes']
     self.assertIsNone(classes['cat']['accuracy'])
 
@@ -165,7 +178,7 @@ class EvaluateTest(parameterized.TestCase):
     tree = image_tree.write_tree(self._folder / 'photos')
     self.assertEqual(
       self._evaluate(task={'task': 'image_folder', 'image_dir': str(tree)})[0],
-      'accuracy: 66.7% of 3 images',
+      'accuracy: 66.7% of 3 images (95% interval 20.8% to 93.9%)',
     )
 
   @parameterized.named_parameters(

@@ -122,7 +122,8 @@ class ObservingTest(absltest.TestCase):
     text = _read_terminal(terminal)
     self.assertEqual(process.wait(100), 0, text)
     # The terminal makes two characters of each end of a line.
-    [line, nothing] = text.split('\r\n')
+    [fact, line, nothing] = text.split('\r\n')
+    self.assertIn('over 360 images', fact)
     self.assertEmpty(nothing)
     states = line.split('\r')
     self.assertIn('small: compiling and running round 0 |', states[1])

@@ -13,11 +13,13 @@ import pytest
 
 from tests.launch import trained_experiment
 from tff_semifl import settings
+from tff_semifl.experiments import before_training
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import models
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import training_programs
 from tff_semifl.launch import commands
+from tff_semifl.programs import privacy
 from tff_semifl.programs import privacy_key_file
 
 _SMALL = {
@@ -88,6 +90,32 @@ class PrivateExperimentTest(parameterized.TestCase):
       is_known,
     )
 
+  @parameterized.parameters((0.5, True), (100.0, False))
+  def test_cost_is_said_before_training(self, noise_multiplier, is_weak):
+    values = {**_PRIVATE, 'noise_multiplier': noise_multiplier}
+    experiment = self._create(**values)
+    epsilon = privacy.compute_epsilon(
+      noise_multiplier=noise_multiplier,
+      num_clients=20,
+      clients_per_round=5,
+      num_rounds=2,
+      delta=experiment.settings.private_mean.privacy_delta,
+    )
+    self.assertEqual(epsilon > 10, is_weak)
+    facts = '\n'.join(before_training.find_facts(experiment))
+    self.assertIn(f'privacy: epsilon {epsilon:.4g} at delta', facts)
+    problems = '\n'.join(before_training.find_problems(experiment))
+    self.assertEqual('a weak guarantee' in problems, is_weak)
+    public = self._create()
+    facts = '\n'.join(before_training.find_facts(public))
+    self.assertNotIn('privacy', facts)
+
+  def test_no_cost_is_said_of_a_key_that_is_known(self):
+    experiment = self._create(**_PRIVATE, **_FIXED)
+    facts = '\n'.join(before_training.find_facts(experiment))
+    self.assertIn('privacy: none: --insecure_fixed_privacy_key', facts)
+    self.assertEmpty([*before_training.find_problems(experiment)])
+
   def test_key_of_an_experiment_that_was_begun_is_used_again(self):
     first = self._create(**_PRIVATE)
     folder = self._open(first, **_PRIVATE)
@@ -101,7 +129,10 @@ class PrivateExperimentTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_plan_and_labels_alone_have_no_secret_and_nothing_is_written(self):
     experiment = self._command(**_PRIVATE).create_experiment()
-    described = json.dumps(plan.describe(experiment))
+    said = plan.describe(experiment)
+    described = json.dumps(said)
+    self.assertGreater(said['privacy']['epsilon'], 1)
+    self.assertEqual(said['privacy']['rounds'], 2)
     alone = experiment_lib.without_clients(experiment)
     self.assertNotIn(experiment.privacy_key.secret.hex(), described)
     self.assertNotIn(str(experiment.privacy_key.cohort_seed), described)

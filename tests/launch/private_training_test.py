@@ -194,6 +194,11 @@ class PrivateTrainingTest(absltest.TestCase):
 
   def test_says_what_it_cost(self):
     self.assertIn(f'{_HEADLINE}\n', self._resumed.stdout)
+    # Before the first round, too.
+    before, _, _ = (
+      (self._experiment / 'log.txt').read_text().partition('round 0')
+    )
+    self.assertIn(_HEADLINE, before)
     with (self._experiment / 'metrics.csv').open() as file:
       rows = list(csv.DictReader(file))
     for row, epsilon in zip(rows, _EPSILONS, strict=True):

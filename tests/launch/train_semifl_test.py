@@ -179,6 +179,7 @@ class TrainSemiFLTest(absltest.TestCase):
     # 1,797 images: every fifth is for testing, 50 have labels, and ten clients
     # share the others evenly.
     self.assertEqual(plan['test_images'], 360)
+    self.assertEqual(plan['test_images_per_class'], {'least': 26, 'most': 48})
     self.assertEqual(plan['labeled_images'], 50)
     self.assertEqual(plan['unlabeled_images'], 1797 - 360 - 50)
     self.assertEqual(plan['images_per_client'], {'least': 138, 'most': 138})

@@ -140,6 +140,7 @@ class WatchingTest(parameterized.TestCase):
     for line, expected in zip(
       log,
       [
+        'INFO test accuracy is over 360 images',
         'INFO compiling and running round 0',
         *(
           f'INFO round {line["round"]}/2, accuracy'

@@ -25,20 +25,26 @@ _OTHER = entries.Entry('semifl_other', 'semifl', 'other.flags', None)
 _ROWS = [
   table.Row(
     _CELL,
-    3,
     [
       results.Results(9, 0.80, 0.90, 1.0),
       results.Results(9, 0.84, 0.90, 2.0),
       results.Results(9, 0.85, 0.93, 6.0),
     ],
   ),
-  table.Row(_OTHER, 2, [results.Results(9, 0.5, 0.625, 0.25)]),
+  table.Row(
+    _OTHER,
+    [
+      results.Results(9, 0.81, 0.9, 0.25),
+      None,
+      results.Results(9, 0.83, 0.9, 0.25),
+    ],
+  ),
   table.Row(
     _CELL._replace(
       name='batch_label_semifl_cell', system_name='batch_label_semifl'
     ),
-    2,
-    [],
+    [None, None],
+    'another task',
   ),
 ]
 
@@ -46,17 +52,19 @@ _ROWS = [
 class TableTest(absltest.TestCase):
   def test_markdown(self):
     # Last: mean 83%, off by -3, 1 and 2 points: the root of 14/2 is 2.65. Best:
-    # mean 91%, off by -1, -1 and 2: the root of 6/2 is 1.73. One run says
-    # nothing of a deviation.
+    # mean 91%, off by -1, -1 and 2: the root of 6/2 is 1.73. Of the first and
+    # the third seed there are differences of 1 and -2 points: -0.5 on average,
+    # off by 1.5, the root of 4.5 over that of 2 is 1.5.
     self.assertEqual(
       table.to_markdown(_ROWS).split('\n\n')[0].splitlines(),
       [
-        '| experiment | seeds | last accuracy | best accuracy | paper |'
-        ' minutes |',
-        '| --- | --- | --- | --- | --- | --- |',
-        '| semifl_cell | 3 | 83.0% (2.6) | 91.0% (1.7) | 88.2% (0.3) | 3.0 |',
-        '| semifl_other | 1 of 2 | 50.0% | 62.5% | | 0.2 |',
-        '| batch_label_semifl_cell | 0 of 2 | | | 88.2% (0.3) | |',
+        '| experiment | seeds | last accuracy | best accuracy | difference |'
+        ' paper | minutes |',
+        '| --- | --- | --- | --- | --- | --- | --- |',
+        '| semifl_cell | 3 | 83.0% (2.6) | 91.0% (1.7) | | 88.2% (0.3) | 3.0 |',
+        '| semifl_other | 2 of 3 | 82.0% (1.4) | 90.0% (0.0) | -0.5 (1.5) | |'
+        ' 0.2 |',
+        '| batch_label_semifl_cell | 0 of 2 | | | | 88.2% (0.3) | |',
       ],
     )
     self.assertIn('sample standard deviation', table.to_markdown(_ROWS))
@@ -74,17 +82,49 @@ class TableTest(absltest.TestCase):
       'paper_accuracy_deviation': 0.003,
       'minutes_mean': 3,
     }
-    self.assertEqual(list(first), ['name', 'system', 'source', *expected])
+    self.assertEqual(
+      list(first),
+      [
+        *('name', 'system', 'source', *expected),
+        *('difference_mean', 'difference_standard_error'),
+      ],
+    )
     for column, value in expected.items():
       self.assertAlmostEqual(float(first[column]), value, places=12)
     self.assertEqual(first['name'], 'semifl_cell')
     self.assertEqual(first['source'], 'flags/cell.flags')
-    self.assertEqual(second['accuracy_mean'], '0.5')
-    self.assertEqual(second['accuracy_deviation'], '')
+    self.assertEqual(first['difference_mean'], '')
+    self.assertAlmostEqual(float(second['difference_mean']), -0.005)
+    self.assertAlmostEqual(float(second['difference_standard_error']), 0.015)
     self.assertEqual(second['paper_accuracy_mean'], '')
     self.assertEqual(third['system'], 'batch_label_semifl')
     self.assertEqual(third['complete'], '0')
     self.assertEqual(third['accuracy_mean'] + third['minutes_mean'], '')
+
+  def test_one_run_says_nothing_of_a_deviation(self):
+    rows = [
+      table.Row(_CELL, [results.Results(9, 0.5, 0.625, 0.25)]),
+      table.Row(_OTHER, [results.Results(9, 0.75, 0.75, 0.25)]),
+    ]
+    first, second = csv.DictReader(io.StringIO(table.to_csv(rows)))
+    self.assertEqual(first['accuracy_mean'], '0.5')
+    self.assertEqual(first['accuracy_deviation'], '')
+    self.assertEqual(second['difference_mean'], '0.25')
+    self.assertEqual(second['difference_standard_error'], '')
+
+  def test_test_images_of_another_task_are_not_compared(self):
+    one = [results.Results(9, 0.5, 0.625, 0.25)]
+    rows = [
+      table.Row(_CELL, one, task)
+      for task in ('digits', 'cifar10', 'digits', 'cifar10')
+    ]
+    self.assertEqual(
+      [
+        row['difference_mean']
+        for row in csv.DictReader(io.StringIO(table.to_csv(rows)))
+      ],
+      ['', '', '0.0', '0.0'],
+    )
 
   def test_is_written_in_place_of_what_is_there(self):
     folder = pathlib.Path(self.create_tempdir().full_path, 'new')

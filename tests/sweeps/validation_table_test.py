@@ -21,7 +21,11 @@ def _rows(*losses):
   """Returns a row for each value, with the losses of two runs or fewer."""
   return [
     validation_table.Row(
-      entry, 2, [results.Validation(loss, 0.95, 1.0) for loss in of_entry]
+      entry,
+      [
+        *(results.Validation(loss, 0.95, 1.0) for loss in of_entry),
+        *[None] * (2 - len(of_entry)),
+      ],
     )
     for entry, of_entry in zip(_VALUES, losses, strict=True)
   ]
@@ -66,12 +70,15 @@ class ValidationTableTest(absltest.TestCase):
 
   def test_least_mean_loss_is_chosen(self):
     # All have the same accuracy; the least loss of a run is that of another.
+    # The next is above it by 0.05 on average: by -0.2 and 0.3, each 0.25 off,
+    # which is the standard error, too.
     rows = _rows([0.1, 0.7], [0.3, 0.4], [0.5, 0.5])
     self.assertEqual(
       _choose(rows),
       [
         'semifl_my: the least validation loss, 0.3500, is that of'
-        ' learning_rate=0.3; with all labels:',
+        ' learning_rate=0.3, 0.0500 less than that of 0.1 (standard error'
+        ' 0.2500); with all labels:',
         "  python -m launch.train semifl '--flagfile=my flags/my.flags'"
         ' --total_rounds=7 --learning_rate=0.3',
       ],
@@ -102,16 +109,19 @@ class ValidationTableTest(absltest.TestCase):
     other = entries.Entry('flfl_my', 'flfl', 'my.flags', None)
     varied = entries.vary([_ENTRY, other], 'learning_rate', ['0.1', '0.3'])
     rows = [
-      validation_table.Row(entry, 1, [results.Validation(loss, 0.5, 1.0)])
+      validation_table.Row(entry, [results.Validation(loss, 0.5, 1.0)])
       for entry, loss in zip(varied, [0.1, 0.2, 0.2, 0.1], strict=True)
     ]
     chosen = [line for line in _choose(rows) if 'least' in line]
     self.assertLen(chosen, 2)
-    self.assertRegex(chosen[0], '^semifl_my: .*learning_rate=0.1;')
-    self.assertRegex(chosen[1], '^flfl_my: .*learning_rate=0.3;')
+    self.assertRegex(
+      chosen[0],
+      '^semifl_my: .*learning_rate=0.1, 0.1000 less than that of 0.3;',
+    )
+    self.assertRegex(chosen[1], '^flfl_my: .*learning_rate=0.3, ')
 
   def test_nothing_is_chosen_where_nothing_is_varied(self):
-    row = validation_table.Row(_ENTRY, 1, [results.Validation(0.1, 1.0, 1.0)])
+    row = validation_table.Row(_ENTRY, [results.Validation(0.1, 1.0, 1.0)])
     self.assertEmpty(_choose([row]))
 
 

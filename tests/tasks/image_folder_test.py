@@ -172,6 +172,22 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(task.pixel_mean, [mean] * 3)
     self.assertIn("4 of the server's for testing", task.data_description)
 
+  def test_says_if_rounding_by_class_makes_another_share(self):
+    # Of 7 images of each of 4 classes, 0.2 is 1.4, or 1: 4 of 28, not 6.
+    root = self._root.with_name('four_classes')
+    levels = {
+      f'server/{name}/{k}.png': 10 * k for name in 'abcd' for k in range(7)
+    }
+    image_tree.write_tree(root, levels | {'clients/east/a.png': 1})
+    with self.assertLogs(level='WARNING') as logs:
+      task = folder_task.create_task(str(root), test_fraction=0.2)
+    self.assertLen(task.load().test.labels, 4)
+    (line,) = logs.output
+    for said in ('test_fraction=0.2 of 28', ' 4 test images, 14.3%', '25 poin'):
+      self.assertIn(said, line)
+    with self.assertNoLogs(level='WARNING'):
+      folder_task.create_task(str(root), test_fraction=0.3)
+
   def test_a_small_share_is_one_image_of_each_class(self):
     shutil.rmtree(self._root / 'test')
     data = self._create(test_fraction=0.01).load()

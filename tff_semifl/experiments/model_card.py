@@ -18,6 +18,7 @@ from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.programs import confusion_picture
 from tff_semifl.programs import hparams_file
+from tff_semifl.programs import intervals
 from tff_semifl.programs import picture_files
 from tff_semifl.programs import saved_experiment
 
@@ -29,8 +30,6 @@ _LIMITS_OF_ALL = """\
 - It knows these classes and no other. Whatever it is shown gets probabilities \
 of them, often a high one: noise, too. A least confidence leaves some of that \
 without a name, and not all.
-- Its probabilities have not been compared with how often it is right; it may \
-be too sure of itself.
 - It has not been tested on images from elsewhere: other cameras, places, \
 people or years than those of the task.
 - What its weights tell of the images that it was trained on has not been \
@@ -63,7 +62,9 @@ def format_table(files: Sequence[ExportedFile]) -> str:
         each.format,
         each.file,
         f'{each.num_bytes / 1e6:.2f}',
-        f'{each.scores.accuracy:.1%}' if each.scores else 'not tested',
+        intervals.describe(each.scores.accuracy, each.scores.class_sizes)
+        if each.scores
+        else 'not tested',
       ]
       for each in files
     ),
@@ -239,6 +240,10 @@ def _privacy(
   yield ''
   yield f'Privacy: {markdown.escape(privacy.headline)}.'
   yield ''
+  if privacy.meaning:
+    warning = '**Weak.** ' if privacy.is_weak else ''
+    yield f'{warning}{privacy.meaning[0].upper()}{privacy.meaning[1:]}.'
+    yield ''
   if privacy.details:
     yield markdown.facts(privacy.details)
     yield ''
@@ -279,7 +284,10 @@ def _limits(
       f'- It is not fully trained: round {trained.round_num} of {total_rounds}.'
     )
   if scores is None:
-    yield '- Nobody knows how right it is: it has not been tested.'
+    yield (
+      '- Nobody knows how right it is, or how far its probabilities are from'
+      ' that: it has not been tested.'
+    )
   else:
     yield from scores_in_words.describe_limits(class_names, scores)
   yield _LIMITS_OF_ALL

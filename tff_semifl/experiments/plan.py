@@ -3,10 +3,14 @@
 
 """The plan of an experiment: sizes, steps and settings, without running it."""
 
+import math
+
 import numpy as np
 
 from tff_semifl import runtime
 from tff_semifl import settings
+from tff_semifl.experiments import before_training
+from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.systems import system
@@ -22,6 +26,7 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
   )
   validates = experiment.settings.validates
   evaluated = 'validation_images' if validates else 'test_images'
+  evaluated_sizes = evaluated_images.count_by_class(experiment)
   return {
     'data': experiment.task.data_description,
     'classes': experiment.task.num_classes,
@@ -31,10 +36,15 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
       'least': int(per_class.min()),
       'most': int(per_class.max()),
     },
-    evaluated: len(experiment.data.test.labels),
+    evaluated: int(evaluated_sizes.sum()),
+    f'{evaluated}_per_class': {
+      'least': int(evaluated_sizes.min()),
+      'most': int(evaluated_sizes.max()),
+    },
     'clients': len(sizes),
     'clients_per_round': experiment.clients.clients_per_round,
     **_describe_images_of_clients(experiment, steps),
+    **_describe_privacy(experiment),
     'server_steps_per_round': steps.server,
     'trainable_parameters': sum(
       int(np.prod(weight.shape))
@@ -64,6 +74,26 @@ def _describe_images_of_clients(
       'most': max(sizes, default=0),
     },
     'steps_of_a_client_per_round_at_most': steps.client,
+  }
+
+
+def _describe_privacy(
+  experiment: experiment_lib.Experiment,
+) -> dict[str, object]:
+  """Returns what all rounds will have cost clients, if they ask for privacy."""
+  promised = before_training.promise(experiment)
+  if promised is None:
+    return {}
+  epsilon = promised.epsilon
+  return {
+    'privacy': {
+      # JSON knows no infinity.
+      'epsilon': epsilon if epsilon is None or math.isfinite(epsilon) else None,
+      'delta': promised.delta,
+      'rounds': promised.num_rounds,
+      'says': promised.headline,
+      'meaning': promised.meaning,
+    }
   }
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 import contextlib
 from typing import cast
 
+from absl import logging
 import numpy as np
 import tensorflow_federated as tff
 
+from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
@@ -84,6 +86,9 @@ def _train(
   ):
 
     def on_start(first_round: int) -> None:
+      if first_round <= program.total_rounds:
+        for problem in before_training.find_problems(experiment):
+          logging.warning('%s: %s', folder.path.name, problem)
       for watcher in watchers:
         watcher.start(first_round)
 
@@ -147,16 +152,17 @@ def _watchers(
     _draw_data(experiment, folder)
   name = folder.path.name
   total_rounds = experiment.training_program.total_rounds
+  facts = before_training.find_facts(experiment)
   with contextlib.ExitStack() as stack:
     watchers: list[progress.Watcher] = [
-      stack.enter_context(folder.run_log(total_rounds))
+      stack.enter_context(folder.run_log(total_rounds, facts))
     ]
     if not quiet:
       if experiment.run.log_format == 'json':
         watchers.append(json_lines.JSONLines(name))
       else:
         watchers.append(
-          stack.enter_context(progress.Progress(name, total_rounds))
+          stack.enter_context(progress.Progress(name, total_rounds, facts))
         )
     if experiment.run.tensorboard:
       watchers.append(folder.tensorboard_log())

@@ -4,15 +4,18 @@
 """Sentences on the scores of a model: what they show, and what not."""
 
 from collections.abc import Iterator, Sequence
-import math
 
 import numpy as np
 
 from tff_semifl.experiments import markdown
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.programs import intervals
 
 # With that many an accuracy has a standard error of up to ten points.
 _FEW_IMAGES = 25
+# Points by which the calibration error may exceed that of chance, with a word.
+_CLOSE = 0.05
+_OFF = 0.15
 # What a class has more images than another for a mean over images to hide it.
 _UNBALANCED = 1.5
 
@@ -27,17 +30,16 @@ def describe_accuracy(
     scores: The scores.
     format_name: Name of the format of the model that has them.
   """
-  error = math.sqrt(scores.accuracy * (1 - scores.accuracy) / scores.num_images)
   yield (
-    f'{scores.accuracy:.1%} of {scores.num_images} test images, with a'
-    f' standard error of {100 * error:.1f} points; loss {scores.loss:.3f}'
-    f' ({format_name}).'
+    f'{intervals.describe(scores.accuracy, scores.class_sizes)}; loss'
+    f' {scores.loss:.3f} ({format_name}). Of each class, with 95% intervals'
+    ' (Wilson):'
   )
   yield ''
   rows = zip(
     class_names,
     scores.class_sizes,
-    scores.class_accuracies,
+    np.diag(scores.confusion),
     scores.confusion,
     strict=True,
   )
@@ -47,10 +49,10 @@ def describe_accuracy(
       [
         markdown.escape(name),
         str(size),
-        'unknown' if accuracy is None else f'{accuracy:.1%}',
+        intervals.show(num_right, size),
         markdown.escape(_worst_mistake(class_names, row, label)),
       ]
-      for label, (name, size, accuracy, row) in enumerate(rows)
+      for label, (name, size, num_right, row) in enumerate(rows)
     ),
   )
 
@@ -81,13 +83,37 @@ def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
       [
         f'{each.floor:g}',
         f'{each.num_images / scores.num_images:.1%}',
-        f'{each.num_right / each.num_images:.1%}'
-        if each.num_images
-        else 'unknown',
+        intervals.show(each.num_right, each.num_images),
         f'{each.share_of_noise:.1%}',
       ]
       for each in scores.floors()
     ),
+  )
+
+
+def describe_calibration(scores: scores_lib.Scores) -> str:
+  """Returns a sentence on how far probabilities are from the share right.
+
+  Args:
+    scores: The scores.
+  """
+  by_chance = scores.calibration_error_by_chance
+  excess = scores.calibration_error - by_chance
+  bias = scores.mean_confidence - scores.accuracy
+  if excess <= _CLOSE:
+    verdict = 'about right, as far as these images tell'
+  else:
+    verdict = 'too high' if bias > 0 else 'too low'
+    # Errors of both signs cancel in the mean.
+    if abs(bias) < excess / 2:
+      verdict = 'off'
+    if excess > _OFF:
+      verdict = f'far {verdict}; do not take them for chances of being right'
+  return (
+    f'probabilities are {verdict}: {scores.mean_confidence:.1%} on average for'
+    f' predictions of which {scores.accuracy:.1%} are right, and an expected'
+    f' calibration error of {scores.calibration_error:.1%}, where chance alone'
+    f' makes {by_chance:.1%} of {scores.num_images} images'
   )
 
 
@@ -121,10 +147,17 @@ def describe_limits(
     yield (
       f'- Test images are not balanced: {sizes.min()} to {sizes.max()} of a'
       ' class. The accuracy over all is above all that of large classes; the'
-      f' mean over classes is {mean:.1%}.'
+      f' mean over classes is {mean:.1%}{_of_classes(known, sizes)}.'
     )
   (least, worst), (most, best) = min(known), max(known)
   yield (
     f'- It is not equally right everywhere: {least:.1%} for class'
     f' {markdown.escape(worst)}, {most:.1%} for {markdown.escape(best)}.'
   )
+  yield f'- Its {describe_calibration(scores)}.'
+
+
+def _of_classes(known: Sequence[object], sizes: Sequence[int]) -> str:
+  if len(known) == len(sizes):
+    return ''
+  return f', over the {len(known)} of {len(sizes)} classes that have any'

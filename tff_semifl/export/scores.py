@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from tff_semifl.export import exported_model
 
@@ -92,6 +93,26 @@ class Scores(NamedTuple):
     return float(np.abs(right - confidence).sum() / self.num_images)
 
   @property
+  def calibration_error_by_chance(self) -> float:
+    """The expected calibration error of right probabilities, in 0..1.
+
+    If predictions were right with exactly the probabilities that they have, the
+    share that is right would still differ from them, the more so the fewer
+    images a bin has: by the mean absolute deviation of a binomial distribution
+    (de Moivre, 1730).
+    """
+    size, _, confidence = self.bins[self.bins[:, 0] > 0].T
+    mean = np.minimum(confidence / size, 1.0)
+    above = np.floor(size * mean) + 1
+    deviations = 2 * above * (1 - mean) * stats.binom.pmf(above, size, mean)
+    return float(deviations.sum() / self.num_images)
+
+  @property
+  def mean_confidence(self) -> float:
+    """Mean probability of the predicted class, in 0..1."""
+    return float(self.bins[:, 2].sum() / self.num_images)
+
+  @property
   def class_sizes(self) -> np.ndarray:
     """Number of images of each class, int64 [classes]."""
     return self.confusion.sum(axis=1)
@@ -116,6 +137,8 @@ class Scores(NamedTuple):
       'accuracy': self.accuracy,
       'loss': self.loss,
       'calibration_error': self.calibration_error,
+      'calibration_error_by_chance': self.calibration_error_by_chance,
+      'mean_confidence': self.mean_confidence,
       'num_images': self.num_images,
       'classes': {
         name: {'num_images': int(size), 'accuracy': accuracy}

@@ -208,13 +208,16 @@ class ExperimentFolder:
     """Returns the manager of `metrics.csv`."""
     return metrics_file.MetricsFile(self.metrics_path)
 
-  def run_log(self, total_rounds: int) -> run_log.RunLog:
+  def run_log(
+    self, total_rounds: int, facts: Sequence[str] = ()
+  ) -> run_log.RunLog:
     """Returns the log of the run, in `log.txt`.
 
     Args:
       total_rounds: The last round.
+      facts: Lines to be written before the first round.
     """
-    return run_log.RunLog(self.log_path, total_rounds)
+    return run_log.RunLog(self.log_path, total_rounds, facts)
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """Returns the TensorBoard log of this folder's metrics and pictures."""

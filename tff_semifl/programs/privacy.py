@@ -3,12 +3,15 @@
 
 """The privacy loss of a run with a private mean."""
 
+import functools
 import math
 
 import dp_accounting
 from dp_accounting import rdp
 
 
+# It takes half a second, and is asked for in several places.
+@functools.cache
 def compute_epsilon(
   *,
   noise_multiplier: float,

@@ -3,6 +3,7 @@
 
 """Progress of training, shown on standard error."""
 
+from collections.abc import Sequence
 import math
 import sys
 from typing import Protocol
@@ -15,13 +16,15 @@ from tff_semifl.programs import round_metrics
 class Narration:
   """The lines that tell how a run goes."""
 
-  def __init__(self, total_rounds: int):
+  def __init__(self, total_rounds: int, facts: Sequence[str] = ()):
     """Initializes the narration.
 
     Args:
       total_rounds: The last round.
+      facts: Lines to be said before the first round.
     """
     self._total_rounds = total_rounds
+    self._facts = facts
     self._last_round = -1
     self._is_compiled = False
     self._num_later_rounds = 0
@@ -38,7 +41,11 @@ class Narration:
       return [f'was complete after round {first_round - 1}; nothing to train']
     self._last_round = first_round - 1
     resumed = [f'resumed after round {first_round - 1}'] if first_round else []
-    return [*resumed, f'compiling and running round {first_round}']
+    return [
+      *resumed,
+      *self._facts,
+      f'compiling and running round {first_round}',
+    ]
 
   def describe_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
@@ -101,16 +108,17 @@ class Progress:
   evaluated round.
   """
 
-  def __init__(self, label: str, total_rounds: int):
+  def __init__(self, label: str, total_rounds: int, facts: Sequence[str] = ()):
     """Initializes the progress.
 
     Args:
       label: Name of the run, which begins each line.
       total_rounds: The last round.
+      facts: Lines to be shown before the first round.
     """
     self._label = label
     self._total_rounds = total_rounds
-    self._narration = Narration(total_rounds)
+    self._narration = Narration(total_rounds, facts)
     self._bar = None
 
   def __enter__(self) -> 'Progress':

@@ -3,6 +3,7 @@
 
 """The log of a run: what was said of it and when, as plain text."""
 
+from collections.abc import Sequence
 import contextlib
 import logging
 import pathlib
@@ -24,15 +25,18 @@ class RunLog:
   there.
   """
 
-  def __init__(self, path: pathlib.Path, total_rounds: int):
+  def __init__(
+    self, path: pathlib.Path, total_rounds: int, facts: Sequence[str] = ()
+  ):
     """Initializes the log; nothing is written yet.
 
     Args:
       path: The file, in an existing folder.
       total_rounds: The last round.
+      facts: Lines to be written before the first round.
     """
     self._path = path
-    self._narration = progress.Narration(total_rounds)
+    self._narration = progress.Narration(total_rounds, facts)
     self._handler = None
 
   def __enter__(self) -> 'RunLog':

@@ -7,28 +7,39 @@ from collections.abc import Sequence
 import statistics
 from typing import NamedTuple
 
+import numpy as np
+
 from tff_semifl.experiments import markdown
+from tff_semifl.programs import intervals
 
 
 class Result(NamedTuple):
-  """The last test accuracy, in [0, 1], and the time that the rounds took."""
+  """The outcome of a run.
+
+  Attributes:
+    accuracy: The last test accuracy, in [0, 1].
+    minutes: The time that the rounds took.
+    is_right: bool [images], which test images the model is right on.
+  """
 
   accuracy: float
   minutes: float
+  is_right: np.ndarray
 
 
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
   """Returns accuracies and minutes as a Markdown table.
 
   Args:
-    rows: For each seed, the results of the labels alone and of SemiFL.
+    rows: For each seed, the results of the labels alone and of SemiFL, on the
+      same images.
   """
   table_rows = [
     (
       str(seed),
-      f'{alone.accuracy:.1%}',
-      f'{semifl.accuracy:.1%}',
-      f'{100 * (semifl.accuracy - alone.accuracy):+.1f} points',
+      _show(alone),
+      _show(semifl),
+      _show_difference(alone, semifl),
       f'{alone.minutes:.1f} + {semifl.minutes:.1f}',
     )
     for seed, alone, semifl in rows
@@ -41,15 +52,51 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
     differences = [b - a for a, b in zip(alone, semifl, strict=True)]
     table_rows.append(
       (
-        'mean (standard deviation)',
+        'mean',
         _mean_and_deviation(alone),
         _mean_and_deviation(semifl),
-        f'{100 * statistics.mean(differences):+.1f} points',
+        f'{100 * statistics.mean(differences):+.1f} points (standard error'
+        f' {100 * intervals.standard_error(differences):.1f})',
         '',
       )
     )
   return markdown.table(
     ('seed', 'labels alone', 'SemiFL', 'difference', 'minutes'), table_rows
+  )
+
+
+def describe(class_sizes: Sequence[int], num_seeds: int) -> str:
+  """Returns what the numbers of the table are.
+
+  Args:
+    class_sizes: Test images of each class.
+    num_seeds: The number of seeds.
+  """
+  text = (
+    f'Accuracies are over {intervals.describe_images(class_sizes)}, with 95%'
+    ' intervals: Wilson, and of paired differences Agresti and Min (2005).'
+  )
+  if num_seeds > 1:
+    text += ' Means are over seeds, with standard deviations.'
+  return text
+
+
+def _show(result: Result) -> str:
+  num_images = len(result.is_right)
+  interval = intervals.of_accuracy(
+    round(result.accuracy * num_images), num_images
+  )
+  return f'{result.accuracy:.1%} ({interval})'
+
+
+def _show_difference(before: Result, after: Result) -> str:
+  """Returns a difference in points and in images, with its interval."""
+  low, high = intervals.of_difference(before.is_right, after.is_right)
+  difference = after.accuracy - before.accuracy
+  num_images = len(after.is_right)
+  return (
+    f'{100 * difference:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f}),'
+    f' {round(difference * num_images):+d} of {num_images} images'
   )
 
 

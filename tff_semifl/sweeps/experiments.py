@@ -20,12 +20,15 @@ class Experiment(processes.Job):
     entry: The entry.
     folder: Where its results are.
     total_rounds: The round that comes last.
+    task: The task with its settings: those with the same have the same test
+      images.
     validates: Whether it is evaluated on a validation split.
   """
 
   entry: entries.Entry
   folder: pathlib.Path
   total_rounds: int
+  task: str = ''
   validates: bool = False
 
   def read_results(self) -> results_lib.Results:

@@ -12,13 +12,18 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tff_semifl.experiments import markdown
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import intervals
 from tff_semifl.programs import results as results_lib
 from tff_semifl.sweeps import entries
 
 _CAPTION = """\
-Test accuracy after the last round, and the best of all rounds: mean of complete
-runs (sample standard deviation). SemiFL's paper gives the best round, with the
-population's standard deviation (D16). Minutes are a run's, on average."""
+Test accuracy after the last round, and the best of all rounds, which the test
+images chose: mean of complete runs (sample standard deviation). Differences are
+those of the last accuracy to the first row with the same task, in points: mean
+of paired differences over the seeds that both have (standard error). A single
+seed has neither; what its test images leave open is in log.txt of the run.
+SemiFL's paper gives the best round, with the population's standard deviation
+(D16). Minutes are a run's, on average."""
 
 
 _Result = TypeVar('_Result')
@@ -29,13 +34,24 @@ class Row(NamedTuple, Generic[_Result]):
 
   Attributes:
     entry: The entry.
-    num_seeds: With how many seeds it is to be trained.
-    complete: The results of the runs that are complete.
+    results: The result with each seed, in the same order in all rows; None of a
+      run that is not complete.
+    task: What is learned: test images are the same where it is.
   """
 
   entry: entries.Entry
-  num_seeds: int
-  complete: Sequence[_Result]
+  results: Sequence[_Result | None]
+  task: str = ''
+
+  @property
+  def num_seeds(self) -> int:
+    """With how many seeds it is to be trained."""
+    return len(self.results)
+
+  @property
+  def complete(self) -> list[_Result]:
+    """The results of the runs that are complete."""
+    return [each for each in self.results if each is not None]
 
   @property
   def seeds(self) -> str:
@@ -59,10 +75,11 @@ def to_markdown(rows: Sequence[Row[results_lib.Results]]) -> str:
           'seeds',
           'last accuracy',
           'best accuracy',
+          'difference',
           'paper',
           'minutes',
         ),
-        [_markdown_row(row) for row in rows],
+        [_markdown_row(row, rows) for row in rows],
       ),
       _CAPTION,
     ]
@@ -75,7 +92,7 @@ def to_csv(rows: Sequence[Row[results_lib.Results]]) -> str:
   Args:
     rows: The rows.
   """
-  return join_cells([_csv_row(row) for row in rows])
+  return join_cells([_csv_row(row, rows) for row in rows])
 
 
 def join_cells(cells: Sequence[Mapping[str, object]]) -> str:
@@ -107,22 +124,67 @@ def write(text: str, path: pathlib.Path) -> None:
       file.write(text.encode())
 
 
-def _markdown_row(row: Row[results_lib.Results]) -> tuple[str, ...]:
+def pair(
+  row: Row[_Result], other: Row[_Result], name: str
+) -> tuple[float | None, float | None]:
+  """Returns the mean of paired differences, and its standard error.
+
+  Args:
+    row: A row.
+    other: The row that is subtracted.
+    name: Of the number that differs, in the results.
+
+  Returns:
+    Both, over the seeds with which both rows are complete; None where there are
+    too few to say.
+  """
+  differences = [
+    getattr(one, name) - getattr(two, name)
+    for one, two in zip(row.results, other.results, strict=True)
+    if one is not None and two is not None
+  ]
+  if not differences:
+    return None, None
+  mean = statistics.fmean(differences)
+  if len(differences) == 1:
+    return mean, None
+  return mean, intervals.standard_error(differences)
+
+
+def _difference(
+  row: Row[results_lib.Results], rows: Sequence[Row[results_lib.Results]]
+) -> tuple[float | None, float | None]:
+  """Returns the paired difference to the first row with the same task."""
+  first = next(other for other in rows if other.task == row.task)
+  return (None, None) if first is row else pair(row, first, 'accuracy')
+
+
+def _markdown_row(
+  row: Row[results_lib.Results], rows: Sequence[Row[results_lib.Results]]
+) -> tuple[str, ...]:
   paper = row.entry.paper
+  difference, error = _difference(row, rows)
+  shown = '' if difference is None else f'{100 * difference:+.1f}'
+  if error is not None:
+    shown += f' ({100 * error:.1f})'
   return (
     row.entry.label,
     row.seeds,
     _show(*_mean_and_deviation([run.accuracy for run in row.complete])),
     _show(*_mean_and_deviation([run.best_accuracy for run in row.complete])),
+    shown,
     paper.text if paper else '',
     f'{_mean_minutes(row):.1f}' if row.complete else '',
   )
 
 
-def _csv_row(row: Row[results_lib.Results]) -> dict[str, object]:
+def _csv_row(
+  row: Row[results_lib.Results], rows: Sequence[Row[results_lib.Results]]
+) -> dict[str, object]:
   accuracy = _mean_and_deviation([run.accuracy for run in row.complete])
   best = _mean_and_deviation([run.best_accuracy for run in row.complete])
   paper = row.entry.paper
+  difference, error = _difference(row, rows)
   return {
     'name': row.entry.label,
     'system': row.entry.system_name,
@@ -136,6 +198,8 @@ def _csv_row(row: Row[results_lib.Results]) -> dict[str, object]:
     'paper_accuracy_mean': paper.mean if paper else None,
     'paper_accuracy_deviation': paper.deviation if paper else None,
     'minutes_mean': _mean_minutes(row),
+    'difference_mean': difference,
+    'difference_standard_error': error,
   }
 
 

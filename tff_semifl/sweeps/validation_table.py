@@ -97,7 +97,7 @@ def _describe_choice(
   varied = best.entry.varied
   lines = [
     f'{entry.name}: the least validation loss, {_loss(best):.4f}, is that of'
-    f' {varied.name}={varied.value}; with all labels:',
+    f' {varied.name}={varied.value}{_compare(best, rows)}; with all labels:',
     '  '
     + shlex.join(
       [
@@ -112,6 +112,21 @@ def _describe_choice(
   if best in (rows[0], rows[-1]) and len(rows) > 1:
     lines.append('  It is the first or last of the values: try more there.')
   return lines
+
+
+def _compare(best: Row, rows: Sequence[Row]) -> str:
+  """Returns how far the next value is from the best one, if there is one."""
+  others = [
+    row for row in rows if row is not best and math.isfinite(_loss(row))
+  ]
+  if not others:
+    return ''
+  following = min(others, key=_loss)
+  difference, error = table.pair(following, best, 'loss')
+  text = f', {difference:.4f} less than that of {following.entry.varied.value}'
+  if error is None:
+    return text
+  return f'{text} (standard error {error:.4f})'
 
 
 def _loss(row: Row) -> float:

@@ -1,0 +1,62 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what is known of the images that an experiment is evaluated on."""
+
+import dataclasses
+
+from absl.testing import absltest
+import numpy as np
+
+from tests import small_digits
+from tff_semifl.experiments import evaluated_images
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.launch import commands
+
+
+class EvaluatedImagesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    command = commands.create(
+      'semifl',
+      {
+        **small_digits.SETTINGS,
+        'num_clients': 4,
+        'clients_per_round': 2,
+        'total_rounds': 1,
+        'output_dir': self.create_tempdir().full_path,
+      },
+    )
+    self._command = command
+    self._experiment = command.create_experiment()
+
+  def test_images_that_are_right_are_those_of_the_evaluation(self):
+    program = self._experiment.training_program
+    weights = self._experiment.classifier.initial_weights
+    with self._command.context():
+      measured = program.evaluation(weights, program.test_dataset)
+    by_index = experiment_lib.create_experiment(
+      self._command.experiment, self._command.run, by_index=True
+    )
+    for experiment in (self._experiment, by_index):
+      is_right = evaluated_images.find_right(experiment, weights)
+      self.assertEqual(is_right.shape, (360,))
+      self.assertAlmostEqual(is_right.mean(), measured['accuracy'], places=6)
+    # Neither all nor none, with which a test would say little.
+    self.assertBetween(is_right.sum(), 5, 355)
+
+  def test_names_classes_without_an_image(self):
+    test = self._experiment.data.test
+    kept = test.select(np.flatnonzero(~np.isin(test.labels, [2, 7])))
+    found = dataclasses.replace(
+      self._experiment, data=self._experiment.data._replace(test=kept)
+    )
+    (problem,) = evaluated_images.find_problems(found)
+    self.assertIn('class 2, 7', problem)
+    self.assertIn('8 of 10 classes', problem)
+    self.assertIn('8 of 10 classes', evaluated_images.describe(found))
+    self.assertEmpty(list(evaluated_images.find_problems(self._experiment)))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,51 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Facts and warnings for the user of an experiment, before its first round."""
+
+from collections.abc import Iterator
+
+from tff_semifl.experiments import client_privacy
+from tff_semifl.experiments import evaluated_images
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import experiment_folder
+from tff_semifl.export import privacy_statement
+
+
+def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
+  """Returns lines on what the results will be worth.
+
+  Args:
+    experiment: The experiment.
+  """
+  facts = [evaluated_images.describe(experiment)]
+  privacy = promise(experiment)
+  if privacy is not None:
+    facts.append(f'privacy: {privacy.headline}')
+  return facts
+
+
+def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
+  """Yields warnings.
+
+  Args:
+    experiment: The experiment.
+  """
+  yield from evaluated_images.find_problems(experiment)
+  privacy = promise(experiment)
+  if privacy is not None and privacy.is_weak:
+    yield privacy.meaning
+
+
+def promise(
+  experiment: experiment_lib.Experiment,
+) -> privacy_statement.PrivacyStatement | None:
+  """Returns the guarantee for clients after all rounds, None if nobody asked.
+
+  Args:
+    experiment: The experiment.
+  """
+  return client_privacy.describe(
+    experiment_folder.recorded_settings(experiment),
+    experiment.training_program.total_rounds,
+  )

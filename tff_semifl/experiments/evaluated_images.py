@@ -1,0 +1,91 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The images that an experiment is evaluated on, and what they can tell."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.models import functional
+from tff_semifl.programs import intervals
+
+_BATCH_SIZE = 500
+
+
+def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
+  """Returns the number of test images of each class, int64 [classes].
+
+  Args:
+    experiment: The experiment; if it validates, these are validation images.
+  """
+  return np.bincount(
+    experiment.data.test.labels, minlength=experiment.task.num_classes
+  )
+
+
+def find_right(
+  experiment: experiment_lib.Experiment, weights: functional.ModelWeights
+) -> np.ndarray:
+  """Returns which test images a model is right on, bool [images].
+
+  Args:
+    experiment: The experiment.
+    weights: Weights of its model, with batch normalization statistics.
+  """
+  mapped = experiment.training_program.mapped_images
+  predict = tf.function(
+    lambda weights, images: tf.argmax(
+      experiment.classifier.logits(weights, tf.cast(images, tf.float32)),
+      axis=-1,
+      output_type=tf.int32,
+    ),
+    reduce_retracing=True,
+  )
+  found = []
+  for images, labels in experiment.data.test.batches(_BATCH_SIZE):
+    if mapped is not None:
+      images = mapped.read(images)
+    found.append(predict(weights, images).numpy() == labels)
+  return np.concatenate(found)
+
+
+def describe(experiment: experiment_lib.Experiment) -> str:
+  """Returns a line on how much an accuracy over these images can tell.
+
+  Args:
+    experiment: The experiment.
+  """
+  sizes = count_by_class(experiment)
+  num_images = int(sizes.sum())
+  low, high = intervals.of_accuracy(num_images // 2, num_images)
+  kind = 'validation' if experiment.settings.validates else 'test'
+  return (
+    f'{kind} accuracy is over {intervals.describe_images(sizes)}: one is'
+    f' {100 / num_images:.2g} points, and a 95% interval is up to'
+    f' {100 * (high - low):.2g} points wide'
+  )
+
+
+def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
+  """Yields a line on classes of which there is no image.
+
+  Args:
+    experiment: The experiment.
+  """
+  sizes = count_by_class(experiment)
+  missing = [
+    name
+    for name, size in zip(experiment.task.class_names, sizes, strict=True)
+    if not size
+  ]
+  if missing:
+    shown = ', '.join(missing[:10])
+    if len(missing) > 10:
+      shown += f' and {len(missing) - 10} more'
+    yield (
+      f'no image to evaluate on is of class {shown}: the accuracy is over'
+      f' {len(sizes) - len(missing)} of {len(sizes)} classes'
+    )

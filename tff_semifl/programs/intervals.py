@@ -1,0 +1,114 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""95% confidence intervals of accuracies, and of differences between them."""
+
+from collections.abc import Sequence
+import math
+import statistics
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+_LEVEL = 0.95
+_QUANTILE = statistics.NormalDist().inv_cdf((1 + _LEVEL) / 2)
+
+
+class Interval(NamedTuple):
+  """A 95% confidence interval.
+
+  Attributes:
+    low: Its lower end, a share: 0.95 for 95%.
+    high: Its upper end.
+  """
+
+  low: float
+  high: float
+
+  def __str__(self) -> str:
+    return f'{self.low:.1%} to {self.high:.1%}'
+
+
+def of_accuracy(num_right: int, num_images: int) -> Interval:
+  """Returns Wilson's interval (1927) of an accuracy.
+
+  Args:
+    num_right: Images whose prediction is right.
+    num_images: All of them, at least 1.
+  """
+  test = stats.binomtest(int(num_right), int(num_images))
+  return Interval(*test.proportion_ci(_LEVEL, 'wilson'))
+
+
+def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
+  """Returns Agresti and Min's interval (2005) of a paired difference.
+
+  Args:
+    before: bool [images], which images one model is right on, at least one.
+    after: bool [images], the same of another model and the same images.
+
+  Returns:
+    The interval of the accuracy of `after` minus that of `before`.
+  """
+  # Half an image is added to each of the four combinations.
+  gained = np.sum(after & ~before) + 0.5
+  lost = np.sum(before & ~after) + 0.5
+  num_images = len(before) + 2
+  mean = (gained - lost) / num_images
+  error = math.sqrt((gained + lost) / num_images - mean**2) / math.sqrt(
+    num_images
+  )
+  low, high = mean - _QUANTILE * error, mean + _QUANTILE * error
+  return Interval(max(low, -1.0), min(high, 1.0))
+
+
+def standard_error(values: Sequence[float]) -> float:
+  """Returns the standard error of the mean of a sample.
+
+  Args:
+    values: Two at least.
+  """
+  return statistics.stdev(values) / math.sqrt(len(values))
+
+
+def show(num_right: int, num_images: int) -> str:
+  """Returns an accuracy with its interval, or that there is none.
+
+  Args:
+    num_right: Images whose prediction is right.
+    num_images: All of them.
+  """
+  if not num_images:
+    return 'unknown'
+  share = num_right / num_images
+  return f'{share:.1%} ({of_accuracy(num_right, num_images)})'
+
+
+def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
+  """Returns an accuracy with its interval and what images it is of.
+
+  Args:
+    accuracy: Share of right predictions, in 0..1.
+    class_sizes: Test images of each class, at least one in all.
+  """
+  num_images = int(sum(class_sizes))
+  interval = of_accuracy(round(accuracy * num_images), num_images)
+  return (
+    f'{accuracy:.1%} of {describe_images(class_sizes)} (95% interval'
+    f' {interval})'
+  )
+
+
+def describe_images(class_sizes: Sequence[int]) -> str:
+  """Returns how many images there are, and of which share of classes.
+
+  Args:
+    class_sizes: Images of each class.
+  """
+  num_images, num_classes = int(sum(class_sizes)), len(class_sizes)
+  text = f'{num_images} image{"" if num_images == 1 else "s"}'
+  num_seen = int(np.count_nonzero(class_sizes))
+  if num_seen < num_classes:
+    text += f' of {num_seen} of {num_classes} classes'
+  return text
