@@ -46,6 +46,7 @@ def create_task(
   image_size: tuple[int, int] | None = None,
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.RESIZE,
+  background: image_files.Color = image_files.WHITE,
   flip: bool = True,
   test_fraction: float | None = None,
   images_on_disk: bool | None = None,
@@ -60,6 +61,7 @@ def create_task(
       refused, for those of its first image.
     num_channels: 3 for color images, 1 for gray ones.
     on_odd_size: What to do with images of another size.
+    background: The color behind what is transparent.
     flip: Whether the mirror image of an image is of the same class.
     test_fraction: Share of the server's images of each class to test on, at
       least one image, if there is no folder `test`. The images are spread
@@ -105,6 +107,7 @@ def create_task(
     else DEFAULT_SIZE,
     num_channels=num_channels,
     on_odd_size=on_odd_size,
+    background=background,
     max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
       images_on_disk, math.inf
     ),
@@ -134,6 +137,15 @@ def create_task(
       found.num_images,
       *found.labeled.images.shape[1:3],
     )
+  if found.num_transparent:
+    logging.warning(
+      '%s: %d of %d images are transparent somewhere, and are put on %s, which'
+      ' background can change',
+      root,
+      found.num_transparent,
+      found.num_images,
+      image_files.name_color(background),
+    )
   train, test = found.labeled, found.test
   if test is None:
     train, test = _hold_out(train, test_fraction, found.class_names)
@@ -145,6 +157,8 @@ def create_task(
     flip=flip,
     origin_of_test='the test folder' if has_test else "the server's",
     num_resized=found.num_resized,
+    num_transparent=found.num_transparent,
+    background=background,
   )
 
 

@@ -14,6 +14,7 @@ import PIL.Image
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 
 
 class ReadImageFoldersTest(parameterized.TestCase):
@@ -69,11 +70,12 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_folder_of_a_client(self):
     def read(name, on_odd_size=image_files.OnOddSize.RESIZE):
       return image_folders.read_client_folder(
-        str(self._root / name), (4, 5, 3), on_odd_size
+        str(self._root / name),
+        image_reading.ImageForm((4, 5, 3), on_odd_size),
       )
 
     self._write('clients/north/a.png', 29, size=(8, 10))
-    images, num_resized = read('clients/north')
+    images, num_resized, _ = read('clients/north')
     self._assert_images(np.asarray(images), [29, 30, 31])
     self.assertEqual(num_resized, 1)
     # As others of this user read it.
@@ -193,7 +195,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
 
   def test_large_size_is_not_taken_from_the_first_image(self):
     with self.assertRaisesRegex(
-      image_folders.LargeImageError,
+      image_reading.LargeImageError,
       f'^in {self._root}: server/cat/a.png is 4x5; what is larger than 4 ',
     ):
       self._read(max_default_size=4)

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tff_semifl import random_seeds
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
+from tff_semifl.data import image_files
 from tff_semifl.data import sources
 
 
@@ -58,6 +59,7 @@ class ImageTask:
     model_num_groups: Groups of the WideResNet, or None for as many as suit the
       size of the images.
     num_labeled: Labeled images at the server, if nobody says otherwise.
+    background: The color behind what is transparent in files of images.
     data_description: A line on the data, where they may change under the same
       name; no two data have the same. None for most tasks.
   """
@@ -73,6 +75,7 @@ class ImageTask:
   model_width: int
   model_num_groups: int | None = None
   num_labeled: int
+  background: image_files.Color = image_files.WHITE
   load_test: Callable[..., sources.LabeledImages] | None = None
   data_description: str | None = None
 

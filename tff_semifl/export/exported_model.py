@@ -13,6 +13,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import image_files
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
 
@@ -24,9 +25,12 @@ DESCRIPTION = 'description'
 # What a description returns.
 IMAGE_SHAPE = 'image_shape'
 LEAST_CONFIDENCE = 'least_confidence'
-# In a TFLite model: a name a line, and a number if it is not 0.
+BACKGROUND = 'background'
+# In a TFLite model: a name a line, a number if it is not 0, and the name of a
+# color if it is not white.
 LABELS_FILE = 'labels.txt'
 LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
+BACKGROUND_FILE = 'background.txt'
 # The class of an image that a model is not sure of.
 UNKNOWN = 'unknown'
 
@@ -67,6 +71,7 @@ class ExportedModel(abc.ABC):
     image_shape: Height, width and channels that its network takes.
     least_confidence: Least probability, in [0, 1], of the most probable class
       for an image to be given it; below, the class is `UNKNOWN`.
+    background: Red, green and blue, in 0..255, behind what is transparent.
     privacy: The guarantee to the clients whose images it was trained on, or
       None if privacy was not asked for.
   """
@@ -74,6 +79,7 @@ class ExportedModel(abc.ABC):
   class_names: tuple[str, ...]
   image_shape: tuple[int, int, int]
   least_confidence: float
+  background: image_files.Color
   privacy: privacy_statement.PrivacyStatement | None
 
   @property
@@ -135,6 +141,8 @@ class _SavedModel(ExportedModel):
     description = signatures[DESCRIPTION]()
     self.image_shape = tuple(description[IMAGE_SHAPE].numpy().tolist())
     self.least_confidence = float(description[LEAST_CONFIDENCE])
+    background = description.get(BACKGROUND, tf.constant(image_files.WHITE))
+    self.background = tuple(background.numpy().tolist())
     file = path / privacy_statement.NAME
     self.privacy = _read_privacy(file.read_bytes, file)
 
@@ -153,6 +161,11 @@ class _TFLiteModel(ExportedModel):
         self.least_confidence = 0.0
         if LEAST_CONFIDENCE_FILE in archive.namelist():
           self.least_confidence = float(archive.read(LEAST_CONFIDENCE_FILE))
+        self.background = image_files.WHITE
+        if BACKGROUND_FILE in archive.namelist():
+          self.background = image_files.parse_color(
+            archive.read(BACKGROUND_FILE).decode()
+          )
         self.privacy = _read_privacy(
           functools.partial(archive.read, privacy_statement.NAME), path
         )
