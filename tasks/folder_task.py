@@ -18,7 +18,6 @@ import numpy as np
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import site_images
-from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
@@ -146,12 +145,16 @@ def create_task(
       found.num_images,
       image_files.name_color(background),
     )
-  train, test = found.labeled, found.test
+  train, test, names = found.labeled, found.test, found.files
   if test is None:
-    train, test = _hold_out(train, test_fraction, found.class_names)
+    order, num_train = _hold_out(train.labels, test_fraction, found.class_names)
+    names = [names[index] for index in order] + names[len(order) :]
+    train, test = (
+      train.select(indices) for indices in np.split(order, [num_train])
+    )
   return loaded_task.create_task(
     image_task.TaskData(
-      train=train, test=test, unlabeled=unlabeled, shares=shares
+      train=train, test=test, unlabeled=unlabeled, shares=shares, names=names
     ),
     found.class_names,
     flip=flip,
@@ -163,14 +166,15 @@ def create_task(
 
 
 def _hold_out(
-  data: sources.LabeledImages,
-  fraction: float,
-  class_names: tuple[str, ...],
-) -> tuple[sources.LabeledImages, sources.LabeledImages]:
-  """Returns images to train and to test on, with some of each class."""
-  is_test = np.zeros(len(data.labels), bool)
+  labels: np.ndarray, fraction: float, class_names: tuple[str, ...]
+) -> tuple[np.ndarray, int]:
+  """Returns indices of images to train on, then to test on, and how many train.
+
+  Some of each class are tested on.
+  """
+  is_test = np.zeros(len(labels), bool)
   for label, name in enumerate(class_names):
-    indices = np.flatnonzero(data.labels == label)
+    indices = np.flatnonzero(labels == label)
     num_test = max(round(fraction * len(indices)), 1)
     if num_test >= len(indices):
       raise TestImagesError(
@@ -179,7 +183,6 @@ def _hold_out(
       )
     positions = (np.arange(num_test) + 0.5) * len(indices) / num_test
     is_test[indices[positions.astype(np.int64)]] = True
-  return (
-    data.select(np.flatnonzero(~is_test)),
-    data.select(np.flatnonzero(is_test)),
-  )
+  # In order, those to train on first.
+  order = np.argsort(is_test, kind='stable')
+  return order, len(labels) - np.count_nonzero(is_test)

@@ -39,6 +39,8 @@ class ImageFolders(NamedTuple):
     test: To evaluate on, or None.
     num_resized: Images, of them all, that have another size in their files.
     num_transparent: Images that are transparent somewhere in their files.
+    files: Names of all files within the root folder: the server's, those for
+      testing, and the clients'.
   """
 
   class_names: tuple[str, ...]
@@ -49,6 +51,7 @@ class ImageFolders(NamedTuple):
   test: sources.LabeledImages | None
   num_resized: int
   num_transparent: int
+  files: list[str]
 
   @property
   def num_images(self) -> int:
@@ -192,6 +195,11 @@ def read_image_folders(
     test=_label(test_data, test, list(server)) if has_test else None,
     num_resized=sum(each.num_resized for each in found),
     num_transparent=sum(each.num_transparent for each in found),
+    files=[
+      str(file.relative_to(root_path))
+      for folders in (server, test, clients)
+      for file in itertools.chain(*folders.values())
+    ],
   )
 
 

@@ -4,7 +4,7 @@
 """An image classification task: images, their views, and a model for them."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
@@ -31,12 +31,15 @@ class TaskData(NamedTuple):
       sites. None for most tasks.
     shares: For each client the int64 indices of its images in `unlabeled`,
       where it is given who has what; None for most tasks.
+    names: What to call each image of `train`, then of `test`, then of
+      `unlabeled`, such as its file; None for what they are in.
   """
 
   train: sources.LabeledImages
   test: sources.LabeledImages
   unlabeled: sources.Images | None = None
   shares: list[np.ndarray] | None = None
+  names: Sequence[str] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

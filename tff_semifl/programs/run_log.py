@@ -3,6 +3,7 @@
 
 """The log of a run: what was said of it and when, as plain text."""
 
+from collections.abc import Sequence
 import contextlib
 import logging
 import pathlib
@@ -24,14 +25,18 @@ class RunLog:
   there.
   """
 
-  def __init__(self, path: pathlib.Path, total_rounds: int):
+  def __init__(
+    self, path: pathlib.Path, total_rounds: int, notes: Sequence[str] = ()
+  ):
     """Initializes the log; nothing is written yet.
 
     Args:
       path: The file, in an existing folder.
       total_rounds: The last round.
+      notes: Warnings to begin with.
     """
     self._path = path
+    self._notes = notes
     self._narration = progress.Narration(total_rounds)
     self._handler = None
 
@@ -74,6 +79,8 @@ class RunLog:
     Raises:
       durable_files.OutputError: If the file cannot be written.
     """
+    for note in self._notes:
+      self._write(note, logging.WARNING)
     for text in self._narration.start(first_round):
       self._write(text)
 
