@@ -92,6 +92,30 @@ class ReadImageFoldersTest(parameterized.TestCase):
     with self.assertRaisesRegex(image_listing.OddSizeError, 'a.png is 8x10'):
       read('clients/north', image_files.OnOddSize.REFUSE)
 
+  def test_accents_may_be_written_in_two_ways(self):
+    composed, decomposed = 'caf\u00e9', 'cafe\u0301'
+    for path, level in {
+      f'server/{composed}/a.png': 60,
+      f'server/{decomposed}/b.png': 61,
+      f'clients/{decomposed}/a.png': 62,
+      f'clients/{composed}/b.png': 63,
+      f'test/{decomposed}/a.png': 64,
+    }.items():
+      self._write(path, level)
+    found = self._read()
+    self.assertEqual(found.class_names, (composed, 'cat', 'dog'))
+    self._assert_data(found.labeled, [61, 60, 20, 21, 10], [0, 0, 1, 1, 2])
+    self._assert_data(found.test, [64, 50], [0, 2])
+    self.assertEqual(found.client_names, (composed, 'east', 'north'))
+    self.assertEqual([len(share) for share in found.shares], [2, 1, 2])
+    self.assertEqual(
+      found.files[:2],
+      [
+        f'server/{decomposed}/b.png',
+        f'server/{composed}/a.png',
+      ],
+    )
+
   def test_reads_all_in_the_order_of_names(self):
     found = self._read()
     self.assertEqual(found.class_names, ('cat', 'dog'))

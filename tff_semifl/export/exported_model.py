@@ -4,7 +4,7 @@
 """Loads exported models and predicts with them."""
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import functools
 import os
 import pathlib
@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl.data import image_files
+from tff_semifl.data import names as names_lib
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
 
@@ -137,7 +138,7 @@ class _SavedModel(ExportedModel):
       )
     self._serve = signatures[SERVING]
     names = signatures[CLASS_NAMES]()[CLASS_NAMES].numpy()
-    self.class_names = tuple(name.decode() for name in names)
+    self.class_names = _normalize(name.decode() for name in names)
     description = signatures[DESCRIPTION]()
     self.image_shape = tuple(description[IMAGE_SHAPE].numpy().tolist())
     self.least_confidence = float(description[LEAST_CONFIDENCE])
@@ -183,7 +184,7 @@ class _TFLiteModel(ExportedModel):
       raise ExportedModelError(
         f'{path} is no TFLite model ({str(error).splitlines()[0]})'
       ) from error
-    self.class_names = tuple(names.split('\n'))
+    self.class_names = _normalize(names.split('\n'))
     (self._input,) = self._interpreter.get_input_details()
     (self._output,) = self._interpreter.get_output_details()
     self.image_shape = tuple(self._input['shape'][1:].tolist())
@@ -198,6 +199,11 @@ class _TFLiteModel(ExportedModel):
       # A copy, as the next image overwrites the output.
       outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
     return np.array(outputs)
+
+
+def _normalize(names: Iterable[str]) -> tuple[str, ...]:
+  """Returns names of classes in the form in which others are read."""
+  return tuple(map(names_lib.normalize, names))
 
 
 def _read_privacy(
