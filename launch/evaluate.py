@@ -142,10 +142,17 @@ def _batches_of_folder(
       for file in files
     ]
     image_batches.check_files((file for _, file in files), model.num_channels)
-  return (
-    (batch.images, np.array(batch.keys))
-    for batch in image_batches.read_batches(files, model.num_channels)
-  )
+
+  def read() -> _Batches:
+    num_transparent = 0
+    for batch in image_batches.read_batches(
+      files, model.num_channels, model.background
+    ):
+      num_transparent += batch.num_transparent
+      yield batch.images, np.array(batch.keys)
+    exported_model_flags.say_transparent(model, num_transparent)
+
+  return read()
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -151,6 +151,7 @@ def main() -> None:
         test=test,
         privacy=privacy,
         least_confidence=least_confidence,
+        background=task.background,
       )
       for name in formats
     ]

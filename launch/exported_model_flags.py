@@ -8,6 +8,7 @@ import pathlib
 
 from absl import flags
 
+from tff_semifl.data import image_files
 from tff_semifl.export import exported_model
 from tff_semifl.launch import program
 
@@ -37,6 +38,22 @@ def load_model() -> exported_model.ExportedModel:
     if not EXPORTED_MODEL.value:
       raise ValueError('name the folder or the file of a model')
     return exported_model.load(pathlib.Path(EXPORTED_MODEL.value))
+
+
+def say_transparent(
+  model: exported_model.ExportedModel, num_images: int
+) -> None:
+  """Prints how many images are transparent somewhere, if any are.
+
+  Args:
+    model: The model that was shown the images.
+    num_images: Their number.
+  """
+  if num_images:
+    print(
+      f'transparent images: {num_images}, on'
+      f' {image_files.name_color(model.background)} as in training'
+    )
 
 
 def blame_images(

@@ -61,7 +61,7 @@ def main() -> None:
       durable_files.replacing(path) as file,
       exported_model_flags.blame_images(image_files.ImageFileError),
     ):
-      num_written = predictions.write_table(
+      num_written, num_transparent = predictions.write_table(
         model,
         files,
         file,
@@ -70,6 +70,7 @@ def main() -> None:
         on_error=_leave_out if _SKIP_UNREADABLE.value else None,
       )
   print(f'images: {num_written}')
+  exported_model_flags.say_transparent(model, num_transparent)
   if _SKIP_UNREADABLE.value:
     print(f'left out, as they cannot be read: {len(files) - num_written}')
   print(f'predictions: {path}')

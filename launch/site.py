@@ -25,6 +25,7 @@ from tff_semifl import sites
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 from tff_semifl.launch import setting_program
 from tff_semifl.runtime import ray_joining
 from tff_semifl.runtime import ray_site
@@ -97,13 +98,20 @@ def main(site: SiteSettings) -> None:
     ),
   ):
     # The file has no name, and is gone when this process ends.
-    images, num_resized = image_folders.read_client_folder(
-      site.image_dir, shape, image_files.OnOddSize(site.reading.on_odd_size)
+    found = image_folders.read_client_folder(
+      site.image_dir,
+      image_reading.ImageForm(
+        shape,
+        image_files.OnOddSize(site.reading.on_odd_size),
+        image_files.parse_color(site.reading.background),
+      ),
     )
+  images = found.images
   print(
     f'{site.name}: {len(images)} images of {"x".join(map(str, shape))}, of'
-    f' which {num_resized} had another size; joins {site.address}, Ctrl-C'
-    ' leaves',
+    f' which {found.num_resized} had another size and {found.num_transparent}'
+    f' are transparent somewhere, on {site.reading.background}; joins'
+    f' {site.address}, Ctrl-C leaves',
     flush=True,
   )
   description = ray_site.Description(site.name, len(images), shape)

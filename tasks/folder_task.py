@@ -18,7 +18,6 @@ import numpy as np
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import site_images
-from tff_semifl.data import sources
 from tff_semifl.data import stored_images
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
@@ -46,6 +45,7 @@ def create_task(
   image_size: tuple[int, int] | None = None,
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.RESIZE,
+  background: image_files.Color = image_files.WHITE,
   flip: bool = True,
   test_fraction: float | None = None,
   images_on_disk: bool | None = None,
@@ -60,6 +60,7 @@ def create_task(
       refused, for those of its first image.
     num_channels: 3 for color images, 1 for gray ones.
     on_odd_size: What to do with images of another size.
+    background: The color behind what is transparent.
     flip: Whether the mirror image of an image is of the same class.
     test_fraction: Share of the server's images of each class to test on, at
       least one image, if there is no folder `test`. The images are spread
@@ -105,6 +106,7 @@ def create_task(
     else DEFAULT_SIZE,
     num_channels=num_channels,
     on_odd_size=on_odd_size,
+    background=background,
     max_bytes_in_memory={None: MAX_GIB_IN_MEMORY * 2**30, True: 0}.get(
       images_on_disk, math.inf
     ),
@@ -134,29 +136,45 @@ def create_task(
       found.num_images,
       *found.labeled.images.shape[1:3],
     )
-  train, test = found.labeled, found.test
+  if found.num_transparent:
+    logging.warning(
+      '%s: %d of %d images are transparent somewhere, and are put on %s, which'
+      ' background can change',
+      root,
+      found.num_transparent,
+      found.num_images,
+      image_files.name_color(background),
+    )
+  train, test, names = found.labeled, found.test, found.files
   if test is None:
-    train, test = _hold_out(train, test_fraction, found.class_names)
+    order, num_train = _hold_out(train.labels, test_fraction, found.class_names)
+    names = [names[index] for index in order] + names[len(order) :]
+    train, test = (
+      train.select(indices) for indices in np.split(order, [num_train])
+    )
   return loaded_task.create_task(
     image_task.TaskData(
-      train=train, test=test, unlabeled=unlabeled, shares=shares
+      train=train, test=test, unlabeled=unlabeled, shares=shares, names=names
     ),
     found.class_names,
     flip=flip,
     origin_of_test='the test folder' if has_test else "the server's",
     num_resized=found.num_resized,
+    num_transparent=found.num_transparent,
+    background=background,
   )
 
 
 def _hold_out(
-  data: sources.LabeledImages,
-  fraction: float,
-  class_names: tuple[str, ...],
-) -> tuple[sources.LabeledImages, sources.LabeledImages]:
-  """Returns images to train and to test on, with some of each class."""
-  is_test = np.zeros(len(data.labels), bool)
+  labels: np.ndarray, fraction: float, class_names: tuple[str, ...]
+) -> tuple[np.ndarray, int]:
+  """Returns indices of images to train on, then to test on, and how many train.
+
+  Some of each class are tested on.
+  """
+  is_test = np.zeros(len(labels), bool)
   for label, name in enumerate(class_names):
-    indices = np.flatnonzero(data.labels == label)
+    indices = np.flatnonzero(labels == label)
     num_test = max(round(fraction * len(indices)), 1)
     if num_test >= len(indices):
       raise TestImagesError(
@@ -177,7 +195,6 @@ def _hold_out(
       100 * num_test / num_images,
       100 / num_test,
     )
-  return (
-    data.select(np.flatnonzero(~is_test)),
-    data.select(np.flatnonzero(is_test)),
-  )
+  # In order, those to train on first.
+  order = np.argsort(is_test, kind='stable')
+  return order, num_images - num_test

@@ -23,8 +23,8 @@ from typing import Any
 from tff_semifl import settings
 from tff_semifl import sites as sites_lib
 from tff_semifl.data import image_files
-from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 from tff_semifl.experiments import image_task
 from tff_semifl.tasks import folder_task
 
@@ -58,6 +58,14 @@ class Reading(settings.Settings):
     ' with three.',
   )
 
+  background: str = settings.setting(
+    'white',
+    'Color behind what is transparent in images, as CSS has it.',
+    settings.Values(
+      'a color, such as white or #808080', image_files.parse_color
+    ),
+  )
+
   @property
   def num_channels(self) -> int:
     """The number of channels of an image."""
@@ -71,7 +79,7 @@ class ImageFolder(image_task.Task):
   gives_shares = True
   # A resumed run may read the images from another folder: their digest is
   # compared.
-  told_by_data = ('image_dir', 'images_on_disk')
+  told_by_data = ('image_dir', 'images_on_disk', 'background')
   strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
@@ -174,13 +182,13 @@ class ImageFolder(image_task.Task):
         'image_dir', self.image_dir, image_listing.ImageFolderError
       ),
       settings.blame(
-        'image_size', self.image_size, image_folders.LargeImageError
+        'image_size', self.image_size, image_reading.LargeImageError
       ),
       settings.blame(
         'on_odd_size', self.reading.on_odd_size, image_listing.OddSizeError
       ),
       settings.blame(
-        'images_on_disk', self.images_on_disk, image_folders.StorageError
+        'images_on_disk', self.images_on_disk, image_reading.StorageError
       ),
       settings.blame('sites', self.sites, folder_task.ClientsHereError),
       settings.blame(
@@ -200,6 +208,7 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
     image_size=folder.image_size and parse_size(folder.image_size),
     num_channels=folder.reading.num_channels,
     on_odd_size=image_files.OnOddSize(folder.reading.on_odd_size),
+    background=image_files.parse_color(folder.reading.background),
     flip=folder.flip,
     test_fraction=folder.test_fraction,
     images_on_disk=folder.images_on_disk,

@@ -26,7 +26,9 @@ class ImageBatchesTest(absltest.TestCase):
     return list(enumerate(files))
 
   def _read(self, files, **kwargs):
-    batches = list(image_batches.read_batches(files, 1, **kwargs))
+    batches = list(
+      image_batches.read_batches(files, 1, image_files.WHITE, **kwargs)
+    )
     for batch in batches:
       self.assertEqual(batch.images.dtype, np.uint8)
       np.testing.assert_array_equal(batch.images[:, 0, 0, 0], batch.keys)

@@ -72,7 +72,7 @@ class ImageDepthTest(parameterized.TestCase):
   def _read(self, num_channels=1):
     return image_files.read_image(
       self._file, (4, 4, num_channels), image_files.OnOddSize.REFUSE
-    )
+    ).pixels
 
   def _assert_read(self, expected):
     for num_channels in (1, 3):
@@ -117,7 +117,7 @@ class ImageDepthTest(parameterized.TestCase):
     )
     found = image_files.read_image(
       self._file, (4, 4, 1), image_files.OnOddSize.RESIZE
-    )
+    ).pixels
     np.testing.assert_array_equal(found, np.full([4, 4, 1], 90))
 
   def test_tiff_of_12_bits_in_3_bytes_for_2_pixels(self):

@@ -9,6 +9,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import PIL.Image
+import PIL.ImageDraw
 
 from tff_semifl.data import image_files
 
@@ -20,6 +21,14 @@ def _noise(height, width, num_channels=3):
   return np.random.default_rng(0).integers(
     256, size=(height, width, num_channels), dtype=np.uint8
   )
+
+
+def _draw_circle(mode, color):
+  """Returns black on a color; (0, 0, 0, 0) of 'RGBA' is transparent."""
+  image = PIL.Image.new(mode, (16, 16), color)
+  black = {'RGB': (0, 0, 0), 'RGBA': (0, 0, 0, 255)}[mode]
+  PIL.ImageDraw.Draw(image).ellipse((2, 2, 13, 13), fill=black)
+  return image
 
 
 class ReadImageTest(parameterized.TestCase):
@@ -36,7 +45,7 @@ class ReadImageTest(parameterized.TestCase):
   def test_pixels_are_those_of_the_file(self, name):
     pixels = _noise(4, 6)
     path = self._write(PIL.Image.fromarray(pixels), name)
-    found = image_files.read_image(path, (4, 6, 3), _REFUSE)
+    found = image_files.read_image(path, (4, 6, 3), _REFUSE).pixels
     self.assertEqual(found.dtype, np.uint8)
     np.testing.assert_array_equal(found, pixels)
     self.assertEqual(image_files.read_size(path), (4, 6))
@@ -44,18 +53,18 @@ class ReadImageTest(parameterized.TestCase):
   def test_jpeg(self):
     pixels = np.full([16, 16, 3], (200, 100, 50), np.uint8)
     path = self._write(PIL.Image.fromarray(pixels), 'image.jpg')
-    found = image_files.read_image(path, (16, 16, 3), _REFUSE)
+    found = image_files.read_image(path, (16, 16, 3), _REFUSE).pixels
     np.testing.assert_allclose(found, pixels, atol=3)
 
   @parameterized.parameters(
-    ('1', 1), ('L', 90), ('LA', (90, 7)), ('RGBA', (90, 90, 90, 7))
+    ('1', 1), ('L', 90), ('LA', (90, 255)), ('RGBA', (90, 90, 90, 255))
   )
   def test_colors_and_grays(self, mode, color):
     level = 255 if mode == '1' else 90
     path = self._write(PIL.Image.new(mode, (2, 3), color))
     for num_channels in (1, 3):
       np.testing.assert_array_equal(
-        image_files.read_image(path, (3, 2, num_channels), _REFUSE),
+        image_files.read_image(path, (3, 2, num_channels), _REFUSE).pixels,
         np.full([3, 2, num_channels], level),
       )
 
@@ -63,9 +72,70 @@ class ReadImageTest(parameterized.TestCase):
     image = PIL.Image.new('P', (2, 3), 1)
     image.putpalette([0, 0, 0, 10, 20, 30])
     np.testing.assert_array_equal(
-      image_files.read_image(self._write(image), (3, 2, 3), _REFUSE),
+      image_files.read_image(self._write(image), (3, 2, 3), _REFUSE).pixels,
       np.tile(np.array([10, 20, 30], np.uint8), [3, 2, 1]),
     )
+
+  @parameterized.parameters('image.png', 'image.webp', 'image.tif')
+  def test_transparent_files_are_the_same_as_flat_ones(self, name):
+    options = {'lossless': True} if name == 'image.webp' else {}
+    path = self._write(_draw_circle('RGBA', (0, 0, 0, 0)), name, **options)
+    for background in ('white', 'lime'):
+      flat = np.asarray(_draw_circle('RGB', background))
+      found = image_files.read_image(
+        path, (16, 16, 3), _REFUSE, image_files.parse_color(background)
+      )
+      np.testing.assert_array_equal(found.pixels, flat)
+      self.assertTrue(found.is_transparent)
+
+  # White is behind the first color of the palette, index 0, in full, or by
+  # (255 - 51) / 255 = 0.8 of 255.
+  @parameterized.parameters(
+    (0, 255), (bytes([0]), 255), (bytes([51]), 204), (bytes([255]), 0)
+  )
+  def test_transparency_of_palettes(self, transparent, level):
+    image = PIL.Image.new('P', (16, 16), 0)
+    image.putpalette([0, 0, 0, 0, 0, 0])
+    image.paste(1, (2, 2, 9, 14))
+    path = self._write(image, transparency=transparent)
+    found = image_files.read_image(path, (16, 16, 1), _REFUSE)
+    expected = np.full([16, 16, 1], level)
+    expected[2:14, 2:9] = 0
+    np.testing.assert_array_equal(found.pixels, expected)
+    self.assertEqual(found.is_transparent, level > 0)
+
+  def test_partly_transparent_levels_are_mixed_to_the_nearest(self):
+    pixels = _noise(16, 16, 4)
+    path = self._write(PIL.Image.fromarray(pixels))
+    opacity = pixels[..., 3:] / 255
+    np.testing.assert_array_equal(
+      image_files.read_image_of_any_size(path, 3, (10, 20, 30)).pixels,
+      np.rint(pixels[..., :3] * opacity + [10, 20, 30] * (1 - opacity)),
+    )
+
+  def test_colors_are_mixed_before_images_are_resized(self):
+    # Half of each 2x2 is white, half a hole that hides black.
+    pixels = np.zeros([8, 8, 4], np.uint8)
+    pixels[:, ::2] = 255
+    path = self._write(PIL.Image.fromarray(pixels))
+    found = image_files.read_image(path, (4, 4, 3), _RESIZE)
+    np.testing.assert_array_equal(found.pixels, 255)
+
+  def test_transparent_color_of_16_bits_is_refused(self):
+    # Pillow has not all bits of what to look for.
+    levels = np.full([4, 4], 40000, np.uint16)
+    path = self._write(PIL.Image.fromarray(levels), transparency=40000)
+    with self.assertRaisesRegex(image_files.ImageFileError, '16 bits'):
+      image_files.read_image(path, (4, 4, 1), _REFUSE)
+
+  @parameterized.parameters('no color', '', '#80808080', 'rgb(1,2)')
+  def test_what_is_no_color(self, text):
+    self.assertIsNone(image_files.parse_color(text))
+
+  def test_colors_and_their_names(self):
+    for color in (image_files.WHITE, (128, 0, 7)):
+      name = image_files.name_color(color)
+      self.assertEqual(image_files.parse_color(name), color)
 
   def test_photos_are_turned_upright(self):
     pixels = _noise(4, 6)
@@ -75,7 +145,8 @@ class ReadImageTest(parameterized.TestCase):
     path = self._write(image, exif=exif)
     self.assertEqual(image_files.read_size(path), (6, 4))
     np.testing.assert_array_equal(
-      image_files.read_image(path, (6, 4, 3), _REFUSE), np.rot90(pixels, -1)
+      image_files.read_image(path, (6, 4, 3), _REFUSE).pixels,
+      np.rot90(pixels, -1),
     )
 
   def test_odd_size_is_refused(self):
@@ -93,21 +164,21 @@ class ReadImageTest(parameterized.TestCase):
     pixels[:, 2:10] = 200
     path = self._write(PIL.Image.fromarray(pixels))
     np.testing.assert_allclose(
-      image_files.read_image(path, (4, 4, 3), _RESIZE), 200, atol=30
+      image_files.read_image(path, (4, 4, 3), _RESIZE).pixels, 200, atol=30
     )
 
   def test_resizing_leaves_what_has_the_size(self):
     pixels = _noise(4, 6)
     path = self._write(PIL.Image.fromarray(pixels))
     np.testing.assert_array_equal(
-      image_files.read_image(path, (4, 6, 3), _RESIZE), pixels
+      image_files.read_image(path, (4, 6, 3), _RESIZE).pixels, pixels
     )
 
   def test_resizing_averages_what_it_makes_smaller(self):
     # A checkerboard becomes gray: nothing is picked out of it.
     pixels = np.indices((16, 16)).sum(axis=0) % 2 * 255
     path = self._write(PIL.Image.fromarray(pixels.astype(np.uint8)))
-    found = image_files.read_image(path, (4, 4, 1), _RESIZE)
+    found = image_files.read_image(path, (4, 4, 1), _RESIZE).pixels
     np.testing.assert_allclose(found, 127.5, atol=20)
 
   @parameterized.parameters(_REFUSE, _RESIZE)
@@ -136,7 +207,7 @@ class ReadImageTest(parameterized.TestCase):
   def test_size_that_it_has(self, num_channels):
     pixels = np.repeat(_noise(5, 7, 1), 3, axis=2)
     path = self._write(PIL.Image.fromarray(pixels))
-    found = image_files.read_image_of_any_size(path, num_channels)
+    found = image_files.read_image_of_any_size(path, num_channels).pixels
     self.assertEqual(found.dtype, np.uint8)
     np.testing.assert_array_equal(found, pixels[..., :num_channels])
 

@@ -14,6 +14,7 @@ import PIL.Image
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 
 
 class ReadImageFoldersTest(parameterized.TestCase):
@@ -69,11 +70,12 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_folder_of_a_client(self):
     def read(name, on_odd_size=image_files.OnOddSize.RESIZE):
       return image_folders.read_client_folder(
-        str(self._root / name), (4, 5, 3), on_odd_size
+        str(self._root / name),
+        image_reading.ImageForm((4, 5, 3), on_odd_size),
       )
 
     self._write('clients/north/a.png', 29, size=(8, 10))
-    images, num_resized = read('clients/north')
+    images, num_resized, _ = read('clients/north')
     self._assert_images(np.asarray(images), [29, 30, 31])
     self.assertEqual(num_resized, 1)
     # As others of this user read it.
@@ -89,6 +91,30 @@ class ReadImageFoldersTest(parameterized.TestCase):
         read(name)
     with self.assertRaisesRegex(image_listing.OddSizeError, 'a.png is 8x10'):
       read('clients/north', image_files.OnOddSize.REFUSE)
+
+  def test_accents_may_be_written_in_two_ways(self):
+    composed, decomposed = 'caf\u00e9', 'cafe\u0301'
+    for path, level in {
+      f'server/{composed}/a.png': 60,
+      f'server/{decomposed}/b.png': 61,
+      f'clients/{decomposed}/a.png': 62,
+      f'clients/{composed}/b.png': 63,
+      f'test/{decomposed}/a.png': 64,
+    }.items():
+      self._write(path, level)
+    found = self._read()
+    self.assertEqual(found.class_names, (composed, 'cat', 'dog'))
+    self._assert_data(found.labeled, [61, 60, 20, 21, 10], [0, 0, 1, 1, 2])
+    self._assert_data(found.test, [64, 50], [0, 2])
+    self.assertEqual(found.client_names, (composed, 'east', 'north'))
+    self.assertEqual([len(share) for share in found.shares], [2, 1, 2])
+    self.assertEqual(
+      found.files[:2],
+      [
+        f'server/{decomposed}/b.png',
+        f'server/{composed}/a.png',
+      ],
+    )
 
   def test_reads_all_in_the_order_of_names(self):
     found = self._read()
@@ -193,7 +219,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
 
   def test_large_size_is_not_taken_from_the_first_image(self):
     with self.assertRaisesRegex(
-      image_folders.LargeImageError,
+      image_reading.LargeImageError,
       f'^in {self._root}: server/cat/a.png is 4x5; what is larger than 4 ',
     ):
       self._read(max_default_size=4)

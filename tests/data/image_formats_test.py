@@ -107,7 +107,7 @@ class FormatsTest(_FileTest):
     with PIL.Image.open(path) as image:
       self.assertEqual((image.format, image.n_frames), (image_format, 2))
     np.testing.assert_allclose(
-      image_files.read_image_of_any_size(path, 3),
+      image_files.read_image_of_any_size(path, 3).pixels,
       np.tile(np.array([255, 0, 0]), [16, 16, 1]),
       atol=3,
     )

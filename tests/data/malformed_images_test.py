@@ -20,6 +20,7 @@ from tests.data import image_tree
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 
 _FORMATS = ('PNG', 'JPEG', 'GIF', 'BMP', 'TIFF', 'WEBP', 'PPM')
 
@@ -53,8 +54,8 @@ class ImageFilesTest(parameterized.TestCase):
         self.assertNotEmpty(str(error))
         self.assertNotIn('\n', str(error))
       else:
-        self.assertEqual(found.shape, shape)
-        self.assertEqual(found.dtype, np.uint8)
+        self.assertEqual(found.pixels.shape, shape)
+        self.assertEqual(found.pixels.dtype, np.uint8)
 
   @hypothesis.given(strategies.binary(max_size=100))
   @damage.settings(max_examples=50)
@@ -180,7 +181,7 @@ class ImageFoldersTest(parameterized.TestCase):
   def test_size_that_no_memory_holds(self, on_odd_size):
     for size in ((10**6, 10**6), (10**12, 1), (1, 10**20)):
       with self.assertRaisesRegex(
-        image_folders.LargeImageError,
+        image_reading.LargeImageError,
         f'^4 images of {size[0]}x{size[1]} do not fit into the memory$',
       ):
         self._read(image_size=size, on_odd_size=on_odd_size)
@@ -188,10 +189,10 @@ class ImageFoldersTest(parameterized.TestCase):
   def test_size_that_no_disk_holds(self):
     for shape in ((4, 10**6, 10**6, 3), (1, 1, 10**20, 3)):
       with self.assertRaisesRegex(
-        image_folders.StorageError,
+        image_reading.StorageError,
         f'^{shape[0]} images of {shape[1]}x{shape[2]} are .* no room in',
       ):
-        image_folders._make_room(shape, 0)
+        image_reading._make_room(shape, 0)
 
   @parameterized.parameters((1, 1), (1, 16), (300, 1))
   def test_any_other_size(self, height, width):

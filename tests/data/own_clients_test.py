@@ -156,6 +156,11 @@ class ReadSharesTest(parameterized.TestCase):
     # As spreadsheets write it.
     self._assert_shares(self._write('marked.csv', f'\ufeff{text}'))
 
+  def test_accents_of_a_client_may_be_written_in_two_ways(self):
+    text = 'client,index\n\u00e9,0\nb,1\ne\u0301,2'
+    found = own_clients.read_shares('shares', self._write('a.csv', text), 3)
+    self.assertEqual([share.tolist() for share in found], [[0, 2], [1]])
+
   def test_an_array_has_a_row_for_each_client(self):
     found = own_clients.read_shares('shares', np.arange(6).reshape(2, 3), 6)
     self.assertSequenceEqual(

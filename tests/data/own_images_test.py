@@ -57,7 +57,8 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     (
       'transparency',
       np.repeat(_GRAY, 4, axis=-1),
-      r'with 4 channels; give 1 for gray or 3 for color',
+      # Without the opacity the hidden colors would be seen.
+      r'with 4 channels.*images\[\.\.\., :3\]\) \* \(images\[\.\.\., 3:\]',
     ),
     ('flat', _GRAY.reshape(4, 64), r'shape \(4, 64\); give an array \[images,'),
     ('scalar', np.float32(3), r'found 3\.0; give an array'),

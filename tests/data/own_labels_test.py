@@ -94,6 +94,7 @@ class ClassesTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('a_string', 'cat', "the string 'cat'; give a list of strings"),
     ('twice', ['a', 'b', 'a'], "'a' twice; give a list of strings"),
+    ('twice_by_accents', ['\u00e9', 'a', 'e\u0301'], "'\u00e9' twice; give a"),
     ('not_a_string', ['a', None], 'None; give a list of strings'),
     ('two_lines', ['a', 'b\nc'], r"'b\\nc', with a line break; leave it out"),
     ('one', ['a'], r"\('a',\); give two classes at least"),

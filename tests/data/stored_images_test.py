@@ -14,6 +14,7 @@ import numpy as np
 
 from tests.data import image_tree
 from tff_semifl.data import image_folders
+from tff_semifl.data import image_reading
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -118,7 +119,7 @@ class FolderTest(absltest.TestCase):
     with (
       mock.patch.object(os, 'posix_fallocate', side_effect=full),
       self.assertRaisesRegex(
-        image_folders.StorageError,
+        image_reading.StorageError,
         r'^3 images of 16x16 are 0.0 GB, .* no room in \S+ \(No space left on'
         r' device\); name .* TMPDIR, or choose a smaller image_size$',
       ),
@@ -129,7 +130,7 @@ class FolderTest(absltest.TestCase):
     with (
       mock.patch.dict(os.environ, TMPDIR='/missing'),
       self.assertRaisesRegex(
-        image_folders.StorageError, r'in /missing \(No such file or directory\)'
+        image_reading.StorageError, r'in /missing \(No such file or directory\)'
       ),
     ):
       self._read(0)

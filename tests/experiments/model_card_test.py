@@ -36,6 +36,7 @@ _HPARAMS = hparams_file.Hparams(
   data='40 labeled images, and others',
   versions={'git_commit': 'c0ffee', 'tensorflow': '2.14.1'},
   system='semifl',
+  notes=('1 of 90 test images are also labeled images',),
 )
 
 
@@ -100,6 +101,7 @@ class ModelCardTest(absltest.TestCase):
       '| clients in a round | 3 |',
       '| partition among clients | dirichlet (dirichlet_concentration 0.3) |',
       '| data | 40 labeled images, and others |',
+      '- 1 of 90 test images are also labeled images.',
       '| rounds | 10 of 10 |',
       '| seed | 5 |',
       '50.0% after that round, 62.5% at best',

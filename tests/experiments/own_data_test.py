@@ -103,9 +103,29 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
       task.pixel_standard_deviation, [np.sqrt((192**2 - 1) / 12) / 255]
     )
     given = own_data.own_data(
-      _TRAIN, _TEST, num_labeled=4, class_names=['a', 'b', 'c', 'd']
+      _TRAIN, _TEST, num_labeled=3, class_names=['dog', 'cat', 'cow']
     )
-    self.assertEqual(given.class_names, ('a', 'b', 'c', 'd'))
+    self.assertEqual(given.class_names, ('dog', 'cat', 'cow'))
+
+  @parameterized.parameters({'num_labeled': 4}, {'clients': [_IMAGES]})
+  def test_class_without_a_label_is_refused(self, **how):
+    with self.assertRaisesRegex(ValueError, '^train: .*no image of class gnu'):
+      own_data.own_data(
+        _TRAIN, _TEST, class_names=['cat', 'cow', 'dog', 'gnu'], **how
+      )
+
+  def test_accents_may_be_written_in_two_ways(self):
+    composed, decomposed = 'caf\u00e9', 'cafe\u0301'
+    train = (_IMAGES, [composed, decomposed, 'b', 'b', 'b', composed])
+    test = (_IMAGES[2:4], [decomposed.encode(), b'b'])
+    for class_names in (None, ['b', decomposed]):
+      task = own_data.own_data(
+        train, test, clients=[_IMAGES], class_names=class_names
+      )
+      self.assertEqual(task.class_names, ('b', composed))
+      data = task.load()
+      self.assertAllEqual(data.train.labels, [1, 1, 0, 0, 0, 1])
+      self.assertAllEqual(data.test.labels, [1, 0])
 
   def test_mirror_images_can_be_left_out(self):
     images = tf.constant(np.repeat(_IMAGES, 20, axis=0))

@@ -33,6 +33,7 @@ _NOT_OF_CELLS = {
   'aggregator',
   'client_dropout_probability',
   'draw_data',
+  'drop_test_duplicates',
   'jit_compile',
   'max_update_norm_ratio',
   'measure_pseudo_labels',

@@ -5,6 +5,7 @@
 
 import math
 import pathlib
+from typing import Any
 
 import tensorflow as tf
 
@@ -34,19 +35,20 @@ def create(num_channels: int = 3) -> tf.keras.Model:
 
 
 def export(
-  folder: pathlib.Path, least_confidence: float = 0.0
+  folder: pathlib.Path, least_confidence: float = 0.0, **options: Any
 ) -> dict[str, str]:
   """Exports the classifier.
 
   Args:
     folder: Where to.
     least_confidence: As `saved_model.export_saved_model` takes it.
+    **options: Likewise.
 
   Returns:
     The paths of models by their formats, 'saved_model' and 'tflite'.
   """
   model = create()
-  options = {'least_confidence': least_confidence}
+  options = {'least_confidence': least_confidence, **options}
   saved_model.export_saved_model(
     model, CLASS_NAMES, folder / 'export', **options
   )

@@ -32,7 +32,7 @@ class FitToSizeTest(parameterized.TestCase):
     PIL.Image.fromarray(image).save(file)
     expected = image_files.read_image(
       file, (12, 16, 3), image_files.OnOddSize.RESIZE
-    )
+    ).pixels
     found = resizing.fit_to_size(tf.constant(image[np.newaxis]), 12, 16)
     self.assertEqual(found.shape, (1, 12, 16, 3))
     # Pillow rounds twice, after each direction.

@@ -86,7 +86,7 @@ class ServingTest(parameterized.TestCase):
       image_bytes=tf.constant([file.read_bytes() for file in files])
     )
     for index, file in enumerate(files):
-      image = image_files.read_image_of_any_size(file, num_channels)
+      image = image_files.read_image_of_any_size(file, num_channels).pixels
       expected = module.signatures['serving_default'](
         images=tf.constant(image[np.newaxis])
       )
@@ -113,7 +113,7 @@ class ServingTest(parameterized.TestCase):
     for probabilities, file, tolerance in zip(
       found['probabilities'], (first, second), (1e-5, 1e-3), strict=True
     ):
-      image = image_files.read_image_of_any_size(file, 3)
+      image = image_files.read_image_of_any_size(file, 3).pixels
       np.testing.assert_allclose(
         probabilities, model.predict(image[np.newaxis])[0], atol=tolerance
       )

@@ -63,6 +63,10 @@ class ImageFolderTest(absltest.TestCase):
 
   @pytest.mark.slow
   def test_the_real_program(self):
+    # A test image that a client has, too.
+    shutil.copy(
+      self._images / 'test/dog/b.png', self._images / 'clients/north/a.png'
+    )
     first = self._run(self._images)
     # The system, the task, and the name of the folder.
     experiment = self._folder / 'semifl_image_folder_photos_seed0'
@@ -96,6 +100,10 @@ class ImageFolderTest(absltest.TestCase):
     np.testing.assert_array_equal(outputs['class_name'], expected)
     hparams = json.loads((experiment / 'hparams.json').read_text())
     self.assertStartsWith(hparams['data'], '4 labeled images, 3 of 3 clients')
+    pattern = '1 of 3 test images.*test/dog/b.png = clients/north/a.png'
+    self.assertRegex(hparams['notes'][0], pattern)
+    for text in (first.stderr, (experiment / 'log.txt').read_text()):
+      self.assertRegex(text, pattern)
     flags = hparams['flags']
     self.assertEqual(flags['num_labeled'], 4)
     self.assertEqual(flags['num_clients'], 3)
@@ -259,8 +267,13 @@ class ImageFolderTest(absltest.TestCase):
         contextlib.redirect_stdout(output),
       ):
         show(chosen)
+    lines = output.getvalue().splitlines()
+    # Of each class the server has two images of one level.
+    (equal,) = (line for line in lines if line.startswith('equal images:'))
+    self.assertRegex(equal, '2 of 4 .*server/(cat/a.png|dog/a.png) = server/')
+    lines.remove(equal)
     self.assertEqual(
-      output.getvalue().splitlines(),
+      lines,
       [
         f'image_folder, as in {self._images}, 3 clients, seed 0',
         'images with labels: 4',

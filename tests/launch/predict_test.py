@@ -12,10 +12,12 @@ import tempfile
 from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
+import PIL.Image
 import pytest
 
 from tests.data import image_tree
 from tests.export import brightness_model
+from tff_semifl.data import image_files
 from tff_semifl.export import saved_model
 from tff_semifl.launch import predict
 from tff_semifl.launch import program
@@ -68,6 +70,25 @@ class PredictTest(parameterized.TestCase):
       self.assertEqual(list(row), ['path', 'class_name', 'probability'])
       self.assertEqual(row['path'], str(self._photos / name))
       dog = brightness_model.probability_of_dog(level)
+      self.assertEqual(row['class_name'], 'dog' if dog > 0.5 else 'cat')
+      self.assertAlmostEqual(
+        float(row['probability']), max(dog, 1 - dog), delta=1e-4
+      )
+
+  @parameterized.parameters('white', '#0a0a0a')
+  def test_transparent_images_are_seen_as_in_training(self, background):
+    color = image_files.parse_color(background)
+    models = brightness_model.export(
+      pathlib.Path(self.create_tempdir().full_path), background=color
+    )
+    # An opacity of 51 / 255 = 0.2.
+    image = PIL.Image.new('LA', (16, 16), (45, 51))
+    image.save(self._photos / 'a.png')
+    dog = brightness_model.probability_of_dog(45 * 0.2 + color[0] * 0.8)
+    for model in models.values():
+      printed = self._predict(model)
+      self.assertIn(f'transparent images: 1, on {background}', printed[1])
+      row = self._rows()[0]
       self.assertEqual(row['class_name'], 'dog' if dog > 0.5 else 'cat')
       self.assertAlmostEqual(
         float(row['probability']), max(dog, 1 - dog), delta=1e-4

@@ -9,6 +9,8 @@ import shutil
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import PIL.Image
+import PIL.ImageDraw
 import pytest
 import tensorflow as tf
 
@@ -17,8 +19,8 @@ from tests.data import image_tree
 from tff_semifl import settings
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
-from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 from tff_semifl.experiments import models
 from tff_semifl.tasks import folder_task
 from tff_semifl.tasks import image_folder
@@ -52,6 +54,34 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual([list(each) for each in data.shares], [[0, 1], [2], []])
     self.assertEqual(_levels(data.test.images), [60, 140, 150])
     self.assertAllEqual(data.test.labels, [0, 1, 1])
+
+  @parameterized.parameters('white', 'black')
+  def test_transparent_images_are_those_on_a_background(self, background):
+    # Shapes of black on nothing, which is black, too.
+    for name in image_tree.LEVELS:
+      image = PIL.Image.new('RGBA', (16, 16))
+      draw = PIL.ImageDraw.Draw(image)
+      shape = draw.ellipse if 'cat' in name else draw.rectangle
+      shape((3, 3, 12, len(name) % 8 + 5), fill=(0, 0, 0, 255))
+      flat = PIL.Image.new('RGB', image.size, background)
+      flat.paste(image, mask=image)
+      file = self._root.with_name('flat') / name
+      file.parent.mkdir(parents=True, exist_ok=True)
+      # The bytes decide about the format, not the name.
+      flat.save(file, 'PNG')
+      image.save(self._root / name, 'PNG')
+    task = self._create(background=image_files.parse_color(background))
+    found = task.load()
+    expected = folder_task.create_task(str(self._root.with_name('flat'))).load()
+    for each, other in (
+      (found.train.images, expected.train.images),
+      (found.unlabeled, expected.unlabeled),
+      (found.test.images, expected.test.images),
+    ):
+      self.assertAllEqual(each, other)
+    self.assertIn(' 10 transparent on ', task.data_description)
+    is_seen = np.ptp(found.train.images.reshape([4, -1]), axis=1) > 0
+    self.assertAllEqual(is_seen, [background == 'white'] * 4)
 
   def test_sites_have_the_images_of_clients(self):
     with self.assertRaisesRegex(
@@ -224,7 +254,7 @@ class ImageFolderTest(parameterized.TestCase, tf.test.TestCase):
     image_tree.write_image(self._root / 'server/cat/a.png', 1, size=(90, 129))
     self.assertEqual(self._create().image_shape, (64, 64, 3))
     with self.assertRaisesRegex(
-      image_folders.LargeImageError, 'cat/a.png is 90x129; .* larger than 128 '
+      image_reading.LargeImageError, 'cat/a.png is 90x129; .* larger than 128 '
     ):
       self._create(on_odd_size=image_files.OnOddSize.REFUSE)
     task = self._create(image_size=(90, 129))

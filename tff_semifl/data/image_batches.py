@@ -24,15 +24,18 @@ class ImageBatch(NamedTuple, Generic[_Key]):
   Attributes:
     keys: The keys that the caller gave the images, in order.
     images: uint8 [batch, height, width, channels].
+    num_transparent: How many are transparent somewhere in their files.
   """
 
   keys: list[_Key]
   images: np.ndarray
+  num_transparent: int
 
 
 def read_batches(
   files: Iterable[tuple[_Key, pathlib.Path]],
   num_channels: int,
+  background: image_files.Color,
   *,
   on_error: Callable[[str], None] | None = None,
 ) -> Iterator[ImageBatch[_Key]]:
@@ -41,6 +44,7 @@ def read_batches(
   Args:
     files: The files, each with a key.
     num_channels: 3 for colors, 1 for gray.
+    background: The color behind what is transparent.
     on_error: Called for a file that cannot be read, which is then left out,
       with its name and the reason. By default that is an error.
 
@@ -50,10 +54,12 @@ def read_batches(
   Raises:
     image_files.ImageFileError: If one cannot be read and `on_error` is None.
   """
-  keys, images = [], []
+  keys, images, num_transparent = [], [], 0
   for key, file in files:
     try:
-      image = image_files.read_image_of_any_size(file, num_channels)
+      image, _, is_transparent = image_files.read_image_of_any_size(
+        file, num_channels, background
+      )
     except image_files.ImageFileError as error:
       message = f'{file} {error}'
       if on_error is None:
@@ -65,12 +71,13 @@ def read_batches(
       or len(images) == _MAX_BATCH_SIZE
       or (len(images) + 1) * image.nbytes > _MAX_BATCH_BYTES
     ):
-      yield ImageBatch(keys, np.stack(images))
-      keys, images = [], []
+      yield ImageBatch(keys, np.stack(images), num_transparent)
+      keys, images, num_transparent = [], [], 0
     keys.append(key)
     images.append(image)
+    num_transparent += is_transparent
   if images:
-    yield ImageBatch(keys, np.stack(images))
+    yield ImageBatch(keys, np.stack(images), num_transparent)
 
 
 def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:

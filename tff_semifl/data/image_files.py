@@ -3,14 +3,15 @@
 
 """Reads image files of users: decoded, upright, of one size, or refused."""
 
-from collections.abc import Callable
 import enum
 import os
 import pathlib
 import re
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import PIL.Image
+import PIL.ImageColor
 import PIL.ImageOps
 
 from tff_semifl.data import image_depth
@@ -21,6 +22,10 @@ from tff_semifl.data import image_depth
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
 # By number of channels.
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
+
+# Red, green and blue in 0..255.
+Color: TypeAlias = tuple[int, int, int]
+WHITE: Color = (255, 255, 255)
 
 
 class ImageFileError(Exception):
@@ -44,26 +49,54 @@ class OnOddSize(enum.Enum):
   RESIZE = 'resize'
 
 
+class DecodedImage(NamedTuple):
+  """The image of a file.
+
+  Attributes:
+    pixels: uint8 [height, width, channels].
+    is_resized: Whether it has another size in the file.
+    is_transparent: Whether a pixel in the file is, in part or in full.
+  """
+
+  pixels: np.ndarray
+  is_resized: bool
+  is_transparent: bool
+
+
+def parse_color(text: str) -> Color | None:
+  """Returns the color that a text names as in CSS, or None."""
+  try:
+    color = PIL.ImageColor.getrgb(text)
+  except ValueError:
+    return None
+  return color if len(color) == 3 else None
+
+
+def name_color(color: Color) -> str:
+  """Returns the name of a color, as `parse_color` takes it."""
+  return 'white' if color == WHITE else '#{:02x}{:02x}{:02x}'.format(*color)
+
+
 def read_image(
   file: pathlib.Path,
   shape: tuple[int, int, int],
   on_odd_size: OnOddSize,
-  on_resize: Callable[[], None] = lambda: None,
-) -> np.ndarray:
+  background: Color = WHITE,
+) -> DecodedImage:
   """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF.
 
   Photos are turned upright as their camera says. Of several frames the first
-  is taken; transparency is dropped. Levels of 12 and 16 bits are scaled to 8.
-  Nothing is decoded of an image with more than `PIL.Image.MAX_IMAGE_PIXELS`.
+  is taken. Levels of 12 and 16 bits are scaled to 8. Nothing is decoded of an
+  image with more than `PIL.Image.MAX_IMAGE_PIXELS`.
 
   Args:
     file: The file.
     shape: Height, width and channels: 3 for colors, 1 for gray.
     on_odd_size: The treatment of an image of another height or width.
-    on_resize: Called if the image is resized.
+    background: The color behind what is transparent.
 
   Returns:
-    uint8 of that shape.
+    The image, of that shape.
 
   Raises:
     ImageFileError: If it cannot be read, has levels without a clear scale or
@@ -75,31 +108,34 @@ def read_image(
   is_odd = image.size != (width, height)
   if is_odd and on_odd_size is OnOddSize.REFUSE:
     raise OddSizeError(f'is {image.height}x{image.width}, not {height}x{width}')
-  image = _convert(image, num_channels)
+  image, is_transparent = _convert(image, num_channels, background)
   if is_odd:
-    on_resize()
     image = PIL.ImageOps.fit(
       image, (width, height), PIL.Image.Resampling.BILINEAR
     )
-  return np.asarray(image).reshape(shape)
+  return DecodedImage(np.asarray(image).reshape(shape), is_odd, is_transparent)
 
 
-def read_image_of_any_size(file: pathlib.Path, num_channels: int) -> np.ndarray:
+def read_image_of_any_size(
+  file: pathlib.Path, num_channels: int, background: Color = WHITE
+) -> DecodedImage:
   """Reads an image as `read_image` does, in the size that it has.
 
   Args:
     file: The file.
     num_channels: 3 for colors, 1 for gray.
+    background: The color behind what is transparent.
 
   Returns:
-    uint8 [height, width, num_channels].
+    The image, with that many channels.
 
   Raises:
     ImageFileError: If it cannot be read, has levels without a clear scale or
       too many pixels.
   """
-  image = _convert(_open(file), num_channels)
-  return np.asarray(image).reshape(image.height, image.width, num_channels)
+  image, is_transparent = _convert(_open(file), num_channels, background)
+  pixels = np.asarray(image).reshape(image.height, image.width, num_channels)
+  return DecodedImage(pixels, is_resized=False, is_transparent=is_transparent)
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
@@ -153,17 +189,35 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
   # Pillow's decoders fail in many ways on bytes that are not theirs.
   except Exception as error:
     raise ImageFileError(f'cannot be read ({error})') from error
+  if depth.may_be_less and 'transparency' in upright.info:
+    # Of the 16 bits of that color Pillow has the upper 8 in its pixels.
+    raise ImageFileError(
+      'has 16 bits a channel and a color that is transparent; convert it to 8'
+      ' bits'
+    )
   try:
     return image_depth.scale_to_8_bits(upright, depth)
   except image_depth.DepthError as error:
     raise ImageFileError(str(error)) from error
 
 
-def _convert(image: PIL.Image.Image, num_channels: int) -> PIL.Image.Image:
-  """Returns an image with that many channels."""
+def _convert(
+  image: PIL.Image.Image, num_channels: int, background: Color
+) -> tuple[PIL.Image.Image, bool]:
+  """Returns an opaque image with that many channels, and whether it was not."""
   if num_channels not in _TARGET_MODES:
     raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
   try:
-    return image.convert(_TARGET_MODES[num_channels])
+    opacity = None
+    if image.has_transparency_data:
+      image = image.convert('RGBA')
+      opacity = image.getchannel('A')
+    is_transparent = opacity is not None and opacity.getextrema()[0] < 255
+    if is_transparent:
+      # In integers rounded to the nearest, as `decoding` does it.
+      flat = PIL.Image.new('RGB', image.size, background)
+      flat.paste(image, mask=opacity)
+      image = flat
+    return image.convert(_TARGET_MODES[num_channels]), is_transparent
   except ValueError as error:
     raise ImageFileError(f'cannot be read ({error})') from error

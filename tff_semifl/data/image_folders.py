@@ -12,7 +12,6 @@ in that of theirs. `image_listing` says which files are passed over.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-import functools
 import itertools
 import math
 import os
@@ -23,16 +22,8 @@ import numpy as np
 
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
 from tff_semifl.data import sources
-from tff_semifl.data import stored_images
-
-
-class LargeImageError(image_listing.ImageFolderError):
-  """Raised if images are larger than is trained on without asking."""
-
-
-class StorageError(image_listing.ImageFolderError):
-  """Raised if there is no room for images on disk."""
 
 
 class ImageFolders(NamedTuple):
@@ -47,6 +38,9 @@ class ImageFolders(NamedTuple):
     shares: For each client the int64 indices of its images in `unlabeled`.
     test: To evaluate on, or None.
     num_resized: Images, of them all, that have another size in their files.
+    num_transparent: Images that are transparent somewhere in their files.
+    files: Names of all files within the root folder: the server's, those for
+      testing, and the clients'.
   """
 
   class_names: tuple[str, ...]
@@ -56,6 +50,8 @@ class ImageFolders(NamedTuple):
   shares: list[np.ndarray]
   test: sources.LabeledImages | None
   num_resized: int
+  num_transparent: int
+  files: list[str]
 
   @property
   def num_images(self) -> int:
@@ -72,6 +68,7 @@ def read_image_folders(
   default_size: tuple[int, int] | None = None,
   num_channels: int = 3,
   on_odd_size: image_files.OnOddSize = image_files.OnOddSize.REFUSE,
+  background: image_files.Color = image_files.WHITE,
   max_bytes_in_memory: float = math.inf,
   has_clients: bool = True,
 ) -> ImageFolders:
@@ -87,6 +84,7 @@ def read_image_folders(
       case.
     num_channels: 3 for colors, 1 for gray.
     on_odd_size: The treatment of images of another size.
+    background: The color behind what is transparent.
     max_bytes_in_memory: Clients' images that are more than this together are
       kept in a file in `stored_images.folder()`.
     has_clients: Whether there are clients in the folder.
@@ -99,9 +97,11 @@ def read_image_folders(
       something in it cannot be used.
     image_listing.OddSizeError: If nothing but sizes is wrong and `on_odd_size`
       is `REFUSE`.
-    LargeImageError: If the first image is larger than `max_default_size` and
-      there is no `default_size`, or all images are more than the memory holds.
-    StorageError: If the clients' are more than there is room for on disk.
+    image_reading.LargeImageError: If the first image is larger than
+      `max_default_size` and there is no `default_size`, or all images are more
+      than the memory holds.
+    image_reading.StorageError: If the clients' are more than there is room for
+      on disk.
   """
   root_path = pathlib.Path(root)
   # Unlike those of `pathlib`, these functions know of no error.
@@ -163,60 +163,78 @@ def read_image_folders(
       problems.append(image_listing.Problem(first_file, str(error)))
     image_listing.raise_if_any(root_path, problems)
     if max_default_size is not None and max(image_size) > max_default_size:
-      raise LargeImageError(
+      raise image_reading.LargeImageError(
         f'in {root}: {first_file.relative_to(root_path)} is'
         f' {image_size[0]}x{image_size[1]}; what is larger than'
         f' {max_default_size} is trained on only if that size is asked for'
       )
 
-  shape = (*image_size, num_channels)
-  class_numbers = {name: number for number, name in enumerate(server)}
-  resized = []
-  labeled, unlabeled, test_data = (
-    _read_images(
-      folders, numbers, shape, on_odd_size, problems, resized, max_bytes
-    )
-    for folders, numbers, max_bytes in (
-      (server, class_numbers, math.inf),
-      (clients, {}, max_bytes_in_memory),
-      (test, class_numbers, math.inf),
-    )
+  form = image_reading.ImageForm(
+    (*image_size, num_channels), on_odd_size, background
   )
+  # The server's and the test images stay in memory, whatever their number.
+  found = [
+    image_reading.read(
+      list(itertools.chain(*folders.values())), form, problems, max_bytes
+    )
+    for folders, max_bytes in (
+      (server, math.inf),
+      (clients, max_bytes_in_memory),
+      (test, math.inf),
+    )
+  ]
   image_listing.raise_if_any(root_path, problems)
+  labeled, unlabeled, test_data = (each.images for each in found)
   ends = np.cumsum([len(files) for files in clients.values()], dtype=int)
   return ImageFolders(
     class_names=tuple(server),
     client_names=tuple(clients),
-    labeled=labeled,
-    unlabeled=unlabeled.images,
-    shares=np.split(np.arange(len(unlabeled.labels)), ends[:-1]),
-    test=test_data if has_test else None,
-    num_resized=len(resized),
+    labeled=_label(labeled, server, list(server)),
+    unlabeled=unlabeled,
+    shares=np.split(np.arange(len(unlabeled)), ends[:-1]),
+    test=_label(test_data, test, list(server)) if has_test else None,
+    num_resized=sum(each.num_resized for each in found),
+    num_transparent=sum(each.num_transparent for each in found),
+    files=[
+      str(file.relative_to(root_path))
+      for folders in (server, test, clients)
+      for file in itertools.chain(*folders.values())
+    ],
   )
 
 
+def _label(
+  images: np.ndarray,
+  folders: Mapping[str, Sequence[pathlib.Path]],
+  class_names: Sequence[str],
+) -> sources.LabeledImages:
+  """Returns the images of class folders with the numbers of their classes."""
+  labels = np.repeat(
+    np.array([class_names.index(name) for name in folders], np.int32),
+    [len(files) for files in folders.values()],
+  )
+  return sources.LabeledImages(images, labels)
+
+
 def read_client_folder(
-  folder: str,
-  shape: tuple[int, int, int],
-  on_odd_size: image_files.OnOddSize,
-) -> tuple[stored_images.StoredImages, int]:
-  """Reads the images of one client to a file.
+  folder: str, form: image_reading.ImageForm
+) -> image_reading.ReadImages:
+  """Reads the images of one client to a file on disk.
 
   Args:
     folder: The folder of the images.
-    shape: Height, width and channels.
-    on_odd_size: The treatment of images of another size.
+    form: The form of the images.
 
   Returns:
     The images, in the order in which `read_image_folders` has those of a
-    client, and how many of them have another size in their files.
+    client.
 
   Raises:
     image_listing.ImageFolderError: If the folder is missing or empty, or
       something in it cannot be used.
-    image_listing.OddSizeError: If nothing but sizes is wrong and `on_odd_size`
-      is `REFUSE`.
-    StorageError: If there is no room for them.
+    image_listing.OddSizeError: If nothing but sizes is wrong and the form's
+      `on_odd_size` is `REFUSE`.
+    image_reading.StorageError: If there is no room for them.
   """
   root = pathlib.Path(folder)
   if not os.path.isdir(root):
@@ -226,13 +244,10 @@ def read_client_folder(
   if not files:
     raise image_listing.ImageFolderError(f'{folder} has no image in it')
   image_listing.raise_if_any(root, problems)
-  resized = []
   # Whatever their number, no memory holds them.
-  found = _read_images(
-    {'': files}, {}, shape, on_odd_size, problems, resized, -1
-  )
+  found = image_reading.read(files, form, problems, max_bytes_in_memory=-1)
   image_listing.raise_if_any(root, problems)
-  return found.images, len(resized)
+  return found
 
 
 def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
@@ -249,64 +264,3 @@ def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
     if size != common:
       return None
   return common
-
-
-def _read_images(
-  folders: Mapping[str, Sequence[pathlib.Path]],
-  class_numbers: Mapping[str, int],
-  shape: tuple[int, int, int],
-  on_odd_size: image_files.OnOddSize,
-  problems: list[image_listing.Problem],
-  resized: list[pathlib.Path],
-  max_bytes_in_memory: float,
-) -> sources.LabeledImages:
-  """Reads all images; those of a folder that is no class have no known one.
-
-  Args:
-    folders: The files of each folder.
-    class_numbers: The label of a folder's images.
-    shape: Height, width and channels.
-    on_odd_size: The treatment of images of another size.
-    problems: What is wrong is added to it.
-    resized: Files whose images are resized are added to it.
-    max_bytes_in_memory: Images that are more than this are kept on disk.
-  """
-  num_images = sum(len(files) for files in folders.values())
-  # Read into place, so that there are never two copies of all images.
-  images = _make_room((num_images, *shape), max_bytes_in_memory)
-  labels = np.full(num_images, sources.UNKNOWN_LABEL, np.int32)
-  position = 0
-  for name, files in folders.items():
-    for file in files:
-      labels[position] = class_numbers.get(name, sources.UNKNOWN_LABEL)
-      try:
-        images[position] = image_files.read_image(
-          file, shape, on_odd_size, functools.partial(resized.append, file)
-        )
-      except image_files.ImageFileError as error:
-        is_odd_size = isinstance(error, image_files.OddSizeError)
-        problems.append(image_listing.Problem(file, str(error), is_odd_size))
-      position += 1
-  return sources.LabeledImages(images, labels)
-
-
-def _make_room(
-  shape: tuple[int, int, int, int], max_bytes_in_memory: float
-) -> sources.Images:
-  """Returns room for images of a shape."""
-  what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
-  size = math.prod(shape)
-  if size <= max_bytes_in_memory:
-    try:
-      return np.zeros(shape, np.uint8)
-    except (MemoryError, ValueError) as error:
-      raise LargeImageError(f'{what} do not fit into the memory') from error
-  try:
-    return stored_images.create(shape)
-  except (OSError, OverflowError) as error:
-    raise StorageError(
-      f'{what} are {size / 1e9:,.1f} GB, for which there is no room in'
-      f' {stored_images.folder()} ({getattr(error, "strerror", error)}); name a'
-      ' folder on a larger disk by the environment variable TMPDIR, or choose a'
-      ' smaller image_size'
-    ) from error

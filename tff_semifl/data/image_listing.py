@@ -16,6 +16,7 @@ import pathlib
 from typing import NamedTuple
 
 from tff_semifl.data import image_files
+from tff_semifl.data import names
 
 _IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX'})
 # Problems that an error names; of the others it has the number.
@@ -81,6 +82,9 @@ def list_folders(
 ) -> dict[str, list[pathlib.Path]]:
   """Returns the files of each folder in a folder, in order of their names.
 
+  Two folders whose names are the same but for how accents are written
+  (`names.normalize`) are one.
+
   Args:
     folder: The folder.
     problems: What is wrong is added to it.
@@ -97,13 +101,14 @@ def list_folders(
     if not os.path.isdir(path):
       problems.append(Problem(path, 'is a file where a folder should be'))
       continue
-    found[path.name] = list(list_folder(path))
-    problems.extend(find_folders(found[path.name]))
-    if not found[path.name] and not may_be_empty:
+    files = list(list_folder(path))
+    problems.extend(find_folders(files))
+    if not files and not may_be_empty:
       problems.append(Problem(path, 'is empty'))
+    found.setdefault(names.normalize(path.name), []).extend(files)
   if not found:
     problems.append(Problem(folder, 'has no folder in it'))
-  return found
+  return dict(sorted(found.items()))
 
 
 def find_folders(paths: Iterable[pathlib.Path]) -> list[Problem]:

@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.data import names
 from tff_semifl.data import own_images
 
 
@@ -166,7 +167,8 @@ def _read_file(field: str, path: pathlib.Path) -> Any:
         return json.load(file, object_pairs_hook=_create_mapping)
       shares = {}
       for row in csv.DictReader(file):
-        shares.setdefault(row['client'], []).append(int(row['index']))
+        name = names.normalize(row['client'])
+        shares.setdefault(name, []).append(int(row['index']))
       return shares
     except (
       csv.Error,
@@ -185,6 +187,7 @@ def _create_mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
   """Returns a JSON object, in which a name must not occur twice."""
   created = {}
   for name, value in pairs:
+    name = names.normalize(name)
     if name in created:
       raise ValueError(f'{name!r} occurs twice')
     created[name] = value

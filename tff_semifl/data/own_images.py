@@ -97,6 +97,13 @@ def stack(field: str, images: Any) -> np.ndarray:
 
 
 def _to_array(field: str, image: Any) -> np.ndarray:
+  if isinstance(image, PIL.Image.Image) and image.has_transparency_data:
+    raise ValueError(
+      f'{field}: found a PIL image of mode {image.mode} with transparency; put'
+      ' it on a color: rgba = image.convert("RGBA"), and'
+      ' PIL.Image.alpha_composite(PIL.Image.new("RGBA", rgba.size, "white"),'
+      ' rgba).convert("RGB")'
+    )
   if isinstance(image, PIL.Image.Image) and image.mode not in _LEVELS:
     raise ValueError(
       f'{field}: found a PIL image of mode {image.mode}; give'
@@ -176,9 +183,16 @@ def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
         f'{found}, with channels first; give np.moveaxis(images, 1, -1), of'
         ' shape [images, height, width, channels]'
       )
+    opaque = ''
+    if shape[3] in (2, 4):
+      last = shape[3] - 1
+      opaque = (
+        '; where the last is opacity in 0..255, give the images on white,'
+        f' 255 - (255 - images[..., :{last}]) * (images[..., {last}:] / 255)'
+      )
     raise ValueError(
-      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for color, such'
-      ' as images[..., :3] of images with transparency'
+      f'{found}, with {shape[3]} channels; give 1 for gray or 3 for'
+      f' color{opaque}'
     )
   if 0 in images.shape:
     raise ValueError(f'{found}, without a pixel; {_EXPECTED}')

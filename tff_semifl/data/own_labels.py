@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from tff_semifl.data import names as names_lib
+
 _EXPECTED = 'give an integer or a name of a class for each image'
 
 
@@ -61,7 +63,7 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
     isinstance(label, str | bytes) for label in labels
   ):
     try:
-      return np.array(
+      labels = np.array(
         [each.decode() if isinstance(each, bytes) else each for each in labels]
       )
     except UnicodeDecodeError as error:
@@ -70,7 +72,7 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
         f' {_EXPECTED}'
       ) from error
   if labels.dtype.kind == 'U':
-    return labels
+    return np.array([names_lib.normalize(label) for label in labels])
   if labels.dtype.kind in 'bui' or (
     labels.dtype.kind == 'f' and (labels == np.rint(labels)).all()
   ):
@@ -111,8 +113,7 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
   if len(missing):
     raise ValueError(
       f'{field}: found labels up to {present[-1]}, but no image of class'
-      f' {missing[0]}; number the classes from 0 without a gap, or give'
-      ' class_names'
+      f' {missing[0]}; number the classes from 0 without a gap'
     )
   return tuple(str(label) for label in present)
 
@@ -125,7 +126,7 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
     names: The names, in order.
 
   Returns:
-    The names.
+    The names, as `names.normalize` has them.
 
   Raises:
     ValueError: If they are not two or more strings of one line each, or two
@@ -134,7 +135,10 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
   expected = 'give a list of strings, a name for each class'
   if isinstance(names, str):
     raise ValueError(f'{field}: found the string {names!r}; {expected}')
-  names = tuple(names)
+  names = tuple(
+    names_lib.normalize(name) if isinstance(name, str) else name
+    for name in names
+  )
   for number, name in enumerate(names):
     if not isinstance(name, str):
       raise ValueError(f'{field}: found {name!r}; {expected}')
@@ -148,6 +152,27 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
   if len(names) < 2:
     raise ValueError(f'{field}: found {names}; give two classes at least')
   return names
+
+
+def check_all_have_images(
+  field: str, labels: np.ndarray, class_names: Sequence[str]
+) -> None:
+  """Refuses a class without a label, which nobody could learn.
+
+  Args:
+    field: The name of what has the labels.
+    labels: int32, from `index`.
+    class_names: The names of all classes.
+
+  Raises:
+    ValueError: If there is such a class.
+  """
+  missing = np.setdiff1d(np.arange(len(class_names)), labels)
+  if len(missing):
+    raise ValueError(
+      f'{field}: found no image of class {class_names[missing[0]]}, so that'
+      ' nobody could learn it; give one, or leave the name out of class_names'
+    )
 
 
 def index(

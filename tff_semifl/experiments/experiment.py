@@ -6,6 +6,7 @@
 import dataclasses
 import functools
 
+from absl import logging
 import tensorflow as tf
 
 from tff_semifl import privacy_key as privacy_key_lib
@@ -82,6 +83,8 @@ def create_experiment(
   settings = filled_settings.fill_in(settings, task, create_model)
   run = run.fill_in(settings)
   data = load_data(settings.data, task)
+  for line in data.equal_images:
+    _warn_once(f'{settings.task_name}: {line}')
   if not len(data.test.labels):
     raise settings_lib.SettingError(
       'task',
@@ -146,6 +149,12 @@ def create_experiment(
   )
 
 
+@functools.cache
+def _warn_once(line: str) -> None:
+  """Warns once, also if an experiment for each of several seeds says it."""
+  logging.warning('%s', line)
+
+
 def create_task(data: experiment_settings.Data) -> image_task.ImageTask:
   """Creates the task with the strong views that were chosen."""
   task = data.task.create()
@@ -164,8 +173,10 @@ def load_data(
   Raises:
     settings.SettingError: If the data cannot be had or shared out.
   """
-  return data.sharing.share_out(
-    task, image_task.load(data.task, task), data.seed.seed
+  return data.duplicates.find_and_drop(
+    image_task.load(data.task, task),
+    lambda images: data.sharing.share_out(task, images, data.seed.seed),
+    'validation' if data.validates else 'test',
   )
 
 

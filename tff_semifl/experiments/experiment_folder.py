@@ -3,7 +3,7 @@
 
 """The folder of an experiment: its results, and the settings they are of."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import types
 from typing import Any
 
@@ -37,6 +37,7 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
+    experiment.data.equal_images,
   )
   frozen = experiment.classifier.variables.frozen
   if frozen:
@@ -53,6 +54,7 @@ def take_folder(
   run: run_settings.RunSettings,
   task: image_task.ImageTask,
   recorded: Mapping[str, Any],
+  notes: Sequence[str] = (),
 ) -> outputs.ExperimentFolder:
   """Makes or finds the folder of an experiment that is not built.
 
@@ -61,6 +63,7 @@ def take_folder(
     run: How it is run, likewise.
     task: What is learned.
     recorded: What is written down of all that.
+    notes: What is to be known of the data.
 
   Raises:
     durable_files.OutputError: If it cannot be written to, or holds another
@@ -74,6 +77,7 @@ def take_folder(
     {*run_settings.UNIMPORTANT, *part.told_by_data, *given},
     task.data_description,
     settings.system_name,
+    notes,
   )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_applications
@@ -73,12 +74,18 @@ class Data(settings.Settings):
   chosen_task: image_task.ChosenTask
   sharing: sharings.Sharing
   strong_views: strong_views.StrongViews | None
+  duplicates: equal_images.EqualImages = equal_images.EqualImages()
   seed: Seed = Seed()
 
   @property
   def task(self) -> image_task.Task:
     """The task."""
     return self.chosen_task.task
+
+  @property
+  def validates(self) -> bool:
+    """True if models are evaluated on a validation split, and not tested."""
+    return settings.as_dict(self).get('num_validation') is not None
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
     """Returns it with what the task has where nothing is chosen.
@@ -138,7 +145,7 @@ class ExperimentSettings(settings.Settings):
   @property
   def validates(self) -> bool:
     """True if models are evaluated on a validation split, and not tested."""
-    return settings.as_dict(self.data).get('num_validation') is not None
+    return self.data.validates
 
   @property
   def task_name(self) -> str:

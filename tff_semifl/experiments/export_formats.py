@@ -13,6 +13,7 @@ import tensorflow as tf
 import tqdm
 
 from tff_semifl import settings
+from tff_semifl.data import image_files
 from tff_semifl.data import partition
 from tff_semifl.data import sources
 from tff_semifl.experiments import experiment_settings
@@ -107,6 +108,7 @@ def export(
   test: sources.LabeledImages | None,
   privacy: privacy_statement.PrivacyStatement | None,
   least_confidence: float,
+  background: image_files.Color,
 ) -> model_card.ExportedFile:
   """Exports a model in one format, and tests what was written.
 
@@ -119,6 +121,7 @@ def export(
     test: To test on, or None.
     privacy: What is promised to clients, or None if nothing was asked for.
     least_confidence: As `saved_model.export_saved_model` takes it.
+    background: Likewise.
 
   Raises:
     saved_model.ExportError: If it cannot be exported.
@@ -126,7 +129,7 @@ def export(
   if name == SAVED_MODEL:
     file = path
     saved_model.export_saved_model(
-      model, class_names, path, privacy, least_confidence
+      model, class_names, path, privacy, least_confidence, background
     )
     num_bytes = sum(
       inner.stat().st_size for inner in path.rglob('*') if inner.is_file()
@@ -141,6 +144,7 @@ def export(
       calibration_images,
       privacy,
       least_confidence,
+      background,
     )
     file.write_bytes(content)
     num_bytes = len(content)

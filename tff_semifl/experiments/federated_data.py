@@ -23,6 +23,7 @@ class FederatedData(NamedTuple):
     training_order: int64 indices into the labeled images and after them the
       unlabeled ones, which put all of them into the order of the data set.
       None if they are in it.
+    equal_images: A line on each kind of equal images that there are.
   """
 
   labeled: sources.LabeledImages
@@ -30,6 +31,7 @@ class FederatedData(NamedTuple):
   shares: Sequence[np.ndarray]
   test: sources.LabeledImages
   training_order: np.ndarray | None = None
+  equal_images: tuple[str, ...] = ()
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
     """Returns the images that the server trains on.

@@ -4,7 +4,7 @@
 """An image classification task: images, their views, and a model for them."""
 
 import abc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 import dataclasses
 from typing import Any, ClassVar, NamedTuple
@@ -15,6 +15,7 @@ import tensorflow as tf
 from tff_semifl import random_seeds
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
+from tff_semifl.data import image_files
 from tff_semifl.data import sources
 
 
@@ -30,12 +31,15 @@ class TaskData(NamedTuple):
       sites. None for most tasks.
     shares: For each client the int64 indices of its images in `unlabeled`,
       where it is given who has what; None for most tasks.
+    names: What to call each image of `train`, then of `test`, then of
+      `unlabeled`, such as its file; None for what they are in.
   """
 
   train: sources.LabeledImages
   test: sources.LabeledImages
   unlabeled: sources.Images | None = None
   shares: list[np.ndarray] | None = None
+  names: Sequence[str] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,7 @@ class ImageTask:
     model_num_groups: Groups of the WideResNet, or None for as many as suit the
       size of the images.
     num_labeled: Labeled images at the server, if nobody says otherwise.
+    background: The color behind what is transparent in files of images.
     data_description: A line on the data, where they may change under the same
       name; no two data have the same. None for most tasks.
   """
@@ -73,6 +78,7 @@ class ImageTask:
   model_width: int
   model_num_groups: int | None = None
   num_labeled: int
+  background: image_files.Color = image_files.WHITE
   load_test: Callable[..., sources.LabeledImages] | None = None
   data_description: str | None = None
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
+from tff_semifl.data import image_files
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
@@ -47,6 +48,8 @@ def create_task(
   num_labeled: int | None = None,
   origin_of_test: str = 'the test images',
   num_resized: int = 0,
+  num_transparent: int = 0,
+  background: image_files.Color = image_files.WHITE,
 ) -> image_task.ImageTask:
   """Creates a task of images that are in memory.
 
@@ -57,6 +60,8 @@ def create_task(
     num_labeled: Labeled images at the server; None for all training images.
     origin_of_test: What the test images are from, for the description.
     num_resized: Images that had another size, for the description.
+    num_transparent: Images that were transparent, likewise.
+    background: The color that is behind them.
 
   Returns:
     The task. Its description has a digest of all images, so that a run is
@@ -89,7 +94,16 @@ def create_task(
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
     num_labeled=len(data.train.labels) if num_labeled is None else num_labeled,
-    data_description=_describe(data, class_names, origin_of_test, num_resized),
+    background=background,
+    data_description=_describe(
+      data,
+      class_names,
+      origin_of_test,
+      num_resized,
+      f' {num_transparent} transparent on {image_files.name_color(background)},'
+      if num_transparent
+      else '',
+    ),
   )
 
 
@@ -98,6 +112,7 @@ def _describe(
   class_names: tuple[str, ...],
   origin: str,
   num_resized: int,
+  transparent: str,
 ) -> str:
   """Returns a line with the numbers of images and a digest of all of them."""
   unlabeled = data.unlabeled
@@ -132,6 +147,6 @@ def _describe(
   return (
     f'{len(data.train.labels)} labeled images,'
     f' {of_clients},'
-    f' {len(data.test.labels)} of {origin} for testing,{resized}'
+    f' {len(data.test.labels)} of {origin} for testing,{resized}{transparent}'
     f' SHA-256 {digest.hexdigest()[:16]}'
   )

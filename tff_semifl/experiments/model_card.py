@@ -229,6 +229,10 @@ def _training(
     (what, value) for what, value in facts.items() if value is not None
   )
   yield ''
+  for note in hparams.notes:
+    yield f'- {markdown.escape(note)}.'
+  if hparams.notes:
+    yield ''
 
 
 def _privacy(

@@ -57,8 +57,9 @@ def own_data(
     shares: As for `own_clients.read_shares`: indices into `unlabeled` by
       client, in a sequence, a mapping, or a JSON or CSV file.
     num_labeled: A multiple of the number of classes.
-    class_names: A name for each class, in the order of the labels. By default
-      those that occur in `train`, strings in sorted order.
+    class_names: A name for each class, in the order of the labels, each with an
+      image in `train`. By default those that occur in `train`, strings in
+      sorted order.
     flip: Whether the mirror image of an image is of the same class. It is not,
       with writing.
 
@@ -79,6 +80,8 @@ def own_data(
     )
   else:
     class_names = own_labels.check_names('class_names', class_names)
+  train_classes = own_labels.index('train', train_labels, class_names)
+  own_labels.check_all_have_images('train', train_classes, class_names)
   if clients is not None:
     pool, shares = own_clients.concatenate('clients', clients)
   elif unlabeled is not None:
@@ -103,9 +106,7 @@ def own_data(
       )
   return loaded_task.create_task(
     image_task.TaskData(
-      train=sources.LabeledImages(
-        train_images, own_labels.index('train', train_labels, class_names)
-      ),
+      train=sources.LabeledImages(train_images, train_classes),
       test=sources.LabeledImages(
         test_images, own_labels.index('test', test_labels, class_names)
       ),

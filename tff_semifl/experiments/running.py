@@ -67,6 +67,7 @@ def run(
         experiment.task.class_names,
         path,
         client_privacy.read(folder.path, final.round_num),
+        background=experiment.task.background,
       )
   # Whoever has the model and the key has the model without noise.
   folder.remove_privacy_key()

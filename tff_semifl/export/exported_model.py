@@ -4,7 +4,7 @@
 """Loads exported models and predicts with them."""
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import functools
 import os
 import pathlib
@@ -13,6 +13,8 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import image_files
+from tff_semifl.data import names as names_lib
 from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
 
@@ -24,9 +26,12 @@ DESCRIPTION = 'description'
 # What a description returns.
 IMAGE_SHAPE = 'image_shape'
 LEAST_CONFIDENCE = 'least_confidence'
-# In a TFLite model: a name a line, and a number if it is not 0.
+BACKGROUND = 'background'
+# In a TFLite model: a name a line, a number if it is not 0, and the name of a
+# color if it is not white.
 LABELS_FILE = 'labels.txt'
 LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
+BACKGROUND_FILE = 'background.txt'
 # The class of an image that a model is not sure of.
 UNKNOWN = 'unknown'
 
@@ -67,6 +72,7 @@ class ExportedModel(abc.ABC):
     image_shape: Height, width and channels that its network takes.
     least_confidence: Least probability, in [0, 1], of the most probable class
       for an image to be given it; below, the class is `UNKNOWN`.
+    background: Red, green and blue, in 0..255, behind what is transparent.
     privacy: The guarantee to the clients whose images it was trained on, or
       None if privacy was not asked for.
   """
@@ -74,6 +80,7 @@ class ExportedModel(abc.ABC):
   class_names: tuple[str, ...]
   image_shape: tuple[int, int, int]
   least_confidence: float
+  background: image_files.Color
   privacy: privacy_statement.PrivacyStatement | None
 
   @property
@@ -131,10 +138,12 @@ class _SavedModel(ExportedModel):
       )
     self._serve = signatures[SERVING]
     names = signatures[CLASS_NAMES]()[CLASS_NAMES].numpy()
-    self.class_names = tuple(name.decode() for name in names)
+    self.class_names = _normalize(name.decode() for name in names)
     description = signatures[DESCRIPTION]()
     self.image_shape = tuple(description[IMAGE_SHAPE].numpy().tolist())
     self.least_confidence = float(description[LEAST_CONFIDENCE])
+    background = description.get(BACKGROUND, tf.constant(image_files.WHITE))
+    self.background = tuple(background.numpy().tolist())
     file = path / privacy_statement.NAME
     self.privacy = _read_privacy(file.read_bytes, file)
 
@@ -153,6 +162,11 @@ class _TFLiteModel(ExportedModel):
         self.least_confidence = 0.0
         if LEAST_CONFIDENCE_FILE in archive.namelist():
           self.least_confidence = float(archive.read(LEAST_CONFIDENCE_FILE))
+        self.background = image_files.WHITE
+        if BACKGROUND_FILE in archive.namelist():
+          self.background = image_files.parse_color(
+            archive.read(BACKGROUND_FILE).decode()
+          )
         self.privacy = _read_privacy(
           functools.partial(archive.read, privacy_statement.NAME), path
         )
@@ -170,7 +184,7 @@ class _TFLiteModel(ExportedModel):
       raise ExportedModelError(
         f'{path} is no TFLite model ({str(error).splitlines()[0]})'
       ) from error
-    self.class_names = tuple(names.split('\n'))
+    self.class_names = _normalize(names.split('\n'))
     (self._input,) = self._interpreter.get_input_details()
     (self._output,) = self._interpreter.get_output_details()
     self.image_shape = tuple(self._input['shape'][1:].tolist())
@@ -185,6 +199,11 @@ class _TFLiteModel(ExportedModel):
       # A copy, as the next image overwrites the output.
       outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
     return np.array(outputs)
+
+
+def _normalize(names: Iterable[str]) -> tuple[str, ...]:
+  """Returns names of classes in the form in which others are read."""
+  return tuple(map(names_lib.normalize, names))
 
 
 def _read_privacy(

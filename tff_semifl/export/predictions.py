@@ -24,7 +24,7 @@ def write_table(
   all_probabilities: bool = False,
   least_confidence: float | None = None,
   on_error: Callable[[str], None] | None = None,
-) -> int:
+) -> tuple[int, int]:
   """Writes a CSV table with a row for each image.
 
   Args:
@@ -41,7 +41,8 @@ def write_table(
       first row is written, and the error names all that cannot be read.
 
   Returns:
-    The number of images in the table.
+    The number of images in the table, and how many of them are transparent
+    somewhere in their files.
 
   Raises:
     image_files.ImageFileError: If one cannot be read and `on_error` is None.
@@ -59,10 +60,11 @@ def write_table(
   if all_probabilities:
     columns.extend(f'probability/{name}' for name in model.class_names)
   table.writerow(columns)
-  num_written = 0
+  num_written = num_transparent = 0
   for batch in image_batches.read_batches(
     ((file, file) for file in tqdm.tqdm(files, 'predicting', disable=None)),
     model.num_channels,
+    model.background,
     on_error=on_error,
   ):
     for file, probabilities in zip(
@@ -77,7 +79,8 @@ def write_table(
         row.extend(probabilities)
       table.writerow(row)
     num_written += len(batch.keys)
+    num_transparent += batch.num_transparent
   text.flush()
   # Detached, so that the caller, who opened the file, closes it.
   text.detach()
-  return num_written
+  return num_written, num_transparent

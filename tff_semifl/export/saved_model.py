@@ -9,6 +9,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import image_files
 from tff_semifl.export import decoding
 from tff_semifl.export import exported_model
 from tff_semifl.export import privacy_statement
@@ -25,6 +26,7 @@ def export_saved_model(
   path: pathlib.Path,
   privacy: privacy_statement.PrivacyStatement | None = None,
   least_confidence: float = 0.0,
+  background: image_files.Color = image_files.WHITE,
 ) -> None:
   """Saves a trained model.
 
@@ -36,8 +38,8 @@ def export_saved_model(
   as `resizing` does. The signature `serving_encoded` takes `image_bytes`,
   string [batch], JPEG or PNG files of any sizes, and returns the same. The
   signature `class_names` returns the names of all, and `description` returns
-  `image_shape`, int32 [3], that of the model, and `least_confidence`, float32
-  [].
+  `image_shape`, int32 [3], that of the model, `least_confidence`, float32 [],
+  and `background`, int32 [3].
 
   Args:
     model: The model, from float32 [batch, height, width, channels] in 0..255 to
@@ -47,6 +49,7 @@ def export_saved_model(
     privacy: The guarantee to the clients whose images it was trained on.
     least_confidence: Least probability, in [0, 1], of the most probable class
       for an image to be given it; below, `class_name` is 'unknown'.
+    background: The color behind what is transparent, as in training.
 
   Raises:
     ValueError: If the least confidence is none, or a class is named so.
@@ -77,7 +80,7 @@ def export_saved_model(
     return {'probabilities': probabilities, 'class_name': name}
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
-    image = decoding.decode(encoded, num_channels)
+    image = decoding.decode(encoded, num_channels, background)
     return resizing.fit_to_size(image[tf.newaxis], height, width)[0]
 
   @tf.function(
@@ -115,6 +118,7 @@ def export_saved_model(
       exported_model.LEAST_CONFIDENCE: tf.constant(
         least_confidence, tf.float32
       ),
+      exported_model.BACKGROUND: tf.constant(background),
     }
 
   module.__call__ = serve

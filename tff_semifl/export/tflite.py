@@ -18,6 +18,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import image_files
 from tff_semifl.export import exported_model
 from tff_semifl.export import privacy_statement
 
@@ -64,6 +65,7 @@ def convert(
   calibration_images: np.ndarray | None = None,
   privacy: privacy_statement.PrivacyStatement | None = None,
   least_confidence: float = 0.0,
+  background: image_files.Color = image_files.WHITE,
 ) -> bytes:
   """Converts a trained model.
 
@@ -77,6 +79,7 @@ def convert(
     privacy: The guarantee to the clients whose images it was trained on.
     least_confidence: Least probability, in [0, 1], of the most probable class
       for an image to be given it.
+    background: The color behind what is transparent, as in training.
 
   Returns:
     The content of the file.
@@ -118,6 +121,8 @@ def convert(
   files = {exported_model.LABELS_FILE: '\n'.join(class_names)}
   if least_confidence > 0:
     files[exported_model.LEAST_CONFIDENCE_FILE] = str(least_confidence)
+  if background != image_files.WHITE:
+    files[exported_model.BACKGROUND_FILE] = image_files.name_color(background)
   if privacy is not None:
     files[privacy_statement.NAME] = privacy.to_json()
   return _pack(converter.convert(), files)

@@ -3,7 +3,7 @@
 
 """The file `hparams.json`: what an experiment is, and what ran it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 import importlib.metadata
 import json
 import pathlib
@@ -41,12 +41,14 @@ class Hparams(NamedTuple):
     data: A description of the data if they may change under the same flags,
       else None.
     versions: Versions of Python and of packages, and the Git commit, by name.
+    notes: What is to be known of the data, in lines.
   """
 
   system: str | None
   flags: Mapping[str, Any]
   data: str | None
   versions: Mapping[str, str | None]
+  notes: Sequence[str] = ()
 
   def find_difference(
     self, now: 'Hparams', may_change: Collection[str]
@@ -78,10 +80,14 @@ class Hparams(NamedTuple):
 
 
 def create(
-  system: str | None, flags: Mapping[str, Any], data: str | None
+  system: str | None,
+  flags: Mapping[str, Any],
+  data: str | None,
+  notes: Sequence[str] = (),
 ) -> Hparams:
   """Creates what is written now, as it will be read."""
-  return Hparams(system, json.loads(json.dumps(flags)), data, _versions())
+  flags = json.loads(json.dumps(flags))
+  return Hparams(system, flags, data, _versions(), notes)
 
 
 def read(path: pathlib.Path) -> Hparams:
@@ -104,6 +110,7 @@ def read(path: pathlib.Path) -> Hparams:
       {str(name): value for name, value in dict(content['flags']).items()},
       content['data'],
       dict(content['versions']),
+      tuple(map(str, content.get('notes', ()))),
     )
   except _NOT_AS_WRITTEN as error:
     raise ValueError(f'{path} is not what an experiment writes') from error

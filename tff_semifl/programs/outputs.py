@@ -46,6 +46,7 @@ class ExperimentFolder:
     may_change: Collection[str] = (),
     data: str | None = None,
     system: str | None = None,
+    notes: Sequence[str] = (),
   ):
     """Locks a folder that is new or belongs to the same experiment.
 
@@ -57,6 +58,8 @@ class ExperimentFolder:
       data: A description of the data if they may change under the same flags,
         else None.
       system: Name of the system that is trained.
+      notes: What is to be known of the data, in lines, for `hparams.json` and
+        `log.txt`.
 
     Raises:
       durable_files.OutputError: If the folder cannot be written to, is in use,
@@ -64,6 +67,7 @@ class ExperimentFolder:
         data.
     """
     self.path = path
+    self._notes = notes
     self._hparams = {
       name: value for name, value in flags.items() if name not in may_change
     }
@@ -74,7 +78,7 @@ class ExperimentFolder:
       self._lock_file = self._lock()
       try:
         self._check_or_write_hparams(
-          hparams_file.create(system, flags, data), may_change
+          hparams_file.create(system, flags, data, notes), may_change
         )
       except BaseException:
         # The error's traceback may keep this object, and so the lock, alive.
@@ -217,7 +221,9 @@ class ExperimentFolder:
       total_rounds: The last round.
       facts: Lines to be written before the first round.
     """
-    return run_log.RunLog(self.log_path, total_rounds, facts)
+    return run_log.RunLog(
+      self.log_path, total_rounds, (*self._notes, *facts)
+    )
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """Returns the TensorBoard log of this folder's metrics and pictures."""

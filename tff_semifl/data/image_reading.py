@@ -1,0 +1,111 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads many image files into one array, in memory or on disk."""
+
+from collections.abc import Sequence
+import math
+import pathlib
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl.data import image_files
+from tff_semifl.data import image_listing
+from tff_semifl.data import sources
+from tff_semifl.data import stored_images
+
+
+class LargeImageError(image_listing.ImageFolderError):
+  """Raised if images are larger than is trained on without asking."""
+
+
+class StorageError(image_listing.ImageFolderError):
+  """Raised if there is no room for images on disk."""
+
+
+class ImageForm(NamedTuple):
+  """The form that images of files are brought to.
+
+  Attributes:
+    shape: Height, width and channels.
+    on_odd_size: The treatment of images of another size.
+    background: The color behind what is transparent.
+  """
+
+  shape: tuple[int, int, int]
+  on_odd_size: image_files.OnOddSize
+  background: image_files.Color = image_files.WHITE
+
+
+class ReadImages(NamedTuple):
+  """Images that were read from files.
+
+  Attributes:
+    images: uint8 [number, height, width, channels], in memory or on disk.
+    num_resized: Images that have another size in their files.
+    num_transparent: Images that are transparent somewhere in their files.
+  """
+
+  images: np.ndarray | stored_images.StoredImages
+  num_resized: int
+  num_transparent: int
+
+
+def read(
+  files: Sequence[pathlib.Path],
+  form: ImageForm,
+  problems: list[image_listing.Problem],
+  max_bytes_in_memory: float = math.inf,
+) -> ReadImages:
+  """Reads image files.
+
+  Args:
+    files: The files.
+    form: The form of the images.
+    problems: What is wrong is added to it.
+    max_bytes_in_memory: Images that are more than this are kept on disk.
+
+  Returns:
+    The images, in the order of the files.
+
+  Raises:
+    LargeImageError: If they do not fit into the memory.
+    StorageError: If they do not fit on disk.
+  """
+  # Read into place, so that there are never two copies of all images.
+  images = _make_room((len(files), *form.shape), max_bytes_in_memory)
+  num_resized = num_transparent = 0
+  for position, file in enumerate(files):
+    try:
+      found = image_files.read_image(file, *form)
+    except image_files.ImageFileError as error:
+      is_odd_size = isinstance(error, image_files.OddSizeError)
+      problems.append(image_listing.Problem(file, str(error), is_odd_size))
+      continue
+    images[position] = found.pixels
+    num_resized += found.is_resized
+    num_transparent += found.is_transparent
+  return ReadImages(images, num_resized, num_transparent)
+
+
+def _make_room(
+  shape: tuple[int, int, int, int], max_bytes_in_memory: float
+) -> sources.Images:
+  """Returns room for images of a shape."""
+  what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
+  size = math.prod(shape)
+  if size <= max_bytes_in_memory:
+    try:
+      return np.zeros(shape, np.uint8)
+    except (MemoryError, ValueError) as error:
+      raise LargeImageError(f'{what} do not fit into the memory') from error
+  try:
+    return stored_images.create(shape)
+  except (OSError, OverflowError) as error:
+    raise StorageError(
+      f'{what} are {size / 1e9:,.1f} GB, for which there is no room in'
+      f' {stored_images.folder()} ({getattr(error, "strerror", error)}); name a'
+      ' folder on a larger disk by the environment variable TMPDIR, or choose a'
+      ' smaller image_size'
+    ) from error

@@ -1,0 +1,268 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Equal images: in training and in the test, twice, or with two labels.
+
+Images are equal if all their pixels are, in the size that is trained on.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.data import image_hashes
+from tff_semifl.data import site_images
+from tff_semifl.data import sources
+from tff_semifl.experiments import federated_data
+from tff_semifl.experiments import image_task
+
+# Examples that a line has.
+_NUM_NAMED = 3
+_LABELED = 'labeled images'
+
+
+class _Split(NamedTuple):
+  """Some of a task's images, as indices into all of them.
+
+  Attributes:
+    indices: int64 [number].
+    hashes: uint64 [number].
+    labels: int32 [number], or `sources.UNKNOWN_LABEL`.
+  """
+
+  indices: np.ndarray
+  hashes: np.ndarray
+  labels: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EqualImages(settings.Settings):
+  """The treatment of images that are in training and among the test images."""
+
+  drop_test_duplicates: bool = settings.setting(
+    False,
+    'Whether nobody trains on images of which all pixels are those of a test'
+    ' image (or validation image): neither clients nor the server.',
+  )
+
+  def find_and_drop(
+    self,
+    images: image_task.TaskData,
+    share_out: Callable[[image_task.TaskData], federated_data.FederatedData],
+    evaluated: str,
+  ) -> federated_data.FederatedData:
+    """Shares out images, and says which of them are equal.
+
+    Args:
+      images: A task's images.
+      share_out: Shares them out, by nothing but their labels and numbers.
+      evaluated: Which images models are evaluated on: 'test' or 'validation'.
+
+    Returns:
+      The images, with lines on equal ones among them.
+
+    Raises:
+      settings.SettingError: If nothing would be left to train on.
+    """
+    data = share_out(images)
+    hashes, has_equal = _hash_all(images)
+    if not has_equal:
+      return data
+    # The same again of their indices, which say where each image is from.
+    data_of_indices = share_out(_replace_by_indices(images))
+    splits = _split(data_of_indices, hashes, images, f'{evaluated} images')
+    lines = tuple(_describe(splits, images, hashes, self.drop_test_duplicates))
+    if self.drop_test_duplicates:
+      with settings.blame('drop_test_duplicates', True):
+        data = _drop(data, splits, f'{evaluated} images')
+    return data._replace(equal_images=lines)
+
+
+def _hash_all(images: image_task.TaskData) -> tuple[np.ndarray, bool]:
+  """Returns hashes of all images that are here, and whether two are equal."""
+  parts = [images.train.images, images.test.images]
+  if images.unlabeled is not None and not _is_elsewhere(images):
+    parts.append(images.unlabeled)
+  hashes = np.concatenate([*map(image_hashes.hash_images, parts)])
+  return hashes, len(np.unique(hashes)) < len(hashes)
+
+
+def _is_elsewhere(images: image_task.TaskData) -> bool:
+  return isinstance(images.unlabeled, site_images.SiteImages)
+
+
+def _replace_by_indices(images: image_task.TaskData) -> image_task.TaskData:
+  """Returns indices in place of images: into training, test and unlabeled."""
+  num_train, num_test = len(images.train.labels), len(images.test.labels)
+  train, test = np.split(np.arange(num_train + num_test), [num_train])
+  unlabeled = images.unlabeled
+  if unlabeled is not None:
+    unlabeled = num_train + num_test + np.arange(len(unlabeled))
+  return images._replace(
+    train=sources.LabeledImages(train, images.train.labels),
+    test=sources.LabeledImages(test, images.test.labels),
+    unlabeled=unlabeled,
+  )
+
+
+def _split(
+  data: federated_data.FederatedData,
+  hashes: np.ndarray,
+  images: image_task.TaskData,
+  evaluated: str,
+) -> Mapping[str, _Split]:
+  """Returns who has which images, by what they are called."""
+  splits = {_LABELED: data.labeled, evaluated: data.test}
+  if not _is_elsewhere(images):
+    has_clients = len(data.shares) > 0
+    pool = "clients' images" if has_clients else 'unlabeled images'
+    splits[pool] = data.unlabeled
+  return {
+    name: _Split(indices, hashes[indices], labels)
+    for name, (indices, labels) in splits.items()
+  }
+
+
+def _describe(
+  splits: Mapping[str, _Split],
+  images: image_task.TaskData,
+  hashes: np.ndarray,
+  are_dropped: bool,
+) -> Iterator[str]:
+  """Yields a line for each kind of equal images."""
+  labeled, evaluated, *_ = splits
+
+  def name_examples(found: np.ndarray, *among: str) -> str:
+    """Returns names of the images that have the first of some hashes."""
+    first = np.unique(found)[:_NUM_NAMED]
+    examples = []
+    for each in first:
+      indices = [
+        index
+        for name in among
+        for index in splits[name].indices[splits[name].hashes == each]
+      ]
+      examples.append(
+        ' = '.join(_name(images, index) for index in indices[:_NUM_NAMED])
+      )
+    return '; '.join(examples)
+
+  for name, other in (
+    (evaluated, labeled),
+    *((evaluated, name) for name in splits if name not in (labeled, evaluated)),
+    *((name, labeled) for name in splits if name not in (labeled, evaluated)),
+  ):
+    found = splits[name].hashes[
+      np.isin(splits[name].hashes, splits[other].hashes)
+    ]
+    if len(found):
+      what = ''
+      if name == evaluated:
+        what = (
+          '; nobody trains on them'
+          if are_dropped
+          else '; accuracy on them says nothing of new images, and'
+          ' drop_test_duplicates keeps them out of training'
+        )
+      yield (
+        f'{len(found)} of {len(splits[name].hashes)} {name} are also {other}'
+        f' ({name_examples(found, name, other)}){what}'
+      )
+  for name, split in splits.items():
+    values, counts = np.unique(split.hashes, return_counts=True)
+    num_copies = len(split.hashes) - len(values)
+    if num_copies:
+      yield (
+        f'{num_copies} of {len(split.hashes)} {name} are copies of others of'
+        f' them ({name_examples(values[counts > 1], name)})'
+      )
+  found = _find_ambiguous(splits)
+  if len(found):
+    yield (
+      f'{len(found)} different images have more than one label'
+      f' ({name_examples(found, *splits)})'
+    )
+
+
+def _find_ambiguous(splits: Mapping[str, _Split]) -> np.ndarray:
+  """Returns the hashes of images with labels of several classes."""
+  hashes, labels = (
+    np.concatenate(each)
+    for each in zip(
+      *((split.hashes, split.labels) for split in splits.values()), strict=True
+    )
+  )
+  is_known = labels != sources.UNKNOWN_LABEL
+  pairs = {
+    *zip(hashes[is_known].tolist(), labels[is_known].tolist(), strict=False)
+  }
+  values, counts = np.unique(
+    np.array([each for each, _ in pairs], np.uint64), return_counts=True
+  )
+  return values[counts > 1]
+
+
+def _name(images: image_task.TaskData, index: int) -> str:
+  """Returns the file of an image, or where a program has it."""
+  num_train, num_test = len(images.train.labels), len(images.test.labels)
+  if images.names is not None:
+    return images.names[index]
+  if index < num_train:
+    return f'train[{index}]'
+  if index < num_train + num_test:
+    return f'test[{index - num_train}]'
+  index -= num_train + num_test
+  for client, share in enumerate(images.shares or ()):
+    (places,) = np.nonzero(share == index)
+    if len(places):
+      return f'client {client}[{places[0]}]'
+  return f'unlabeled[{index}]'
+
+
+def _drop(
+  data: federated_data.FederatedData,
+  splits: Mapping[str, _Split],
+  evaluated: str,
+) -> federated_data.FederatedData:
+  """Returns the data without training images that are evaluated on.
+
+  Raises:
+    ValueError: If a class is left without a label, or clients without images.
+  """
+  masks = {
+    name: ~np.isin(split.hashes, splits[evaluated].hashes)
+    for name, split in splits.items()
+  }
+  is_kept = masks.pop(_LABELED)
+  labeled = data.labeled.select(np.flatnonzero(is_kept))
+  lost = np.setdiff1d(data.labeled.labels, labeled.labels)
+  if len(lost):
+    raise ValueError(
+      f'all labeled images of class {lost[0]} are {evaluated}, so that nothing'
+      ' would be left to train on'
+    )
+  masks.pop(evaluated)
+  if not masks:
+    # At sites, which nobody here sees.
+    return data._replace(labeled=labeled)
+  ((name, is_unlabeled_kept),) = masks.items()
+  if len(is_unlabeled_kept) and not is_unlabeled_kept.any():
+    raise ValueError(f'all {name} are {evaluated}')
+  numbers = np.cumsum(is_unlabeled_kept) - 1
+  shares = [numbers[share[is_unlabeled_kept[share]]] for share in data.shares]
+  order = data.training_order
+  if order is not None:
+    are_kept = np.concatenate([is_kept, is_unlabeled_kept])
+    order = (np.cumsum(are_kept) - 1)[order[are_kept[order]]]
+  chosen = np.flatnonzero(is_unlabeled_kept)
+  return data._replace(
+    labeled=labeled,
+    unlabeled=sources.ImagePool(
+      data.unlabeled.images[chosen], data.unlabeled.true_labels[chosen]
+    ),
+    shares=shares,
+    training_order=order,
+  )
