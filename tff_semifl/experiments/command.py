@@ -175,9 +175,11 @@ def create(
     run=settings.change_present(run_settings.RunSettings(), system.usual),
     runtime=runtimes.ChosenRuntime(),
   )
-  return settings.change(
+  command = settings.change(
     command, {k: v for k, v in changes.items() if k in names}
   )
+  settings.check_names(command)
+  return command
 
 
 def find_federation(

@@ -99,14 +99,13 @@ def record(
 ) -> dict[str, Any]:
   """Returns settings by name, as they are written down.
 
-  `task` and `total_rounds` are there for all.
+  `total_rounds` is there for all.
 
   Args:
     settings: The settings, with all defaults filled in.
     run: How it is run, likewise.
   """
   return {
-    'task': settings.task_name,
     'total_rounds': settings.system.total_rounds,
     **settings_lib.as_dict(settings),
     **settings_lib.as_dict(run),

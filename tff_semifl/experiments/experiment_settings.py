@@ -17,11 +17,13 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
+from tff_semifl.settings import references
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
 # Ten clients have as many turns then as each of 100 in SemiFL's 800 rounds.
+_GIVEN = ('num_labeled', 'num_clients')
 _ROUNDS_OF_GIVEN_CLIENTS = 80
 
 
@@ -204,8 +206,8 @@ def create(
     lenient: Whether to leave out changes of settings that are not there.
 
   Raises:
-    settings.SettingError: If a setting does not take its value, or is not
-      there; or if the system cannot learn the task.
+    settings.SettingError: If a setting does not take its value, is not there,
+      or is there twice; or if the system cannot learn the task.
   """
   names = {'task'} & changes.keys()
   chosen_task = settings.change_present(
@@ -239,6 +241,10 @@ def create(
   )
   # What is usual in its paper may have no place beside what is chosen.
   changed = settings.change_present(experiment, {**system.usual, **changes})
+  # These are recorded where the task decides on them.
+  given = _GIVEN if chosen_task.task.gives_shares else ()
+  owner = references.qualified_name(type(chosen_task.task))
+  settings.check_names(changed, dict.fromkeys(given, owner))
   if not lenient:
     settings.change(changed, changes)
   system = settings.fill_in(changed.system, _usual_of(changed))

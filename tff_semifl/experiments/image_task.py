@@ -155,7 +155,7 @@ class Task(settings.Settings, abc.ABC):
 class ChosenTask(settings.Settings):
   """The task."""
 
-  task: Task
+  task: Task = settings.choice({}, None, 'The task.')
 
 
 def load(part: Task, task: ImageTask) -> TaskData:

@@ -28,9 +28,11 @@ from tff_semifl.settings.fields import choice
 from tff_semifl.settings.fields import setting
 from tff_semifl.settings.trees import Description
 from tff_semifl.settings.trees import all_names
+from tff_semifl.settings.trees import all_owners
 from tff_semifl.settings.trees import as_dict
 from tff_semifl.settings.trees import change
 from tff_semifl.settings.trees import change_present
+from tff_semifl.settings.trees import check_names
 from tff_semifl.settings.trees import describe
 from tff_semifl.settings.trees import describe_all
 from tff_semifl.settings.trees import fill_in
@@ -65,12 +67,14 @@ __all__ = (
   'Settings',
   'Values',
   'all_names',
+  'all_owners',
   'as_dict',
   'at_least',
   'between',
   'blame',
   'change',
   'change_present',
+  'check_names',
   'choice',
   'describe',
   'describe_all',

@@ -6,10 +6,12 @@
 from collections.abc import Iterator, Mapping
 import dataclasses
 import difflib
+import types
 from typing import Any, NamedTuple
 
 from tff_semifl.settings import errors
 from tff_semifl.settings import fields
+from tff_semifl.settings import references
 from tff_semifl.settings import values as values_lib
 
 
@@ -35,11 +37,8 @@ class Description(NamedTuple):
 
 def describe(part: fields.Settings) -> Iterator[Description]:
   """Yields all settings of a tree, in the order in which they are written."""
-  for field in dataclasses.fields(part):
-    yield from _describe_field(part, field)
-    value = getattr(part, field.name)
-    if isinstance(value, fields.Settings):
-      yield from describe(value)
+  for _, each in _find_settings(part):
+    yield each
 
 
 def _describe_field(
@@ -56,6 +55,62 @@ def _describe_field(
   elif isinstance(kept, fields.Setting):
     kind, _ = fields.kind_of(type(part), field.name)
     yield Description(field.name, kind, value, kept.meaning, kept.values, False)
+
+
+def check_names(
+  part: fields.Settings, others: Mapping[str, str] = types.MappingProxyType({})
+) -> None:
+  """Checks that no two parts have a setting of the same name.
+
+  One value under this name would reach the first of them only, and one of both
+  would be recorded.
+
+  Args:
+    part: The tree.
+    others: Names that settings beside the tree have, and whose they are.
+
+  Raises:
+    errors.SettingError: If a name occurs twice; it names both parts.
+  """
+  owners = dict(others)
+  for owner, each in _find_settings(part):
+    own = references.qualified_name(type(owner))
+    if each.name in owners:
+      raise errors.SettingError(
+        each.name,
+        each.value,
+        f'{own} and {owners[each.name]} both have a setting of this name;'
+        ' rename one of them',
+      )
+    owners[each.name] = own
+
+
+def all_owners(part: fields.Settings) -> dict[str, str]:
+  """Returns whose each setting is that a tree can have: a qualified class."""
+  owners = {
+    each.name: references.qualified_name(type(owner))
+    for owner, each in _find_settings(part)
+  }
+  for field in dataclasses.fields(part):
+    kept = field.metadata.get(fields.KEY)
+    if isinstance(kept, fields.Choice):
+      for option in kept.options.values():
+        owners = all_owners(option) | owners
+    elif isinstance(getattr(part, field.name), fields.Settings):
+      owners = all_owners(getattr(part, field.name)) | owners
+  return owners
+
+
+def _find_settings(
+  part: fields.Settings,
+) -> Iterator[tuple[fields.Settings, Description]]:
+  """Yields all settings of a tree, each with the part whose field it is."""
+  for field in dataclasses.fields(part):
+    for each in _describe_field(part, field):
+      yield part, each
+    value = getattr(part, field.name)
+    if isinstance(value, fields.Settings):
+      yield from _find_settings(value)
 
 
 def as_dict(part: fields.Settings) -> dict[str, Any]:
@@ -97,15 +152,14 @@ def all_names(part: fields.Settings) -> set[str]:
 
 
 def name_of(part: fields.Settings, name: str) -> str:
-  """Returns what a part's field is chosen by, or would be.
+  """Returns what a part's field is chosen by.
 
   Args:
     part: The part.
-    name: One of its fields, whose value is a part, too.
+    name: One of its fields that are choices.
   """
   (field,) = (each for each in dataclasses.fields(part) if each.name == name)
-  kept = field.metadata.get(fields.KEY) or fields.Choice('', {}, None, {})
-  return _name_of(kept, getattr(part, name))
+  return _name_of(field.metadata[fields.KEY], getattr(part, name))
 
 
 def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
@@ -205,7 +259,7 @@ def _name_of(kept: fields.Choice, part: fields.Settings) -> str:
   for name, option in kept.options.items():
     if type(option) is type(part):
       return name
-  own = f'{type(part).__module__}:{type(part).__qualname__}'
+  own = references.qualified_name(type(part))
   return getattr(part, 'reference', own)
 
 
