@@ -124,7 +124,11 @@ class Command(settings.Settings):
     run = self.run.fill_in(experiment)
     with blame_output(run):
       experiment_folder.take_folder(
-        experiment, run, task, experiment_folder.record(experiment, run)
+        experiment,
+        run,
+        task,
+        experiment_folder.record(experiment, run),
+        experiment.identify(),
       )
 
   def context(

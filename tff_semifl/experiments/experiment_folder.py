@@ -12,6 +12,7 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import outputs
 
 _NOTHING = types.MappingProxyType({})
@@ -37,6 +38,7 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
+    experiment.identity,
   )
   frozen = experiment.classifier.variables.frozen
   if frozen:
@@ -45,6 +47,7 @@ def open_folder(
     folder.keep_privacy_key(
       experiment.privacy_key, experiment.training_program.total_rounds
     )
+  folder.record_length()
   return folder
 
 
@@ -53,6 +56,7 @@ def take_folder(
   run: run_settings.RunSettings,
   task: image_task.ImageTask,
   recorded: Mapping[str, Any],
+  identity: Mapping[str, Any],
 ) -> outputs.ExperimentFolder:
   """Makes or finds the folder of an experiment that is not built.
 
@@ -61,6 +65,7 @@ def take_folder(
     run: How it is run, likewise.
     task: What is learned.
     recorded: What is written down of all that.
+    identity: What system, task and model are, beside their settings.
 
   Raises:
     durable_files.OutputError: If it cannot be written to, or holds another
@@ -74,6 +79,11 @@ def take_folder(
     {*run_settings.UNIMPORTANT, *part.told_by_data, *given},
     task.data_description,
     settings.system_name,
+    identity,
+    hparams_file.Length(
+      ('total_rounds', *settings.system.lengths),
+      may_grow=settings.system.rounds_may_be_added,
+    ),
   )
 
 

@@ -17,7 +17,6 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
-from tff_semifl.settings import references
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
@@ -142,6 +141,25 @@ class ExperimentSettings(settings.Settings):
     """True if models are evaluated on a validation split, and not tested."""
     return settings.as_dict(self.data).get('num_validation') is not None
 
+  def identify(self) -> dict[str, Any]:
+    """Returns what system, task and model are, beside their settings.
+
+    All else of the experiment follows from their classes and from settings.
+
+    Raises:
+      settings.SettingError: If one of them cannot be told from another.
+    """
+    parts = {
+      'system': (self.system_name, self.system),
+      'task': (self.task_name, self.data.task),
+      'model': (settings.name_of(self.model, 'model'), self.model.model),
+    }
+    identity = {}
+    for name, (shown, part) in parts.items():
+      with settings.blame(name, shown):
+        identity[name] = settings.identify(part)
+    return identity
+
   @property
   def task_name(self) -> str:
     """Name of the task."""
@@ -193,6 +211,7 @@ def create(
   chosen_task: image_task.ChosenTask,
   changes: Mapping[str, Any],
   *,
+  model: models.Model | None = None,
   lenient: bool = False,
 ) -> ExperimentSettings:
   """Creates the settings of an experiment.
@@ -203,6 +222,7 @@ def create(
     chosen_task: The task, or a choice of tasks.
     changes: Values of settings by name, where they are not the defaults of the
       system, its paper and the parts that are chosen.
+    model: The model; None for the one that `changes` name.
     lenient: Whether to leave out changes of settings that are not there.
 
   Raises:
@@ -232,7 +252,7 @@ def create(
       if system.uses_strong_views
       else None,
     ),
-    model=ChosenModel(),
+    model=ChosenModel() if model is None else ChosenModel(model=model),
     system=system,
     statistics=statistics_lib.Statistics() if has_statistics else None,
     final_test=statistics_lib.FinalTest()
@@ -243,7 +263,7 @@ def create(
   changed = settings.change_present(experiment, {**system.usual, **changes})
   # These are recorded where the task decides on them.
   given = _GIVEN if chosen_task.task.gives_shares else ()
-  owner = references.qualified_name(type(chosen_task.task))
+  owner = settings.qualified_name(type(chosen_task.task))
   settings.check_names(changed, dict.fromkeys(given, owner))
   if not lenient:
     settings.change(changed, changes)
@@ -266,4 +286,4 @@ def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
 
 def _short(name: str) -> str:
   """Returns a name that a folder can have."""
-  return name.rpartition(':')[2]
+  return name.rpartition(':')[2].rpartition('.')[2]

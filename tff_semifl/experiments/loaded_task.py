@@ -89,17 +89,24 @@ def create_task(
     model_depth=num_groups * (2 * _BLOCKS_PER_GROUP // shrinks_by + 1) + 1,
     model_width=_WIDTH // shrinks_by,
     num_labeled=len(data.train.labels) if num_labeled is None else num_labeled,
-    data_description=_describe(data, class_names, origin_of_test, num_resized),
+    data_description=describe(data, class_names, origin_of_test, num_resized),
   )
 
 
-def _describe(
+def describe(
   data: image_task.TaskData,
   class_names: tuple[str, ...],
-  origin: str,
-  num_resized: int,
+  origin_of_test: str = 'the test images',
+  num_resized: int = 0,
 ) -> str:
-  """Returns a line with the numbers of images and a digest of all of them."""
+  """Returns a line with the numbers of images and a digest of all of them.
+
+  Args:
+    data: The images.
+    class_names: A name for each class, in the order of the labels.
+    origin_of_test: What the test images are from.
+    num_resized: Images that had another size.
+  """
   unlabeled = data.unlabeled
   # Of sites, their names are all that is known.
   names = ()
@@ -132,6 +139,6 @@ def _describe(
   return (
     f'{len(data.train.labels)} labeled images,'
     f' {of_clients},'
-    f' {len(data.test.labels)} of {origin} for testing,{resized}'
+    f' {len(data.test.labels)} of {origin_of_test} for testing,{resized}'
     f' SHA-256 {digest.hexdigest()[:16]}'
   )

@@ -19,6 +19,7 @@ Flags, recorded hyperparameters and the table of all settings are derived from
 such trees, and so are their errors.
 """
 
+from tff_semifl.settings.digests import TOLD_ELSEWHERE
 from tff_semifl.settings.errors import SettingError
 from tff_semifl.settings.errors import blame
 from tff_semifl.settings.errors import filled
@@ -26,18 +27,21 @@ from tff_semifl.settings.errors import show
 from tff_semifl.settings.fields import Settings
 from tff_semifl.settings.fields import choice
 from tff_semifl.settings.fields import setting
+from tff_semifl.settings.identity import identify
+from tff_semifl.settings.owners import all_owners
+from tff_semifl.settings.owners import check_names
+from tff_semifl.settings.references import qualified_name
 from tff_semifl.settings.trees import Description
 from tff_semifl.settings.trees import all_names
-from tff_semifl.settings.trees import all_owners
 from tff_semifl.settings.trees import as_dict
 from tff_semifl.settings.trees import change
 from tff_semifl.settings.trees import change_present
-from tff_semifl.settings.trees import check_names
 from tff_semifl.settings.trees import describe
 from tff_semifl.settings.trees import describe_all
 from tff_semifl.settings.trees import fill_in
 from tff_semifl.settings.trees import find_owners
 from tff_semifl.settings.trees import name_of
+from tff_semifl.settings.trees import parts_of
 from tff_semifl.settings.values import ABOVE_0
 from tff_semifl.settings.values import ANY
 from tff_semifl.settings.values import AT_LEAST_0
@@ -65,6 +69,7 @@ __all__ = (
   'SHARE',
   'SettingError',
   'Settings',
+  'TOLD_ELSEWHERE',
   'Values',
   'all_names',
   'all_owners',
@@ -81,8 +86,11 @@ __all__ = (
   'fill_in',
   'filled',
   'find_owners',
+  'identify',
   'name_of',
   'one_of',
+  'parts_of',
+  'qualified_name',
   'setting',
   'show',
 )

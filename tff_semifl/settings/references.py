@@ -6,10 +6,12 @@
 import importlib
 import operator
 import os
+import pathlib
 import sys
 from typing import Any
 
 _MAIN = '__main__'
+_INSTALLED = {'site-packages', 'dist-packages'}
 
 
 def load(reference: str, expected: type | None = None) -> Any:
@@ -64,23 +66,43 @@ def qualified_name(named: Any) -> str:
   return f'{_find_module(named)}:{named.__qualname__}'
 
 
-def can_be_imported(named: Any) -> bool:
-  """Returns whether other programs find a class or function by its name."""
-  module_name, _, name = qualified_name(named).partition(':')
-  if module_name == _MAIN:
+def is_of_library(named: Any) -> bool:
+  """Returns whether a class or function is installed, or of this package."""
+  return is_library(named.__module__ or 'builtins')
+
+
+def is_library(module_name: str) -> bool:
+  """Returns whether a module is installed, or of this package."""
+  top = module_name.partition('.')[0]
+  if top == 'tff_semifl' or top in sys.stdlib_module_names:
+    return True
+  module = sys.modules.get(top)
+  # Of a program, only its user knows what is in it.
+  if module is None or top == _MAIN:
     return False
-  try:
-    # A module that was started as a program is not imported, too.
-    found = operator.attrgetter(name)(sys.modules[named.__module__])
-  except (AttributeError, KeyError):
-    return False
-  return found is named
+  paths = [getattr(module, '__file__', None), *getattr(module, '__path__', ())]
+  return any(
+    _INSTALLED.intersection(pathlib.Path(path).parts) for path in paths if path
+  )
+
+
+def is_of_program(named: Any) -> bool:
+  """Returns whether a class or function is in a program, or in a notebook.
+
+  No other program can import it from there.
+  """
+  return _find_module(named) == _MAIN
 
 
 def _find_module(named: Any) -> str:
   # Some functions of C have none.
   name = named.__module__ or 'builtins'
-  if name != _MAIN:
+  main = sys.modules.get(_MAIN)
+  spec = getattr(main, '__spec__', None)
+  if name != _MAIN or spec is None:
     return name
-  spec = getattr(sys.modules.get(_MAIN), '__spec__', None)
-  return name if spec is None else spec.name
+  try:
+    is_there = operator.attrgetter(named.__qualname__)(main) is named
+  except AttributeError:
+    is_there = False
+  return spec.name if is_there else name

@@ -6,7 +6,6 @@
 from collections.abc import Iterator, Mapping
 import dataclasses
 import difflib
-import types
 from typing import Any, NamedTuple
 
 from tff_semifl.settings import errors
@@ -37,11 +36,11 @@ class Description(NamedTuple):
 
 def describe(part: fields.Settings) -> Iterator[Description]:
   """Yields all settings of a tree, in the order in which they are written."""
-  for _, each in _find_settings(part):
+  for _, each in find_settings(part):
     yield each
 
 
-def _describe_field(
+def describe_field(
   part: fields.Settings, field: dataclasses.Field
 ) -> Iterator[Description]:
   """Yields the setting or choice that a field is, if it is one."""
@@ -57,60 +56,25 @@ def _describe_field(
     yield Description(field.name, kind, value, kept.meaning, kept.values, False)
 
 
-def check_names(
-  part: fields.Settings, others: Mapping[str, str] = types.MappingProxyType({})
-) -> None:
-  """Checks that no two parts have a setting of the same name.
-
-  One value under this name would reach the first of them only, and one of both
-  would be recorded.
-
-  Args:
-    part: The tree.
-    others: Names that settings beside the tree have, and whose they are.
-
-  Raises:
-    errors.SettingError: If a name occurs twice; it names both parts.
-  """
-  owners = dict(others)
-  for owner, each in _find_settings(part):
-    own = references.qualified_name(type(owner))
-    if each.name in owners:
-      raise errors.SettingError(
-        each.name,
-        each.value,
-        f'{own} and {owners[each.name]} both have a setting of this name;'
-        ' rename one of them',
-      )
-    owners[each.name] = own
-
-
-def all_owners(part: fields.Settings) -> dict[str, str]:
-  """Returns whose each setting is that a tree can have: a qualified class."""
-  owners = {
-    each.name: references.qualified_name(type(owner))
-    for owner, each in _find_settings(part)
-  }
+def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
+  """Yields a tree's parts, first the part itself."""
+  yield part
   for field in dataclasses.fields(part):
-    kept = field.metadata.get(fields.KEY)
-    if isinstance(kept, fields.Choice):
-      for option in kept.options.values():
-        owners = all_owners(option) | owners
-    elif isinstance(getattr(part, field.name), fields.Settings):
-      owners = all_owners(getattr(part, field.name)) | owners
-  return owners
+    value = getattr(part, field.name)
+    if isinstance(value, fields.Settings):
+      yield from parts_of(value)
 
 
-def _find_settings(
+def find_settings(
   part: fields.Settings,
 ) -> Iterator[tuple[fields.Settings, Description]]:
   """Yields all settings of a tree, each with the part whose field it is."""
   for field in dataclasses.fields(part):
-    for each in _describe_field(part, field):
+    for each in describe_field(part, field):
       yield part, each
     value = getattr(part, field.name)
     if isinstance(value, fields.Settings):
-      yield from _find_settings(value)
+      yield from find_settings(value)
 
 
 def as_dict(part: fields.Settings) -> dict[str, Any]:
@@ -134,13 +98,13 @@ def describe_all(
     kept = field.metadata.get(fields.KEY)
     value = getattr(part, field.name)
     if isinstance(kept, fields.Choice):
-      (own, *_) = _describe_field(part, field)
+      (own, *_) = describe_field(part, field)
       yield owner, own
       for name, option in kept.options.items():
         chosen = value if type(value) is type(option) else option
         yield from describe_all(chosen, f'{field.name}={name}')
     else:
-      for own in _describe_field(part, field):
+      for own in describe_field(part, field):
         yield owner, own
       if isinstance(value, fields.Settings):
         yield from describe_all(value, owner)
