@@ -12,6 +12,8 @@ from tff_semifl.tasks import tfds_task
 class CIFAR10(tfds_task.TFDSTaskOfBothPapers):
   """CIFAR-10: 50,000 training and 10,000 test images."""
 
+  short_name = 'cifar10'
+
   data_set = tfds_task.DataSet(
     name='cifar10',
     image_shape=(32, 32, 3),

@@ -29,6 +29,8 @@ _CLASS_NAMES = tuple(
 class CIFAR100(tfds_task.TFDSTask):
   """CIFAR-100: 50,000 training and 10,000 test images."""
 
+  short_name = 'cifar100'
+
   data_set = tfds_task.DataSet(
     name='cifar100',
     image_shape=(32, 32, 3),

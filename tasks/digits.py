@@ -28,6 +28,8 @@ _TEST_STRIDE = 5
 class Digits(image_task.Task):
   """Scikit-learn's digits: 1,437 training and 360 test images."""
 
+  short_name = 'digits'
+
   def create(self) -> image_task.ImageTask:
     """Creates the task."""
     # No flip: the mirror image of a digit is not a digit.

@@ -24,6 +24,8 @@ from tff_semifl.tasks import tfds_task
 class EMNIST(tfds_task.TFDSTask):
   """EMNIST: 112,800 training and 18,800 test images."""
 
+  short_name = 'emnist'
+
   data_set = tfds_task.DataSet(
     name='emnist/balanced',
     image_shape=(28, 28, 1),

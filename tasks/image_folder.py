@@ -76,6 +76,7 @@ class Reading(settings.Settings):
 class ImageFolder(image_task.Task):
   """A user's own images, in folders."""
 
+  short_name = 'image_folder'
   gives_shares = True
   # A resumed run may read the images from another folder: their digest is
   # compared.

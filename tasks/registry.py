@@ -11,6 +11,7 @@ import dataclasses
 
 from tff_semifl import settings
 from tff_semifl.experiments import image_task
+from tff_semifl.experiments import own_data
 from tff_semifl.settings import references
 from tff_semifl.tasks import cifar10
 from tff_semifl.tasks import cifar100
@@ -21,13 +22,16 @@ from tff_semifl.tasks import stl10
 from tff_semifl.tasks import svhn
 
 TASKS = {
-  'digits': digits.Digits(),
-  'cifar10': cifar10.CIFAR10(),
-  'cifar100': cifar100.CIFAR100(),
-  'emnist': emnist.EMNIST(),
-  'stl10': stl10.STL10(),
-  'svhn': svhn.SVHN(),
-  'image_folder': image_folder.ImageFolder(),
+  task.short_name: task
+  for task in (
+    digits.Digits(),
+    cifar10.CIFAR10(),
+    cifar100.CIFAR100(),
+    emnist.EMNIST(),
+    stl10.STL10(),
+    svhn.SVHN(),
+    image_folder.ImageFolder(),
+  )
 }
 
 
@@ -54,4 +58,7 @@ class ChosenTask(image_task.ChosenTask):
     'digits',
     'Learning task; image_folder uses your own images, in --image_dir.',
     load=_load,
+    refused={
+      own_data.REFERENCE: 'its images are only in the program that has them'
+    },
   )

@@ -18,6 +18,8 @@ from tff_semifl.tasks import tfds_task
 class STL10(tfds_task.TFDSTask):
   """STL-10: 5,000 labeled, 100,000 unlabeled and 8,000 test images."""
 
+  short_name = 'stl10'
+
   data_set = tfds_task.DataSet(
     name='stl10',
     image_shape=(96, 96, 3),

@@ -16,6 +16,8 @@ from tff_semifl.tasks import tfds_task
 class SVHN(tfds_task.TFDSTaskOfBothPapers):
   """SVHN: 73,257 training and 26,032 test images."""
 
+  short_name = 'svhn'
+
   data_set = tfds_task.DataSet(
     name='svhn_cropped',
     image_shape=(32, 32, 3),

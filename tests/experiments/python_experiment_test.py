@@ -188,7 +188,8 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       clients_per_round=2,
       confidence_threshold=0.5,
     )
-    self.assertEqual(created.settings.system_name, 'Parallel')
+    # It is one of the registry, but for its settings.
+    self.assertEqual(created.settings.system_name, 'parallel_semifl')
     self.assertEqual(
       experiment_folder.recorded_settings(created)['model'],
       f'{__name__}:_create_model',

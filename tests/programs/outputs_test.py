@@ -11,6 +11,7 @@ from absl.testing import absltest
 import numpy as np
 
 from tff_semifl.programs import durable_files
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import outputs
 
 _FLAGS = {'task': 'digits', 'seed': 0, 'output_dir': 'here', 'data_dir': None}
@@ -72,6 +73,34 @@ class ExperimentFolderTest(absltest.TestCase):
       os.utime(checkpoints[0], (9, 9))
       self.assertFalse(folder.has_export)
       model.unlink()
+
+  def test_rounds_are_added_where_they_may_be(self):
+    def open_folder(total_rounds, may_grow):
+      return outputs.ExperimentFolder(
+        self.path,
+        _FLAGS | {'total_rounds': total_rounds},
+        length=hparams_file.Length(('total_rounds',), may_grow),
+      )
+
+    open_folder(3, True)
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      '--total_rounds=3, .* 5, .*depends on how many',
+    ):
+      open_folder(5, False)
+    written = self.path / 'hparams.json'
+    before = json.loads(written.read_text())
+    # Whoever checks alone changes nothing.
+    open_folder(5, True)
+    self.assertEqual(json.loads(written.read_text()), before)
+    open_folder(5, True).record_length()
+    before['flags']['total_rounds'] = 5
+    self.assertEqual(json.loads(written.read_text()), before)
+    for may_grow in (True, False):
+      with self.assertRaisesRegex(
+        durable_files.OutputError, '--total_rounds=5'
+      ):
+        open_folder(4, may_grow)
 
   def test_flag_of_a_later_version_is_a_difference_too(self):
     self._open()

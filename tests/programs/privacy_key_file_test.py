@@ -160,6 +160,16 @@ class ExperimentFolderTest(absltest.TestCase):
     self._keep(privacy_key.PrivacyKey.draw())
     self.assertFalse(self._file.exists())
 
+  def test_complete_experiment_cannot_be_given_more_rounds(self):
+    self._keep()
+    self._run_to(3)
+    self._folder.remove_privacy_key()
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'total_rounds=3: its secret key was removed'
+    ):
+      self._folder.keep_privacy_key(privacy_key.PrivacyKey.draw(), 4)
+    self.assertFalse(self._file.exists())
+
   def test_removes_what_a_kill_left_too(self):
     self._keep()
     durable_files.temporary_path(self._file).write_bytes(_KEY.secret)

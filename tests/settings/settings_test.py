@@ -52,6 +52,21 @@ class PartTest(parameterized.TestCase):
     )
 
 
+class Plain(example_parts.Oven):
+  """Lacks the decorator."""
+
+  fans: int = settings.setting(2, 'Fans.')
+
+
+class NoDataclassTest(absltest.TestCase):
+  def test_is_refused_by_name_with_what_is_missing(self):
+    for create in (Plain, lambda: Plain(degrees=300.0)):
+      with self.assertRaisesRegex(
+        ValueError, f'^{__name__}:Plain .*@dataclasses.dataclass.*$'
+      ):
+        create()
+
+
 class ValuesTest(parameterized.TestCase):
   @parameterized.parameters(
     (settings.ABOVE_0, [1e-9, 1e9], [0, -1, math.inf, math.nan]),

@@ -124,7 +124,11 @@ class Command(settings.Settings):
     run = self.run.fill_in(experiment)
     with blame_output(run):
       experiment_folder.take_folder(
-        experiment, run, task, experiment_folder.record(experiment, run)
+        experiment,
+        run,
+        task,
+        experiment_folder.record(experiment, run),
+        experiment.identify(),
       )
 
   def context(
@@ -175,9 +179,11 @@ def create(
     run=settings.change_present(run_settings.RunSettings(), system.usual),
     runtime=runtimes.ChosenRuntime(),
   )
-  return settings.change(
+  command = settings.change(
     command, {k: v for k, v in changes.items() if k in names}
   )
+  settings.check_names(command)
+  return command
 
 
 def find_federation(

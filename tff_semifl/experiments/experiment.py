@@ -3,8 +3,10 @@
 
 """An experiment: its settings, and what is built from them."""
 
+from collections.abc import Mapping
 import dataclasses
 import functools
+from typing import Any
 
 from absl import logging
 import tensorflow as tf
@@ -32,6 +34,7 @@ class Experiment:
 
   Attributes:
     settings: The settings, with all defaults filled in.
+    identity: What system, task and model are, beside their settings.
     run: How it is run, likewise.
     task: What is learned.
     model: The Keras model, with initial weights.
@@ -44,6 +47,7 @@ class Experiment:
   """
 
   settings: experiment_settings.ExperimentSettings
+  identity: Mapping[str, Any]
   run: run_settings.RunSettings
   task: image_task.ImageTask
   model: tf.keras.Model
@@ -78,6 +82,7 @@ def create_experiment(
     durable_files.OutputError: If the folder has a private key that cannot be
       used.
   """
+  identity = settings.identify()
   task = create_task(settings.data)
   create_model = functools.cache(functools.partial(settings.create_model, task))
   settings = filled_settings.fill_in(settings, task, create_model)
@@ -138,6 +143,7 @@ def create_experiment(
   )
   return Experiment(
     settings=settings,
+    identity=identity,
     run=run,
     task=task,
     model=model,

@@ -12,6 +12,7 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
+from tff_semifl.programs import hparams_file
 from tff_semifl.programs import outputs
 
 _NOTHING = types.MappingProxyType({})
@@ -37,6 +38,7 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
+    experiment.identity,
     experiment.data.equal_images,
   )
   frozen = experiment.classifier.variables.frozen
@@ -46,6 +48,7 @@ def open_folder(
     folder.keep_privacy_key(
       experiment.privacy_key, experiment.training_program.total_rounds
     )
+  folder.record_length()
   return folder
 
 
@@ -54,6 +57,7 @@ def take_folder(
   run: run_settings.RunSettings,
   task: image_task.ImageTask,
   recorded: Mapping[str, Any],
+  identity: Mapping[str, Any],
   notes: Sequence[str] = (),
 ) -> outputs.ExperimentFolder:
   """Makes or finds the folder of an experiment that is not built.
@@ -63,6 +67,7 @@ def take_folder(
     run: How it is run, likewise.
     task: What is learned.
     recorded: What is written down of all that.
+    identity: What system, task and model are, beside their settings.
     notes: What is to be known of the data.
 
   Raises:
@@ -77,6 +82,11 @@ def take_folder(
     {*run_settings.UNIMPORTANT, *part.told_by_data, *given},
     task.data_description,
     settings.system_name,
+    identity,
+    hparams_file.Length(
+      ('total_rounds', *settings.system.lengths),
+      may_grow=settings.system.rounds_may_be_added,
+    ),
     notes,
   )
 
@@ -103,14 +113,13 @@ def record(
 ) -> dict[str, Any]:
   """Returns settings by name, as they are written down.
 
-  `task` and `total_rounds` are there for all.
+  `total_rounds` is there for all.
 
   Args:
     settings: The settings, with all defaults filled in.
     run: How it is run, likewise.
   """
   return {
-    'task': settings.task_name,
     'total_rounds': settings.system.total_rounds,
     **settings_lib.as_dict(settings),
     **settings_lib.as_dict(run),

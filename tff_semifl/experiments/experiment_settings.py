@@ -23,6 +23,7 @@ from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
 # Ten clients have as many turns then as each of 100 in SemiFL's 800 rounds.
+_GIVEN = ('num_labeled', 'num_clients')
 _ROUNDS_OF_GIVEN_CLIENTS = 80
 
 
@@ -147,6 +148,25 @@ class ExperimentSettings(settings.Settings):
     """True if models are evaluated on a validation split, and not tested."""
     return self.data.validates
 
+  def identify(self) -> dict[str, Any]:
+    """Returns what system, task and model are, beside their settings.
+
+    All else of the experiment follows from their classes and from settings.
+
+    Raises:
+      settings.SettingError: If one of them cannot be told from another.
+    """
+    parts = {
+      'system': (self.system_name, self.system),
+      'task': (self.task_name, self.data.task),
+      'model': (settings.name_of(self.model, 'model'), self.model.model),
+    }
+    identity = {}
+    for name, (shown, part) in parts.items():
+      with settings.blame(name, shown):
+        identity[name] = settings.identify(part)
+    return identity
+
   @property
   def task_name(self) -> str:
     """Name of the task."""
@@ -198,6 +218,7 @@ def create(
   chosen_task: image_task.ChosenTask,
   changes: Mapping[str, Any],
   *,
+  model: models.Model | None = None,
   lenient: bool = False,
 ) -> ExperimentSettings:
   """Creates the settings of an experiment.
@@ -208,11 +229,12 @@ def create(
     chosen_task: The task, or a choice of tasks.
     changes: Values of settings by name, where they are not the defaults of the
       system, its paper and the parts that are chosen.
+    model: The model; None for the one that `changes` name.
     lenient: Whether to leave out changes of settings that are not there.
 
   Raises:
-    settings.SettingError: If a setting does not take its value, or is not
-      there; or if the system cannot learn the task.
+    settings.SettingError: If a setting does not take its value, is not there,
+      or is there twice; or if the system cannot learn the task.
   """
   names = {'task'} & changes.keys()
   chosen_task = settings.change_present(
@@ -237,7 +259,7 @@ def create(
       if system.uses_strong_views
       else None,
     ),
-    model=ChosenModel(),
+    model=ChosenModel() if model is None else ChosenModel(model=model),
     system=system,
     statistics=statistics_lib.Statistics() if has_statistics else None,
     final_test=statistics_lib.FinalTest()
@@ -246,6 +268,10 @@ def create(
   )
   # What is usual in its paper may have no place beside what is chosen.
   changed = settings.change_present(experiment, {**system.usual, **changes})
+  # These are recorded where the task decides on them.
+  given = _GIVEN if chosen_task.task.gives_shares else ()
+  owner = settings.qualified_name(type(chosen_task.task))
+  settings.check_names(changed, dict.fromkeys(given, owner))
   if not lenient:
     settings.change(changed, changes)
   system = settings.fill_in(changed.system, _usual_of(changed))
@@ -267,4 +293,4 @@ def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
 
 def _short(name: str) -> str:
   """Returns a name that a folder can have."""
-  return name.rpartition(':')[2]
+  return name.rpartition(':')[2].rpartition('.')[2]

@@ -3,7 +3,6 @@
 
 """Keras models that functions outside of this package create."""
 
-import abc
 from collections.abc import Callable
 import dataclasses
 import inspect
@@ -24,29 +23,28 @@ CreateModel = Callable[[image_task.ImageTask, int], tf.keras.Model]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FunctionModel(models.Converted, abc.ABC):
-  """Base of the models that are created by functions.
+class FunctionModel(models.Converted):
+  """A model that is created by a function.
 
-  A subclass has an attribute `reference`, 'module:name of the function', for
-  records and errors.
+  Attributes:
+    reference: Its name in records, 'package.module:NAME'.
+    function: The function.
   """
 
   has_static_batch_norm = None
 
+  reference: str
+  function: CreateModel
   input_range: str = settings.setting(
     '0_to_255',
     'What the model expects pixels in; 0_to_255 if it rescales them itself.',
     settings.one_of(*pixel_ranges.NAMES),
   )
 
-  @abc.abstractmethod
-  def find_function(self) -> CreateModel:
-    """Returns the function."""
-
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
     with settings.blame('model', self.reference):
-      model = _call(self.find_function(), task, seed)
+      model = _call(self.function, task, seed)
       model = keras_conversion.convert(model, self.replace_batch_norm)
       pure_layers.check(model)
       shape = tuple(model.input_shape[1:])
@@ -65,45 +63,9 @@ class FunctionModel(models.Converted, abc.ABC):
       return tf.keras.Model(inputs, outputs, name=model.name)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OutsideModel(FunctionModel):
-  """A model that a module outside of this package has.
-
-  Attributes:
-    reference: 'package.module:function'.
-  """
-
-  reference: str
-
-  def find_function(self) -> CreateModel:
-    """Returns the function."""
-    return references.load(self.reference)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class OwnModel(FunctionModel):
-  """A model of a Python program.
-
-  Attributes:
-    function: The function.
-  """
-
-  function: CreateModel
-
-  @property
-  def reference(self) -> str:
-    """Its name in records."""
-    return f'{self.function.__module__}:{self.function.__qualname__}'
-
-  def find_function(self) -> CreateModel:
-    """Returns the function."""
-    return self.function
-
-
-def load_outside_model(reference: str) -> OutsideModel:
+def load_outside_model(reference: str) -> FunctionModel:
   """Returns the model of a function outside of this package."""
-  references.load(reference)
-  return OutsideModel(reference=reference)
+  return FunctionModel(reference=reference, function=references.load(reference))
 
 
 def _call(

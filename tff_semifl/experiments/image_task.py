@@ -71,7 +71,9 @@ class ImageTask:
   class_names: tuple[str, ...]
   pixel_mean: tuple[float, ...]
   pixel_standard_deviation: tuple[float, ...]
-  load: Callable[[], TaskData]
+  load: Callable[[], TaskData] = dataclasses.field(
+    metadata=settings.TOLD_ELSEWHERE
+  )
   weak_augmentation: augmentation.Augmentation
   strong_augmentation: augmentation.Augmentation
   model_depth: int
@@ -79,8 +81,13 @@ class ImageTask:
   model_num_groups: int | None = None
   num_labeled: int
   background: image_files.Color = image_files.WHITE
-  load_test: Callable[..., sources.LabeledImages] | None = None
-  data_description: str | None = None
+  load_test: Callable[..., sources.LabeledImages] | None = dataclasses.field(
+    default=None, metadata=settings.TOLD_ELSEWHERE
+  )
+  # It is recorded beside the settings.
+  data_description: str | None = dataclasses.field(
+    default=None, metadata=settings.TOLD_ELSEWHERE
+  )
 
   @property
   def num_classes(self) -> int:
@@ -107,6 +114,8 @@ class Task(settings.Settings, abc.ABC):
   """Base of the tasks: a part with the settings of a task.
 
   Attributes:
+    short_name: What this very class is called by in `TASKS`; a class that
+      derives from it has no such name, or another.
     gives_shares: Whether the task itself says which client has which images.
     told_by_data: Names of settings of which `ImageTask.data_description` says
       all that matters, so that they may change when a run is resumed.
@@ -116,10 +125,17 @@ class Task(settings.Settings, abc.ABC):
       machine has them.
   """
 
+  short_name: ClassVar[str | None] = None
   gives_shares: ClassVar[bool] = False
   told_by_data: ClassVar[tuple[str, ...]] = ()
   strong_augmentation: ClassVar[str | None] = None
   sites: ClassVar[tuple[str, ...]] = ()
+
+  @property
+  def reference(self) -> str:
+    """Its name in records: the short one, or that of its class."""
+    short_name = vars(type(self)).get('short_name')
+    return short_name or settings.qualified_name(type(self))
 
   @property
   def place(self) -> str:
@@ -161,7 +177,7 @@ class Task(settings.Settings, abc.ABC):
 class ChosenTask(settings.Settings):
   """The task."""
 
-  task: Task
+  task: Task = settings.choice({}, None, 'The task.')
 
 
 def load(part: Task, task: ImageTask) -> TaskData:

@@ -95,7 +95,7 @@ def create_task(
     model_width=_WIDTH // shrinks_by,
     num_labeled=len(data.train.labels) if num_labeled is None else num_labeled,
     background=background,
-    data_description=_describe(
+    data_description=describe(
       data,
       class_names,
       origin_of_test,
@@ -107,14 +107,22 @@ def create_task(
   )
 
 
-def _describe(
+def describe(
   data: image_task.TaskData,
   class_names: tuple[str, ...],
-  origin: str,
-  num_resized: int,
-  transparent: str,
+  origin_of_test: str = 'the test images',
+  num_resized: int = 0,
+  transparent: str = '',
 ) -> str:
-  """Returns a line with the numbers of images and a digest of all of them."""
+  """Returns a line with the numbers of images and a digest of all of them.
+
+  Args:
+    data: The images.
+    class_names: A name for each class, in the order of the labels.
+    origin_of_test: What the test images are from.
+    num_resized: Images that had another size.
+    transparent: Words on images that were transparent, with a comma; or ''.
+  """
   unlabeled = data.unlabeled
   # Of sites, their names are all that is known.
   names = ()
@@ -147,6 +155,7 @@ def _describe(
   return (
     f'{len(data.train.labels)} labeled images,'
     f' {of_clients},'
-    f' {len(data.test.labels)} of {origin} for testing,{resized}{transparent}'
+    f' {len(data.test.labels)} of {origin_of_test} for testing,{resized}'
+    f'{transparent}'
     f' SHA-256 {digest.hexdigest()[:16]}'
   )

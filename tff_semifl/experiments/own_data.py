@@ -19,6 +19,9 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
+# What all these tasks are called in records.
+REFERENCE = 'own_data'
+
 
 def own_data(
   train: Any,
@@ -197,7 +200,7 @@ class OwnTask(image_task.Task):
   @property
   def reference(self) -> str:
     """Its name in records. No program finds a task by this name."""
-    return 'own_data'
+    return REFERENCE
 
   def create(self) -> image_task.ImageTask:
     """Returns the task.
@@ -218,3 +221,19 @@ class OwnTaskWithShares(OwnTask):
   """The same of a task that says who has which images."""
 
   gives_shares = True
+
+
+def create_part(task: image_task.ImageTask) -> OwnTask:
+  """Returns the part of a task that a Python program has made.
+
+  Args:
+    task: The task. If it has no description of its data, it gets one, so that
+      other images are not taken for these.
+  """
+  data = task.load()
+  if task.data_description is None:
+    task = dataclasses.replace(
+      task, data_description=loaded_task.describe(data, task.class_names)
+    )
+  kind = OwnTask if data.shares is None else OwnTaskWithShares
+  return kind(prepared=task)

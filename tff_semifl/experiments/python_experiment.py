@@ -4,7 +4,6 @@
 """Experiments of a Python program: a system, a task, and settings by name."""
 
 from collections.abc import Callable
-import dataclasses
 import os
 from typing import Any
 
@@ -55,28 +54,32 @@ def create_experiment(
     durable_files.OutputError: If the folder has a private key that cannot be
       used.
   """
-  name = type(system).__name__
-  if not isinstance(system, system_lib.System):
+  if isinstance(system, system_lib.System):
+    name = registry.find_name(system)
+  else:
     name, system = system, registry.load(system)
   run_names = settings_lib.all_names(run_settings.RunSettings())
   of_run = {k: v for k, v in settings.items() if k in run_names}
   others = {k: v for k, v in settings.items() if k not in run_names}
   if isinstance(task, image_task.ImageTask):
-    has_shares = task.load().shares is not None
-    kind = own_data.OwnTaskWithShares if has_shares else own_data.OwnTask
-    task = kind(prepared=task)
+    task = own_data.create_part(task)
   elif not isinstance(task, image_task.Task):
     is_short = task is None or isinstance(task, str | os.PathLike | type)
     found = task if is_short else f'a {type(task).__name__}'
     raise settings_lib.SettingError('task', found, _NO_TASK)
-  chosen = experiment_settings.create(
-    name, system, image_task.ChosenTask(task=task), others
-  )
+  model = None
   if create_model is not None:
-    model = function_models.OwnModel(function=create_model)
-    chosen = dataclasses.replace(
-      chosen, model=dataclasses.replace(chosen.model, model=model)
+    if 'model' in others:
+      raise settings_lib.SettingError(
+        'model', others['model'], 'leave it out, or create_model'
+      )
+    model = function_models.FunctionModel(
+      reference=settings_lib.qualified_name(create_model),
+      function=create_model,
     )
+  chosen = experiment_settings.create(
+    name, system, image_task.ChosenTask(task=task), others, model=model
+  )
   usual = settings_lib.change_present(run_settings.RunSettings(), system.usual)
   return experiment.create_experiment(
     chosen, settings_lib.change(usual, of_run)

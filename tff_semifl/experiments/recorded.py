@@ -45,7 +45,7 @@ def restore(
     )
   except settings.SettingError as error:
     raise saved_experiment.SavedExperimentError(
-      f'was run by another version of this program, or with other data: {error}'
+      f'its settings cannot be restored here and now: {error}'
     ) from error
   known = (
     # Those of parts from outside, and those that other choices would have.
@@ -61,4 +61,15 @@ def restore(
         'was run by another version of this program, with a setting that this'
         f' one has not: {name}={value}'
       )
+  found = experiment.identify()
+  if hparams.parts is not None:
+    # Its system trained the model, and does nothing more to it.
+    for name in ('task', 'model'):
+      difference = hparams_file.find_other_part(
+        hparams.parts.get(name), found[name], name
+      )
+      if difference is not None:
+        raise saved_experiment.SavedExperimentError(
+          f'is an experiment {difference}'
+        )
   return experiment

@@ -71,6 +71,7 @@ class RunSettings(settings.Settings):
     Raises:
       settings.SettingError: If settings contradict each other.
     """
+    settings.check_names(experiment, _OWNERS)
     for name in self.release_managers:
       release_managers.load(name)
     keeps_momentum = settings.as_dict(experiment).get('keep_client_momentum')
@@ -93,7 +94,8 @@ class RunSettings(settings.Settings):
 
 # Names of settings that determine how an experiment is computed, but not its
 # results.
-UNIMPORTANT = frozenset(
-  settings.all_names(RunSettings())
-  | settings.all_names(runtimes.ChosenRuntime())
+# Whose each of them is.
+_OWNERS = settings.all_owners(RunSettings()) | settings.all_owners(
+  runtimes.ChosenRuntime()
 )
+UNIMPORTANT = frozenset(_OWNERS)

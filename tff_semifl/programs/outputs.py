@@ -46,6 +46,8 @@ class ExperimentFolder:
     may_change: Collection[str] = (),
     data: str | None = None,
     system: str | None = None,
+    parts: Mapping[str, Any] | None = None,
+    length: hparams_file.Length = hparams_file.UNKNOWN_LENGTH,
     notes: Sequence[str] = (),
   ):
     """Locks a folder that is new or belongs to the same experiment.
@@ -58,13 +60,15 @@ class ExperimentFolder:
       data: A description of the data if they may change under the same flags,
         else None.
       system: Name of the system that is trained.
+      parts: As in `hparams_file.Hparams`.
+      length: The flags that say how long training is; see `record_length`.
       notes: What is to be known of the data, in lines, for `hparams.json` and
         `log.txt`.
 
     Raises:
       durable_files.OutputError: If the folder cannot be written to, is in use,
-        or belongs to an experiment with another system, other flags or other
-        data.
+        or belongs to an experiment with another system, other flags, other
+        parts or other data.
     """
     self.path = path
     self._notes = notes
@@ -77,9 +81,9 @@ class ExperimentFolder:
         raise PermissionError(13, 'Permission denied')
       self._lock_file = self._lock()
       try:
-        self._check_or_write_hparams(
-          hparams_file.create(system, flags, data, notes), may_change
-        )
+        self._now = hparams_file.create(system, flags, data, parts, notes)
+        self._recorded = self._check_or_write_hparams(may_change, length)
+        self._length = length
       except BaseException:
         # The error's traceback may keep this object, and so the lock, alive.
         self._lock_file.close()
@@ -148,6 +152,16 @@ class ExperimentFolder:
       )
     )
 
+  def record_length(self) -> None:
+    """Records how long training is now, if it was given more rounds."""
+    lengths = {name: self._now.flags[name] for name in self._length.names}
+    recorded = self._recorded._replace(
+      flags={**self._recorded.flags, **lengths}
+    )
+    if recorded != self._recorded:
+      hparams_file.write(self.path / hparams_file.NAME, recorded)
+      self._recorded = recorded
+
   def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
     """Saves the weights that no checkpoint has, as they never change.
 
@@ -196,6 +210,15 @@ class ExperimentFolder:
     is_new = latest is None and not self.metrics_path.exists()
     if found is None and is_new:
       privacy_key_file.write(path, key)
+    elif latest is not None and (
+      self._recorded.flags.get('total_rounds') == latest[1] < last_round
+    ):
+      raise durable_files.OutputError(
+        f'{self.path} holds a private run that is complete with'
+        f' --total_rounds={latest[1]}: its secret key was removed then, without'
+        ' which no round can be added; choose another --output_dir to train'
+        ' anew'
+      )
     elif latest is None or latest[1] < last_round:
       # The same updates would be published twice, with different noise.
       raise durable_files.OutputError(
@@ -221,9 +244,7 @@ class ExperimentFolder:
       total_rounds: The last round.
       facts: Lines to be written before the first round.
     """
-    return run_log.RunLog(
-      self.log_path, total_rounds, (*self._notes, *facts)
-    )
+    return run_log.RunLog(self.log_path, total_rounds, (*self._notes, *facts))
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
     """Returns the TensorBoard log of this folder's metrics and pictures."""
@@ -253,8 +274,9 @@ class ExperimentFolder:
     return file
 
   def _check_or_write_hparams(
-    self, hparams: hparams_file.Hparams, may_change: Collection[str]
-  ) -> None:
+    self, may_change: Collection[str], length: hparams_file.Length
+  ) -> hparams_file.Hparams:
+    """Returns what is recorded."""
     path = self.path / hparams_file.NAME
     durable_files.require_file(
       path,
@@ -263,16 +285,15 @@ class ExperimentFolder:
     )
     if path.exists():
       try:
-        difference = hparams_file.read(path).find_difference(
-          hparams, may_change
-        )
+        recorded = hparams_file.read(path)
+        difference = recorded.find_difference(self._now, may_change, length)
       except ValueError as error:
         raise durable_files.OutputError(
           f'{error}; choose another --output_dir'
         ) from error
       if difference is not None:
         raise durable_files.OutputError(f'{self.path} holds {difference}')
-      return
+      return recorded
     # A kill may have left these files before `hparams.json` was complete.
     ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
     if any(path.name not in ours for path in self.path.iterdir()):
@@ -280,7 +301,8 @@ class ExperimentFolder:
         f'{self.path} is not empty and holds no experiment; choose another'
         ' --output_dir'
       )
-    hparams_file.write(path, hparams)
+    hparams_file.write(path, self._now)
+    return self._now
 
 
 def _take_lock(file: IO[str]) -> None:

@@ -19,6 +19,7 @@ Flags, recorded hyperparameters and the table of all settings are derived from
 such trees, and so are their errors.
 """
 
+from tff_semifl.settings.digests import TOLD_ELSEWHERE
 from tff_semifl.settings.errors import SettingError
 from tff_semifl.settings.errors import blame
 from tff_semifl.settings.errors import filled
@@ -26,6 +27,10 @@ from tff_semifl.settings.errors import show
 from tff_semifl.settings.fields import Settings
 from tff_semifl.settings.fields import choice
 from tff_semifl.settings.fields import setting
+from tff_semifl.settings.identity import identify
+from tff_semifl.settings.owners import all_owners
+from tff_semifl.settings.owners import check_names
+from tff_semifl.settings.references import qualified_name
 from tff_semifl.settings.trees import Description
 from tff_semifl.settings.trees import all_names
 from tff_semifl.settings.trees import as_dict
@@ -36,6 +41,7 @@ from tff_semifl.settings.trees import describe_all
 from tff_semifl.settings.trees import fill_in
 from tff_semifl.settings.trees import find_owners
 from tff_semifl.settings.trees import name_of
+from tff_semifl.settings.trees import parts_of
 from tff_semifl.settings.values import ABOVE_0
 from tff_semifl.settings.values import ANY
 from tff_semifl.settings.values import AT_LEAST_0
@@ -63,22 +69,28 @@ __all__ = (
   'SHARE',
   'SettingError',
   'Settings',
+  'TOLD_ELSEWHERE',
   'Values',
   'all_names',
+  'all_owners',
   'as_dict',
   'at_least',
   'between',
   'blame',
   'change',
   'change_present',
+  'check_names',
   'choice',
   'describe',
   'describe_all',
   'fill_in',
   'filled',
   'find_owners',
+  'identify',
   'name_of',
   'one_of',
+  'parts_of',
+  'qualified_name',
   'setting',
   'show',
 )

@@ -8,9 +8,10 @@ import dataclasses
 import functools
 import types
 import typing
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from tff_semifl.settings import errors
+from tff_semifl.settings import references
 from tff_semifl.settings import values as values_lib
 
 KEY = 'tff_semifl.settings'
@@ -40,6 +41,20 @@ class Settings:
 
   # All that derive from it are dataclasses.
   __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+  def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+    """Creates a part, if its class is a dataclass.
+
+    Raises:
+      ValueError: If the class itself is none: its fields would be left out.
+    """
+    del args, kwargs  # For `__init__`.
+    if '__dataclass_fields__' not in vars(cls):
+      raise ValueError(
+        f'{references.qualified_name(cls)} is no dataclass; write'
+        ' @dataclasses.dataclass(frozen=True, kw_only=True) above its class'
+      )
+    return super().__new__(cls)
 
   def __post_init__(self) -> None:
     for field in dataclasses.fields(self):
@@ -72,7 +87,7 @@ def setting(
 
 def choice(
   options: Mapping[str, Settings],
-  default: str,
+  default: str | None,
   meaning: str,
   *,
   load: Callable[[str], Settings] | None = None,
@@ -82,7 +97,7 @@ def choice(
 
   Args:
     options: The parts by name, of different types.
-    default: One of the names.
+    default: One of the names; None if a part must be given.
     meaning: What the parts are and do, for help texts.
     load: If not None, takes any other name that has a colon, which stands for
       a part outside of this package: 'package.module:NAME' -> part. It is
@@ -90,7 +105,7 @@ def choice(
     refused: Why other names cannot be chosen here that are options elsewhere.
   """
   return dataclasses.field(
-    default=options[default],
+    default=dataclasses.MISSING if default is None else options[default],
     metadata={KEY: Choice(meaning, options, load, refused)},
   )
 

@@ -4,9 +4,14 @@
 """Names of objects outside of this package: 'package.module:NAME'."""
 
 import importlib
+import operator
 import os
+import pathlib
 import sys
 from typing import Any
+
+_MAIN = '__main__'
+_INSTALLED = {'site-packages', 'dist-packages'}
 
 
 def load(reference: str, expected: type | None = None) -> Any:
@@ -24,6 +29,11 @@ def load(reference: str, expected: type | None = None) -> Any:
   module_name, _, name = reference.partition(':')
   if not module_name or not name:
     raise ValueError('must be of the form package.module:NAME')
+  if module_name == _MAIN or '<' in name:
+    raise ValueError(
+      'is in a program or notebook, where no other program finds it; put it at'
+      ' the top of a module, and name it package.module:NAME'
+    )
   folder = os.getcwd()
   if folder not in sys.path:
     sys.path.append(folder)
@@ -31,11 +41,68 @@ def load(reference: str, expected: type | None = None) -> Any:
     module = importlib.import_module(module_name)
   except ImportError as error:
     raise ValueError(f'cannot be imported: {error}') from error
-  if not hasattr(module, name):
-    raise ValueError(f'module {module_name} has no {name}')
-  found = getattr(module, name)
+  try:
+    found = operator.attrgetter(name)(module)
+  except AttributeError as error:
+    raise ValueError(f'module {module_name} has no {name}') from error
   if expected is not None and not isinstance(found, expected):
     raise ValueError(
       f'is a {type(found).__name__}; must be a {expected.__name__}'
     )
   return found
+
+
+def qualified_name(named: Any) -> str:
+  """Returns the 'package.module:NAME' of a class or a function.
+
+  What a module has that was started as a program, `python -m my.module`, is
+  called as if it was imported: by `my.module`, not by `__main__`.
+
+  Args:
+    named: The class or function; for others, their class is named.
+  """
+  if not hasattr(named, '__qualname__'):
+    named = type(named)
+  return f'{_find_module(named)}:{named.__qualname__}'
+
+
+def is_of_library(named: Any) -> bool:
+  """Returns whether a class or function is installed, or of this package."""
+  return is_library(named.__module__ or 'builtins')
+
+
+def is_library(module_name: str) -> bool:
+  """Returns whether a module is installed, or of this package."""
+  top = module_name.partition('.')[0]
+  if top == 'tff_semifl' or top in sys.stdlib_module_names:
+    return True
+  module = sys.modules.get(top)
+  # Of a program, only its user knows what is in it.
+  if module is None or top == _MAIN:
+    return False
+  paths = [getattr(module, '__file__', None), *getattr(module, '__path__', ())]
+  return any(
+    _INSTALLED.intersection(pathlib.Path(path).parts) for path in paths if path
+  )
+
+
+def is_of_program(named: Any) -> bool:
+  """Returns whether a class or function is in a program, or in a notebook.
+
+  No other program can import it from there.
+  """
+  return _find_module(named) == _MAIN
+
+
+def _find_module(named: Any) -> str:
+  # Some functions of C have none.
+  name = named.__module__ or 'builtins'
+  main = sys.modules.get(_MAIN)
+  spec = getattr(main, '__spec__', None)
+  if name != _MAIN or spec is None:
+    return name
+  try:
+    is_there = operator.attrgetter(named.__qualname__)(main) is named
+  except AttributeError:
+    is_there = False
+  return spec.name if is_there else name

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tff_semifl.settings import errors
 from tff_semifl.settings import fields
+from tff_semifl.settings import references
 from tff_semifl.settings import values as values_lib
 
 
@@ -35,14 +36,11 @@ class Description(NamedTuple):
 
 def describe(part: fields.Settings) -> Iterator[Description]:
   """Yields all settings of a tree, in the order in which they are written."""
-  for field in dataclasses.fields(part):
-    yield from _describe_field(part, field)
-    value = getattr(part, field.name)
-    if isinstance(value, fields.Settings):
-      yield from describe(value)
+  for _, each in find_settings(part):
+    yield each
 
 
-def _describe_field(
+def describe_field(
   part: fields.Settings, field: dataclasses.Field
 ) -> Iterator[Description]:
   """Yields the setting or choice that a field is, if it is one."""
@@ -56,6 +54,27 @@ def _describe_field(
   elif isinstance(kept, fields.Setting):
     kind, _ = fields.kind_of(type(part), field.name)
     yield Description(field.name, kind, value, kept.meaning, kept.values, False)
+
+
+def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
+  """Yields a tree's parts, first the part itself."""
+  yield part
+  for field in dataclasses.fields(part):
+    value = getattr(part, field.name)
+    if isinstance(value, fields.Settings):
+      yield from parts_of(value)
+
+
+def find_settings(
+  part: fields.Settings,
+) -> Iterator[tuple[fields.Settings, Description]]:
+  """Yields all settings of a tree, each with the part whose field it is."""
+  for field in dataclasses.fields(part):
+    for each in describe_field(part, field):
+      yield part, each
+    value = getattr(part, field.name)
+    if isinstance(value, fields.Settings):
+      yield from find_settings(value)
 
 
 def as_dict(part: fields.Settings) -> dict[str, Any]:
@@ -79,13 +98,13 @@ def describe_all(
     kept = field.metadata.get(fields.KEY)
     value = getattr(part, field.name)
     if isinstance(kept, fields.Choice):
-      (own, *_) = _describe_field(part, field)
+      (own, *_) = describe_field(part, field)
       yield owner, own
       for name, option in kept.options.items():
         chosen = value if type(value) is type(option) else option
         yield from describe_all(chosen, f'{field.name}={name}')
     else:
-      for own in _describe_field(part, field):
+      for own in describe_field(part, field):
         yield owner, own
       if isinstance(value, fields.Settings):
         yield from describe_all(value, owner)
@@ -97,15 +116,14 @@ def all_names(part: fields.Settings) -> set[str]:
 
 
 def name_of(part: fields.Settings, name: str) -> str:
-  """Returns what a part's field is chosen by, or would be.
+  """Returns what a part's field is chosen by.
 
   Args:
     part: The part.
-    name: One of its fields, whose value is a part, too.
+    name: One of its fields that are choices.
   """
   (field,) = (each for each in dataclasses.fields(part) if each.name == name)
-  kept = field.metadata.get(fields.KEY) or fields.Choice('', {}, None, {})
-  return _name_of(kept, getattr(part, name))
+  return _name_of(field.metadata[fields.KEY], getattr(part, name))
 
 
 def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
@@ -205,7 +223,7 @@ def _name_of(kept: fields.Choice, part: fields.Settings) -> str:
   for name, option in kept.options.items():
     if type(option) is type(part):
       return name
-  own = f'{type(part).__module__}:{type(part).__qualname__}'
+  own = references.qualified_name(type(part))
   return getattr(part, 'reference', own)
 
 

@@ -58,8 +58,7 @@ class Averaging(system.System):
       aggregator=self.averaging.aggregator.build(
         self.cohorts.clients_per_round, ingredients.privacy_key
       ),
-      # It also says which updates count for nothing.
-      rejection=self.averaging,
+      rejection=self.averaging,  # Which updates count for nothing.
       client_momentum=self.client_momentum,
       client_data_type=self.client.client_data_type(ingredients.classifier),
       guidance=self.client.build_guidance(ingredients.classifier),
@@ -71,14 +70,15 @@ class Averaging(system.System):
   ) -> tuple[
     tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
   ]:
-    """Creates the optimizers of clients and of the server.
-
-    Args:
-      classifier: The model.
-    """
+    """Creates the optimizers of clients and of the server, for a model."""
     del classifier  # Both train all of it.
     optimizer = self.optimizer.build()
     return optimizer, optimizer
+
+  @property
+  def rounds_may_be_added(self) -> bool:
+    """True if the learning rate does not depend on how many there are."""
+    return self.rounds.are_of_any_number
 
   @property
   def summary(self) -> str:

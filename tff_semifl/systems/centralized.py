@@ -21,6 +21,7 @@ class LabelsAlone(system.System):
 
   labels = system.Labels.AT_SERVER_ALONE
   uses_strong_views = False
+  lengths = ('total_epochs',)
 
   total_epochs: int = settings.setting(
     400,

@@ -147,6 +147,11 @@ class FedMatch(system.System):
     )
 
   @property
+  def rounds_may_be_added(self) -> bool:
+    """True if the learning rate does not depend on how many there are."""
+    return self.rounds.are_of_any_number
+
+  @property
   def aggregation(self) -> aggregations.Aggregation:
     """The aggregation of updates."""
     return self.averaging

@@ -102,6 +102,11 @@ class Schedule(training_settings.CosineSchedule):
     ' (FL)^2, instead of falling on half a cosine as in its text (FL3).',
   )
 
+  @property
+  def are_of_any_number(self) -> bool:
+    """True if the learning rate stays as it is."""
+    return self.constant_learning_rate
+
   def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
     """Creates round -> learning rate."""
     if self.constant_learning_rate:

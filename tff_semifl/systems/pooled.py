@@ -130,6 +130,7 @@ class Pooled(system.System):
   """Semi-supervised training in one place, without clients."""
 
   labels = system.Labels.AT_SERVER_WITH_POOL
+  lengths = ('total_steps',)
 
   method: pooled_method.PooledMethod
   steps: Steps = Steps()

@@ -3,6 +3,9 @@
 
 """The systems by name."""
 
+import contextlib
+import sys
+
 from tff_semifl import settings
 from tff_semifl.settings import references
 from tff_semifl.systems import averaging
@@ -83,7 +86,8 @@ def load(name: str) -> system.System:
   """Returns the system of a name.
 
   Args:
-    name: One of `SYSTEMS`, or 'package.module:NAME'.
+    name: One of `SYSTEMS`, or 'package.module:NAME' of a system, or of a class
+      of systems whose fields all have defaults.
 
   Raises:
     settings.SettingError: If there is no such system.
@@ -94,7 +98,46 @@ def load(name: str) -> system.System:
       if name in SYSTEMS:
         return SYSTEMS[name]
       if ':' in name:
-        return references.load(name, system.System)
+        return _load_outside(name)
     raise ValueError(
       f'must be one of {", ".join(SYSTEMS)}, or package.module:NAME'
     )
+
+
+def find_name(wanted: system.System) -> str:
+  """Returns a name by which `load` finds a system, but for its settings.
+
+  Args:
+    wanted: The system.
+
+  Returns:
+    A name in `SYSTEMS`; or 'package.module:NAME' of the system where the module
+    of one of its parts has it; or else that of its class.
+  """
+  values = settings.as_dict(wanted)
+  for name, each in SYSTEMS.items():
+    # Its choices may be from outside, which it does not find by name.
+    with contextlib.suppress(ValueError):
+      if settings.change_present(each, values) == wanted:
+        return name
+  for kind in map(type, settings.parts_of(wanted)):
+    module = sys.modules.get(kind.__module__)
+    if module is None or references.is_of_program(kind):
+      continue
+    for name, value in vars(module).items():
+      if value is wanted:
+        return f'{settings.qualified_name(kind).partition(":")[0]}:{name}'
+  return settings.qualified_name(type(wanted))
+
+
+def _load_outside(name: str) -> system.System:
+  found = references.load(name)
+  if not (isinstance(found, type) and issubclass(found, system.System)):
+    return references.load(name, system.System)
+  try:
+    return found()
+  except TypeError as error:
+    raise ValueError(
+      f'is a class whose systems are put together in Python: {error}; name one'
+      ' that a module has, MY_SYSTEM say'
+    ) from error

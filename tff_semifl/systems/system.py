@@ -107,6 +107,8 @@ class System(settings.Settings, abc.ABC):
     chooses_statistics: Whether it is the user's choice which images the
       statistics of batch normalization are of.
     models: Names of the models that it can train; none if any will do.
+    lengths: Names of its settings that say how long training is, beside
+      `total_rounds`.
   """
 
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
@@ -116,6 +118,7 @@ class System(settings.Settings, abc.ABC):
   gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
   models: ClassVar[tuple[str, ...]] = ()
+  lengths: ClassVar[tuple[str, ...]] = ()
 
   @property
   def summary(self) -> str:
@@ -209,6 +212,15 @@ class System(settings.Settings, abc.ABC):
   def total_rounds(self) -> int:
     """The last round; round 0 comes before the first."""
     return settings.as_dict(self)['total_rounds']
+
+  @property
+  def rounds_may_be_added(self) -> bool:
+    """True if no round depends on how many there are.
+
+    A run can be given more rounds then, and is as if it had had them from the
+    beginning.
+    """
+    return False
 
   @property
   def clients_per_round(self) -> int | None:

@@ -12,6 +12,7 @@ import dataclasses
 import functools
 import math
 import types
+from typing import ClassVar
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -55,7 +56,15 @@ class Cohorts(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rounds(settings.Settings):
-  """The length of training, and its learning rate."""
+  """The length of training, and its learning rate.
+
+  Attributes:
+    of_any_number: Whether methods of this very class make of no round another
+      one where there are more. A class that derives from it has to say so
+      anew, because its schedule may be another.
+  """
+
+  of_any_number: ClassVar[bool] = True
 
   total_rounds: int | None = settings.setting(
     None,
@@ -71,6 +80,11 @@ class Rounds(settings.Settings):
     ' schedule begins with a warm-up.',
     settings.ABOVE_0,
   )
+
+  @property
+  def are_of_any_number(self) -> bool:
+    """True if no learning rate depends on how many rounds there are."""
+    return vars(type(self)).get('of_any_number', False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -57,6 +57,9 @@ class LocalSteps(settings.Settings):
 class WarmUpAndCosine(training_settings.Rounds):
   """A learning rate that rises, and then falls on some of a cosine (eq. 10)."""
 
+  # The cosine has a length of its own.
+  of_any_number = True
+
   learning_rate_floor: float = settings.setting(
     1e-4,
     'The least learning rate after the warm-up, as a share of the highest.',
@@ -140,6 +143,11 @@ class ManyShortRounds(system.System):
         floor=self.schedule.learning_rate_floor,
       ),
     )
+
+  @property
+  def rounds_may_be_added(self) -> bool:
+    """True if the learning rate does not depend on how many there are."""
+    return self.schedule.are_of_any_number
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]

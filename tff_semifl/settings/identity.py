@@ -1,0 +1,60 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The identity of a tree of parts, beside the values of its settings."""
+
+import dataclasses
+from typing import Any
+
+from tff_semifl.settings import digests
+from tff_semifl.settings import fields
+from tff_semifl.settings import references
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def identify(part: fields.Settings) -> dict[str, Any]:
+  """Returns the classes of a tree and its fields that are no settings.
+
+  Two trees with equal identities and settings compute the same.
+
+  Args:
+    part: The tree.
+
+  Returns:
+    For JSON, 'class' with its qualified name, 'code' with a digest if the class
+    is a user's own, and fields by name: parts likewise, numbers and texts as
+    they are, and of other values their type or name and a digest.
+
+  Raises:
+    ValueError: If a field or the code has what cannot be compared with that of
+      another run. The message begins with the place in the tree.
+  """
+  return _identify(part, '')
+
+
+def _identify(value: Any, path: str) -> Any:
+  if isinstance(value, _PLAIN):
+    return value
+  kind = type(value)
+  try:
+    if isinstance(value, type) or not dataclasses.is_dataclass(value):
+      return {
+        'name': references.qualified_name(value),
+        'digest': digests.digest(value),
+      }
+    found = {'class': references.qualified_name(kind)}
+    if not references.is_of_library(kind):
+      found['code'] = digests.digest(kind)
+  except ValueError as error:
+    where = f'field {path} ' if path else ''
+    name = references.qualified_name(value)
+    raise ValueError(f'{where}({name}) {error}') from error
+  is_setting = {
+    field.name: isinstance(field.metadata.get(fields.KEY), fields.Setting)
+    for field in dataclasses.fields(value)
+  }
+  for name, each in digests.told_fields(value):
+    if not is_setting[name]:
+      found[name] = _identify(each, f'{path}.{name}' if path else name)
+  return found
