@@ -8,10 +8,6 @@ class ComputationError(RuntimeError):
   """Raised if a computation fails; the message says where, the cause why."""
 
 
-class NotAtOnceError(RuntimeError):
-  """Raised if code cannot be run for several clients at once."""
-
-
 class WorkerError(RuntimeError):
   """Raised if a worker process did not start, or has gone away."""
 
