@@ -11,10 +11,7 @@ from benchmarks import plain_round
 
 
 def measure(
-  num_repetitions: int,
-  size: federation_lib.Size | None = None,
-  *,
-  with_xla: bool = True,
+  num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
   """Measures a client's turn, plain TensorFlow, by its steps.
 
@@ -24,15 +21,12 @@ def measure(
   Args:
     num_repetitions: Turns in each precision.
     size: Of the federation, of which one client is looked at.
-    with_xla: Whether to wait for XLA to compile it, too.
   """
   size = (size or federation_lib.Size())._replace(num_clients=1)
   turns = {
     'float32': federation_lib.Federation(size),
     'bfloat16': federation_lib.Federation(size, train_in_bfloat16=True),
   }
-  if with_xla:
-    turns['float32, XLA'] = federation_lib.Federation(size, jit_compile=True)
   seconds = measurement.time_in_turns(
     {name: _build_turn(federation) for name, federation in turns.items()},
     num_repetitions,

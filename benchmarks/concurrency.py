@@ -1,22 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The gain of letting several clients work at the same time, or at once."""
+"""The gain of letting several clients work at the same time."""
 
-import ctypes
-import functools
-import gc
 import os
-import pathlib
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
-from benchmarks import memory
 from tff_semifl import runtime
-from tff_semifl.work import turn_form
-
-_PEAK = 'VmHWM'
-_SIZE = federation_lib.Size(model_depth=16, model_width=1, num_clients=4)
 
 
 def measure(
@@ -68,60 +59,3 @@ def measure(
     compared_with=next(iter(kinds)),
     target='two at a time at least 1.15 times as fast as one, on two cores',
   )
-
-
-def measure_at_once(
-  num_repetitions: int,
-  size: federation_lib.Size = _SIZE,
-) -> measurement.Measurement:
-  """Measures rounds in which operations compute for all clients at once.
-
-  Args:
-    num_repetitions: Rounds of each kind, after one to warm up.
-    size: Of the federation.
-  """
-  kinds = {
-    'one after another, dynamic': (turn_form.DYNAMIC, 1),
-    'one after another, static': (turn_form.STATIC, 1),
-    'at once': (turn_form.STATIC, size.num_clients),
-  }
-  values = {}
-  for name, (form, clients_at_once) in kinds.items():
-    federation = federation_lib.Federation(size, turn_form=form)
-    with runtime.simulation_context(clients_at_once=clients_at_once) as context:
-      state = federation.initial_state()
-      arguments = [state, federation.server_data(), federation.client_data()]
-      call = functools.partial(
-        measurement.time_call,
-        context.invoke,
-        federation.process.next,
-        arguments,
-      )
-      first, _ = call()
-      before = _forget_peak()
-      seconds, of_processors = zip(
-        *(call() for _ in range(num_repetitions)), strict=True
-      )
-    values |= {
-      f'{name}: first round': [first],
-      f'{name}: s': list(seconds),
-      f'{name}: s of processors': list(of_processors),
-      f'{name}: MB at most above what was there': [
-        memory.read_megabytes(_PEAK) - before
-      ],
-    }
-  return measurement.Measurement(
-    name='clients_at_once',
-    description=f'A round of SemiFL in process: {federation.size}',
-    unit='s or MB',
-    values=values,
-  )
-
-
-def _forget_peak() -> float:
-  """Begins to look for the most memory; returns that of now, in MB."""
-  gc.collect()
-  # What is free would be used again, and not be seen.
-  ctypes.CDLL(None).malloc_trim(0)
-  pathlib.Path('/proc/self/clear_refs').write_text('5')
-  return memory.read_megabytes(_PEAK)

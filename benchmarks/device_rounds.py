@@ -4,48 +4,16 @@
 """Rounds of SemiFL on a device: their time, and the memory of the device."""
 
 from collections.abc import Iterator
-import contextlib
 import time
-from typing import NamedTuple
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
-from tff_semifl.work import turn_form
 
-
-class Kind(NamedTuple):
-  """The settings of a run.
-
-  Attributes:
-    jit_compile: As the setting.
-    at_once: Whether all clients compute at once.
-  """
-
-  jit_compile: bool = False
-  at_once: bool = False
-
-  def create_federation(
-    self, size: federation_lib.Size
-  ) -> federation_lib.Federation:
-    """Returns a federation whose turns have the form that this needs."""
-    return federation_lib.Federation(
-      size,
-      jit_compile=self.jit_compile,
-      turn_form=turn_form.choose(
-        jit_compile=self.jit_compile, is_static=self.at_once
-      ),
-    )
-
-
-_KINDS = {
-  'by default': Kind(),
-  '--jit_compile': Kind(jit_compile=True),
-  '--jit_compile --clients_at_once': Kind(jit_compile=True, at_once=True),
-}
+# Whether XLA compiles them.
+_KINDS = {'by default': False, '--jit_compile': True}
 
 
 class _Run:
@@ -68,7 +36,7 @@ class _Run:
 def measure(
   device: str, size: federation_lib.Size, seconds: float
 ) -> Iterator[measurement.Measurement]:
-  """Measures rounds by default, with --jit_compile, and with all at once.
+  """Measures rounds by default and with --jit_compile.
 
   They are whole rounds without evaluations, of a federation whose pseudo-labels
   are all confident.
@@ -84,19 +52,11 @@ def measure(
     TensorFlow counts it; then rounds in an hour.
   """
   runs, times = {}, {}
-  with contextlib.ExitStack() as stack:
-    contexts = {
-      at_once: stack.enter_context(
-        runtime.simulation_context(
-          devices=[device],
-          clients_at_once=size.num_clients if at_once else 1,
-        )
+  with runtime.simulation_context(devices=[device]):
+    for name, jit_compile in _KINDS.items():
+      run = runs[name] = _Run(
+        federation_lib.Federation(size, jit_compile=jit_compile)
       )
-      for at_once in (False, True)
-    }
-    for name, kind in _KINDS.items():
-      tff.framework.set_default_context(contexts[kind.at_once])
-      run = runs[name] = _Run(kind.create_federation(size))
       first = run.time_round()
       _forget_peak(device)
       times[name] = run.time_round()
@@ -108,7 +68,6 @@ def measure(
       )
       yield from _measure_peak(device, name)
     fastest = min(times, key=times.get)
-    tff.framework.set_default_context(contexts[_KINDS[fastest].at_once])
     rounds = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -3,19 +3,24 @@
 
 """A client's turn on a device: its numbers beside the CPU's, and its steps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import contextlib
+import dataclasses
+import time
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
-from benchmarks import turn_forms
 from tff_semifl import runtime
 from tff_semifl.models import functional
+from tff_semifl.work import client_work
+from tff_semifl.work import round_context
 from tff_semifl.work import turn_form
 
+FORMS = {'dynamic': turn_form.DYNAMIC, 'XLA': turn_form.COMPILED}
 # Three batches in one epoch, the last with padding: rounding grows from step to
 # step, while what is wrong is wrong in the first.
 _NUM_IMAGES = 24
@@ -26,7 +31,6 @@ _NUM_IMAGES = 24
 # rounds to 2**-11, and would be far off.
 _CHANGE = 2.0**-20
 _NUM_CHANGES = 3
-_NUM_AT_ONCE = 2
 _MARGIN = 5
 # An array that changes less than this, as a share of all arrays' mean change,
 # has no gradient but errors: a bias before normalization.
@@ -49,14 +53,12 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
     tolerance.
   """
   federation = federation_lib.Federation(
-    size._replace(
-      num_clients=_NUM_AT_ONCE, images_per_client=_NUM_IMAGES, num_epochs=1
-    )
+    size._replace(num_clients=1, images_per_client=_NUM_IMAGES, num_epochs=1)
   )
   weights = federation.classifier.initial_weights
   with _without_tf32():
     with runtime.simulation_context('in_process', devices=[_CPU]):
-      turn = turn_forms.build_turn(federation, turn_form.DYNAMIC)
+      turn = build_turn(federation, turn_form.DYNAMIC)
       expected = _take(turn, weights)
       changed = [
         _take(turn, _change_a_little(weights, seed))
@@ -64,16 +66,9 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
       ]
     with runtime.simulation_context('in_process', devices=[device]):
       found = {
-        name: _take(turn_forms.build_turn(federation, form), weights)
-        for name, form in turn_forms.FORMS.items()
+        name: _take(build_turn(federation, form), weights)
+        for name, form in FORMS.items()
       }
-    with runtime.simulation_context(
-      'in_process', devices=[device], clients_at_once=_NUM_AT_ONCE
-    ):
-      turns = turn_forms.build_turn(
-        federation, turn_form.STATIC, num_clients=_NUM_AT_ONCE
-      )
-      found[f'static, {_NUM_AT_ONCE} clients at once'] = _take(turns, weights)
   errors = {name: _error(update, expected) for name, update in found.items()}
   tolerance = _MARGIN * max(_error(update, expected) for update in changed)
   return measurement.Measurement(
@@ -116,9 +111,15 @@ def measure(
     views.
   """
   federation = federation_lib.Federation(size._replace(num_clients=1))
-  first, times = turn_forms.time_turns(
-    num_repetitions, federation, turn_forms.FORMS, [device]
-  )
+  weights = federation.classifier.initial_weights
+  first, others = {}, {name: [] for name in FORMS}
+  with runtime.simulation_context('in_process', devices=[device]):
+    turns = {name: build_turn(federation, form) for name, form in FORMS.items()}
+    for name, turn in turns.items():
+      first[name] = _time(turn, weights)
+    for _ in range(num_repetitions):
+      for name, turn in turns.items():
+        others[name].append(_time(turn, weights))
   yield measurement.Measurement(
     name='first_turn',
     description=f'The first turn of a client on {device}: {federation.size}',
@@ -134,11 +135,51 @@ def measure(
     ),
     unit='ms',
     values={
-      name: [1e3 * seconds / num_steps for seconds, _ in pairs]
-      for name, pairs in times.items()
+      name: [1e3 * seconds / num_steps for seconds in times]
+      for name, times in others.items()
     },
     compared_with='dynamic',
   )
+
+
+def build_turn(
+  federation: federation_lib.Federation, form: turn_form.TurnForm
+) -> Callable[[functional.ModelWeights], Any]:
+  """Builds the turn of the first client in round 1.
+
+  Args:
+    federation: Whose client.
+    form: The form of its turn.
+
+  Returns:
+    received weights -> the output of a `ClientWorkProcess`.
+  """
+  system = federation.system
+  optimizer = system.optimizer.build()
+  process = client_work.build_client_work(
+    federation.classifier,
+    system.client.build(
+      dataclasses.replace(federation.ingredients, turn_form=form),
+      optimizer,
+      system.client_turn,
+    ),
+    optimizer=optimizer,
+    keep_optimizer_state=False,
+    max_update_norm_ratio=system.averaging.max_update_norm_ratio,
+    form=form,
+  )
+  state = process.initialize()
+  context = round_context.RoundContext(
+    federation.ingredients.seed, 1, np.float32(0.03)
+  )
+  data = federation.client_data()[:1]
+  return lambda weights: process.next(state, [(weights, context)], data)
+
+
+def _time(turn, weights: functional.ModelWeights) -> float:
+  start = time.perf_counter()
+  turn(weights)
+  return time.perf_counter() - start
 
 
 def _describe_model(size: federation_lib.Size) -> str:
@@ -156,7 +197,7 @@ def _without_tf32() -> Iterator[None]:
 
 
 def _take(turn, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
-  """Returns the update of the first client."""
+  """Returns the update of the client."""
   return tf.nest.flatten(turn(weights).result[0].update)
 
 

@@ -4,7 +4,6 @@
 """A federation of noise, of any size."""
 
 import collections
-import dataclasses
 import functools
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from tff_semifl.models import functional
 from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
 from tff_semifl.tasks import cifar10
-from tff_semifl.work import turn_form as turn_form_lib
+from tff_semifl.work import turn_form
 
 
 class Size(NamedTuple):
@@ -33,8 +32,6 @@ class Size(NamedTuple):
     images_per_client: Images of each.
     num_labeled: Images of the server.
     num_epochs: Epochs of clients and server.
-    model_num_groups: Groups of the WideResNet; None for as many as suit images
-      of 32x32.
   """
 
   model_depth: int = 28
@@ -43,7 +40,6 @@ class Size(NamedTuple):
   images_per_client: int = 100
   num_labeled: int = 250
   num_epochs: int = 1
-  model_num_groups: int | None = None
 
   def __str__(self) -> str:
     return (
@@ -51,11 +47,6 @@ class Size(NamedTuple):
       f' clients with {self.images_per_client} images of 32x32x3 each,'
       f' {self.num_labeled} labeled images, epochs: {self.num_epochs}'
     )
-
-
-def count_steps(size: Size, batch_size: int) -> int:
-  """Returns the steps in a client's turn, if all its images are trained on."""
-  return -(-size.images_per_client // batch_size) * size.num_epochs
 
 
 class Federation:
@@ -78,20 +69,16 @@ class Federation:
     *,
     train_in_bfloat16: bool = False,
     jit_compile: bool = False,
-    turn_form: turn_form_lib.TurnForm = turn_form_lib.DYNAMIC,
   ):
     """Makes the images and the model; nothing is compiled yet.
 
     Args:
       size: How large it is.
-      train_in_bfloat16: See `functional.from_keras`.
+      train_in_bfloat16: As the setting.
       jit_compile: Likewise.
-      turn_form: The form of the turns of clients.
     """
     self.size = size
-    self.task = dataclasses.replace(
-      cifar10.CIFAR10().create(), model_num_groups=size.model_num_groups
-    )
+    self.task = cifar10.CIFAR10().create()
     model = models.WideResNet(
       model_depth=size.model_depth, model_width=size.model_width
     )
@@ -116,7 +103,7 @@ class Federation:
       classifier=self.classifier,
       weak_augmentation=self.task.weak_augmentation,
       strong_augmentation=self.task.strong_augmentation,
-      turn_form=turn_form,
+      turn_form=turn_form.COMPILED if jit_compile else turn_form.DYNAMIC,
     )
     self.server_images = _noise(0, size.num_labeled)
     self.server_labels = np.arange(size.num_labeled, dtype=np.int32) % 10
@@ -126,8 +113,9 @@ class Federation:
 
   @property
   def num_client_steps(self) -> int:
-    """The steps in the turn of a client."""
-    return count_steps(self.size, self.system.client_turn.client_batch_size)
+    """The steps in the turn of a client, of all of its images."""
+    batch_size = self.system.client_turn.client_batch_size
+    return -(-self.size.images_per_client // batch_size) * self.size.num_epochs
 
   @functools.cached_property
   def process(self) -> tff.templates.IterativeProcess:

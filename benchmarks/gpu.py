@@ -21,42 +21,48 @@ from benchmarks import device_rounds
 from benchmarks import device_turns
 from benchmarks import federation
 from benchmarks import measurement
-from benchmarks import paper_cell
 from benchmarks import report
+from tff_semifl.experiments import presets
 from tff_semifl.launch import program
 
 _SECONDS = flags.DEFINE_float(
   'seconds', 60, 'How long to run rounds at the end.', lower_bound=0
 )
-# The size of the experiment.
-_PAPER = paper_cell.read().size
+_PAPER = presets.load('semifl/cifar10_4000_iid').settings
+_NUM_IMAGES = 50_000
 _MODEL_DEPTH = flags.DEFINE_integer(
-  'model_depth', _PAPER.model_depth, 'Depth of the WideResNet.', lower_bound=1
+  'model_depth',
+  _PAPER['model_depth'],
+  'Depth of the WideResNet.',
+  lower_bound=1,
 )
 _MODEL_WIDTH = flags.DEFINE_integer(
-  'model_width', _PAPER.model_width, 'Width of the WideResNet.', lower_bound=1
+  'model_width',
+  _PAPER['model_width'],
+  'Width of the WideResNet.',
+  lower_bound=1,
 )
 _NUM_CLIENTS = flags.DEFINE_integer(
   'num_clients',
-  _PAPER.num_clients,
+  _PAPER['clients_per_round'],
   'Clients, all of which take part in each round.',
   lower_bound=1,
 )
 _IMAGES_PER_CLIENT = flags.DEFINE_integer(
   'images_per_client',
-  _PAPER.images_per_client,
+  (_NUM_IMAGES - _PAPER['num_labeled']) // _PAPER['num_clients'],
   'Images of each client.',
   lower_bound=1,
 )
 _NUM_LABELED = flags.DEFINE_integer(
   'num_labeled',
-  _PAPER.num_labeled,
+  _PAPER['num_labeled'],
   'Labeled images of the server.',
   lower_bound=1,
 )
 _NUM_EPOCHS = flags.DEFINE_integer(
   'num_epochs',
-  _PAPER.num_epochs,
+  _PAPER['client_epochs'],
   'Epochs of clients and server.',
   lower_bound=1,
 )

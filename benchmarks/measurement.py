@@ -8,7 +8,6 @@ import contextlib
 import dataclasses
 import statistics
 import time
-from typing import Any
 
 import tensorflow_federated as tff
 
@@ -74,20 +73,6 @@ def in_context(
       call()
 
   return run
-
-
-def time_call(
-  call: Callable[..., object], *arguments: Any
-) -> tuple[float, float]:
-  """Returns the seconds of a call, and those of all processors in it.
-
-  Args:
-    call: What is timed.
-    *arguments: Its arguments.
-  """
-  start, processor_start = time.perf_counter(), time.process_time()
-  call(*arguments)
-  return time.perf_counter() - start, time.process_time() - processor_start
 
 
 def time_in_turns(

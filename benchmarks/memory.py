@@ -10,7 +10,6 @@ import re
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
-from tff_semifl.work import turn_form
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -26,7 +25,6 @@ def measure(
   size: federation_lib.Size = _SIZE,
   *,
   checkpoints: tuple[int, int] = (50, 300),
-  clients_at_once: int = 1,
 ) -> measurement.Measurement:
   """Measures the memory of the process after some rounds and after many.
 
@@ -34,15 +32,9 @@ def measure(
     num_repetitions: Not heeded: rounds are repetitions enough.
     size: Of the federation.
     checkpoints: Numbers of rounds after which to measure.
-    clients_at_once: Clients that an operation computes for.
   """
   del num_repetitions  # Unused.
-  federation = federation_lib.Federation(
-    size,
-    turn_form=turn_form.choose(
-      jit_compile=False, is_static=clients_at_once > 1
-    ),
-  )
+  federation = federation_lib.Federation(size)
   values = {}
   for name, num_clients in (
     ('as many clients in each round', lambda round_num: size.num_clients),
@@ -51,7 +43,7 @@ def measure(
       lambda round_num: 1 + round_num % size.num_clients,
     ),
   ):
-    with runtime.simulation_context(clients_at_once=clients_at_once):
+    with runtime.simulation_context():
       state = federation.initial_state()
       for round_num in range(1, max(checkpoints) + 1):
         state = federation.process.next(
@@ -63,25 +55,14 @@ def measure(
           values[f'{name}, after {round_num}'] = [_resident_megabytes()]
   return measurement.Measurement(
     name='memory',
-    description=(
-      f'Memory of the process, clients at once: {clients_at_once}; {size}'
-    ),
+    description=f'Memory of the process: {size}',
     unit='MB',
     values=values,
     target='no growth',
   )
 
 
-def read_megabytes(name: str) -> float:
-  """Returns what the system says of the memory of this process.
-
-  Args:
-    name: 'VmRSS' for that of now, 'VmHWM' for the most.
-  """
-  status = pathlib.Path('/proc/self/status').read_text()
-  return int(re.search(rf'^{name}:\s+(\d+) kB', status, re.M).group(1)) / 1024
-
-
 def _resident_megabytes() -> float:
   gc.collect()
-  return read_megabytes('VmRSS')
+  status = pathlib.Path('/proc/self/status').read_text()
+  return int(re.search(r'^VmRSS:\s+(\d+) kB', status, re.M).group(1)) / 1024

@@ -11,61 +11,9 @@ import tensorflow as tf
 from benchmarks import federation as federation_lib
 from tff_semifl.models import functional
 from tff_semifl.work import batch_norm_statistics
-from tff_semifl.work import client_work_process
 from tff_semifl.work import round_context
 from tff_semifl.work import supervised_training
 from tff_semifl.work import training_loop
-
-
-def build_client_turn(
-  federation: federation_lib.Federation,
-) -> tf.types.experimental.GenericFunction:
-  """Builds the training of a client as a plain TensorFlow function.
-
-  Args:
-    federation: Whose client, in the form of its turns.
-
-  Returns:
-    (weights, client's number, images) -> its update in round 1, initial -
-    trained.
-  """
-  system = federation.system
-  optimizer = system.optimizer.build()
-  train_client = system.client.build(
-    federation.ingredients, optimizer, system.client_turn
-  )
-  context = _first_round(federation)
-
-  def train(weights, context, data, optimizer_state):
-    local = train_client(
-      weights,
-      context,
-      data,
-      optimizer.set_hparams(
-        optimizer_state, {'learning_rate': context.learning_rate}
-      ),
-    )
-    update = [
-      old - new
-      for old, new in zip(
-        weights.trainable, local.training.trainable, strict=True
-      )
-    ]
-    result = client_work_process.ClientResult(
-      update, local.weight, local.training.optimizer_state
-    )
-    return result, ()
-
-  turn = federation.ingredients.turn_form.run(train)
-
-  @tf.function
-  def client_turn(weights, client_id, images):
-    state = training_loop.initial_optimizer_state(optimizer, weights.trainable)
-    data = {'client_id': client_id, 'image': images}
-    result, _ = turn(weights, context, data, state)
-    return result.update
-
-  return client_turn
 
 
 def build_client_turns(
@@ -79,7 +27,25 @@ def build_client_turns(
   Returns:
     weights -> the update of each client in round 1, initial - trained.
   """
-  client_turn = build_client_turn(federation)
+  system = federation.system
+  optimizer = system.optimizer.build()
+  train_client = system.client.build(
+    federation.ingredients, optimizer, system.client_turn
+  )
+  context = _first_round(federation)
+
+  @tf.function
+  def client_turn(weights, client_id, images):
+    state = optimizer.set_hparams(
+      training_loop.initial_optimizer_state(optimizer, weights.trainable),
+      {'learning_rate': context.learning_rate},
+    )
+    data = {'client_id': client_id, 'image': images}
+    training = train_client(weights, context, data, state).training
+    return [
+      old - new
+      for old, new in zip(weights.trainable, training.trainable, strict=True)
+    ]
 
   def client_turns(weights):
     return [

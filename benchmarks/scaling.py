@@ -13,7 +13,6 @@ from tff_semifl import runtime
 from tff_semifl.data import partition
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.work import turn_form
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -29,7 +28,6 @@ def measure_rounds(
   size: federation_lib.Size = _SIZE,
   *,
   factor: int = 10,
-  clients_at_once: int = 1,
 ) -> measurement.Measurement:
   """Measures a round, and rounds with more clients, images or parameters.
 
@@ -37,7 +35,6 @@ def measure_rounds(
     num_repetitions: Rounds of each.
     size: Of the federation that others are compared with.
     factor: How many times more.
-    clients_at_once: Clients that an operation computes for.
   """
   # Parameters go with the square of the width, but for the first layer's.
   wider = round(size.model_width * factor**0.5)
@@ -53,18 +50,14 @@ def measure_rounds(
       model_width=wider
     ),
   }
-  form = turn_form.choose(jit_compile=False, is_static=clients_at_once > 1)
-  with runtime.simulation_context(clients_at_once=clients_at_once):
+  with runtime.simulation_context():
     seconds = measurement.time_in_turns(
-      {name: _build_round(each, form) for name, each in sizes.items()},
+      {name: _build_round(each) for name, each in sizes.items()},
       num_repetitions,
     )
   return measurement.Measurement(
     name='scaling',
-    description=(
-      'A round of SemiFL in process, clients at once:'
-      f' {clients_at_once}; the small one: {size}'
-    ),
+    description=f'A round of SemiFL in process; the small one: {size}',
     unit='s',
     values=seconds,
     compared_with='a small round',
@@ -110,8 +103,8 @@ def measure_population(
   )
 
 
-def _build_round(size: federation_lib.Size, form: turn_form.TurnForm):
-  federation = federation_lib.Federation(size, turn_form=form)
+def _build_round(size: federation_lib.Size):
+  federation = federation_lib.Federation(size)
   arguments = []
 
   def run() -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time from the start of a program to its first training."""
+"""The time from the start of a program to the end of its first round."""
 
 import pathlib
 import subprocess
@@ -12,10 +12,8 @@ import time
 import numpy as np
 import PIL.Image
 
-from benchmarks import first_turn
 from benchmarks import measurement
 
-_FIRST_TURN = 'start to the end of the first turn'
 _FIRST_ROUND = 'start to the end of the first round'
 
 
@@ -69,10 +67,9 @@ def measure_digits(num_repetitions: int) -> measurement.Measurement:
 def _measure(
   name: str, what: str, flags: list[str], num_repetitions: int, *, target: str
 ) -> measurement.Measurement:
-  seconds = {_FIRST_TURN: [], _FIRST_ROUND: []}
   with tempfile.TemporaryDirectory() as folder:
-    for repetition in range(num_repetitions):
-      times = _time(
+    seconds = [
+      _time(
         [
           *flags,
           '--total_rounds=1',
@@ -80,13 +77,13 @@ def _measure(
           f'--experiment_name={repetition}',
         ]
       )
-      for each, taken in times.items():
-        seconds[each].append(taken)
+      for repetition in range(num_repetitions)
+    ]
   return measurement.Measurement(
     name=name,
     description=f'From the start of launch.train: {what}',
     unit='s',
-    values=seconds,
+    values={_FIRST_ROUND: seconds},
     target=target,
   )
 
@@ -107,24 +104,21 @@ def _write_images(folder: pathlib.Path) -> None:
       PIL.Image.fromarray(pixels).save(folder / name / f'{index}.png')
 
 
-def _time(flags: list[str]) -> dict[str, float]:
-  """Returns the seconds until the first turn and until the first round."""
+def _time(flags: list[str]) -> float:
+  """Returns the seconds until the first round is over."""
   start = time.perf_counter()
   process = subprocess.Popen(
-    [sys.executable, '-m', 'benchmarks.first_turn', 'semifl', *flags],
+    [sys.executable, '-m', 'launch.train', 'semifl', *flags],
     stdout=subprocess.DEVNULL,
     stderr=subprocess.PIPE,
     text=True,
   )
-  lines, seconds = [], {}
+  lines = []
   try:
     for line in process.stderr:
       lines.append(line)
-      if first_turn.MESSAGE in line:
-        seconds[_FIRST_TURN] = time.perf_counter() - start
       if 'round 0/1' in line:
-        seconds[_FIRST_ROUND] = time.perf_counter() - start
-        return seconds
+        return time.perf_counter() - start
   finally:
     process.kill()
     process.wait()

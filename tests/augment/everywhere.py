@@ -50,7 +50,7 @@ def run_statically(
   *,
   jit_compile: bool = False,
 ) -> np.ndarray:
-  """Runs an augmentation as client turns of the static form do.
+  """Runs an augmentation in static shapes, as the compiled form does.
 
   Args:
     augment: A function of images and a stateless seed.

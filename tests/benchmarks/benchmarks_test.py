@@ -9,37 +9,25 @@ How fast it is, is no test.
 import contextlib
 import dataclasses
 import functools
-import types
-from typing import NamedTuple
 from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_federated as tff
 
-from benchmarks import aggregation
-from benchmarks import batch_step
 from benchmarks import client_step
 from benchmarks import concurrency
 from benchmarks import federation as federation_lib
-from benchmarks import image_data
-from benchmarks import image_storage
 from benchmarks import memory
 from benchmarks import plain_round
-from benchmarks import ray_memory
 from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
-from benchmarks import turn_forms
-from tests import at_once
-from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime
 from tff_semifl.tasks import cifar10
-from tff_semifl.work import turn_form
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -108,45 +96,6 @@ class FederationTest(_TestCase):
     self.assertGreater(max(np.abs(v).max() for v in velocity), 1e-3)
 
 
-class _Output(NamedTuple):
-  state: int
-  numbers: list[int]
-
-
-@contextlib.contextmanager
-def _rounds_of_a_loop():
-  """Has two clients double numbers, as real turns take half a minute to write.
-
-  Yields:
-    The sizes of groups, and the mock that federations are made by.
-  """
-  double_thrice = at_once.double_thrice()
-
-  @tff.federated_computation(
-    tff.FederatedType(np.int32, tff.SERVER),
-    tff.FederatedType(np.int32, tff.SERVER),
-    tff.FederatedType(np.int32, tff.CLIENTS),
-  )
-  def run_round(state, data, numbers):
-    del data
-    return _Output(state, tff.federated_map(double_thrice, numbers))
-
-  federation = types.SimpleNamespace(
-    size=_SIZE,
-    process=types.SimpleNamespace(next=run_round),
-    initial_state=lambda: 0,
-    server_data=lambda: 0,
-    client_data=lambda: [1, 2],
-  )
-  with (
-    mock.patch.object(
-      federation_lib, 'Federation', return_value=federation
-    ) as create,
-    at_once.group_sizes() as sizes,
-  ):
-    yield sizes, create
-
-
 @pytest.mark.slow
 class MeasurementsTest(_TestCase):
   def _check(self, measured, names, num_repetitions=2, least=0):
@@ -157,25 +106,10 @@ class MeasurementsTest(_TestCase):
     self.assertIn(names[0], measured.table())
 
   def test_client_step(self):
-    measured = client_step.measure(2, _SIZE, with_xla=False)
+    measured = client_step.measure(2, _SIZE)
     self._check(measured, ['float32', 'bfloat16'])
     # 12 images, ten in a step.
     self.assertIn('of 2: WideResNet', measured.description)
-
-  def test_batch_step(self):
-    self._check(
-      batch_step.measure(2, depth=10, batch_sizes=(2, 3)),
-      ['2 images', '3 images'],
-    )
-
-  def test_turn_forms(self):
-    forms = ('dynamic', 'static')
-    measured = turn_forms.measure(2, _SIZE, with_xla=False)
-    self._check(
-      measured,
-      [name for form in forms for name in (form, f'{form}: processors')],
-    )
-    self.assertRegex(measured.description, r'First turns: dynamic \d')
 
   def test_round(self):
     self._check(rounds.measure(2, _SIZE), ['plain TensorFlow', 'in process'])
@@ -192,23 +126,16 @@ class MeasurementsTest(_TestCase):
           contextlib.nullcontext(ray) if kind == 'ray' else in_context(kind)
         ),
       ),
-      mock.patch.object(
-        ray_memory, '_cluster', lambda _: contextlib.nullcontext()
-      ),
     ):
       # First, as images are sent but once.
       measured = ray_rounds.measure_traffic(2, _SIZE)
       self._check(ray_rounds.measure(2, _SIZE), ['in process', 'Ray'])
-      kept = ray_memory.measure(1, num_clients=3, checkpoints=(1, 2))
     images = measured.values['data']
     size = 32 * 32 * 3 / 1e6
     # Of clients and server, each in one piece, and once.
     self.assertBetween(images[0], (2 * 12 + 20) * size, 1.1 * 44 * size)
     self.assertEqual(images[1], 0)
     self.assertGreater(min(measured.values['results']), 0)
-    self.assertLen(kept.values, 2 * 3)
-    for [megabytes] in kept.values.values():
-      self.assertGreater(megabytes, 0)
 
   def test_profile_adds_up(self):
     measured = rounds.profile(2, _SIZE)
@@ -222,60 +149,6 @@ class MeasurementsTest(_TestCase):
       min(measured.values['TensorFlow']), max(measured.values['arguments in'])
     )
 
-  def test_aggregation(self):
-    self._check(
-      aggregation.measure(2, num_parameters=100, num_arrays=3, num_clients=2),
-      ['plain TensorFlow', 'in process', 'native'],
-    )
-
-  def test_server_data(self):
-    self._check(
-      image_data.measure_server(2, num_images=10),
-      [
-        'a dataset that is kept',
-        'a dataset made for the call',
-        'native, by reference',
-      ],
-    )
-
-  def test_client_data(self):
-    self._check(
-      image_data.measure_clients(2, num_clients=2, images_per_client=3),
-      ['in process', 'native, by value', 'native, by reference'],
-    )
-
-  def _check_forms(self, create, *forms):
-    self.assertEqual(
-      [call.kwargs['turn_form'] for call in create.call_args_list], [*forms]
-    )
-
-  def test_clients_at_once(self):
-    with _rounds_of_a_loop() as (sizes, create):
-      measured = concurrency.measure_at_once(2, _SIZE)
-    for name in ('one after another, dynamic', 'at once'):
-      self.assertLen(measured.values[f'{name}: first round'], 1)
-      self.assertLen(measured.values[f'{name}: s'], 2)
-    self._check_forms(
-      create, turn_form.DYNAMIC, turn_form.STATIC, turn_form.STATIC
-    )
-    # A leaf for both clients, in one of three kinds, in three rounds.
-    self.assertEqual(sizes, [2, 2, 2])
-
-  def test_memory_of_clients_at_once(self):
-    with _rounds_of_a_loop() as (sizes, create):
-      measured = memory.measure(1, _SIZE, checkpoints=(2, 4), clients_at_once=2)
-    self.assertLen(measured.values, 2 * 2)
-    self._check_forms(create, turn_form.STATIC)
-    # Four rounds with both clients, and four with two, one, two and one.
-    self.assertEqual(sizes, [2, 2, 2, 2, 2, 1, 2, 1])
-
-  def test_scaling_of_clients_at_once(self):
-    with _rounds_of_a_loop() as (sizes, create):
-      scaling.measure_rounds(1, _SIZE, factor=2, clients_at_once=2)
-    self._check_forms(create, *[turn_form.STATIC] * 4)
-    # Each of four, once to warm up.
-    self.assertEqual(sizes, [2] * 4 * 2)
-
   def test_concurrency(self):
     self._check(
       concurrency.measure(2, _SIZE, numbers=(1, 2)),
@@ -285,28 +158,9 @@ class MeasurementsTest(_TestCase):
   def test_startup(self):
     self._check(
       startup.measure(1, model_depth=10, model_width=1),
-      [
-        'start to the end of the first turn',
-        'start to the end of the first round',
-      ],
+      ['start to the end of the first round'],
       num_repetitions=1,
     )
-
-  def test_images_on_disk(self):
-    places = ['in memory', 'on disk']
-    forks = types.SimpleNamespace(
-      Popen=lambda command, **files: forked_programs.start(
-        *command[2:], **files
-      )
-    )
-    with mock.patch.object(image_storage, 'subprocess', forks):
-      memory_peak = image_storage.measure_memory(1, 200, 16)
-    self._check(memory_peak, places, num_repetitions=1)
-    for (megabytes,) in memory_peak.values.values():
-      self.assertBetween(megabytes, 100, 100_000)
-    # Of the same runs: rounds 2 to 5.
-    seconds = image_storage.measure_rounds(1, 200, 16)
-    self._check(seconds, places, num_repetitions=4)
 
   def test_memory(self):
     measured = memory.measure(1, _SIZE, checkpoints=(2, 4))

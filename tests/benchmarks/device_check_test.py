@@ -22,8 +22,8 @@ from benchmarks import device_turns
 from benchmarks import federation as federation_lib
 from benchmarks import gpu
 from benchmarks import measurement
-from benchmarks import turn_forms
 from tests import small_digits
+from tests.work import small_turns
 from tff_semifl.tasks import cifar10
 from tff_semifl.work import turn_form
 
@@ -56,11 +56,11 @@ class DeviceCheckTest(absltest.TestCase):
   def test_the_program(self):
     # What XLA compiles would be most of the time, and has tests of its own. The
     # rest is built but once.
-    forms = {'dynamic': turn_form.DYNAMIC, 'static': turn_form.STATIC}
+    forms = {'dynamic': turn_form.DYNAMIC, 'XLA': small_turns.PADDED}
     for module, name, replacement in (
-      (turn_forms, 'FORMS', forms),
-      (device_rounds, '_KINDS', {'by default': device_rounds.Kind()}),
-      (turn_forms, 'build_turn', functools.cache(turn_forms.build_turn)),
+      (device_turns, 'FORMS', forms),
+      (device_rounds, '_KINDS', {'by default': False}),
+      (device_turns, 'build_turn', functools.cache(device_turns.build_turn)),
       (
         federation_lib,
         'Federation',
@@ -93,20 +93,18 @@ class DeviceCheckTest(absltest.TestCase):
     for each in measured.values():
       self.assertIn(each.table(), output.getvalue())
     errors = measured['numbers'].values
-    at_once = 'static, 2 clients at once'
-    self.assertEqual(list(errors), [*forms, at_once, 'tolerance'])
+    self.assertEqual(list(errors), [*forms, 'tolerance'])
     # The same turn on the same device, and another of the same arithmetic.
     self.assertEqual(errors['dynamic'], [0])
-    for name in ('static', at_once):
-      self.assertBetween(errors[name][0], 1e-9, errors['tolerance'][0])
+    self.assertBetween(errors['XLA'][0], 1e-9, errors['tolerance'][0])
     # Three steps take less than the turn that traces and compiles them.
     for name, [first] in measured['first_turn'].values.items():
       [milliseconds] = measured['step'].values[name]
       self.assertBetween(3 * milliseconds, 1, 1000 * first)
 
   def test_other_numbers(self):
-    def build(federation, form, num_clients=1):
-      del federation, num_clients  # The first has the same update.
+    def build(federation, form):
+      del federation
       # A turn whose update is what it receives, but for an error of a percent.
       factor = 1.01 if form is turn_form.COMPILED else 1
       return lambda weights: types.SimpleNamespace(
@@ -118,17 +116,17 @@ class DeviceCheckTest(absltest.TestCase):
       )
 
     size = federation_lib.Size(model_depth=10, model_width=1)
-    with mock.patch.object(turn_forms, 'build_turn', build):
+    with mock.patch.object(device_turns, 'build_turn', build):
       compared = device_turns.compare('/device:CPU:0', size)
     errors = {name: error for name, [error] in compared.values.items()}
-    self.assertEqual((errors['dynamic'], errors['static']), (0, 0))
-    self.assertAlmostEqual(errors['static, XLA'], 0.01, places=6)
+    self.assertEqual(errors['dynamic'], 0)
+    self.assertAlmostEqual(errors['XLA'], 0.01, places=6)
     # Weights were changed by a millionth, so the updates were.
     np.testing.assert_allclose(errors['tolerance'], 5 * 2.0**-20, rtol=0.1)
     self.assertFalse(device_turns.are_equal(compared))
-    compared.values['static, XLA'][:] = [errors['tolerance']]
+    compared.values['XLA'][:] = [errors['tolerance']]
     self.assertTrue(device_turns.are_equal(compared))
-    compared.values['static, XLA'][:] = [float('nan')]
+    compared.values['XLA'][:] = [float('nan')]
     self.assertFalse(device_turns.are_equal(compared))
 
     path = pathlib.Path(self.create_tempdir().full_path, 'gpu.json')

@@ -4,26 +4,27 @@
 """Tests that `jit_compile` compiles the turns of clients."""
 
 from absl.testing import absltest
-import pytest
+from absl.testing import parameterized
 
 from tests import small_digits
+from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.experiments import python_experiment
 from tff_semifl.tasks import digits
+from tff_semifl.work import turn_form
 
 
-def _create(task, **changes):
+def _create(task, *, jit_compile):
   return python_experiment.create_experiment(
     'semifl',
     task,
     create_model=small_digits.create_small_model,
-    jit_compile=True,
+    jit_compile=jit_compile,
     num_clients=20,
-    **changes,
   )
 
 
-class CompiledTurnsTest(absltest.TestCase):
+class CompiledTurnsTest(parameterized.TestCase):
   def test_strong_views_that_cannot_be_compiled(self):
     # Digits have those of KerasCV, where no others are chosen.
     with self.assertRaisesRegex(
@@ -31,13 +32,16 @@ class CompiledTurnsTest(absltest.TestCase):
       '^jit_compile=True: XLA cannot compile Equalization, .*'
       'another --strong_augmentation',
     ):
-      _create(digits.Digits())
+      _create(digits.Digits(), jit_compile=True)
 
-  @pytest.mark.slow
-  def test_turns_are_compiled(self):
-    process = _create(small_digits.SmallDigits()).training_program.process
-    graphs = process.next.to_building_block().proto.SerializeToString()
-    self.assertIn(b'_XlaMustCompile', graphs)
+  @parameterized.parameters(
+    (False, turn_form.DYNAMIC), (True, turn_form.COMPILED)
+  )
+  def test_form_of_turns(self, jit_compile, form):
+    with small_systems.without_process('semifl') as build:
+      _create(small_digits.SmallDigits(), jit_compile=jit_compile)
+    [ingredients] = build.call_args.args
+    self.assertIs(ingredients.turn_form, form)
 
 
 if __name__ == '__main__':

@@ -10,7 +10,6 @@ import tensorflow as tf
 
 from benchmarks import federation as federation_lib
 from tff_semifl import runtime
-from tff_semifl.work import turn_form
 
 _SIZE = federation_lib.Size(
   model_depth=10,
@@ -41,9 +40,6 @@ class GpuTest(parameterized.TestCase):
   @parameterized.parameters(
     dict(),
     dict(jit_compile=True),
-    dict(turn_form=turn_form.COMPILED),
-    # Both are what --jit_compile sets.
-    dict(jit_compile=True, turn_form=turn_form.COMPILED),
     dict(train_in_bfloat16=True),
   )
   def test_round_is_that_of_the_cpu(self, **options):

@@ -225,20 +225,8 @@ class ThreadsTest(parameterized.TestCase):
         os.environ.get(runtime_lib.OWN_THREADS), expected[0] and 'true'
       )
 
-  def test_batches_of_clients_at_once(self):
-    runtime = runtimes.InProcess(clients_at_once=4)
-    with _new_program():
-      for pixels, expected in ((8 * 32 * 32, 1), (8 * 32 * 32 + 1, None)):
-        limited = runtime.limit_threads(
-          lambda pixels=pixels: _pixels(pixels, 1)
-        )
-        self.assertEqual(limited.threads.threads_per_operation, expected)
-        self.assertIsNone(limited.threads.client_threads_per_operation)
-
-  def test_threads_of_clients_are_refused(self):
+  def test_threads_of_clients_on_gpus_are_refused(self):
     threads = threads_lib.PlacedThreads(client_threads_per_operation=2)
-    with self.assertRaisesRegex(settings.SettingError, 'clients_at_once'):
-      runtimes.InProcess(threads=threads, clients_at_once=2).check()
     with (
       mock.patch.object(
         tf.config, 'list_physical_devices', lambda _: ['a GPU']

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests import at_once
 from tests import simulation_test_case
 from tests.work import small_turns
 from tff_semifl.systems import averaging
@@ -38,8 +37,12 @@ class PadTest(parameterized.TestCase):
     images = np.tile(
       labels[:, np.newaxis, np.newaxis, np.newaxis], [1, 2, 2, 3]
     )
-    data = turn_form.STATIC.pad(
-      {'client_id': tf.constant(5), 'image': images, 'label': labels}
+    data = turn_form.COMPILED.pad(
+      {
+        'client_id': tf.constant(5),
+        'image': tf.constant(images),
+        'label': tf.constant(labels),
+      }
     )
     self.assertEqual(data['client_id'], 5)
     self.assertEqual(data['num_images'], number)
@@ -105,14 +108,10 @@ class UnequallyManyImagesTest(simulation_test_case.SimulationTestCase):
   @parameterized.parameters(
     'semifl', 'batch_label_semifl', 'supervised_fedavg', 'composed_semifl'
   )
-  def test_clients_compute_at_once(self, system_name):
-    with at_once.group_sizes() as sizes:
-      found = small_turns.take(
-        system_name, turn_form.STATIC, *_SIZES, clients_at_once=3
-      )
-    self.assertEqual(sizes, [3])
+  def test_padding_changes_nothing(self, system_name):
     small_turns.assert_equal(
-      found, small_turns.take(system_name, turn_form.DYNAMIC, *_SIZES)
+      small_turns.take(system_name, small_turns.PADDED, *_SIZES),
+      small_turns.take(system_name, turn_form.DYNAMIC, *_SIZES),
     )
 
 

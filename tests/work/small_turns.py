@@ -4,6 +4,7 @@
 """Turns of clients of any system, of a model that is trained in a moment."""
 
 import collections
+import dataclasses
 import functools
 from typing import Any
 
@@ -13,8 +14,11 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import small_systems
 from tff_semifl import optimizers
+from tff_semifl import portable_draws
+from tff_semifl import random_draws
 from tff_semifl import runtime
 from tff_semifl.augment import augmentation
+from tff_semifl.augment import rand_augment
 from tff_semifl.augment import weak
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
@@ -31,6 +35,22 @@ BATCH_SIZE = 4
 NUM_IMAGES = 22
 _THRESHOLD = 0.5
 _TOLERANCE = 1e-3
+
+
+def _run_without_xla(turn: turn_form.Turn) -> turn_form.Turn:
+  def run(*arguments):
+    with (
+      random_draws.drawing_by(portable_draws.GENERATOR),
+      rand_augment.applying_to_all(),
+    ):
+      return turn(*arguments)
+
+  return run
+
+
+# The operations of the compiled form, which XLA takes minutes to compile. There
+# has to be an image.
+PADDED = dataclasses.replace(turn_form.COMPILED, run=_run_without_xla)
 
 # All parts that no other system has.
 _PARTS = {
@@ -134,7 +154,6 @@ def take(
   system_name: str,
   form: turn_form.TurnForm,
   *sizes: int,
-  clients_at_once: int = 1,
 ) -> Any:
   """Returns what clients make of their images in round 3.
 
@@ -142,7 +161,6 @@ def take(
     system_name: One of `registry.SYSTEMS`.
     form: The form of their turns.
     *sizes: Numbers of images, one for each client.
-    clients_at_once: How many compute at once.
   """
   process = build(system_name, form)
   client = _create_system(system_name).client
@@ -171,7 +189,7 @@ def take(
     if client.client_data_type(classifier) is not None:
       data['label'] = _create_labels(size)
     datasets.append(tf.data.Dataset.from_tensors(collections.OrderedDict(data)))
-  with runtime.simulation_context(clients_at_once=clients_at_once):
+  with runtime.simulation_context():
     output = process.next(
       process.initialize(),
       [(weights, context)] * len(sizes),

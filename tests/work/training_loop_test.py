@@ -12,9 +12,7 @@ from tff_semifl.work import padded_rows
 from tff_semifl.work import rows
 from tff_semifl.work import training_loop
 
-_ROWS = parameterized.parameters(
-  rows.AllRows, padded_rows.PaddedRows, padded_rows.FullBatchesFirst
-)
+_ROWS = parameterized.parameters(rows.AllRows, padded_rows.PaddedRows)
 
 
 def _train(
@@ -80,11 +78,7 @@ class TrainTest(parameterized.TestCase):
 
   @parameterized.product(
     epochs=[(1.2, 2), (2, 2), (2.0001, 3)],
-    rows_fn=[
-      rows.AllRows,
-      padded_rows.PaddedRows,
-      padded_rows.FullBatchesFirst,
-    ],
+    rows_fn=[rows.AllRows, padded_rows.PaddedRows],
   )
   def test_more_than_one_epoch_is_rounded_up(self, epochs, rows_fn):
     num_epochs, num_run = epochs

@@ -54,7 +54,7 @@ class TurnConstantsTest(parameterized.TestCase):
       classifier=classifier,
       weak_augmentation=shift,
       strong_augmentation=change,
-      turn_form=turn_form.STATIC,
+      turn_form=turn_form.COMPILED,
     )
     optimizer, _ = system.create_optimizers(classifier)
     train = system.client.build(ingredients, optimizer, system.client_turn)
@@ -71,7 +71,7 @@ class TurnConstantsTest(parameterized.TestCase):
       state = training_loop.initial_optimizer_state(
         optimizer, weights.trainable
       )
-      turn = turn_form.STATIC.run(train_client)
+      turn = turn_form.COMPILED.run(train_client)
       return turn(weights, context, data, state)[0].update
 
     images = np.zeros([10, *classifier.image_shape], np.uint8)
@@ -80,7 +80,7 @@ class TurnConstantsTest(parameterized.TestCase):
       (
         classifier.initial_weights,
         round_context.RoundContext(7, 3, np.float32(0.2)),
-        turn_form.STATIC.pad({'client_id': np.int32(5), 'image': images}),
+        turn_form.COMPILED.pad({'client_id': np.int32(5), 'image': images}),
       ),
     )
     program = take_turn.experimental_get_compiler_ir(*arguments)(stage='hlo')

@@ -72,7 +72,6 @@ class Command(settings.Settings):
         self.experiment,
         self.run,
         by_index=runtime.by_index,
-        static_turns=runtime.static_turns,
       )
 
   def check(self) -> None:

@@ -63,7 +63,6 @@ def create_experiment(
   run: run_settings.RunSettings,
   *,
   by_index: bool = False,
-  static_turns: bool = False,
 ) -> Experiment:
   """Loads the data and builds everything that is to be run.
 
@@ -73,8 +72,6 @@ def create_experiment(
     by_index: Whether computations take indices of images, and read the images
       from a file that all processes of this machine have: for a runtime whose
       worker is one of them.
-    static_turns: Whether shapes in clients' turns depend on no value: for a
-      runtime in which several clients compute at once.
 
   Raises:
     settings.SettingError: If settings contradict each other, or the data cannot
@@ -134,7 +131,6 @@ def create_experiment(
       clients,
       privacy_key,
       run.rounds_per_evaluation,
-      static_turns,
     )
   if images is not None:
     training_program = by_reference.take_indices(training_program, images)

@@ -40,11 +40,6 @@ class Runtime(settings.Settings, abc.ABC):
     """True if it reaches sites that have images of their own."""
     return False
 
-  @property
-  def static_turns(self) -> bool:
-    """True if clients' turns need shapes that do not depend on values."""
-    return False
-
   @abc.abstractmethod
   def context(
     self, federation: sites.Federation | None = None
@@ -82,34 +77,6 @@ class InProcess(Runtime):
   """The TensorFlow of this program."""
 
   threads: threads_lib.PlacedThreads = threads_lib.PlacedThreads()
-  clients_at_once: int = settings.setting(
-    1,
-    'How many clients, of those with about as many images, each operation'
-    ' computes for. On a GPU several need fewer launches together, and more'
-    ' memory; on a CPU nothing is gained. Last digits of numbers depend on it.'
-    ' For systems in which updates of clients are averaged.',
-    settings.AT_LEAST_1,
-  )
-
-  @property
-  def static_turns(self) -> bool:
-    """True if several clients compute at once."""
-    return self.clients_at_once > 1
-
-  def check(self) -> None:
-    """Checks its settings.
-
-    Raises:
-      settings.SettingError: If it cannot work with them.
-    """
-    threads = self.threads.client_threads_per_operation
-    if threads is not None and self.clients_at_once > 1:
-      raise settings.SettingError(
-        'client_threads_per_operation',
-        threads,
-        'with clients_at_once all have the same threads; choose'
-        ' threads_per_operation',
-      )
 
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
@@ -126,43 +93,20 @@ class InProcess(Runtime):
     Raises:
       settings.SettingError: If threads are chosen for clients on GPUs.
     """
-    if self.clients_at_once == 1:
-      threads = self.threads.limit_by_place(count_pixels)
-      return dataclasses.replace(self, threads=threads)
+    return dataclasses.replace(
+      self, threads=self.threads.limit_by_place(count_pixels)
+    )
 
-    def count_at_once():
-      pixels = count_pixels()
-      return pixels._replace(
-        of_clients=self.clients_at_once * pixels.of_clients
-      )
-
-    return super().limit_threads(count_at_once)
-
-  @contextlib.contextmanager
   def context(
     self, federation: sites.Federation | None = None
-  ) -> Iterator[None]:
-    """Runs the computations called in the `with` block.
-
-    Args:
-      federation: None; it has no sites.
-
-    Raises:
-      settings.SettingError: If clients cannot compute at once.
-    """
-    del federation
-    with (
-      settings.blame(
-        'clients_at_once', self.clients_at_once, runtime.NotAtOnceError
-      ),
-      runtime.simulation_context(
-        'in_process',
-        max_concurrent_clients=self.threads.num_clients,
-        clients_at_once=self.clients_at_once,
-        client_threads_per_operation=self.threads.client_threads_per_operation,
-      ),
-    ):
-      yield
+  ) -> contextlib.AbstractContextManager[None]:
+    """Runs the computations called in the `with` block."""
+    del federation  # It has none.
+    return runtime.simulation_context(
+      'in_process',
+      max_concurrent_clients=self.threads.num_clients,
+      client_threads_per_operation=self.threads.client_threads_per_operation,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

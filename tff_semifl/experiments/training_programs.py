@@ -43,7 +43,6 @@ def create_training_program(
   clients: pipelines.ClientPopulation,
   privacy_key: privacy_key_lib.PrivacyKey | None,
   rounds_per_evaluation: int,
-  static_turns: bool,
 ) -> training.TrainingProgram:
   """Puts together what is to be run.
 
@@ -55,7 +54,6 @@ def create_training_program(
     clients: The clients.
     privacy_key: What noise follows from, or None if there is none.
     rounds_per_evaluation: As in `TrainingProgram`.
-    static_turns: Whether shapes in clients' turns depend on no value.
   """
   system = experiment.system
   with_statistics = experiment.statistics
@@ -72,9 +70,9 @@ def create_training_program(
     computes_statistics=with_statistics is not None
     and with_statistics.are_computed_by_rounds(system),
     returns_given_labels=measures_pseudo_labels,
-    turn_form=turn_form.choose(
-      jit_compile=experiment.model.jit_compile, is_static=static_turns
-    ),
+    turn_form=turn_form.COMPILED
+    if experiment.model.jit_compile
+    else turn_form.DYNAMIC,
   )
   with settings.blame('jit_compile', True, rand_augment.NotCompiledError):
     process = system.build(ingredients)

@@ -46,8 +46,8 @@ class ImageClassifier(NamedTuple):
       classes], in training mode: batch normalization by the statistics of the
       batch. May compute in another precision than the others. The seed, int32
       [2], is what dropout draws with: a model that has `KeyedDropout` needs
-      one. If there is `num_real`, an int32 scalar or an int, statistics are
-      those of so many images; all that follow are padding.
+      one. If there is `num_real`, an int32 scalar, statistics are those of
+      so many images; all that follow are padding.
     batch_logits: (weights, images, num_real=None) -> the same, but nothing is
       dropped.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.

@@ -129,7 +129,7 @@ def build(
     weights: tff.learning.models.ModelWeights,
     images: tf.Tensor,
     seed: tf.Tensor | None = None,
-    num_real: tf.Tensor | int | None = None,
+    num_real: tf.Tensor | None = None,
   ) -> tf.Tensor:
     if needs_seed and seed is None:
       raise ValueError(
@@ -139,9 +139,6 @@ def build(
     arguments = [images, tf.convert_to_tensor((0, 0) if seed is None else seed)]
     if num_real is None:
       traced, used = trace(model.input_shape)
-    elif isinstance(num_real, int) and num_real == images.shape[0]:
-      # With the size of the batch, so that gradients know all shapes.
-      traced, used = trace(tuple(images.shape))
     else:
       arguments.append(tf.convert_to_tensor(num_real, tf.int32))
       traced, used = trace(tuple(images.shape), tf.TensorSpec([], tf.int32))

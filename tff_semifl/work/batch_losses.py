@@ -15,7 +15,7 @@ def train_logits(
   weights: functional.ModelWeights,
   views: tf.Tensor,
   seed: tf.Tensor | None = None,
-  num_real: tf.Tensor | int | None = None,
+  num_real: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Returns the logits of a batch of views that is trained on.
 
@@ -39,7 +39,7 @@ def label_logits(
   classifier: functional.ImageClassifier,
   weights: functional.ModelWeights,
   views: tf.Tensor,
-  num_real: tf.Tensor | int | None = None,
+  num_real: tf.Tensor | None = None,
 ) -> tf.Tensor:
   """Returns the logits from which a batch of views gets its pseudo-labels.
 

@@ -40,14 +40,14 @@ class PaddedRows(rows.Rows):
 
   def replace(self, examples: Any) -> 'PaddedRows':
     """Returns rows of other examples, with the same padding."""
-    return type(self)(examples, self.number)
+    return PaddedRows(examples, self.number)
 
   def keep(self, is_kept: tf.Tensor) -> 'PaddedRows':
     """Returns some of the examples, before the others as padding."""
     is_kept &= self.is_real
     places = tf.range(self._num_rows)
     order = tf.argsort(tf.where(is_kept, places, places + self._num_rows))
-    return type(self)(
+    return PaddedRows(
       rows.gather(self.examples, order),
       tf.math.count_nonzero(is_kept, dtype=tf.int32),
     )
@@ -60,7 +60,7 @@ class PaddedRows(rows.Rows):
   def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'PaddedRows':
     """Returns consecutive rows, at the end with rows of padding."""
     indices = tf.minimum(start + tf.range(size), self._num_rows - 1)
-    return type(self)(
+    return PaddedRows(
       rows.gather(self.examples, indices),
       tf.clip_by_value(self.number - start, 0, size),
     )
@@ -85,35 +85,3 @@ class PaddedRows(rows.Rows):
       fn_output_signature=tf.TensorSpec([None, width], tf.float32),
     )
     return tf.reshape(results, [-1, width])[: self._num_rows]
-
-
-class FullBatchesFirst(PaddedRows):
-  """Padded rows whose full batches are cut apart from one with padding.
-
-  There are two loops over batches then, and twice as much to build. A step of
-  the first executes half as many operations, because batch normalization
-  without padding is one kernel. XLA fuses the others and gains nothing.
-  """
-
-  def batches(self, size: int | tf.Tensor) -> list[rows.Batches]:
-    """Returns full batches, and then those that may have padding."""
-    full = rows.Batches(
-      self.number // size,
-      lambda batch: FullRows(
-        rows.gather(self.examples, batch * size + tf.range(size))
-      ),
-    )
-    return [full, *super().batches(size)]
-
-
-class FullRows(rows.AllRows):
-  """A number of rows that is known, all of them examples."""
-
-  @property
-  def num_real(self) -> int | None:
-    """The number of rows; None if the size of a batch is a tensor."""
-    return tf.nest.flatten(self.examples)[0].shape[0]
-
-  def replace(self, examples: Any) -> 'FullRows':
-    """Returns rows of other examples."""
-    return FullRows(examples)

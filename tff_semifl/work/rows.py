@@ -12,7 +12,7 @@ batches, and shuffled alike.
 
 import abc
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 
@@ -24,32 +24,19 @@ Weights = tuple[tf.Tensor, ...]
 RowsFn = Callable[[Any, tf.Tensor | None], 'Rows']
 
 
-class Batches(NamedTuple):
-  """Batches that are cut in the same way.
-
-  Attributes:
-    stop: int32 scalar, the number of the first batch that is none of them.
-    cut: The number of a batch, int32 scalar -> its rows.
-  """
-
-  stop: tf.Tensor
-  cut: Callable[[tf.Tensor], 'Rows']
-
-
 class Rows(abc.ABC):
   """Examples in rows.
 
   Attributes:
     examples: A structure of tensors, each with a row for each example.
     number: int32 scalar, the number of examples.
-    num_real: The same if there may be padding; an int if there is none and
-      the number of rows is known; None if there is none and it is not.
+    num_real: The same if there may be padding; None if there is none.
     is_real: bool [rows], false for padding; or True.
   """
 
   examples: Any
   number: tf.Tensor
-  num_real: tf.Tensor | int | None
+  num_real: tf.Tensor | None
   is_real: tf.Tensor | bool
 
   @abc.abstractmethod
@@ -84,21 +71,6 @@ class Rows(abc.ABC):
       start: int32 scalar, the first of them.
       size: How many, or fewer at the end.
     """
-
-  def batches(self, size: int | tf.Tensor) -> list[Batches]:
-    """Returns batches of consecutive examples, in their order.
-
-    Args:
-      size: Examples in a batch, the last excepted.
-
-    Returns:
-      One part or more. In all but the last, no batch has padding.
-    """
-    return [
-      Batches(
-        -(-self.number // size), lambda batch: self.cut(batch * size, size)
-      )
-    ]
 
   @abc.abstractmethod
   def weigh(self, weights: Weights = ()) -> Weights:

@@ -4,7 +4,6 @@
 """Epochs of minibatch SGD as one graph, for server and clients alike."""
 
 from collections.abc import Callable, Sequence
-import functools
 import math
 from typing import Any, NamedTuple
 
@@ -175,8 +174,8 @@ def train(
       )
       return keep_labels(result, output.given_labels)
 
-    def run_batch(cut, batch_num: tf.Tensor, result: TrainingResult):
-      batch = cut(batch_num)
+    def run_batch(batch_num: tf.Tensor, result: TrainingResult):
+      batch = data.cut(batch_num * batch_size, batch_size)
       visited = result.sums.num_visited + tf.cast(batch.number, tf.float32)
       result = result._replace(sums=result.sums._replace(num_visited=visited))
       if select_fn is None:
@@ -189,19 +188,10 @@ def train(
         lambda: result,
       )
 
-    state = (0, result)
-    parts = data.batches(batch_size)
-    if select_fn is not None:
-      # What is selected of a full batch is padded all the same.
-      parts = parts[-1:]
-    for batches in parts:
-      stop = tf.minimum(batches.stop, num_batches)
-      state = tf.while_loop(
-        lambda batch_num, _, stop=stop: batch_num < stop,
-        functools.partial(run_batch, batches.cut),
-        state,
-      )
-    return epoch + 1, state[1]
+    _, result = tf.while_loop(
+      lambda batch_num, _: batch_num < num_batches, run_batch, (0, result)
+    )
+    return epoch + 1, result
 
   zero = tf.zeros([], tf.float32)
   result = TrainingResult(

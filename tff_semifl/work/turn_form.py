@@ -1,23 +1,20 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The forms that a client's turn can have, which compute the same.
+"""The two forms of a client's local training, which compute the same.
 
-In the dynamic form tensors have as many rows as there is to compute: the images
-that the client is sure of, those of the last batch. In the static form shapes
-depend on the number of the client's images alone, and what is not needed is
-padding. Then XLA can compile the turn as a whole, which on a GPU spares it the
-launch of each small operation; on a CPU padding costs more than it saves.
+In the dynamic form, the default, tensors have as many rows as there is to
+compute: the images that the client is sure of, those of the last batch. In the
+compiled form, all is one program of XLA, which on a GPU spares the launch of
+each small operation. Its shapes depend on the number of the client's images
+alone; rows that are not needed are padding. On a CPU it is slower.
 
-The number of images need not be known when the turn is traced: XLA compiles
-once for each number that comes, when it comes. So that few numbers come, images
-of training that allows it are padded to a power of two. Clients with different
-numbers of images can then compute at once, too.
+XLA compiles the program once for each number of images. So that these are few,
+images are padded to a power of two, if the method allows it.
 """
 
 from collections.abc import Callable, Mapping
 import dataclasses
-import functools
 from typing import Any
 
 import tensorflow as tf
@@ -76,29 +73,23 @@ class TurnForm:
 
 def _pad(data: Mapping[str, tf.Tensor]) -> Mapping[str, tf.Tensor]:
   """Pads images to a power of two, with copies of the last one."""
-
-  @tf.autograph.experimental.do_not_convert
-  def pad(data):
-    number = tf.shape(data['image'])[0]
-    # Of one less, all bits after the first are set; of none, all are.
-    last = number - 1
-    for num_bits in (1, 2, 4, 8, 16):
-      last |= tf.bitwise.right_shift(last, num_bits)
-    rows = tf.minimum(tf.range(last + 1), number - 1)
-    return {
-      **{
-        name: tf.gather(value, rows) if value.shape.rank else value
-        for name, value in data.items()
-      },
-      'num_images': number,
-    }
-
-  # As a dataset, because that is read before clients compute at once.
-  return tf.data.Dataset.from_tensors(dict(data)).map(pad).get_single_element()
+  number = tf.shape(data['image'])[0]
+  # Of one less, all bits after the first are set; of none, all are.
+  last = number - 1
+  for num_bits in (1, 2, 4, 8, 16):
+    last |= tf.bitwise.right_shift(last, num_bits)
+  rows = tf.minimum(tf.range(last + 1), number - 1)
+  return {
+    **{
+      name: tf.gather(value, rows) if value.shape.rank else value
+      for name, value in data.items()
+    },
+    'num_images': number,
+  }
 
 
-def _run_statically(turn: Turn, *, jit_compile: bool | None = None) -> Turn:
-  """Returns a turn that is traced with shapes that depend on no value."""
+def _compile(turn: Turn) -> Turn:
+  """Returns a turn that is one program of XLA."""
 
   def compute(*arguments: Any):
     with (
@@ -107,7 +98,7 @@ def _run_statically(turn: Turn, *, jit_compile: bool | None = None) -> Turn:
     ):
       return turn(*arguments)
 
-  run = tf.function(tracing.as_it_is(compute), jit_compile=jit_compile)
+  run = tf.function(tracing.as_it_is(compute), jit_compile=True)
 
   def run_unless_empty(weights, context, data, optimizer_state):
     arguments = (weights, context, data, optimizer_state)
@@ -148,30 +139,11 @@ DYNAMIC = TurnForm(
   no_labels=given_labels_lib.none,
   make_room=lambda labels, number: labels,
 )
-STATIC = TurnForm(
-  rows=padded_rows.FullBatchesFirst,
+COMPILED = TurnForm(
+  rows=padded_rows.PaddedRows,
   pad=_pad,
-  run=_run_statically,
+  run=_compile,
   no_labels=_no_labels,
   make_room=_make_room,
-)
-# The static form, compiled by XLA as one program. XLA fuses what padding adds,
-# and would take twice as long to compile two loops.
-COMPILED = dataclasses.replace(
-  STATIC,
-  rows=padded_rows.PaddedRows,
-  run=functools.partial(_run_statically, jit_compile=True),
   check_views=rand_augment.check_can_be_compiled,
 )
-
-
-def choose(*, jit_compile: bool, is_static: bool) -> TurnForm:
-  """Returns the form of turns with some settings.
-
-  Args:
-    jit_compile: Whether XLA compiles them.
-    is_static: Whether their shapes may depend on no value in any case.
-  """
-  if jit_compile:
-    return COMPILED
-  return STATIC if is_static else DYNAMIC
