@@ -18,7 +18,6 @@ from tff_semifl.programs import training
 # Of which the message says all.
 _PLAIN = (
   durable_files.OutputError,
-  runtime.NotAtOnceError,
   runtime.NotPortableError,
   runtime.WorkerError,
   settings.SettingError,
