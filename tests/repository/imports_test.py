@@ -38,12 +38,13 @@ _ALLOWED = {
   'random_seeds': {'random_draws'},
   'portable_draws': {'random_draws'},
   'privacy_key': set(),
+  'private_api': set(),
   'sites': set(),
   'tied_process': set(),
   'settings': set(),
   'data': _PARTS,
   'augment': _PARTS,
-  'models': _PARTS,
+  'models': _PARTS | {'private_api'},
   'image_sums': set(),
   'tracing': set(),
   'losses': _PARTS,
@@ -61,7 +62,7 @@ _ALLOWED = {
   'systems': _SYSTEMS | {'settings'},
   'experiments': _EXPERIMENTS,
   'sweeps': {'programs', 'systems', 'experiments', 'tied_process'},
-  'runtime': {'sites', 'tied_process'},
+  'runtime': {'private_api', 'sites', 'tied_process'},
   'tasks': _SEEDS
   | {'sites', 'data', 'augment', 'models', 'settings', 'experiments'},
   'launch': _PROGRAMS | {'tied_process'},
@@ -69,6 +70,15 @@ _ALLOWED = {
   # As users, they have the public names alone.
   'examples': set(),
 }
+
+# What TensorFlow and TFF do not make public, and who may import it.
+_PRIVATE = (
+  'tensorflow.core',
+  'tensorflow.python',
+  'tensorflow_federated.proto',
+  'tensorflow_federated.python',
+)
+_SHIM = 'tff_semifl/private_api.py'
 
 # What is plain TensorFlow, to be read and tested without knowing TFF.
 _WITHOUT_TFF = (
@@ -105,15 +115,12 @@ def _check_own(path: str, imported: str) -> str | None:
 
 def _check_other(path: str, module: str) -> str | None:
   """Returns what is wrong with a file importing another package's module."""
-  if not f'{module}.'.startswith('tensorflow_federated.'):
-    return None
-  if path.startswith(_WITHOUT_TFF):
-    return 'this is to be free of TFF'
-  if (
-    module.startswith('tensorflow_federated.python')
-    and _get_room(path) != 'runtime'
+  if module.startswith(_PRIVATE) and path != _SHIM:
+    return f'please name it in {_SHIM}, which alone uses what is not public'
+  if f'{module}.'.startswith('tensorflow_federated.') and path.startswith(
+    _WITHOUT_TFF
   ):
-    return 'only `runtime` may use what TFF does not make public'
+    return 'this is to be free of TFF'
   return None
 
 
@@ -163,7 +170,7 @@ class ImportsTest(absltest.TestCase):
     root = self._write(
       **{
         'tff_semifl/work/client.py': 'from tff_semifl import losses\n',
-        'tff_semifl/runtime/a.py': 'from tensorflow_federated.python import b',
+        'tff_semifl/private_api.py': 'from tensorflow.python import b',
         'launch/train.py': 'from tff_semifl.work.client import build\n',
       }
     )
@@ -204,12 +211,11 @@ class ImportsTest(absltest.TestCase):
     (message,) = find_wrong_imports(root)
     self.assertIn('free of TFF', message)
 
-  def test_rejects_what_tff_does_not_make_public(self):
-    root = self._write(
-      **{'tff_semifl/work/client.py': 'import tensorflow_federated.python.core'}
-    )
-    (message,) = find_wrong_imports(root)
-    self.assertIn('only `runtime`', message)
+  def test_rejects_what_is_not_public(self):
+    for module in ('tensorflow_federated.python.core', 'tensorflow.python.a'):
+      root = self._write(**{'tff_semifl/runtime/a.py': f'import {module}'})
+      (message,) = find_wrong_imports(root)
+      self.assertIn('tff_semifl/private_api.py', message)
 
   def test_rejects_an_unknown_room_and_an_unknown_module(self):
     root = self._write(

@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl import private_api
 from tff_semifl import tracing
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
@@ -147,7 +148,7 @@ def build(
     if num_real is None or tf.executing_eagerly():
       # What its own call does, but for the values of what it has captured, for
       # which TensorFlow has no public call.
-      return traced._call_flat(arguments, captured)
+      return private_api.call_flat(traced, arguments, captured)
     outputs = insert(traced)(*arguments, *captured)
     return tf.nest.pack_sequence_as(traced.structured_outputs, outputs)
 

@@ -12,20 +12,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# A step of `transform_to_native_form`, and what the bodies of intrinsics are
-# made of, which TFF does not export by itself.
-from tensorflow_federated.python.core.environments.tensorflow_backend import (
-  compiled_computation_transformations as graphs,
-)
-from tensorflow_federated.python.core.environments.tensorflow_backend import (
-  tensorflow_building_block_factory as tensorflow_blocks,
-)
-from tensorflow_federated.python.core.impl.compiler import (
-  building_block_factory as blocks,
-)
-from tensorflow_federated.python.core.impl.compiler import tree_analysis
-from tensorflow_federated.python.core.impl.types import type_analysis
-
+from tff_semifl import private_api
 from tff_semifl.runtime import intrinsics
 from tff_semifl.runtime import type_reading
 
@@ -46,7 +33,7 @@ def compile_to_block(
   # To write a computation down and read it again takes a second, of a network
   # of ordinary size: here it stays what it is.
   block = tff.framework.to_call_dominant(_replace_intrinsics(computation))
-  return graphs.transform_tf_call_ops_to_disable_grappler(block)[0]
+  return private_api.disable_grappler(block)[0]
 
 
 @type_reading.equal_types_once()
@@ -74,14 +61,14 @@ def compile_computation(
 
 def _check_not_secure(block):
   """Checks that a result does not depend on secure aggregation."""
-  if not tree_analysis.contains_called_intrinsic(
+  if not private_api.tree_analysis.contains_called_intrinsic(
     block, list(intrinsics.REFUSED)
   ):
     return
   # In this form there is nothing that the result does not need.
   block = tff.framework.to_call_dominant(block)
   for uri in intrinsics.REFUSED:
-    if tree_analysis.contains_called_intrinsic(block, uri):
+    if private_api.tree_analysis.contains_called_intrinsic(block, uri):
       intrinsics.get_intrinsic(uri)  # Raises.
 
 
@@ -104,7 +91,7 @@ def _replace_mean(block):
   if not (
     isinstance(block, tff.framework.Intrinsic)
     and block.uri == 'federated_mean'
-    and type_analysis.contains_only(
+    and private_api.type_analysis.contains_only(
       block.type_signature.parameter.member,
       lambda part: isinstance(part, tff.StructType)
       or (isinstance(part, tff.TensorType) and part.dtype == np.float32),
@@ -112,16 +99,21 @@ def _replace_mean(block):
   ):
     return block, False
   value = tff.framework.Reference('value', block.type_signature.parameter)
-  one = tensorflow_blocks.create_generic_constant(
+  one = private_api.tensorflow_blocks.create_generic_constant(
     tff.FederatedType(np.float32, tff.CLIENTS), 1
   )
-  sums = blocks.create_federated_zip(
+  sums = private_api.blocks.create_federated_zip(
     tff.framework.Struct(
-      [blocks.create_federated_sum(value), blocks.create_federated_sum(one)]
+      [
+        private_api.blocks.create_federated_sum(value),
+        private_api.blocks.create_federated_sum(one),
+      ]
     )
   )
   return tff.framework.Lambda(
     value.name,
     value.type_signature,
-    tensorflow_blocks.apply_binary_operator_with_upcast(sums, tf.divide),
+    private_api.tensorflow_blocks.apply_binary_operator_with_upcast(
+      sums, tf.divide
+    ),
   ), True

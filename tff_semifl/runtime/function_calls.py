@@ -14,11 +14,10 @@ import functools
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.protobuf import config_pb2
-from tensorflow.core.protobuf import rewriter_config_pb2
-from tensorflow.python.eager import context as context_lib
 
-NUM_PASSES = rewriter_config_pb2.RewriterConfig.ONE
+from tff_semifl import private_api
+
+NUM_PASSES = private_api.RewriterConfig.ONE
 
 
 def call(function: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
@@ -38,14 +37,14 @@ def call(function: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
   Raises:
     tf.errors.OpError: TensorFlow reported an error.
   """
-  context = context_lib.context()
+  context = private_api.eager_context()
   # Of this thread.
   before = context.function_call_options
   context.function_call_options = _limit_passes(
     before.config_proto_serialized, before.executor_type
   )
   try:
-    return function._call_flat(list(tensors), [])
+    return private_api.call_flat(function, tensors, [])
   finally:
     context.function_call_options = before
 
@@ -53,8 +52,8 @@ def call(function: Any, tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 @functools.lru_cache(maxsize=8)
 def _limit_passes(
   config: bytes, executor_type: str | None
-) -> context_lib.FunctionCallOptions:
-  limited = config_pb2.ConfigProto.FromString(config)
+) -> private_api.FunctionCallOptions:
+  limited = tf.compat.v1.ConfigProto.FromString(config)
   rewriting = limited.graph_options.rewrite_options
   rewriting.meta_optimizer_iterations = NUM_PASSES
-  return context_lib.FunctionCallOptions(executor_type, limited)
+  return private_api.FunctionCallOptions(executor_type, limited)

@@ -11,9 +11,7 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# TFF does not export them.
-from tensorflow_federated.python.core.impl.compiler import tree_analysis
-from tensorflow_federated.python.core.impl.compiler import tree_transformations
+from tff_semifl import private_api
 
 # Attributes that do not say what is computed: another node to be placed with,
 # the name in the source, and threads and devices of the process.
@@ -47,7 +45,7 @@ def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
       )
     )
 
-  return tree_analysis.contains(block, has_call)
+  return private_api.tree_analysis.contains(block, has_call)
 
 
 def rename_functions(
@@ -129,7 +127,7 @@ def digest(block: tff.framework.ComputationBuildingBlock) -> str:
     code.initialize_op = _rename(code.initialize_op, new_names)
 
   names = (f'name_{number}' for number in itertools.count())
-  block, _ = tree_transformations.uniquify_reference_names(
+  block, _ = private_api.tree_transformations.uniquify_reference_names(
     _change_graphs(block, standardize), names
   )
   return hashlib.sha256(

@@ -16,11 +16,9 @@ import threading
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.protobuf import config_pb2
-from tensorflow.core.protobuf import rewriter_config_pb2
-from tensorflow.python.framework import op_def_registry
 import tensorflow_federated as tff
 
+from tff_semifl import private_api
 from tff_semifl.runtime import function_calls
 from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import leaves
@@ -161,19 +159,19 @@ def _build(
       device_count={'GPU': 0},
       intra_op_parallelism_threads=threads_per_operation,
       graph_options=tf.compat.v1.GraphOptions(
-        rewrite_options=rewriter_config_pb2.RewriterConfig(
+        rewrite_options=private_api.RewriterConfig(
           meta_optimizer_iterations=function_calls.NUM_PASSES
         )
       ),
     ),
   )
-  options = config_pb2.CallableOptions(
+  options = private_api.CallableOptions(
     feed=[each.name for each in placeholders.values()],
     fetch=[outputs[_complete(name)].name for name in fetches],
   )
   # Optimizes the graph now, once; with `make_callable` each of several clients
   # at a time would do so at its first call.
-  call = session._make_callable_from_options(options)
+  call = private_api.make_callable(session, options)
 
   def run(tensors):
     found = function_calls.call(read, [tensors[index] for index in read_feeds])
@@ -215,7 +213,7 @@ def _find_part(
 def _reads_dataset(node) -> bool:
   return 'Dataset' in node.op and any(
     each.type != tf.variant.as_datatype_enum
-    for each in op_def_registry.get(node.op).output_arg
+    for each in private_api.op_def_registry.get(node.op).output_arg
   )
 
 

@@ -10,7 +10,8 @@ TFF cannot read a type from that. What they have is known without asking.
 from typing import Any
 
 import tensorflow_federated as tff
-from tensorflow_federated.python.core.impl.executors import executor_value_base
+
+from tff_semifl import private_api
 
 
 class NoClientsExecutor(tff.framework.RemoteExecutor):
@@ -18,9 +19,9 @@ class NoClientsExecutor(tff.framework.RemoteExecutor):
 
   async def create_call(
     self,
-    comp: executor_value_base.ExecutorValue,
-    arg: executor_value_base.ExecutorValue | None = None,
-  ) -> executor_value_base.ExecutorValue:
+    comp: private_api.executor_value_base.ExecutorValue,
+    arg: private_api.executor_value_base.ExecutorValue | None = None,
+  ) -> private_api.executor_value_base.ExecutorValue:
     """Calls a computation; see `tff.framework.RemoteExecutor`.
 
     Args:
@@ -30,7 +31,7 @@ class NoClientsExecutor(tff.framework.RemoteExecutor):
     return _Result(self, await super().create_call(comp, arg))
 
 
-class _Result(executor_value_base.ExecutorValue):
+class _Result(private_api.executor_value_base.ExecutorValue):
   """A value in a worker, fetched without what is placed at clients."""
 
   def __init__(self, executor, value):

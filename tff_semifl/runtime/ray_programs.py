@@ -13,11 +13,7 @@ from typing import Any, NamedTuple
 
 import tensorflow_federated as tff
 
-# TFF does not export it.
-from tensorflow_federated.proto.v0 import computation_pb2
-from tensorflow_federated.python.core.impl.compiler import tree_analysis
-from tensorflow_federated.python.core.impl.types import type_analysis
-
+from tff_semifl import private_api
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import interpreter
@@ -69,7 +65,7 @@ class Program(NamedTuple):
 def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
   """Returns the function that is the content of a program."""
   return tff.framework.ComputationBuildingBlock.from_proto(
-    computation_pb2.Computation.FromString(content)
+    private_api.Computation.FromString(content)
   )
 
 
@@ -79,7 +75,7 @@ def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
   Args:
     step: Of the server, or without a place.
   """
-  return tree_analysis.contains(
+  return private_api.tree_analysis.contains(
     step,
     lambda block: isinstance(block, tff.framework.CompiledComputation)
     and block.type_signature.parameter is not None
@@ -108,7 +104,7 @@ def build_program(
   inputs = list(rewriter.inputs.values())
   input_types = tuple(_member_type(block.type_signature) for block in inputs)
   for input_type in input_types:
-    if type_analysis.contains(
+    if private_api.type_analysis.contains(
       input_type, lambda part: isinstance(part, tff.FunctionType)
     ):
       raise NotImplementedError(
@@ -253,13 +249,13 @@ class _Rewriter:
 
 
 def _has_sequence(value_type: tff.Type) -> bool:
-  return type_analysis.contains(
+  return private_api.type_analysis.contains(
     value_type, lambda part: isinstance(part, tff.SequenceType)
   )
 
 
 def _has_place(value_type: tff.Type) -> bool:
-  return type_analysis.contains(
+  return private_api.type_analysis.contains(
     value_type, lambda part: isinstance(part, tff.FederatedType)
   )
 

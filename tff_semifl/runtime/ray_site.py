@@ -17,9 +17,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# TFF does not export it.
-from tensorflow_federated.python.core.impl.types import type_analysis
-
+from tff_semifl import private_api
 from tff_semifl import sites
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
@@ -121,7 +119,7 @@ class Site(NamedTuple):
     if self.approved is not None and found not in self.approved:
       self._refuse(f'program {found}, which --approved of launch.site lacks')
     result_type = block.type_signature.result
-    if type_analysis.contains(result_type, _may_be_images):
+    if private_api.type_analysis.contains(result_type, _may_be_images):
       self._refuse(f'program {found}, which returns images: {result_type}')
     self._say(f'runs program {found}')
 

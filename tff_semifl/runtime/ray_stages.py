@@ -23,8 +23,7 @@ from typing import Any
 import tensorflow_federated as tff
 
 # Which names a block takes from outside of it. TFF does not export it.
-from tensorflow_federated.python.core.impl.compiler import transformation_utils
-
+from tff_semifl import private_api
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
 from tff_semifl.runtime import interpreter
@@ -276,7 +275,9 @@ class _Sum:
 
 def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:
   """Returns the names that a block takes from outside."""
-  found = transformation_utils.get_map_of_unbound_references(block)[block]
+  found = private_api.transformation_utils.get_map_of_unbound_references(block)[
+    block
+  ]
   return frozenset(found)
 
 

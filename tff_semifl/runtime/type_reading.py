@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import contextlib
 import threading
 
-from tensorflow_federated.python.core.impl.types import type_serialization
+from tff_semifl import private_api
 
 _lock = threading.RLock()
 
@@ -25,7 +25,8 @@ def equal_types_once() -> Iterator[None]:
   thread at a time is in such a block.
   """
   with _lock:
-    read = type_serialization.deserialize_type
+    serialization = private_api.type_serialization
+    read = serialization.deserialize_type
     types = {}
 
     # It is called for the parts of a type, too.
@@ -35,8 +36,8 @@ def equal_types_once() -> Iterator[None]:
         types[key] = read(proto)
       return types[key]
 
-    type_serialization.deserialize_type = read_once
+    serialization.deserialize_type = read_once
     try:
       yield
     finally:
-      type_serialization.deserialize_type = read
+      serialization.deserialize_type = read

@@ -17,12 +17,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# The checks and conversions that TFF's own contexts apply to arguments and
-# results. TFF does not export them; to share them is to behave alike.
-from tensorflow_federated.python.core.impl.compiler import array
-from tensorflow_federated.python.core.impl.types import type_conversions
-from tensorflow_federated.python.core.impl.utils import tensorflow_utils
-
+from tff_semifl import private_api
 from tff_semifl import sites
 from tff_semifl.runtime import released
 
@@ -144,7 +139,7 @@ def extract(value: Any, value_type: tff.Type) -> Any:
   Returns:
     NumPy arrays and scalars, `bytes`, datasets, in Python containers.
   """
-  return type_conversions.type_to_py_container(
+  return private_api.type_conversions.type_to_py_container(
     _to_struct(value, value_type, lambda tensor: tensor.numpy()), value_type
   )
 
@@ -159,7 +154,7 @@ def to_element(value: Any, element_type: tff.Type) -> Any:
   Returns:
     The tensors in the containers that `to_dataset` gives to this type.
   """
-  return type_conversions.type_to_py_container(
+  return private_api.type_conversions.type_to_py_container(
     _to_struct(value, element_type, lambda tensor: tensor), element_type
   )
 
@@ -170,7 +165,7 @@ def to_element_spec(element_type: tff.Type) -> Any:
   Args:
     element_type: The type of the elements.
   """
-  return type_conversions.type_to_tf_structure(element_type)
+  return private_api.type_conversions.type_to_tf_structure(element_type)
 
 
 def to_dataset(variant: tf.Tensor, element_type: tff.Type) -> tf.data.Dataset:
@@ -255,15 +250,17 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
     value = value.numpy()
   elif isinstance(value, (list, tuple)):
     parts = tf.nest.flatten(value)
-    if not all(array.is_compatible_dtype(part, dtype) for part in parts):
+    if not all(
+      private_api.array.is_compatible_dtype(part, dtype) for part in parts
+    ):
       raise TypeError(f'Expected {value_type}, found {value!r}.')
     value = np.asarray(value, object if dtype is np.str_ else dtype)
-  if not array.is_compatible_dtype(value, dtype):
+  if not private_api.array.is_compatible_dtype(value, dtype):
     raise TypeError(
       f'Expected {value_type}, found dtype '
       f'{getattr(value, "dtype", type(value))}.'
     )
-  if not array.is_compatible_shape(value, value_type.shape):
+  if not private_api.array.is_compatible_shape(value, value_type.shape):
     raise TypeError(f'Expected {value_type}, found shape {np.shape(value)}.')
   return released.release_attributes(tf.constant(value, tf_dtype))
 
@@ -271,7 +268,7 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
 def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
   """Returns the variant tensor of a dataset or of a list of elements."""
   if isinstance(value, list):
-    value = tensorflow_utils.make_data_set_from_elements(
+    value = private_api.tensorflow_utils.make_data_set_from_elements(
       None, value, value_type.element
     )
   if not isinstance(value, tf.data.Dataset | sites.SiteDataset):

@@ -1,0 +1,92 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The private parts of TensorFlow and TFF that this package uses.
+
+No other file imports anything that they do not export. This is the file to
+check first when one of them is upgraded.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+# Messages of TensorFlow that `tf.compat.v1` does not export.
+from tensorflow.core.protobuf.config_pb2 import CallableOptions
+from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
+from tensorflow.python.eager.context import FunctionCallOptions
+from tensorflow.python.eager.context import context as eager_context
+from tensorflow.python.framework import op_def_registry
+from tensorflow_federated.proto.v0.computation_pb2 import Computation
+from tensorflow_federated.python.core.environments.tensorflow_backend import (
+  compiled_computation_transformations as _code_transformations,
+)
+from tensorflow_federated.python.core.environments.tensorflow_backend import (
+  tensorflow_building_block_factory as tensorflow_blocks,
+)
+from tensorflow_federated.python.core.impl.compiler import array
+from tensorflow_federated.python.core.impl.compiler import (
+  building_block_factory as blocks,
+)
+from tensorflow_federated.python.core.impl.compiler import transformation_utils
+from tensorflow_federated.python.core.impl.compiler import tree_analysis
+from tensorflow_federated.python.core.impl.compiler import tree_transformations
+from tensorflow_federated.python.core.impl.executors import executor_value_base
+from tensorflow_federated.python.core.impl.types import type_analysis
+from tensorflow_federated.python.core.impl.types import type_conversions
+from tensorflow_federated.python.core.impl.types import type_serialization
+from tensorflow_federated.python.core.impl.utils import tensorflow_utils
+
+__all__ = [
+  'CallableOptions',
+  'Computation',
+  'FunctionCallOptions',
+  'RewriterConfig',
+  'array',
+  'blocks',
+  'call_flat',
+  'disable_grappler',
+  'eager_context',
+  'executor_value_base',
+  'make_callable',
+  'op_def_registry',
+  'tensorflow_blocks',
+  'tensorflow_utils',
+  'transformation_utils',
+  'tree_analysis',
+  'tree_transformations',
+  'type_analysis',
+  'type_conversions',
+  'type_serialization',
+]
+
+disable_grappler = (
+  _code_transformations.transform_tf_call_ops_to_disable_grappler
+)
+
+
+def call_flat(
+  function: Any, arguments: Sequence[Any], captured: Sequence[Any]
+) -> list[tf.Tensor]:
+  """Calls a concrete function without looking at its arguments in Python.
+
+  Args:
+    function: The function.
+    arguments: Its arguments, tensors.
+    captured: Tensors that it captured, or others in their place.
+  """
+  return function._call_flat(list(arguments), list(captured))
+
+
+def make_callable(session: Any, options: CallableOptions) -> Any:
+  """Returns a function that runs a part of a session's graph.
+
+  TensorFlow optimizes the graph at once. `Session.make_callable` lets each of
+  several threads do so at its first call.
+
+  Args:
+    session: A `tf.compat.v1.Session`.
+    options: What is fed and fetched.
+  """
+  return session._make_callable_from_options(options)
