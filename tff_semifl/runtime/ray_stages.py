@@ -22,7 +22,7 @@ from typing import Any
 
 import tensorflow_federated as tff
 
-# Which names a block takes from outside of it. TFF does not export it.
+
 from tff_semifl import private_api
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler
