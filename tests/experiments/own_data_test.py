@@ -154,11 +154,6 @@ class OwnDataTest(parameterized.TestCase, tf.test.TestCase):
 
   @parameterized.named_parameters(
     (
-      'nobody_has_what',
-      {},
-      'num_labeled: found none; say how many of train the server has, or',
-    ),
-    (
       'both_ways',
       {'clients': [_POOL], 'shares': [[0]]},
       'clients: found unlabeled or shares too',

@@ -100,6 +100,7 @@ _CLIENTS = _OPTIMIZER_AND_MODEL | {
   'num_clients': 100,
   'client_batch_size': 10,
   'learning_rate': 0.03,
+  'constant_learning_rate': False,
   'batch_norm_statistics': 'pooled',
 }
 # Table 4, and the defaults of the authors' code.

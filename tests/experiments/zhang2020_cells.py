@@ -249,6 +249,7 @@ _DATA_SHARING = {
   'server_batch_size': 100,
   'total_rounds': 300,
   'learning_rate': 0.03,
+  'constant_learning_rate': False,
   'momentum': 0.9,
   'weight_decay': 5e-4,
   'clip_norm': 1,

@@ -14,6 +14,7 @@ from tests import simulation_test_case
 from tests.algorithms import linear_problem
 from tff_semifl import pseudo_labels
 from tff_semifl.systems import flfl
+from tff_semifl.systems import training_settings
 from tff_semifl.work import sharpness_aware
 
 _RADIUS = 0.5
@@ -202,7 +203,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
   def test_learning_rate_of_paper_and_code(self):
     """FL3."""
     for constant, expected in ((False, 0.015), (True, 0.03)):
-      schedule = flfl.Schedule(
+      schedule = training_settings.CosineSchedule(
         total_rounds=100, constant_learning_rate=constant
       )
       # Half of the cosine is over.

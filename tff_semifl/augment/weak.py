@@ -9,6 +9,17 @@ from tff_semifl import random_draws
 from tff_semifl import random_seeds
 
 
+def keep(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Returns the images as they are.
+
+  Args:
+    images: [batch, height, width, channels] of any dtype and value range.
+    seed: int32 [2], a stateless seed.
+  """
+  del seed  # Nothing is drawn.
+  return images
+
+
 def flip_and_crop(
   images: tf.Tensor, seed: tf.Tensor, *, flip: bool, padding: int
 ) -> tf.Tensor:

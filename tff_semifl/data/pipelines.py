@@ -322,6 +322,9 @@ def concatenate_chunks(
       chunk,
     )
 
-  return dataset.reduce(
+  # There is nothing to tune, and to stop it is a warning of TensorFlow.
+  options = tf.data.Options()
+  options.autotune.enabled = False
+  return dataset.with_options(options).reduce(
     tf.nest.map_structure(nothing, dataset.element_spec), append
   )

@@ -158,8 +158,8 @@ def _warn_once(line: str) -> None:
 
 
 def create_task(data: experiment_settings.Data) -> image_task.ImageTask:
-  """Creates the task with the strong views that were chosen."""
-  task = data.task.create()
+  """Creates the task with the views that were chosen."""
+  task = data.weak_views.apply(data.task.create())
   return task if data.strong_views is None else data.strong_views.apply(task)
 
 

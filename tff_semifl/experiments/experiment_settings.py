@@ -18,6 +18,7 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
+from tff_semifl.experiments import weak_views as weak_views_lib
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
@@ -76,6 +77,7 @@ class Data(settings.Settings):
   sharing: sharings.Sharing
   strong_views: strong_views.StrongViews | None
   duplicates: equal_images.EqualImages = equal_images.EqualImages()
+  weak_views: weak_views_lib.WeakViews = weak_views_lib.WeakViews()
   seed: Seed = Seed()
 
   @property
@@ -96,6 +98,9 @@ class Data(settings.Settings):
 
     Args:
       task: The task that it has.
+
+    Raises:
+      settings.SettingError: If nothing says how many labels the server has.
     """
     filled = settings.fill_in(
       self,
@@ -104,6 +109,14 @@ class Data(settings.Settings):
         'strong_augmentation': self.task.strong_augmentation,
       },
     )
+    if settings.as_dict(filled).get('num_labeled', 0) is None:
+      raise settings.SettingError(
+        'num_labeled',
+        None,
+        'say how many of the training images the server has labels of; only'
+        ' systems whose clients have labels, or that have all of them, do'
+        ' without',
+      )
     chosen_task = dataclasses.replace(
       filled.chosen_task, task=self.task.fill_in(task)
     )

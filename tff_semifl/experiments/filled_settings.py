@@ -124,6 +124,7 @@ def _fill_in_batches(
   num_labeled = settings.as_dict(data).get('num_labeled', task.num_labeled)
   is_small = (
     system.labels is not system_lib.Labels.ALL_AT_SERVER
+    and num_labeled is not None
     and num_labeled <= _FEW_LABELS
   )
   return settings.fill_in(

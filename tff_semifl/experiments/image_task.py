@@ -61,7 +61,8 @@ class ImageTask:
     model_width: Width of the WideResNet.
     model_num_groups: Groups of the WideResNet, or None for as many as suit the
       size of the images.
-    num_labeled: Labeled images at the server, if nobody says otherwise.
+    num_labeled: Labeled images at the server, if nobody says otherwise; None
+      if somebody has to.
     background: The color behind what is transparent in files of images.
     data_description: A line on the data, where they may change under the same
       name; no two data have the same. None for most tasks.
@@ -79,7 +80,7 @@ class ImageTask:
   model_depth: int
   model_width: int
   model_num_groups: int | None = None
-  num_labeled: int
+  num_labeled: int | None
   background: image_files.Color = image_files.WHITE
   load_test: Callable[..., sources.LabeledImages] | None = dataclasses.field(
     default=None, metadata=settings.TOLD_ELSEWHERE
@@ -208,13 +209,25 @@ def _blame_data_dir(part: Task) -> contextlib.AbstractContextManager[None]:
   )
 
 
+class WeakThenStrong(NamedTuple):
+  """The usual strong view (C.3): `strong` of a fresh `weak` view.
+
+  Attributes:
+    weak: The first augmentation.
+    strong: The second.
+  """
+
+  weak: augmentation.Augmentation
+  strong: augmentation.Augmentation
+
+  def __call__(self, images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """Makes the views, an `Augmentation`."""
+    views = self.weak(images, random_seeds.fold_in(seed, 0))
+    return self.strong(views, random_seeds.fold_in(seed, 1))
+
+
 def weak_then_strong(
   weak: augmentation.Augmentation, strong: augmentation.Augmentation
 ) -> augmentation.Augmentation:
   """Returns `strong` of a fresh `weak` view, the usual strong view (C.3)."""
-
-  def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    views = weak(images, random_seeds.fold_in(seed, 0))
-    return strong(views, random_seeds.fold_in(seed, 1))
-
-  return augment
+  return WeakThenStrong(weak, strong)

@@ -49,6 +49,9 @@ def own_data(
   *   `num_labeled`: the server has so many of `train`, the same number of each
       class, and clients have the others without their labels, and `unlabeled`
       if it is given, by the settings `num_clients` and `partition`.
+  *   None of these, where clients have labels, as in `supervised_fedavg`: the
+      images of `train` are theirs, by these settings. Other systems ask for the
+      setting `num_labeled` then.
 
   Args:
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
@@ -107,7 +110,7 @@ def own_data(
         f'{field}: found images of shape {images.shape[1:]}; those of train are'
         f' {shape}; make them alike, with tf.image.resize say'
       )
-  return loaded_task.create_task(
+  task = loaded_task.create_task(
     image_task.TaskData(
       train=sources.LabeledImages(train_images, train_classes),
       test=sources.LabeledImages(
@@ -118,8 +121,10 @@ def own_data(
     ),
     class_names,
     flip=flip,
-    num_labeled=num_labeled,
   )
+  if shares is not None:
+    return task
+  return dataclasses.replace(task, num_labeled=num_labeled)
 
 
 def _check_given(
@@ -140,11 +145,6 @@ def _check_given(
     raise ValueError(
       f'num_labeled: found {num_labeled}, but clients have images of their own;'
       ' leave it out: the server has all of train'
-    )
-  if not is_shared and num_labeled is None:
-    raise ValueError(
-      'num_labeled: found none; say how many of train the server has, or who'
-      ' has which images: clients, or unlabeled and shares'
     )
 
 

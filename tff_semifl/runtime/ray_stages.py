@@ -22,7 +22,6 @@ from typing import Any
 
 import tensorflow_federated as tff
 
-
 from tff_semifl import private_api
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler

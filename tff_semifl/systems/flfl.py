@@ -8,7 +8,6 @@ References:
   learning. NeurIPS 2024.
 """
 
-from collections.abc import Callable
 import dataclasses
 
 import tensorflow as tf
@@ -92,28 +91,6 @@ class LearningStatus(client_parts.Weighting):
     return image_sums.mean(1.0 - labels.confidences)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Schedule(training_settings.CosineSchedule):
-  """The cosine of the paper, or the constant rate of its code."""
-
-  constant_learning_rate: bool = settings.setting(
-    False,
-    "Whether the learning rate stays as it is, as in the authors' code of"
-    ' (FL)^2, instead of falling on half a cosine as in its text (FL3).',
-  )
-
-  @property
-  def are_of_any_number(self) -> bool:
-    """True if the learning rate stays as it is."""
-    return self.constant_learning_rate
-
-  def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
-    """Creates round -> learning rate."""
-    if self.constant_learning_rate:
-      return lambda round_num: tf.constant(self.learning_rate)
-    return super().create_learning_rate_fn()
-
-
 FLFL = averaging.Alternating(
   client=client_trainings.Fix(
     selection=ClassAdaptiveThresholds(),
@@ -121,5 +98,4 @@ FLFL = averaging.Alternating(
     weighting=LearningStatus(),
   ),
   client_turn=training_settings.ClientEpochs(client_batch_size=32),
-  rounds=Schedule(),
 )

@@ -89,7 +89,22 @@ class Rounds(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CosineSchedule(Rounds):
-  """A learning rate that falls to 0 on half a cosine (A.4)."""
+  """A learning rate that falls to 0 on half a cosine (A.4), or is constant."""
+
+  constant_learning_rate: bool = settings.setting(
+    False,
+    'Whether the learning rate stays as it is instead of falling to 0 on half a'
+    " cosine. It stays in the authors' code of (FL)^2, and falls in its text"
+    ' (FL3).',
+  )
+
+  @property
+  def are_of_any_number(self) -> bool:
+    """True if the learning rate stays as it is."""
+    kind = type(self)
+    return self.constant_learning_rate and (
+      kind.create_learning_rate_fn is CosineSchedule.create_learning_rate_fn
+    )
 
   def create_learning_rate_fn(self) -> Callable[[tf.Tensor], tf.Tensor]:
     """Creates round -> learning rate.
@@ -97,6 +112,8 @@ class CosineSchedule(Rounds):
     Raises:
       settings.SettingError: If the rounds are not filled in.
     """
+    if self.constant_learning_rate:
+      return lambda round_num: tf.constant(self.learning_rate)
     return functools.partial(
       schedules.cosine_decay,
       initial_value=self.learning_rate,
@@ -132,8 +149,8 @@ class ClippedNesterov(Nesterov):
 
   clip_norm: float = settings.setting(
     1.0,
-    "Bound on the norm of a step's gradients (the authors' code).",
-    settings.ABOVE_0,
+    "Bound on the norm of a step's gradients (the authors' code); 0 for none.",
+    settings.AT_LEAST_0,
   )
 
   def build(self) -> tff.learning.optimizers.Optimizer:
@@ -141,7 +158,7 @@ class ClippedNesterov(Nesterov):
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
       weight_decay=self.weight_decay,
-      clip_norm=self.clip_norm,
+      clip_norm=self.clip_norm or None,
     )
 
 

@@ -1,0 +1,93 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that federated averaging can be had without what papers add to it."""
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import own_data
+from tff_semifl.experiments import python_experiment
+from tff_semifl.launch import commands
+from tff_semifl.tasks import digits
+
+_PLAIN = {
+  'clip_norm': 0,
+  'momentum': 0,
+  'weight_decay': 0,
+  'global_momentum': 0,
+  'constant_learning_rate': True,
+  'learning_rate': 0.5,
+  'weak_augmentation': 'none',
+}
+
+
+class PlainAveragingTest(absltest.TestCase):
+  def test_step_is_a_rate_times_the_gradient(self):
+    experiment = commands.create('supervised_fedavg', _PLAIN).experiment
+    optimizer = experiment.system.optimizer.build()
+    weights = [np.array([1.0, -2.0], np.float32)]
+    # Of a norm of 500, where 1 is the bound by default.
+    gradient = [np.array([300.0, -400.0], np.float32)]
+    state = optimizer.initialize([tf.TensorSpec([2])])
+    state = optimizer.set_hparams(state, {'learning_rate': 0.5})
+    _, moved = optimizer.next(state, weights, gradient)
+    np.testing.assert_array_equal(moved[0], [1 - 150, -2 + 200])
+
+  def test_rate_is_the_same_in_all_rounds(self):
+    rounds = commands.create(
+      'supervised_fedavg', {**_PLAIN, 'total_rounds': 100}
+    ).experiment.system.rounds
+    rate = rounds.create_learning_rate_fn()
+    self.assertEqual({float(rate(each)) for each in (0, 1, 50, 100)}, {0.5})
+
+  def test_images_as_they_are(self):
+    data = commands.create_data({'task': 'digits'})
+    images = tf.range(8 * 8 * 5)[:, tf.newaxis] % 256
+    images = tf.cast(tf.reshape(images, [5, 8, 8, 1]), tf.uint8)
+    seed = tf.constant([1, 2])
+    self.assertNotAllEqual(
+      experiment_lib.create_task(data).weak_augmentation(images, seed), images
+    )
+    task = experiment_lib.create_task(
+      settings.change(data, {'weak_augmentation': 'none'})
+    )
+    np.testing.assert_array_equal(task.weak_augmentation(images, seed), images)
+    # Strong views are changed by RandAugment alone.
+    given = []
+    strong = task.strong_augmentation._replace(
+      strong=lambda images, seed: given.append(images) or images
+    )
+    strong(images, seed)
+    np.testing.assert_array_equal(given[0], images)
+
+  def assertNotAllEqual(self, values, others):  # noqa: N802
+    self.assertFalse(np.array_equal(values, others))
+
+  def test_own_data_of_clients_that_have_all_labels(self):
+    data = digits.Digits().create().load()
+    few = np.arange(100)
+    task = own_data.own_data(data.train.select(few), data.test)
+    experiment = python_experiment.create_experiment(
+      'supervised_fedavg',
+      task,
+      num_clients=4,
+      clients_per_round=2,
+      total_rounds=1,
+      model_width=1,
+      output_dir=self.create_tempdir().full_path,
+      **_PLAIN,
+    )
+    self.assertEqual(experiment.clients.num_images, [25] * 4)
+    # A server with labels has to be told how many.
+    for system_name in ('semifl', 'labels_alone'):
+      with self.assertRaises(settings.SettingError) as raised:
+        python_experiment.create_experiment(system_name, task)
+      self.assertStartsWith(str(raised.exception), 'num_labeled=None: ')
+
+
+if __name__ == '__main__':
+  absltest.main()

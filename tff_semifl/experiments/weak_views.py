@@ -1,0 +1,34 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The setting of whether there are weak views."""
+
+import dataclasses
+
+from tff_semifl import settings
+from tff_semifl.augment import weak
+from tff_semifl.experiments import image_task
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WeakViews(settings.Settings):
+  """The choice to train on images as they are."""
+
+  weak_augmentation: str | None = settings.setting(
+    None,
+    'Images as they are, none, in the place of weak views, in strong views too.'
+    ' By default as the task has them: random shifts and, where mirror images'
+    ' are of the same class, flips.',
+    settings.one_of('none'),
+  )
+
+  def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
+    """Returns a task with these views."""
+    if self.weak_augmentation is None:
+      return task
+    strong = task.strong_augmentation
+    if isinstance(strong, image_task.WeakThenStrong):
+      strong = strong._replace(weak=weak.keep)
+    return dataclasses.replace(
+      task, weak_augmentation=weak.keep, strong_augmentation=strong
+    )
