@@ -50,11 +50,13 @@ def blame(
   try:
     yield
   except errors as error:
-    shown = settings.show(flag.value if value is None else value)
+    value = flag.value if value is None else value
+    # Nobody gave a flag that is None.
+    shown = '' if value is None else f'={settings.show(value)}'
     problem = str(error)
     if isinstance(error, OSError) and error.filename:
       problem = f'{error.filename}: {error.strerror}'
-    raise FlagError(f'flag --{flag.name}={shown}: {problem}') from error
+    raise FlagError(f'flag --{flag.name}{shown}: {problem}') from error
 
 
 def is_quiet() -> bool:

@@ -101,17 +101,8 @@ def define(
   """
   for each in settings.describe(part):
     meaning = describe(each)
-    if each.values.names and each.kind is str:
-      flags.DEFINE_enum(
-        each.name,
-        each.value,
-        each.values.names,
-        meaning,
-        flag_values=flag_values,
-      )
-    else:
-      default = list(each.value) if each.kind is tuple else each.value
-      _DEFINE[each.kind](each.name, default, meaning, flag_values=flag_values)
+    default = list(each.value) if each.kind is tuple else each.value
+    _DEFINE[each.kind](each.name, default, meaning, flag_values=flag_values)
 
 
 def read(

@@ -175,7 +175,7 @@ class ImageFolder(image_task.Task):
     """
     if self.image_dir is None:
       raise settings.SettingError(
-        'image_dir', None, 'the task needs the folder of its images'
+        'image_dir', None, 'must be given: the folder of your images'
       )
     # The last of these context managers handles an error first.
     with (

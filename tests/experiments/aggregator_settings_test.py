@@ -164,8 +164,8 @@ class AggregatorSettingsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('noise_multiplier', 0.0, 'must be from 0.000001 to 1000000'),
-    ('noise_multiplier', float('nan'), 'must be from 0.000001 to 1000000'),
-    ('clipping_norm', float('inf'), 'must be from 0.000001 to 1000000'),
+    ('noise_multiplier', float('nan'), 'must be a finite number'),
+    ('clipping_norm', float('inf'), 'must be a finite number'),
     ('clipping_norm', -1.0, 'must be from 0.000001 to 1000000'),
     ('clipping_quantile', 1.0, r'must be in \(0, 1\)'),
     ('insecure_fixed_privacy_key', '12ab', 'must be 64 hexadecimal digits'),
@@ -173,13 +173,13 @@ class AggregatorSettingsTest(parameterized.TestCase):
     ('privacy_delta', 0.0, r'must be in \(0, 1\)'),
     ('quantization_bits', 17, 'must be from 1 to 16'),
     ('max_update_norm_ratio', 0.0, 'must be above 0'),
-    ('max_update_norm_ratio', float('inf'), 'must be above 0'),
+    ('max_update_norm_ratio', float('inf'), 'must be a finite number'),
     ('client_dropout_probability', 1.0, r'must be in \[0, 1\)'),
-    ('client_dropout_probability', float('nan'), r'must be in \[0, 1\)'),
+    ('client_dropout_probability', float('nan'), 'must be a finite number'),
     (
       'aggregator',
       'median',
-      'must be one of mean, robust, differential_privacy, compression$',
+      '.*must be one of mean, robust, differential_privacy, compression$',
     ),
   )
   def test_value_out_of_range(self, name, value, message):

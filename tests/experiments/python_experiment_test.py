@@ -200,7 +200,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLen(created.model.layers, 2)
 
   @parameterized.named_parameters(
-    ('system', 'semfil', {}, 'system=semfil: must be one of semifl, '),
+    ('system', 'semfil', {}, 'system=semfil: did you mean semifl?'),
     ('setting', 'semifl', {'num_client': 3}, 'num_client=3: there is no such'),
     (
       'setting_of_given_shares',
@@ -238,11 +238,12 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
       lambda: tf.data.Dataset.from_tensor_slices((_IMAGES, _LABELS)),
       'a _TensorSliceDataset',
     ),
-    ('none', lambda: None, 'None'),
+    ('none', lambda: None, None),
     ('class', lambda: digits.Digits, '<class .*Digits.>'),
   )
   def test_refuses_what_is_no_task(self, create, found):
-    message = rf'^task={found}: must be a task: one of sfl.TASKS.* sfl.own_data'
+    given = '' if found is None else f'={found}'
+    message = rf'^task{given}: must be a task: one of sfl.TASKS.* sfl.own_data'
     with self.assertRaisesRegex(settings.SettingError, message):
       python_experiment.create_experiment('semifl', create())
 

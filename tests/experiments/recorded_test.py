@@ -93,7 +93,7 @@ class RecordedTest(parameterized.TestCase):
     ({'no_such_setting': 3}, 'another version .* has not: no_such_setting=3$'),
     # A flag, but of another program.
     ({'output_file': ['a.png']}, 'another version .*: output_file='),
-    ({'task': 'mnist'}, 'task=mnist: must be one of digits, cifar10'),
+    ({'task': 'mnist'}, 'task=mnist: .*must be one of digits, cifar10'),
     ({'task': ['digits']}, 'task=digits: must be one of digits, cifar10'),
     ({'seed': -1}, 'seed=-1: must be from 0 to'),
     ({'seed': 'three'}, 'seed=three: '),

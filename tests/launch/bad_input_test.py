@@ -126,7 +126,7 @@ class BadInputTest(parameterized.TestCase):
     (
       'task',
       'mnist',
-      'must be one of digits, cifar10, cifar100, emnist, stl10',
+      '.*must be one of digits, cifar10, cifar100, emnist, stl10',
     ),
     ('confidence_threshold', 0.0, r'must be in \(0, 1\]'),
     ('confidence_threshold', 1.1, r'must be in \(0, 1\]'),
@@ -205,8 +205,8 @@ class BadInputTest(parameterized.TestCase):
     (
       'unknown_task',
       ['--task=mnist'],
-      'flag --task=mnist: must be one of digits, cifar10, cifar100, emnist,'
-      ' stl10, svhn, image_folder, or package.module:NAME',
+      'flag --task=mnist: did you mean emnist? must be one of digits, cifar10,'
+      ' cifar100, emnist, stl10, svhn, image_folder, or package.module:NAME',
     ),
     (
       'out_of_range',
@@ -216,7 +216,23 @@ class BadInputTest(parameterized.TestCase):
     (
       'name_that_is_not_there',
       ['--normalization=layer'],
-      'flag --normalization=layer: value should be one of <group|static_batch>',
+      'flag --normalization=layer: must be one of group, static_batch',
+    ),
+    (
+      'misspelled_name',
+      ['--normalization=grop'],
+      'flag --normalization=grop: did you mean group? must be one of group,'
+      ' static_batch',
+    ),
+    (
+      'infinite',
+      ['--learning_rate=inf'],
+      'flag --learning_rate=inf: must be a finite number, above 0',
+    ),
+    (
+      'missing',
+      ['--task=image_folder'],
+      'flag --image_dir: must be given: the folder of your images',
     ),
     (
       'no_number',
@@ -264,7 +280,7 @@ class BadInputTest(parameterized.TestCase):
         'what to train comes before flags: python -m launch.train SYSTEM'
         ' --total_rounds=3 ..., where SYSTEM is one of semifl, ',
       ),
-      (['semi'], 'system=semi: must be one of semifl, '),
+      (['semi'], 'system=semi: did you mean semifl? '),
     ):
       completed = forked_programs.run('launch.train', *arguments)
       self.assertEqual(completed.returncode, 1)
@@ -274,7 +290,7 @@ class BadInputTest(parameterized.TestCase):
   @parameterized.parameters((None,), ('semi',), (['semifl'],))
   def test_system_that_an_older_experiment_or_nobody_has(self, name):
     with self.assertRaisesRegex(
-      settings.SettingError, '^system=.*: must be one of semifl, .*:NAME$'
+      settings.SettingError, '^system.*: .*must be one of semifl, .*:NAME$'
     ):
       registry.load(name)
 

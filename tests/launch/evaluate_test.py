@@ -192,7 +192,7 @@ class EvaluateTest(parameterized.TestCase):
       {'exported_model': 'nowhere', 'task': {'task': 'digits'}},
       '--exported_model=nowhere: nowhere is missing',
     ),
-    ('nothing_to_test_on', {}, '--images=None: give either this or --task'),
+    ('nothing_to_test_on', {}, '--images: give either this or --task'),
     (
       'two_things_to_test_on',
       {'task': {'task': 'digits'}, 'images': 'photos'},
@@ -275,7 +275,7 @@ class EvaluateTest(parameterized.TestCase):
   def test_one_line_for_what_the_real_program_cannot_do(self):
     model = f'--exported_model={self._models["saved_model"]}'
     for arguments, message in (
-      ([model], 'flag --images=None: give either this or --task'),
+      ([model], 'flag --images: give either this or --task'),
       ([model, '--task=cifar10'], 'flag --task=cifar10: its classes are airpl'),
       ([model, '--task=birds'], 'flag --task=birds: must be one of digits, '),
       (

@@ -82,15 +82,15 @@ class ImageFolderInputTest(parameterized.TestCase):
     ('image_size', '48x', 'must be like 64 or 48x64'),
     ('test_fraction', '1', r'must be in \(0, 1\)'),
     ('test_fraction', '0', r'must be in \(0, 1\)'),
-    ('test_fraction', 'nan', r'must be in \(0, 1\)'),
-    ('on_odd_size', 'crop', '<refuse|resize>'),
+    ('test_fraction', 'nan', r'must be a finite number, in \(0, 1\)'),
+    ('on_odd_size', 'crop', 'one of refuse, resize'),
   )
   def test_value_out_of_range(self, name, value, message):
     self._assert_refused(f'--{name}={value}.*{message}', **{name: value})
 
   def test_no_folder(self):
     self._assert_refused(
-      '^flag --image_dir=None: the task needs the folder of its images$',
+      '^flag --image_dir: must be given: the folder of your images$',
       image_dir=None,
     )
     self._assert_refused(
@@ -139,7 +139,7 @@ class ImageFolderInputTest(parameterized.TestCase):
       self._images / 'server/cat/a.png', 7, size=(300, 400)
     )
     self._assert_refused(
-      f'^flag --image_size=None: in {self._images}: server/cat/a.png is'
+      f'^flag --image_size: in {self._images}: server/cat/a.png is'
       ' 300x400; what is larger than 128 is trained on only if',
       on_odd_size='refuse',
     )
@@ -153,7 +153,7 @@ class ImageFolderInputTest(parameterized.TestCase):
       test_fraction=0.2,
     )
     shutil.rmtree(self._images / 'test')
-    self._assert_refused('^flag --test_fraction=None: there is no folder .*add')
+    self._assert_refused('^flag --test_fraction: there is no folder .*add')
 
   def test_more_clients_in_a_round_than_there_are(self):
     with self.assertRaisesRegex(

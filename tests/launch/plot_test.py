@@ -136,7 +136,7 @@ class PlotTest(parameterized.TestCase):
           self._plot(**{name: files})
 
   @parameterized.named_parameters(
-    ('none', {'experiments': None}, '--experiments=None: name the folder'),
+    ('none', {'experiments': None}, '--experiments: name the folder'),
     ('no_such_folder', {'experiments': ['nowhere']}, '--experiments=.*nowhere'),
     (
       'no_such_reference',
@@ -153,7 +153,7 @@ class PlotTest(parameterized.TestCase):
     (
       'same_names_that_nobody_gave',
       {'experiments': ['a/semifl', 'b/semifl']},
-      '--names=None: names of folders must differ, found semifl, semifl; give',
+      '--names: names of folders must differ, found semifl, semifl; give',
     ),
     (
       'no_such_metric',

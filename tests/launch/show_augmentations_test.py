@@ -201,8 +201,9 @@ class ShowAugmentationsTest(parameterized.TestCase):
     )
     self.assertEqual(completed.returncode, 1)
     self.assertIn(
-      '--strong_augmentation=weak: value should be one of'
-      ' <fedmatch|fixmatch|fixmatch_pytorch|keras_cv|keras_cv_gentle|semifl>',
+      '--strong_augmentation=weak: must be one of'
+      ' fedmatch, fixmatch, fixmatch_pytorch, keras_cv, keras_cv_gentle,'
+      ' semifl',
       completed.stderr,
     )
 

@@ -116,9 +116,9 @@ class SiteTest(parameterized.TestCase):
       site_lib.main(settings.change(site_lib.SiteSettings(), given))
 
   @parameterized.parameters(
-    ({'name': None}, '^name=None: it must be given'),
-    ({'image_dir': None}, '^image_dir=None: it must be given'),
-    ({'address': None}, '^address=None: it must be given'),
+    ({'name': None}, '^name: it must be given'),
+    ({'image_dir': None}, '^image_dir: it must be given'),
+    ({'address': None}, '^address: it must be given'),
     ({'name': 'a b'}, '^name=a b: must be up to 64 letters'),
     ({'address': 'auto'}, '^address=auto: must be host:port'),
     ({'image_size': '0'}, '^image_size=0: must be like 64 or 48x64'),

@@ -31,10 +31,11 @@ class PartTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({'degrees': 99.0}, 'degrees=99.0: must be from 100 to 500'),
-    ({'degrees': math.nan}, 'degrees=nan: must be from 100 to 500'),
+    ({'degrees': math.nan}, 'degrees=nan: must be a finite number'),
+    ({'degrees': math.inf}, 'degrees=inf: must be a finite number'),
     ({'degrees': 'hot'}, 'degrees=hot: must be of type float'),
     ({'degrees': True}, 'degrees=True: must be of type float'),
-    ({'degrees': None}, 'degrees=None: must be of type float'),
+    ({'degrees': None}, '^degrees: .* None'),
     ({'minutes': 0}, 'minutes=0: must be at least 1'),
     ({'minutes': 1.5}, 'minutes=1.5: must be of type int'),
   )
@@ -144,7 +145,7 @@ class TreeTest(parameterized.TestCase):
   @parameterized.parameters(
     (
       {'gram': 3.0},
-      'gram=3.0: there is no such setting here; did you mean grams',
+      'gram=3.0: did you mean grams\? there is no such setting here',
     ),
     ({'name': 'x'}, 'name=x: there is no such setting here'),
     ({'zzz': 3}, 'zzz=3: there is no such setting here$'),
@@ -156,6 +157,8 @@ class TreeTest(parameterized.TestCase):
       {'topping': 'vegetables', 'kind': 'feta'},
       'kind=feta: it is only for topping=cheese; leave it out',
     ),
+    ({'topping': 'chese'}, r'topping=chese: did you mean cheese\?'),
+    ({'kind': 'fetta'}, r'kind=fetta: did you mean feta\?'),
     ({'topping': 'fish'}, 'topping=fish: must be one of cheese, vegetables'),
     (
       {'topping': 'pineapple'},

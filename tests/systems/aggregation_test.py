@@ -162,7 +162,7 @@ class NotFilledInTest(parameterized.TestCase):
       privacy_key=privacy_key.PrivacyKey(bytes(32))
     )
     with self.assertRaisesRegex(
-      settings.SettingError, f'^{name}=None: must be given'
+      settings.SettingError, f'^{name}: must be given'
     ):
       system.build(ingredients)
 

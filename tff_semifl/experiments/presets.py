@@ -19,7 +19,6 @@ does that of (FL)^2, whose are mean and standard deviation of three seeds.
 
 from collections.abc import Mapping
 import csv
-import difflib
 import functools
 import json
 import pathlib
@@ -88,10 +87,9 @@ def load(name: str) -> Preset:
     settings.SettingError: If there is none.
   """
   if name not in names():
-    similar = difflib.get_close_matches(name, names())
-    hint = f'did you mean {" or ".join(similar)}? ' if similar else ''
+    hint = settings_lib.did_you_mean(name, names())
     raise settings_lib.SettingError(
-      'preset', name, f'there is no such preset; {hint}{_PRESETS} has them all'
+      'preset', name, f'{hint}there is no such preset; {_PRESETS} has them all'
     )
   row = _read(_PRESETS)[name]
   return Preset(

@@ -22,6 +22,7 @@ such trees, and so are their errors.
 from tff_semifl.settings.digests import TOLD_ELSEWHERE
 from tff_semifl.settings.errors import SettingError
 from tff_semifl.settings.errors import blame
+from tff_semifl.settings.errors import did_you_mean
 from tff_semifl.settings.errors import filled
 from tff_semifl.settings.errors import show
 from tff_semifl.settings.fields import Settings
@@ -83,6 +84,7 @@ __all__ = (
   'choice',
   'describe',
   'describe_all',
+  'did_you_mean',
   'fill_in',
   'filled',
   'find_owners',

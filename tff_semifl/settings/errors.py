@@ -3,8 +3,9 @@
 
 """The error of a setting, and how other errors become one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import contextlib
+import difflib
 from typing import TypeVar
 
 _Value = TypeVar('_Value')
@@ -15,12 +16,14 @@ class SettingError(ValueError):
 
   Attributes:
     name: The setting.
-    value: What it was to be.
+    value: What it was to be; None if it was not given.
     problem: Why it cannot be that, and what would be right.
   """
 
   def __init__(self, name: str, value: object, problem: str):
-    super().__init__(f'{name}={show(value)}: {problem}')
+    # Nobody wrote a value that is missing.
+    shown = name if value is None else f'{name}={show(value)}'
+    super().__init__(f'{shown}: {problem}')
     self.name = name
     self.value = value
     self.problem = problem
@@ -48,6 +51,19 @@ def show(value: object) -> str:
   if isinstance(value, tuple | list):
     return ','.join(map(str, value))
   return str(value)
+
+
+def did_you_mean(name: object, names: Iterable[str]) -> str:
+  """Returns 'did you mean ...? ' with the most similar name, or ''.
+
+  Args:
+    name: What was given, of any type.
+    names: What could have been.
+  """
+  if not isinstance(name, str):
+    return ''
+  similar = difflib.get_close_matches(name, names, n=1)
+  return f'did you mean {similar[0]}? ' if similar else ''
 
 
 @contextlib.contextmanager

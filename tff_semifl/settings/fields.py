@@ -6,6 +6,7 @@
 from collections.abc import Callable, Mapping
 import dataclasses
 import functools
+import math
 import types
 import typing
 from typing import Any, ClassVar, NamedTuple, Self
@@ -137,9 +138,19 @@ def _convert(
   if kind is tuple and isinstance(value, list):
     value = tuple(value)
   if type(value) is not kind:
+    found = ', not None' if value is None else ''
     raise errors.SettingError(
-      name, value, f'must be of type {kind.__name__}, {values.description}'
+      name,
+      value,
+      f'must be of type {kind.__name__}, {values.description}{found}',
+    )
+  if kind is float and not math.isfinite(value):
+    raise errors.SettingError(
+      name, value, f'must be a finite number, {values.description}'
     )
   if not values.contains(value):
-    raise errors.SettingError(name, value, f'must be {values.description}')
+    hint = errors.did_you_mean(value, values.names)
+    raise errors.SettingError(
+      name, value, f'{hint}must be {values.description}'
+    )
   return value

@@ -5,7 +5,6 @@
 
 from collections.abc import Iterator, Mapping
 import dataclasses
-import difflib
 from typing import Any, NamedTuple
 
 from tff_semifl.settings import errors
@@ -156,9 +155,8 @@ def _explain_unknown(part: fields.Settings, name: str) -> str:
   owners = find_owners(part, name)
   if owners:
     return f'it is only for {" or ".join(owners)}; leave it out'
-  similar = difflib.get_close_matches(name, as_dict(part), n=1)
-  hint = f'; did you mean {similar[0]}?' if similar else ''
-  return f'there is no such setting here{hint}'
+  hint = errors.did_you_mean(name, as_dict(part))
+  return f'{hint}there is no such setting here'
 
 
 def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
@@ -214,9 +212,10 @@ def _choose(
     with errors.blame(name, chosen):
       return kept.load(chosen)
   why = kept.refused.get(chosen)
-  raise errors.SettingError(
-    name, chosen, must_be if why is None else f'{why}; {must_be}'
-  )
+  if why is None:
+    hint = errors.did_you_mean(chosen, kept.options)
+    raise errors.SettingError(name, chosen, f'{hint}{must_be}')
+  raise errors.SettingError(name, chosen, f'{why}; {must_be}')
 
 
 def _name_of(kept: fields.Choice, part: fields.Settings) -> str:

@@ -28,7 +28,7 @@ def _show(number: float) -> str:
 
 
 def at_least(least: float) -> Values:
-  """Returns all finite numbers from `least` on."""
+  """Returns all numbers from `least` on."""
   return Values(f'at least {least}', lambda value: least <= value < math.inf)
 
 
@@ -50,7 +50,7 @@ def _is_folder_name(value: str) -> bool:
 
 
 FOLDER_NAME = Values('the name of a folder, without /', _is_folder_name)
-# What is no number, and infinity, is in none of them.
+# Of floats, a setting takes finite ones alone, whatever its values are.
 ANY = Values('anything', lambda value: True)
 ABOVE_0 = Values('above 0', lambda value: 0 < value < math.inf)
 AT_LEAST_0 = at_least(0)

@@ -100,7 +100,8 @@ def load(name: str) -> system.System:
       if ':' in name:
         return _load_outside(name)
     raise ValueError(
-      f'must be one of {", ".join(SYSTEMS)}, or package.module:NAME'
+      f'{settings.did_you_mean(name, SYSTEMS)}must be one of'
+      f' {", ".join(SYSTEMS)}, or package.module:NAME'
     )
 
 
