@@ -9,6 +9,7 @@ are trained on. As many images, drawn from all of the client's, are the mix data
 set, with which the fix images are mixed.
 """
 
+import collections
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -189,6 +190,11 @@ def build_fix_mix_training(
       )
       weight = weight_fn(labels, fix_data.number)
       report = () if report_fn is None else report_fn(context.guidance, labels)
+      # Its mean over clients tells less of one client than its maximum would.
+      highest_confidence = client_report.Ratio(
+        image_sums.highest(labels.confidences),
+        tf.cast(images.number > 0, tf.float32),
+      )
 
     def epoch_data(epoch: tf.Tensor) -> rows_lib.Rows:
       rows = fix_data.shuffle(node.seed(purpose.FIX_ORDER, epoch))
@@ -303,6 +309,9 @@ def build_fix_mix_training(
       num_labeled=images.number,
       num_confident=fix_data.number,
       weight=weight,
+      measurements=collections.OrderedDict(
+        highest_confidence=highest_confidence
+      ),
       report=report,
     )
 
