@@ -37,7 +37,7 @@ def open_folder(
     experiment.run,
     experiment.task,
     {**recorded_settings(experiment), **computed},
-    experiment.data.equal_images,
+    experiment.data.notes,
   )
   frozen = experiment.classifier.variables.frozen
   if frozen:

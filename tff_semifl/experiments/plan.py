@@ -33,7 +33,7 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
     evaluated: len(experiment.data.test.labels),
     'clients': len(sizes),
     'clients_per_round': experiment.clients.clients_per_round,
-    'equal_images': experiment.data.equal_images,
+    'notes': experiment.data.notes,
     **_describe_images_of_clients(experiment, steps),
     'server_steps_per_round': steps.server,
     'trainable_parameters': sum(
