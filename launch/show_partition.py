@@ -59,8 +59,8 @@ def main(settings: experiment_settings.Data) -> None:
     'R, from 0 for one mix of classes to 1 for none in common:'
     f' {summary.skew}'
   )
-  for line in data.equal_images:
-    print(f'equal images: {line}')
+  for note in data.notes:
+    print(f'note: {note}')
   for file in files:
     print(f'picture: {file}')
 

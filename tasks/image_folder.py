@@ -80,7 +80,7 @@ class ImageFolder(image_task.Task):
   gives_shares = True
   # A resumed run may read the images from another folder: their digest is
   # compared.
-  told_by_data = ('image_dir', 'images_on_disk', 'background')
+  told_by_data = ('image_dir', 'images_on_disk', 'background', 'keep_decoded')
   strong_augmentation = 'keras_cv_gentle'
 
   image_dir: str | None = settings.setting(
@@ -114,6 +114,13 @@ class ImageFolder(image_task.Task):
     "Whether clients' images are in a file in $TMPDIR, or /var/tmp, instead of"
     ' in memory, and read when a client has its turn; results are the same. By'
     f' default if they are more than {folder_task.MAX_GIB_IN_MEMORY} GiB.',
+  )
+
+  keep_decoded: bool = settings.setting(
+    True,
+    'Whether decoded images of large files are kept for the next start, in the'
+    ' size that is trained on, in $XDG_CACHE_HOME/tff_semifl or'
+    ' ~/.cache/tff_semifl.',
   )
 
   sites: tuple[str, ...] = settings.setting(
@@ -214,6 +221,7 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
     test_fraction=folder.test_fraction,
     images_on_disk=folder.images_on_disk,
     sites=folder.sites,
+    keep_decoded=folder.keep_decoded,
   )
 
 

@@ -4,12 +4,14 @@
 """Tests of reading image files: good ones, odd ones, and what is no image."""
 
 import pathlib
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import PIL.Image
 import PIL.ImageDraw
+import PIL.JpegImagePlugin
 
 from tff_semifl.data import image_files
 
@@ -148,6 +150,23 @@ class ReadImageTest(parameterized.TestCase):
       image_files.read_image(path, (6, 4, 3), _REFUSE).pixels,
       np.rot90(pixels, -1),
     )
+
+  @parameterized.product(
+    name=('a.jpg', 'a.png', 'a.webp', 'a.tif'), orientation=[*range(1, 9)]
+  )
+  def test_size_is_that_of_the_upright_image(self, name, orientation):
+    exif = PIL.Image.Exif()
+    exif[0x0112] = orientation
+    path = self._write(PIL.Image.fromarray(_noise(4, 6)), name, exif=exif)
+    pixels = image_files.read_image_of_any_size(path, 3).pixels
+    self.assertEqual(pixels.shape[:2], (4, 6) if orientation < 5 else (6, 4))
+    self.assertEqual(image_files.read_size(path), pixels.shape[:2])
+
+  def test_photo_is_not_decoded_for_its_size(self):
+    path = self._write(PIL.Image.fromarray(_noise(4, 6)), 'a.jpg')
+    with mock.patch.object(PIL.JpegImagePlugin.JpegImageFile, 'load') as load:
+      self.assertEqual(image_files.read_size(path), (4, 6))
+    load.assert_not_called()
 
   def test_odd_size_is_refused(self):
     path = self._write(PIL.Image.fromarray(_noise(4, 6)))

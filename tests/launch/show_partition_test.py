@@ -36,7 +36,7 @@ class ShowPartitionTest(parameterized.TestCase):
       '--num_clients=10', f'--output_file={self._output_file},{svg_file}'
     )
     self.assertEqual(completed.returncode, 0, completed.stderr)
-    *lines, skew, picture, svg = completed.stdout.splitlines()
+    *lines, skew, note, picture, svg = completed.stdout.splitlines()
     self.assertEqual(
       lines,
       [
@@ -49,6 +49,7 @@ class ShowPartitionTest(parameterized.TestCase):
     # Of 138 draws the fraction of a class has a standard deviation of
     # sqrt(0.1 * 0.9 / 138) = 0.026; two differ by 0.026 * 2 / sqrt(pi) = 0.029
     # on average, and R is half of ten of these.
+    self.assertRegex(note, '^note: 7 of 1387 images have no client')
     self.assertRegex(skew, r'^R, from 0 .* to 1 .*: 0\.1\d\d$')
     self.assertEqual(picture, f'picture: {self._output_file}')
     self.assertEqual(svg, f'picture: {svg_file}')

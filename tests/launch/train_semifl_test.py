@@ -184,6 +184,7 @@ class TrainSemiFLTest(absltest.TestCase):
     self.assertEqual(plan['unlabeled_images'], 1797 - 360 - 50)
     self.assertEqual(plan['images_per_client'], {'least': 138, 'most': 138})
     self.assertEqual(plan['unlabeled_images_at_clients'], 1380)
+    self.assertRegex(plan['notes'][0], '^7 of 1387 images have no client')
     # One epoch of 50 and of 138 images in batches of 10.
     self.assertEqual(plan['server_steps_per_round'], 5)
     self.assertEqual(plan['steps_of_a_client_per_round_at_most'], 14)

@@ -3,6 +3,8 @@
 
 """Reads image files of users: decoded, upright, of one size, or refused."""
 
+from collections.abc import Iterator
+import contextlib
 import enum
 import os
 import pathlib
@@ -10,6 +12,7 @@ import re
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import PIL.ExifTags
 import PIL.Image
 import PIL.ImageColor
 import PIL.ImageOps
@@ -22,6 +25,8 @@ from tff_semifl.data import image_depth
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
 # By number of channels.
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
+# EXIF's orientations whose height is stored as width.
+_LYING = range(5, 9)
 
 # Red, green and blue in 0..255.
 Color: TypeAlias = tuple[int, int, int]
@@ -139,16 +144,20 @@ def read_image_of_any_size(
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """Returns height and width of an image.
+  """Returns height and width of an image, upright; most are not decoded for it.
 
   Args:
     file: The file.
 
   Raises:
-    ImageFileError: If it cannot be read, has levels without a clear scale or
-      too many pixels.
+    ImageFileError: If it is no image, or has too many pixels.
   """
-  width, height = _open(file).size
+  with _opening(file) as image:
+    width, height = image.size
+    orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)
+    # Of TIFF images Pillow has the upright size.
+    if orientation in _LYING and image.format != 'TIFF':
+      width, height = height, width
   return height, width
 
 
@@ -158,6 +167,29 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
   Raises:
     ImageFileError: If it cannot be read, has levels without a clear scale or
       too many pixels.
+  """
+  with _opening(file) as image:
+    depth = image_depth.read_depth(image)
+    image.load()
+    upright = PIL.ImageOps.exif_transpose(image)
+  if depth.may_be_less and 'transparency' in upright.info:
+    # Of the 16 bits of that color Pillow has the upper 8 in its pixels.
+    raise ImageFileError(
+      'has 16 bits a channel and a color that is transparent; convert it to 8'
+      ' bits'
+    )
+  try:
+    return image_depth.scale_to_8_bits(upright, depth)
+  except image_depth.DepthError as error:
+    raise ImageFileError(str(error)) from error
+
+
+@contextlib.contextmanager
+def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
+  """Yields an image that is not loaded, and names what goes wrong with it.
+
+  Raises:
+    ImageFileError: If it cannot be read or has too many pixels.
   """
   # Opening a pipe would block until another process writes to it.
   if not os.path.isfile(file):
@@ -174,9 +206,7 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
       # Up to twice the limit Pillow only warns.
       if limit is not None and num_pixels > limit:
         raise PIL.Image.DecompressionBombError(f'{num_pixels} pixels')
-      depth = image_depth.read_depth(image)
-      image.load()
-      upright = PIL.ImageOps.exif_transpose(image)
+      yield image
   except PIL.UnidentifiedImageError as error:
     raise ImageFileError(
       'is no JPEG, PNG, GIF, BMP, PPM, WebP or TIFF image'
@@ -189,16 +219,6 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
   # Pillow's decoders fail in many ways on bytes that are not theirs.
   except Exception as error:
     raise ImageFileError(f'cannot be read ({error})') from error
-  if depth.may_be_less and 'transparency' in upright.info:
-    # Of the 16 bits of that color Pillow has the upper 8 in its pixels.
-    raise ImageFileError(
-      'has 16 bits a channel and a color that is transparent; convert it to 8'
-      ' bits'
-    )
-  try:
-    return image_depth.scale_to_8_bits(upright, depth)
-  except image_depth.DepthError as error:
-    raise ImageFileError(str(error)) from error
 
 
 def _convert(

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
@@ -71,6 +72,7 @@ def read_image_folders(
   background: image_files.Color = image_files.WHITE,
   max_bytes_in_memory: float = math.inf,
   has_clients: bool = True,
+  store: decoded_images.DecodedImages | None = None,
 ) -> ImageFolders:
   """Reads the images of a server, of its clients and for testing.
 
@@ -88,6 +90,7 @@ def read_image_folders(
     max_bytes_in_memory: Clients' images that are more than this together are
       kept in a file in `stored_images.folder()`.
     has_clients: Whether there are clients in the folder.
+    store: Where decoded images are kept for the next start.
 
   Returns:
     All images.
@@ -175,7 +178,11 @@ def read_image_folders(
   # The server's and the test images stay in memory, whatever their number.
   found = [
     image_reading.read(
-      list(itertools.chain(*folders.values())), form, problems, max_bytes
+      list(itertools.chain(*folders.values())),
+      form,
+      problems,
+      max_bytes,
+      store,
     )
     for folders, max_bytes in (
       (server, math.inf),
@@ -253,14 +260,17 @@ def read_client_folder(
 def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
   """Returns the size of all images, None if they have not one."""
   common = None
-  for file in files:
-    try:
-      size = image_files.read_size(file)
-    except image_files.ImageFileError:
-      # Said when all are read, with what else is wrong.
-      return None
+  for size in image_reading.map_in_threads(_find_size, files):
     if common is None:
       common = size
-    if size != common:
+    if size is None or size != common:
       return None
   return common
+
+
+def _find_size(file: pathlib.Path) -> tuple[int, int] | None:
+  try:
+    return image_files.read_size(file)
+  except image_files.ImageFileError:
+    # Said when all are read, with what else is wrong.
+    return None

@@ -1,19 +1,30 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads many image files into one array, in memory or on disk."""
+"""Reads many image files into one array, in memory or on disk.
 
-from collections.abc import Sequence
+A thread for each core decodes, and decoded images of large files can be kept
+for the next start.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent import futures
+import functools
 import math
+import os
 import pathlib
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+import tqdm
 
+from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import sources
 from tff_semifl.data import stored_images
+
+_Item, _Result = TypeVar('_Item'), TypeVar('_Result')
 
 
 class LargeImageError(image_listing.ImageFolderError):
@@ -57,6 +68,7 @@ def read(
   form: ImageForm,
   problems: list[image_listing.Problem],
   max_bytes_in_memory: float = math.inf,
+  store: decoded_images.DecodedImages | None = None,
 ) -> ReadImages:
   """Reads image files.
 
@@ -65,6 +77,7 @@ def read(
     form: The form of the images.
     problems: What is wrong is added to it.
     max_bytes_in_memory: Images that are more than this are kept on disk.
+    store: Where decoded images are kept for the next start.
 
   Returns:
     The images, in the order of the files.
@@ -76,17 +89,75 @@ def read(
   # Read into place, so that there are never two copies of all images.
   images = _make_room((len(files), *form.shape), max_bytes_in_memory)
   num_resized = num_transparent = 0
-  for position, file in enumerate(files):
-    try:
-      found = image_files.read_image(file, *form)
-    except image_files.ImageFileError as error:
-      is_odd_size = isinstance(error, image_files.OddSizeError)
-      problems.append(image_listing.Problem(file, str(error), is_odd_size))
+  # Nothing is shown of what takes less than a second.
+  bar = tqdm.tqdm(
+    _read_each(files, form, store),
+    'reading',
+    total=len(files),
+    delay=1,
+    disable=None,
+  )
+  for position, found in bar:
+    if isinstance(found, image_listing.Problem):
+      problems.append(found)
       continue
     images[position] = found.pixels
     num_resized += found.is_resized
     num_transparent += found.is_transparent
   return ReadImages(images, num_resized, num_transparent)
+
+
+def _read_each(
+  files: Sequence[pathlib.Path],
+  form: ImageForm,
+  store: decoded_images.DecodedImages | None,
+) -> Iterator[tuple[int, image_files.DecodedImage | image_listing.Problem]]:
+  """Yields each file's position and image, those that are kept first."""
+  keys, missing = [None] * len(files), range(len(files))
+  if store is not None:
+    keys = [decoded_images.find_key(file, form) for file in files]
+    missing = []
+    for position, key in enumerate(keys):
+      found = store.get(key, form.shape)
+      if found is None:
+        missing.append(position)
+      else:
+        yield position, found
+  results = map_in_threads(
+    functools.partial(_read_one, form), [files[each] for each in missing]
+  )
+  for position, found in zip(missing, results, strict=True):
+    if store is not None and isinstance(found, image_files.DecodedImage):
+      store.put(keys[position], found)
+    yield position, found
+
+
+def _read_one(
+  form: ImageForm, file: pathlib.Path
+) -> image_files.DecodedImage | image_listing.Problem:
+  """Returns a file's image, or what is wrong with it."""
+  try:
+    return image_files.read_image(file, *form)
+  except image_files.ImageFileError as error:
+    is_odd_size = isinstance(error, image_files.OddSizeError)
+    return image_listing.Problem(file, str(error), is_odd_size)
+
+
+def map_in_threads(
+  function: Callable[[_Item], _Result], items: Iterable[_Item]
+) -> Iterator[_Result]:
+  """Yields results in the order of items, computed by a thread for each core.
+
+  Args:
+    function: Called with each item. Pillow decodes in several threads at once.
+    items: The items, all of which are taken at first.
+  """
+  pool = futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+  try:
+    yield from pool.map(function, items)
+  finally:
+    # After an error or Ctrl-C nothing else is begun.
+    pool.shutdown(cancel_futures=True)
 
 
 def _make_room(

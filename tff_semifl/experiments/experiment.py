@@ -175,11 +175,12 @@ def load_data(
   Raises:
     settings.SettingError: If the data cannot be had or shared out.
   """
-  return data.duplicates.find_and_drop(
+  shared = data.duplicates.find_and_drop(
     image_task.load(data.task, task),
     lambda images: data.sharing.share_out(task, images, data.seed.seed),
     'validation' if data.validates else 'test',
   )
+  return shared._replace(partition_notes=data.sharing.describe(shared))
 
 
 def without_clients(experiment: Experiment) -> Experiment:

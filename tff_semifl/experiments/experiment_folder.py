@@ -39,7 +39,7 @@ def open_folder(
     experiment.task,
     {**recorded_settings(experiment), **computed},
     experiment.identity,
-    experiment.data.equal_images,
+    experiment.data.notes,
   )
   frozen = experiment.classifier.variables.frozen
   if frozen:

@@ -24,6 +24,8 @@ class FederatedData(NamedTuple):
       unlabeled ones, which put all of them into the order of the data set.
       None if they are in it.
     equal_images: A line on each kind of equal images that there are.
+    partition_notes: A line on each way in which shares are not what was asked
+      for.
   """
 
   labeled: sources.LabeledImages
@@ -32,6 +34,12 @@ class FederatedData(NamedTuple):
   test: sources.LabeledImages
   training_order: np.ndarray | None = None
   equal_images: tuple[str, ...] = ()
+  partition_notes: tuple[str, ...] = ()
+
+  @property
+  def notes(self) -> tuple[str, ...]:
+    """All that is to be known of the data, in lines."""
+    return self.partition_notes + self.equal_images
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
     """Returns the images that the server trains on.

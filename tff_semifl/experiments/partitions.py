@@ -51,6 +51,23 @@ class Partition(settings.Settings, abc.ABC):
     del num_images, num_clients  # It shares out all of them.
     return 0
 
+  def describe(
+    self, labels: np.ndarray, shares: Sequence[np.ndarray]
+  ) -> tuple[str, ...]:
+    """Returns a line on each way in which shares are not what was asked for.
+
+    Args:
+      labels: int [num_images], as in `share_out`.
+      shares: For each client the indices of its images.
+    """
+    num_left = len(labels) - sum(map(len, shares))
+    if not num_left:
+      return ()
+    return (
+      f'{num_left} of {len(labels)} images have no client, as each of'
+      f' {len(shares)} clients has {len(shares[0])}',
+    )
+
   @property
   def description(self) -> str:
     """In a few words, with its number."""
@@ -98,6 +115,20 @@ class Classes(Partition):
     """Shares out images."""
     return skewed_partition.partition_classes(
       labels, num_classes, self.classes_per_client, num_clients, seed
+    )
+
+  def describe(
+    self, labels: np.ndarray, shares: Sequence[np.ndarray]
+  ) -> tuple[str, ...]:
+    """Returns a line if clients have fewer classes than they were to have."""
+    numbers = np.array([len(np.unique(labels[share])) for share in shares])
+    num_fewer = np.count_nonzero(numbers < self.classes_per_client)
+    if not num_fewer:
+      return ()
+    return (
+      f'{num_fewer} of {len(shares)} clients have fewer than'
+      f' {self.classes_per_client} classes, {numbers.min()} at least, as some'
+      " of a client's parts may be of the same class",
     )
 
 

@@ -43,7 +43,7 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
     },
     'clients': len(sizes),
     'clients_per_round': experiment.clients.clients_per_round,
-    'equal_images': experiment.data.equal_images,
+    'notes': experiment.data.notes,
     **_describe_images_of_clients(experiment, steps),
     **_describe_privacy(experiment),
     'server_steps_per_round': steps.server,

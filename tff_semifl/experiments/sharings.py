@@ -37,6 +37,15 @@ class Sharing(settings.Settings, abc.ABC):
       settings.SettingError: If that is not possible.
     """
 
+  def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
+    """Returns a line on each way in which shares are not what was asked for.
+
+    Args:
+      data: The images, shared out.
+    """
+    del data  # Most do not divide images by a rule.
+    return ()
+
   @property
   def description(self) -> str:
     """In a few words, how images are shared among clients."""
@@ -73,6 +82,10 @@ class _Clients(settings.Settings):
         num_left=self.partition.count_left(len(labels), self.num_clients),
       )
     return shares
+
+  def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
+    """Returns what the partition says of the shares."""
+    return self.partition.describe(data.unlabeled.true_labels, data.shares)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -133,6 +146,10 @@ class ServerAndClients(Sharing):
         len(unlabeled.images) - len(split.unlabeled),
       ),
     )
+
+  def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
+    """Returns what the partition says of the shares."""
+    return self.clients.describe(data)
 
   @property
   def description(self) -> str:
@@ -266,6 +283,10 @@ class LabeledClients(Sharing):
       shares=self.clients.share_out(data.train.labels, task.num_classes, seed),
       test=data.test,
     )
+
+  def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
+    """Returns what the partition says of the shares."""
+    return self.clients.describe(data)
 
   @property
   def description(self) -> str:
