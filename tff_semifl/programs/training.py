@@ -304,14 +304,29 @@ def _run_process(
   """Runs a round; returns its output and the memories in main memory."""
   arguments = state, program.server_dataset, program.clients.datasets(round_num)
   if memories is None:
-    return program.process.next(*arguments), held
+    output = program.process.next(*arguments)
+    _warn_of_rejections(round_num, output.metrics['client'])
+    return output, held
   cohort = program.clients.cohort(round_num)
   output = program.process.next(
     *arguments, memories.recall(held, round_num, cohort)
   )
+  _warn_of_rejections(round_num, output.metrics['client'])
   # Kept before the state is saved: if the round is run again, the same memories
   # replace these.
   return output, memories.keep(held, round_num, cohort, output.memories)
+
+
+def _warn_of_rejections(round_num: int, metrics: Mapping[str, float]) -> None:
+  """Logs a warning if clients were rejected and no update is left."""
+  if metrics['num_rejected'] > 0 and metrics['num_participating'] == 0:
+    logging.warning(
+      'Round %d: no update of a client counts. %d clients were rejected: what'
+      ' they sent is not finite, or updates are longer than'
+      ' max_update_norm_ratio allows.',
+      round_num,
+      metrics['num_rejected'],
+    )
 
 
 def _shortest(value: np.float32 | float) -> float:
