@@ -33,11 +33,6 @@ class SoftFixMix(sfl.FixMix):
     0.2, 'Deviation below the mean at which a weight has fallen to 61%.'
   )
 
-  @property
-  def reports_beside_updates(self) -> bool:
-    """True: clients tell sums of confidences and probabilities, too."""
-    return True
-
   def select(self, guidance: Any, labels: sfl.PseudoLabels) -> tf.Tensor:
     """Returns the weight of each image, float32 [images] in 0..1."""
     below = tf.maximum(guidance['mean_confidence'] - labels.confidences, 0.0)

@@ -87,12 +87,11 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
   def exchange(row: tf.Tensor, order: tf.Tensor) -> tuple[tf.Tensor, ...]:
     # Not `others[row]`: XLA takes the begin of a slice, and all that it comes
     # from, for constants, and would compile anew for each seed.
-    other = tf.gather(others, row)
-    # A scatter would be no cheaper where it is compiled.
-    return row + 1, tf.where(
-      tf.equal(rows, row),
-      tf.gather(order, other),
-      tf.where(tf.equal(rows, other), tf.gather(order, row), order),
+    pair = tf.stack([row, tf.gather(others, row)])
+    exchanged = tf.gather(order, tf.reverse(pair, [0]))
+    # In place: the loop takes a time that grows with the number of rows alone.
+    return row + 1, tf.tensor_scatter_nd_update(
+      order, pair[:, tf.newaxis], exchanged
     )
 
   _, order = tf.while_loop(lambda row, _: row < num_rows, exchange, (0, rows))

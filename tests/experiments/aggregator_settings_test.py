@@ -95,32 +95,14 @@ class AggregatorSettingsTest(parameterized.TestCase):
         small_experiment.create(system, **values)
     small_experiment.fill_in(system)
 
-  def test_reports_that_tell_what_noise_should_hide(self):
+  def test_weights_that_noise_does_not_go_with(self):
     with self.assertRaisesRegex(
-      settings.SettingError,
-      '^aggregator=differential_privacy: clients of flexmatch_semifl report',
+      settings.SettingError, '^aggregator=differential_privacy: .* weight'
     ):
-      small_experiment.fill_in('flexmatch_semifl', **_PRIVATE)
-    small_experiment.fill_in('flexmatch_semifl')
-
-  @parameterized.parameters(
-    ({'selection': 'softmatch'}, 'report, beside updates'),
-    ({'alignment': 'distribution'}, 'report, beside updates'),
-    ({'weighting': 'learning_status'}, 'differ in weight'),
-  )
-  def test_parts_that_noise_does_not_go_with(self, chosen, why):
-    with self.assertRaisesRegex(
-      settings.SettingError,
-      f'^aggregator=differential_privacy: clients of composed_semifl {why}',
-    ):
-      small_experiment.fill_in('composed_semifl', **chosen, **_PRIVATE)
-    # A teacher is told by the server alone.
-    small_experiment.fill_in(
-      'composed_semifl', labeler='averaged_teacher', **_PRIVATE
-    )
-
-  def test_client_priors_are_told_to_nobody(self):
-    small_experiment.fill_in('client_prior_semifl', **_PRIVATE)
+      small_experiment.fill_in(
+        'composed_semifl', weighting='learning_status', **_PRIVATE
+      )
+    small_experiment.fill_in('composed_semifl', **_PRIVATE)
 
   @parameterized.parameters('federated', 'pooled')
   def test_statistics_that_tell_what_noise_should_hide(self, statistics):

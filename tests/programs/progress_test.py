@@ -50,6 +50,16 @@ class ProgressTest(absltest.TestCase):
     )
     self.assertIn('round 0/10, accuracy 25.0%, 00:30 left\n', text)
 
+  def test_rejected_clients_without_whom_nobody_is_left(self):
+    metrics = some_metrics.create(0.25, 0.5, 3.0)
+    for counts, is_said in (((3, 0), True), ((3, 2), False), ((0, 0), False)):
+      num_rejected, num_participating = counts
+      client = metrics.client._replace(
+        num_rejected=num_rejected, num_participating=num_participating
+      )
+      text = self._show(io.StringIO(), (0, metrics._replace(client=client)))
+      self.assertEqual('3 clients rejected' in text, is_said)
+
   def test_resumed_run_says_so_once(self):
     text = self._start(
       io.StringIO(),

@@ -3,7 +3,9 @@
 
 """Tests of SemiFL with other aggregators than the mean."""
 
+import dataclasses
 import functools
+from unittest import mock
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -18,9 +20,24 @@ from tff_semifl import privacy_key
 from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.systems import aggregations
+from tff_semifl.systems import client_parts
+from tff_semifl.systems import client_trainings
 from tff_semifl.systems import registry
 
 _CLIPPING_NORM = 0.01
+_PRIVATE = {'aggregator': 'differential_privacy', 'noise_multiplier': 1.0}
+_REFUSED = '^aggregator=differential_privacy: .*beside updates'
+
+
+def _build_system(system_name, changes):
+  system = small_systems.create(
+    system_name, changes, usual=linear_problem.SETTINGS
+  )
+  system.build(
+    small_systems.create_ingredients(
+      seed=0, privacy_key=privacy_key.PrivacyKey(bytes(32))
+    )
+  )
 
 
 @functools.cache
@@ -172,6 +189,57 @@ class NotFilledInTest(parameterized.TestCase):
 
 
 @pytest.mark.slow
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Counting(client_parts.FixedThreshold):
+  """Tells the server a number of images, and nobody that it does so."""
+
+  def report(self, guidance, labels):
+    return tf.reduce_sum(labels.confidences)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _CountingClient(client_trainings.FixMix):
+  """Does so as a whole."""
+
+  def report(self, guidance, labels):
+    return {'sum': tf.reduce_sum(labels.confidences)}
+
+
+class ReportsBesideUpdatesTest(parameterized.TestCase):
+  """The refusal of noise with clients that return more than updates."""
+
+  @parameterized.parameters(
+    ('flexmatch_semifl', {}),
+    ('composed_semifl', {'selection': 'softmatch'}),
+    ('composed_semifl', {'alignment': 'distribution'}),
+  )
+  def test_reports_are_refused_with_noise(self, system, chosen):
+    with self.assertRaisesRegex(settings.SettingError, _REFUSED):
+      _build_system(system, {**chosen, **_PRIVATE})
+    _build_system(system, chosen)
+
+  @parameterized.parameters(
+    (client_trainings.FixMix(selection=_Counting()), 'FixMix'),
+    (_CountingClient(), '_CountingClient'),
+  )
+  def test_reports_of_ones_own(self, client, name):
+    system = dataclasses.replace(registry.SYSTEMS['semifl'], client=client)
+    with (
+      mock.patch.dict(registry.SYSTEMS, own=system),
+      self.assertRaisesRegex(settings.SettingError, f'{name}.*beside updates'),
+    ):
+      _build_system('own', _PRIVATE)
+
+  @parameterized.parameters(
+    # A teacher is told by the server alone.
+    ('composed_semifl', {'labeler': 'averaged_teacher'}),
+    # Priors of clients are told to nobody.
+    ('client_prior_semifl', {}),
+  )
+  def test_what_is_not_told_the_server(self, system, chosen):
+    _build_system(system, {**chosen, **_PRIVATE})
+
+
 class RuntimeTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('robust', functools.partial(_build, 'robust')),

@@ -14,7 +14,7 @@ from tests.algorithms import linear_problem
 from tff_semifl import pseudo_labels
 from tff_semifl.systems import flexmatch
 
-_TAU = 0.4
+_TAU = 0.5
 _COHORTS = ([], [2, 0], [1, 2], [])
 
 
@@ -105,6 +105,19 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     # Some labels were sure and some were not, or this shows little.
     self.assertGreater(of_class.max(), 0)
     self.assertGreater(of_none, 0)
+
+  def test_labels_of_round_0_count_no_more_than_its_updates(self):
+    problem = linear_problem.LinearProblem()
+    begun = self.process.initialize()
+    output = self.process.next(
+      begun, problem.server_data, problem.client_data([0, 1, 2])
+    )
+    self.assertGreater(output.metrics['client']['num_participating'], 0)
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      output.state.guidance['selection'],
+      begun.guidance['selection'],
+    )
 
 
 if __name__ == '__main__':

@@ -5,6 +5,7 @@
 
 import dataclasses
 import functools
+from typing import Any
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -19,7 +20,9 @@ from tests.algorithms import linear_problem
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
+from tff_semifl.systems import client_parts
 from tff_semifl.systems import client_trainings
+from tff_semifl.work import guidance
 
 # What a client reports in place of what it trained, by its number.
 _NOT_A_NUMBER, _INFINITE, _LONG, _ENDLESS, _SHORT = range(11, 16)
@@ -64,9 +67,47 @@ class _Liars(client_trainings.FixMix):
     return train_or_lie
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _MeanConfidence(client_parts.FixedThreshold):
+  """Reports a mean over all images, of which there may be none."""
+
+  def build_guidance(self, classifier):
+    return guidance.Guidance(
+      initialize=lambda: tf.constant(0.0),
+      tell=lambda *_: (),
+      update=lambda state, context, weights, reports: state + reports,
+    )
+
+  def report(self, guidance, labels):
+    number = tf.cast(tf.size(labels.confidences), tf.float32)
+    return tf.reduce_sum(labels.confidences) / number
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Weights(client_parts.Weighting):
+  """Weighs clients by whatever it is given."""
+
+  weigh_fn: Any = None
+
+  def weigh(self, labels, num_selected):
+    return self.weigh_fn(labels, num_selected)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Selected(client_parts.FixedThreshold):
+  """Selects numbers of images."""
+
+  def select(self, guidance, labels):
+    return labels.labels
+
+
 @functools.cache
 def _build_with_liars():
-  system = dataclasses.replace(small_systems.create('semifl'), client=_Liars())
+  return _build_with(_Liars())
+
+
+def _build_with(client):
+  system = dataclasses.replace(small_systems.create('semifl'), client=client)
   return settings.change(system, _SETTINGS).build(
     small_systems.create_ingredients(seed=linear_problem.SEED)
   )
@@ -135,6 +176,28 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
       - honest.state.global_model_weights.trainable[0]
     )
     self.assertGreater(np.abs(difference).max(), 0.1)
+
+  def test_report_that_is_not_a_number_is_rejected(self):
+    process = _build_with(client_trainings.FixMix(selection=_MeanConfidence()))
+    nobody = linear_reference.client_dataset(1, self.problem.clients[1][1][:0])
+    others = self.problem.client_data([0, 2])
+    found = self._run_round(process, [*others, nobody])
+    expected = self._run_round(process, others)
+    self._assert_same_state(found.state, expected.state)
+    self._assert_finite(found)
+    self.assertEqual(found.metrics['client']['num_rejected'], 1.0)
+
+  @parameterized.named_parameters(
+    ('weight', {'weighting': _Weights(weigh_fn=lambda *_: tf.constant(1))}),
+    ('weights', {'weighting': _Weights(weigh_fn=lambda *_: tf.ones([3]))}),
+    ('selection', {'selection': _Selected()}),
+  )
+  def test_results_of_another_type_name_the_part(self, parts):
+    [(field, part)] = parts.items()
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^{field}={type(part).__name__}: '
+    ):
+      _build_with(client_trainings.FixMix(**parts))
 
   def test_round_of_a_liar_alone_is_the_servers(self):
     process = _build_with_liars()

@@ -91,6 +91,12 @@ class RoundParts:
     """The type of model weights."""
     return self.distributor.next.type_signature.parameter[1].member
 
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True if clients report anything to `Guidance.update`."""
+    _, result, _ = self.client_work.next.type_signature.result
+    return bool(tff.structure.flatten(result.member.report))
+
   def counts(self, round_num: tf.Tensor, num_counting: tf.Tensor) -> tf.Tensor:
     """Returns whether the clients' aggregate is used, a bool scalar.
 

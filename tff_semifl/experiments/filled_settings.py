@@ -168,13 +168,6 @@ def _check_privacy(
     raise settings.SettingError(
       'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
     )
-  if experiment.system.reports_beside_updates:
-    raise settings.SettingError(
-      'aggregator',
-      'differential_privacy',
-      f'clients of {experiment.system_name} report, beside updates, what no'
-      ' noise is added to; choose another',
-    )
   if experiment.system.weighs_clients:
     raise settings.SettingError(
       'aggregator',

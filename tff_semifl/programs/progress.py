@@ -52,6 +52,8 @@ class Narration:
   ) -> str:
     """Returns accuracy, time left and, if it was measured, the label ratio.
 
+    If clients were rejected and no update is left, it says so.
+
     Args:
       round_num: The latest round.
       metrics: The round's metrics; `seconds` is the time of all rounds since
@@ -76,6 +78,9 @@ class Narration:
     )
     if not math.isnan(metrics.client.label_ratio):
       text += f', labeled {metrics.client.label_ratio:.1%}'
+    client = metrics.client
+    if client.num_rejected > 0 and not client.num_participating:
+      text += f', no update counts ({client.num_rejected:.0f} clients rejected)'
     return f'{text}, {left} left'
 
 

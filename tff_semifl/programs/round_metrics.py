@@ -47,7 +47,8 @@ class ClientMetrics(NamedTuple):
     threshold_accuracy: See `PseudoLabelQuality`.
     micro_threshold_accuracy: See `PseudoLabelQuality`.
     num_participating: Number of clients whose update counted.
-    num_rejected: Number of clients whose update was not finite or far too long.
+    num_rejected: Number of clients whose update was far too long, or that sent
+      anything that is not finite.
     num_dropped: Number of clients that were chosen but dropped out by
       `client_dropout_probability`; a site that is away is not among them.
     weight_diversity: Diversity of the updates that counted

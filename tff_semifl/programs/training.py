@@ -311,11 +311,24 @@ def _run_process(
   except Exception as error:
     error.add_note(f'In round {round_num}.')
     raise
+  _warn_of_rejections(round_num, output.metrics['client'])
   if memories is None:
     return output, held
   # Kept before the state is saved: if the round is run again, the same memories
   # replace these.
   return output, memories.keep(held, round_num, cohort, output.memories)
+
+
+def _warn_of_rejections(round_num: int, metrics: Mapping[str, float]) -> None:
+  """Logs a warning if clients were rejected and no update is left."""
+  if metrics['num_rejected'] > 0 and metrics['num_participating'] == 0:
+    logging.warning(
+      'Round %d: no update of a client counts. %d clients were rejected: what'
+      ' they sent is not finite, or updates are longer than'
+      ' max_update_norm_ratio allows.',
+      round_num,
+      metrics['num_rejected'],
+    )
 
 
 def _shortest(value: np.float32 | float) -> float:

@@ -45,11 +45,15 @@ class Averaging(system.System):
     Args:
       ingredients: The model, the augmentations and what else is given.
       server: The turn of the server.
+
+    Raises:
+      settings.SettingError: If the aggregator adds noise to updates, and
+        clients report something beside them.
     """
     client_optimizer, server_optimizer = self.create_optimizers(
       ingredients.classifier
     )
-    return round_parts.build_round_parts(
+    parts = round_parts.build_round_parts(
       ingredients,
       self.client.build(ingredients, client_optimizer, self.client_turn),
       round_parts.build_server_work(ingredients, server_optimizer, server),
@@ -64,6 +68,14 @@ class Averaging(system.System):
       guidance=self.client.build_guidance(ingredients.classifier),
       allows_padding=self.client.allows_padding,
     )
+    if self.averaging.private_mean is not None and parts.reports_beside_updates:
+      raise settings.SettingError(
+        'aggregator',
+        'differential_privacy',
+        f'{type(self.client).__qualname__} clients report, beside updates,'
+        ' what no noise is added to; choose another',
+      )
+    return parts
 
   def create_optimizers(
     self, classifier: functional.ImageClassifier
@@ -94,11 +106,6 @@ class Averaging(system.System):
   def measures_pseudo_labels(self) -> bool:
     """True if pseudo-labels are compared with the truth, where it is known."""
     return self.client.measures_pseudo_labels
-
-  @property
-  def reports_beside_updates(self) -> bool:
-    """True if clients report more of their images than updates and metrics."""
-    return self.client.reports_beside_updates
 
   @property
   def weighs_clients(self) -> bool:

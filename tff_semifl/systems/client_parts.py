@@ -28,12 +28,7 @@ class ClientPart(padded_images.MayHeedPadding):
   """Base of the parts.
 
   `guidance` is the message of the part's own state to clients; () without one.
-
-  Attributes:
-    reports: Whether clients report sums over their images to that state.
   """
-
-  reports = False
 
   def build_guidance(
     self, classifier: functional.ImageClassifier
@@ -47,13 +42,13 @@ class ClientPart(padded_images.MayHeedPadding):
     return None
 
   def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
-    """Returns sums over the images of a client.
+    """Returns sums over the images of a client, which that state is told.
 
     Args:
       guidance: The message of the state.
       labels: The labels of all its images.
     """
-    del guidance, labels  # By default nothing is reported.
+    del guidance, labels  # By default nothing is reported, which () is.
     return ()
 
 
@@ -152,15 +147,9 @@ class Regularizer(ClientPart):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Weighting(ClientPart):
-  """Counts all clients that train the same (A.12).
-
-  Attributes:
-    is_uniform: Whether all weights are 0 or 1, so that an aggregator that takes
-      no weights can be used.
-  """
+  """Counts all clients that train the same (A.12)."""
 
   heeds_padding = True
-  is_uniform = True
 
   def weigh(
     self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor

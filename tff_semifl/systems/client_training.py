@@ -65,11 +65,6 @@ class ClientTraining(padded_images.MayHeedPadding, abc.ABC):
     return True
 
   @property
-  def reports_beside_updates(self) -> bool:
-    """True if the client reports anything to `Guidance.update`."""
-    return False
-
-  @property
   def weighs_clients(self) -> bool:
     """True if updates of clients that train may differ in weight."""
     return False

@@ -76,7 +76,7 @@ class Fix(client_training.ClientTraining):
       selection_fn=self.select,
       logit_offset_fn=self.logit_offset,
       consistency=self.regularizer.consistency,
-      weight_fn=self.weighting.weigh,
+      weight_fn=self.weigh,
       report_fn=self.report,
       form=ingredients.turn_form,
       **self.mixing,
@@ -98,7 +98,29 @@ class Fix(client_training.ClientTraining):
     self, guidance: Any, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are trained on, a `pseudo_labels.SelectionFn`."""
-    return self.selection.select(_told(guidance, 'selection'), labels)
+    selected = tf.convert_to_tensor(
+      self.selection.select(_told(guidance, 'selection'), labels)
+    )
+    if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
+      raise _wrong_result(
+        'selection',
+        self.selection,
+        'select',
+        'bool or float32 [images]',
+        selected,
+      )
+    return selected
+
+  def weigh(
+    self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
+  ) -> tf.Tensor:
+    """Returns the weight of the update, a `fix_mix_training.WeightFn`."""
+    weight = tf.convert_to_tensor(self.weighting.weigh(labels, num_selected))
+    if weight.dtype != tf.float32 or weight.shape.rank != 0:
+      raise _wrong_result(
+        'weighting', self.weighting, 'weigh', 'a float32 scalar', weight
+      )
+    return weight
 
   def logit_offset(
     self, guidance: Any, labels: pseudo_labels.PseudoLabels
@@ -108,10 +130,12 @@ class Fix(client_training.ClientTraining):
 
   def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
     """Returns the reports of the parts, for `Guidance.update`."""
-    return {
+    reports = {
       name: part.report(_told(guidance, name), labels)
       for name, part in self._parts.items()
-      if part.reports
+    }
+    return {
+      name: each for name, each in reports.items() if tf.nest.flatten(each)
     }
 
   def build_guidance(
@@ -151,14 +175,9 @@ class Fix(client_training.ClientTraining):
     return ' '.join(map(system.summarize, [self, *others]))
 
   @property
-  def reports_beside_updates(self) -> bool:
-    """True if the client reports anything to `Guidance.update`."""
-    return any(part.reports for part in self._parts.values())
-
-  @property
   def weighs_clients(self) -> bool:
     """True if updates of clients that train may differ in weight."""
-    return not self.weighting.is_uniform
+    return type(self.weighting).weigh is not client_parts.Weighting.weigh
 
   @property
   def measures_pseudo_labels(self) -> bool:
@@ -236,6 +255,21 @@ class LabelEachBatch(client_training.ClientTraining):
       selection_fn=pseudo_labels.at_least(self.confidence.confidence_threshold),
       form=ingredients.turn_form,
     )
+
+
+def _wrong_result(
+  name: str,
+  part: client_parts.ClientPart,
+  method: str,
+  wanted: str,
+  found: tf.Tensor,
+) -> settings.SettingError:
+  """Returns an error of what a method of a part returns."""
+  return settings.SettingError(
+    name,
+    type(part).__qualname__,
+    f'{method} must return {wanted}, not {found.dtype.name} {found.shape}',
+  )
 
 
 def _told(guidance: Any, name: str) -> Any:

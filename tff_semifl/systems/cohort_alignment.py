@@ -32,7 +32,6 @@ class DistributionAlignment(client_parts.Alignment):
   """Aligns probabilities to classes that are equally frequent in all."""
 
   heeds_padding = True
-  reports = True
 
   alignment_strength: float = settings.setting(
     1.0,

@@ -78,7 +78,6 @@ class FlexMatch(client_parts.ClassThresholds):
   """
 
   heeds_padding = True
-  reports = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()
 

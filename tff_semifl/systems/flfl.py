@@ -81,7 +81,6 @@ class LearningStatus(client_parts.Weighting):
   """Weighs clients more if the model is less sure of their images (G.4)."""
 
   heeds_padding = True
-  is_uniform = False
 
   def weigh(
     self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor

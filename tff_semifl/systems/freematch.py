@@ -46,7 +46,6 @@ class FreeMatch(client_parts.ClassThresholds):
   """Trains on images above FreeMatch's threshold of their class."""
 
   heeds_padding = True
-  reports = True
 
   threshold_decay: float = settings.setting(
     0.9,

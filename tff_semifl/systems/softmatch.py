@@ -52,7 +52,6 @@ class SoftMatch(client_parts.Selection):
   """Trains on all images, weighed by SoftMatch's bell curve of confidence."""
 
   heeds_padding = True
-  reports = True
 
   softness_decay: float = settings.setting(
     0.9,

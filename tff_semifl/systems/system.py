@@ -189,11 +189,6 @@ class System(settings.Settings, abc.ABC):
     return False
 
   @property
-  def reports_beside_updates(self) -> bool:
-    """True if clients report more of their images than updates and metrics."""
-    return False
-
-  @property
   def weighs_clients(self) -> bool:
     """True if updates of clients that train may differ in weight."""
     return False

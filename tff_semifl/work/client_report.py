@@ -146,6 +146,10 @@ def report(
   is_sound = tf.math.is_finite(length) & (length <= bound)
   is_sound &= tf.math.is_finite(training.sums.loss)
   is_sound &= tf.math.is_finite(local.weight) & (local.weight >= 0.0)
+  for value in tf.nest.flatten((local.report, local.measurements)):
+    array = tf.convert_to_tensor(value)
+    if array.dtype.is_floating:
+      is_sound &= tf.reduce_all(tf.math.is_finite(array))
   counts = is_sound & (local.weight > 0.0)
   # Zero times infinity is not zero: choose, do not multiply.
   update = tuple(

@@ -58,8 +58,9 @@ def build_client_work(
   The update is the received weights minus the trained ones. Its weight is that
   of `train_fn`, which is 0 for a client without an update to report (A.11,
   A.12). The weight is also 0 if the update is rejected: because the update, its
-  weight or its loss is not finite, or because it is too long. Such an update is
-  zero, and the measurements of a rejected client are in no sum.
+  weight, its loss, or anything in its report or measurements is not finite, or
+  because it is too long. Such an update is zero, and the report and the
+  measurements of a rejected client are in no sum.
 
   Args:
     classifier: The model.

@@ -31,7 +31,8 @@ class Guidance:
     initialize: ( -> state before round 0); by default there is none.
     update: (state, `RoundContext`, weights after the round, reports) -> state
       after it; by default the same. Reports are `LocalTraining.report`, added
-      up over all clients of the round that are not rejected.
+      up over all clients of the round that are not rejected; zeros in round 0,
+      the server's.
   """
 
   tell: Callable[
@@ -77,8 +78,25 @@ class Guidance:
     self, weights_type: tff.Type, reports_type: tff.Type
   ) -> tff.Computation:
     """Builds (<state, RoundContext, weights, reports> -> state)."""
+    update_state = self.update
+    if update_state is None:
+      raise ValueError('There is no update to build.')
+
+    def update(
+      state: Any,
+      context: round_context.RoundContext,
+      weights: functional.ModelWeights,
+      reports: Any,
+    ) -> Any:
+      # Clients of round 0 train a model that is not trained yet (D1).
+      counts = context.round_num > 0
+      reports = tf.nest.map_structure(
+        lambda each: tf.where(counts, each, tf.zeros_like(each)), reports
+      )
+      return update_state(state, context, weights, reports)
+
     return tff.tensorflow.computation(
-      self.update,
+      update,
       [
         self.build_initialize().type_signature.result,
         round_context.ROUND_CONTEXT_TYPE,
