@@ -60,6 +60,19 @@ def add_up(values: tf.Tensor) -> tf.Tensor:
   return tf.reduce_sum(values, axis=0)
 
 
+def highest(values: tf.Tensor) -> tf.Tensor:
+  """Returns the highest value of an image, a float32 scalar; 0 without any.
+
+  Args:
+    values: float32 [rows], at least 0.
+  """
+  num_images = _NUM_IMAGES.get()
+  if num_images is not None:
+    is_image = tf.range(tf.shape(values)[0]) < num_images
+    values = tf.where(is_image, values, 0.0)
+  return tf.maximum(tf.reduce_max(values), 0.0)
+
+
 def mean(values: tf.Tensor) -> tf.Tensor:
   """Returns the mean over images, float32 [...]; 0 without any.
 

@@ -27,7 +27,8 @@ class ComputationTest(absltest.TestCase):
       '>}@CLIENTS,data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS> ->'
       ' <state=<>@SERVER,result={<update=<float32[4,3],float32[3]>,'
       'update_weight=float32,memory=<>,given_labels=<>,report=<>>}@CLIENTS,measurements=<loss=float32,'
-      'accuracy=float32,label_ratio=float32,num_participating=float32,'
+      'accuracy=float32,label_ratio=float32,highest_confidence=float32,'
+      'num_participating=float32,'
       'num_rejected=float32,weight_diversity=float32,'
       'relative_weight_diversity=float32>@SERVER>)',
     )
@@ -89,6 +90,21 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
       metrics['label_ratio'], expected.num_confident / 7, places=6
     )
     self.assertEqual(metrics['num_participating'], 1.0)
+
+  def test_highest_confidence_is_a_mean_over_clients_with_images(self):
+    process = fix_mix_client.build(threshold=1.0)
+    few = self.images[:2]
+    probabilities = linear_reference.softmax(
+      linear_reference.logits(self.weights.trainable, few)
+    )
+    # The threshold is above all: it is that of images that are left out, too.
+    output = self.next(process, [(3, self.images), (1, few), (2, few[:0])])
+    self.assertEqual(output.measurements['label_ratio'], 0.0)
+    self.assertAlmostEqual(
+      output.measurements['highest_confidence'],
+      (self.confidences.max() + probabilities.max()) / 2,
+      places=6,
+    )
 
   @parameterized.named_parameters(
     ('D12', {'soft_labels': True}),

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 
+from tff_semifl import settings
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
@@ -32,9 +33,38 @@ def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
     experiment: The experiment.
   """
   yield from evaluated_images.find_problems(experiment)
+  yield from _find_training_problems(experiment)
   privacy = promise(experiment)
   if privacy is not None and privacy.is_weak:
     yield privacy.meaning
+
+
+def _find_training_problems(
+  experiment: experiment_lib.Experiment,
+) -> Iterator[str]:
+  system = experiment.settings.system
+  values = settings.as_dict(system)
+  steps = system.count_steps(
+    len(experiment.data.labeled.labels), experiment.clients.num_images
+  )
+  if (
+    not steps.server
+    and not values.get('server_pretraining_epochs')
+    and not system.clients_have_labels
+  ):
+    yield (
+      'the server takes no step in a round, so that nobody ever trains on its'
+      ' labels, and pseudo-labels are those of the initial weights; give it'
+      f' some by --server_epochs (now {values.get("server_epochs")})'
+    )
+  threshold = values.get('confidence_threshold')
+  num_classes = experiment.task.num_classes
+  if threshold is not None and threshold <= 1 / num_classes:
+    yield (
+      f'--confidence_threshold={threshold:g} leaves out no image: with'
+      f' {num_classes} classes the most probable has {1 / num_classes:.2g} at'
+      ' least; 0.8 to 0.95 are common'
+    )
 
 
 def promise(

@@ -12,6 +12,7 @@ from absl import logging
 import numpy as np
 import tensorflow_federated as tff
 
+from tff_semifl import settings
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
@@ -24,6 +25,7 @@ from tff_semifl.programs import outputs
 from tff_semifl.programs import progress
 from tff_semifl.programs import round_metrics
 from tff_semifl.programs import training
+from tff_semifl.programs import training_warnings
 
 
 def run(
@@ -162,6 +164,17 @@ def _watchers(
         )
     if experiment.run.tensorboard:
       watchers.append(folder.tensorboard_log())
+    system = settings.as_dict(experiment.settings.system)
+    # After the line of a round.
+    watchers.append(
+      training_warnings.TrainingWarnings(
+        name,
+        clients_per_round=experiment.clients.clients_per_round,
+        num_classes=experiment.task.num_classes,
+        num_test_images=len(experiment.data.test.labels),
+        confidence_threshold=system.get('confidence_threshold'),
+      )
+    )
     yield watchers
 
 

@@ -38,7 +38,8 @@ _COVERED = (
   ' model too'
 )
 _NOT_COVERED = (
-  'metrics of clients, which have no noise: loss, accuracy, pseudo-labels,'
+  'metrics of clients, which have no noise: loss, accuracy, pseudo-labels and'
+  ' their confidence,'
   ' numbers of clients that took part or were rejected, how long a round took;'
   ' whoever sees them as well may tell more, and whom a round drew',
   "the server's labeled images, which it trains on without noise, and has batch"

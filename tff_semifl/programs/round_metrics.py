@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 import tree
 
+# Name in `ClientMetrics.own`.
+HIGHEST_CONFIDENCE = 'highest_confidence'
+
 
 class EvaluationMetrics(NamedTuple):
   """Metrics of the global model on images with labels, after the server's turn.

@@ -1,0 +1,72 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what is said before training; `private_experiment_test` has more."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+
+from tests import small_digits
+from tff_semifl.experiments import before_training
+from tff_semifl.experiments import running
+from tff_semifl.launch import commands
+
+
+class BeforeTrainingTest(parameterized.TestCase):
+  def _command(self, system='semifl', **changes):
+    return commands.create(
+      system,
+      {
+        **small_digits.SETTINGS,
+        'num_clients': 4,
+        'clients_per_round': 2,
+        'total_rounds': 1,
+        'experiment_name': 'small',
+        'output_dir': self.create_tempdir().full_path,
+        **changes,
+      },
+    )
+
+  def _find(self, *arguments, **changes):
+    experiment = self._command(*arguments, **changes).create_experiment()
+    return list(before_training.find_problems(experiment))
+
+  @parameterized.named_parameters(
+    ('usual', {}),
+    ('longer_round_0', {'server_epochs': 0, 'server_pretraining_epochs': 9}),
+    ('server_without_part', {'system': 'supervised_fedavg'}),
+    ('threshold', {'confidence_threshold': 0.11}),
+  )
+  def test_nothing_is_said_of(self, changes):
+    changes = dict(changes)
+    self.assertEmpty(self._find(changes.pop('system', 'semifl'), **changes))
+
+  def test_server_that_never_trains(self):
+    (problem,) = self._find(server_epochs=0)
+    self.assertIn('--server_epochs (now 0', problem)
+
+  def test_threshold_that_leaves_out_nothing(self):
+    # The most probable of ten classes has a tenth at least.
+    (problem,) = self._find(confidence_threshold=0.1)
+    self.assertIn('--confidence_threshold=0.1', problem)
+    self.assertIn('10 classes', problem)
+
+  def test_is_said_before_the_first_round_and_logged(self):
+    command = self._command(server_epochs=0)
+    experiment = command.create_experiment()
+    folder = command.open_folder(experiment)
+    with self.assertLogs(level='WARNING') as logs, command.context():
+      running.run(experiment, folder, quiet=True)
+    (line,) = logs.output
+    self.assertIn('small: the server takes no step', line)
+    log = (folder.path / 'log.txt').read_text()
+    before, round_0, _ = log.partition('round 0')
+    self.assertNotEmpty(round_0)
+    self.assertIn('WARNING small: the server takes no step', before)
+    # A complete run has no first round.
+    with self.assertNoLogs(level='WARNING'), command.context():
+      running.run(experiment, folder, quiet=True)
+
+
+if __name__ == '__main__':
+  absltest.main()
