@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tff_semifl import image_sums
 from tff_semifl.models import functional
 from tff_semifl.work import client_work_process
 from tff_semifl.work import given_labels as given_labels_lib
@@ -61,6 +62,22 @@ class ClientSums(NamedTuple):
 
   measurements: Mapping[str, Ratio | tf.Tensor]
   updates: weight_diversity.UpdateSums
+
+
+def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
+  """Returns the highest confidence, for its mean over clients with images.
+
+  That mean tells less of one client than the maximum over clients would.
+
+  Args:
+    confidences: float32 [rows], of all images; see `image_sums`.
+  """
+  return collections.OrderedDict(
+    highest_confidence=Ratio(
+      image_sums.highest(confidences),
+      tf.minimum(image_sums.count(confidences), 1.0),
+    )
+  )
 
 
 def labeled_in_steps(

@@ -3,13 +3,11 @@
 
 """Training of a client of SemiFL: it labels once, then fixes and mixes.
 
-SemiFL (NeurIPS 2022), section 3.4 and Algorithm 1, A.6 to A.11: the images
-of which the received model is sure are the fix data set, and their strong views
-are trained on. As many images, drawn from all of the client's, are the mix data
-set, with which the fix images are mixed.
+SemiFL (NeurIPS 2022), section 3.4 and Algorithm 1, A.6 to A.11: the fix data
+set, images of which the received model is sure, is trained on by strong views.
+It is mixed with the mix data set, as many images drawn from all of the client.
 """
 
-import collections
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -190,11 +188,7 @@ def build_fix_mix_training(
       )
       weight = weight_fn(labels, fix_data.number)
       report = () if report_fn is None else report_fn(context.guidance, labels)
-      # Its mean over clients tells less of one client than its maximum would.
-      highest_confidence = client_report.Ratio(
-        image_sums.highest(labels.confidences),
-        tf.cast(images.number > 0, tf.float32),
-      )
+      measurements = client_report.measure_confidences(labels.confidences)
 
     def epoch_data(epoch: tf.Tensor) -> rows_lib.Rows:
       rows = fix_data.shuffle(node.seed(purpose.FIX_ORDER, epoch))
@@ -287,8 +281,7 @@ def build_fix_mix_training(
           logits_fn=strong_logits,
           names=classifier.trainable_names,
         )
-      # The authors' logs compare a weak view, at the cost of one more pass
-      # (A.14).
+      # The authors' logs compare a weak view, by one more pass (A.14).
       return training_loop.BatchOutput(
         total,
         training_loop.count_correct(logits, batch.labels, rows.is_real),
@@ -309,9 +302,7 @@ def build_fix_mix_training(
       num_labeled=images.number,
       num_confident=fix_data.number,
       weight=weight,
-      measurements=collections.OrderedDict(
-        highest_confidence=highest_confidence
-      ),
+      measurements=measurements,
       report=report,
     )
 
