@@ -33,49 +33,45 @@ class SoftFixMix(sfl.FixMix):
     0.2, 'Deviation below the mean at which a weight has fallen to 61%.'
   )
 
-  def select(self, guidance: Any, labels: sfl.PseudoLabels) -> tf.Tensor:
+  def select(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
     """Returns the weight of each image, float32 [images] in 0..1."""
-    below = tf.maximum(guidance['mean_confidence'] - labels.confidences, 0.0)
+    below = tf.maximum(
+      turn.guidance['mean_confidence'] - labels.confidences, 0.0
+    )
     return tf.exp(-((below / self.softness) ** 2) / 2)
 
-  def report(self, guidance: Any, labels: sfl.PseudoLabels) -> Any:
+  def logit_offset(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
+    """Returns what is added to logits in the losses, float32 [classes]."""
+    del labels  # What all clients found is adjusted for.
+    return tf.math.log(turn.guidance['prior'] + 1e-6)
+
+  def report(self, turn: sfl.Turn, state: Any) -> Any:
     """Returns sums over a client's images, which are added up over clients."""
-    del guidance  # Whatever it was.
+    del state  # There is none.
     return {
-      'confidence': tf.reduce_sum(labels.confidences),
-      'classes': tf.reduce_sum(labels.probabilities, axis=0),
+      'confidence': tf.reduce_sum(turn.labels.confidences),
+      'classes': tf.reduce_sum(turn.labels.probabilities, axis=0),
     }
 
-  def build_guidance(self, classifier: sfl.ImageClassifier) -> sfl.Guidance:
-    """Builds what the server keeps and tells clients."""
-    num_classes = classifier.num_classes
+  def init_guidance(self, model: sfl.ImageClassifier) -> Any:
+    """Returns what the server tells clients first."""
+    return {
+      # All weights are 1 in the first round.
+      'mean_confidence': tf.constant(0.0),
+      'prior': tf.fill([model.num_classes], 1 / model.num_classes),
+    }
 
-    def initialize():
-      return {
-        # All weights are 1 in the first round.
-        'mean_confidence': tf.constant(0.0),
-        'prior': tf.fill([num_classes], 1 / num_classes),
-      }
-
-    def update(state, context, weights, reports):
-      del context, weights  # Clients' reports are all that matters.
-      num_images = tf.reduce_sum(reports['classes'])
-      if_any = {
-        'mean_confidence': reports['confidence'] / num_images,
-        'prior': reports['classes'] / num_images,
-      }
-      return tf.nest.map_structure(
-        lambda new, old: tf.where(num_images > 0, new, old), if_any, state
-      )
-
-    return sfl.Guidance(
-      initialize=initialize, tell=lambda state, *_: state, update=update
+  def guidance(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
+    """Returns what the server tells clients in the next round."""
+    del server  # Clients' reports are all that matters.
+    num_images = tf.reduce_sum(sums['classes'])
+    if_any = {
+      'mean_confidence': sums['confidence'] / num_images,
+      'prior': sums['classes'] / num_images,
+    }
+    return tf.nest.map_structure(
+      lambda new, old: tf.where(num_images > 0, new, old), if_any, kept
     )
-
-  def logit_offset(self, guidance: Any, labels: sfl.PseudoLabels) -> tf.Tensor:
-    """Returns what is added to logits in the losses."""
-    del labels  # What all clients found is adjusted for.
-    return tf.math.log(guidance['prior'] + 1e-6)
 
 
 SOFT_SEMIFL = sfl.Alternating(client=SoftFixMix())

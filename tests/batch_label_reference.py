@@ -91,7 +91,10 @@ def train_client(
       views = linear_reference.drop(
         strong_views[batch][keep],
         dropout_rate,
-        random_seeds.fold_in(stateless_seed(purpose.DROPOUT_MASK), batch_num),
+        random_seeds.fold_in(
+          random_seeds.fold_in(stateless_seed(purpose.DROPOUT_MASK), batch_num),
+          0,
+        ),
       )
       predictions = sgd.logits(views).argmax(axis=1)
       num_correct += np.sum(predictions == labels)

@@ -80,15 +80,27 @@ class IsConfidentTest(tf.test.TestCase):
     self.assertAllEqual(pseudo_labels.is_confident(labels, 1.0), [True, False])
 
 
+class CompleteTest(tf.test.TestCase):
+  def test_of_classes(self):
+    labels = pseudo_labels.complete(tf.constant([2, 0], tf.int64), 3)
+    self.assertAllEqual(labels.labels, [2, 0])
+    self.assertEqual(labels.labels.dtype, tf.int32)
+    self.assertAllEqual(labels.confidences, [1.0, 1.0])
+    self.assertAllEqual(labels.probabilities, [[0, 0, 1], [1, 0, 0]])
+
+  def test_of_probabilities(self):
+    probabilities = [[0.25, 0.75], [0.5, 0.5]]
+    labels = pseudo_labels.complete(tf.constant(probabilities), 2)
+    self.assertAllEqual(labels.labels, [1, 0])
+    self.assertAllEqual(labels.confidences, [0.75, 0.5])
+    self.assertAllEqual(labels.probabilities, probabilities)
+
+
 class SelectionTest(tf.test.TestCase):
-  def test_at_least_is_one_threshold_whatever_the_guidance(self):
-    labels = pseudo_labels.from_logits(tf.constant([[0.0, 0.0], [0.0, 3.0]]))
-    for guidance in ((), tf.constant([0.1, 0.9])):
-      found, weights = pseudo_labels.split_selection(
-        pseudo_labels.at_least(0.6)(guidance, labels)
-      )
-      self.assertAllEqual(found, [False, True])
-      self.assertEqual(weights, ())
+  def test_bools_weigh_the_same(self):
+    found, weights = pseudo_labels.split_selection(tf.constant([False, True]))
+    self.assertAllEqual(found, [False, True])
+    self.assertEqual(weights, ())
 
   def test_what_weighs_nothing_is_left_out(self):
     found, (weights,) = pseudo_labels.split_selection(

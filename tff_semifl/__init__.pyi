@@ -65,12 +65,11 @@ from tff_semifl.systems.averaging import Parallel as Parallel
 from tff_semifl.systems.client_prior_semifl import (
   ClientPriorFixMix as ClientPriorFixMix,
 )
-from tff_semifl.systems.client_trainings import Fix as Fix
-from tff_semifl.systems.client_trainings import FixMix as FixMix
-from tff_semifl.systems.client_trainings import LabelEachBatch as LabelEachBatch
 from tff_semifl.systems.cohort_alignment import (
   DistributionAlignment as DistributionAlignment,
 )
+from tff_semifl.systems.fix_mix import Fix as Fix
+from tff_semifl.systems.fix_mix import FixMix as FixMix
 from tff_semifl.systems.flexmatch import FlexMatch as FlexMatch
 from tff_semifl.systems.flfl import (
   ClassAdaptiveThresholds as ClassAdaptiveThresholds,
@@ -80,15 +79,20 @@ from tff_semifl.systems.flfl import (
   SharpnessAwareConsistency as SharpnessAwareConsistency,
 )
 from tff_semifl.systems.freematch import FreeMatch as FreeMatch
+from tff_semifl.systems.label_each_batch import LabelEachBatch as LabelEachBatch
 from tff_semifl.systems.logit_adjustment import (
   LogitAdjustment as LogitAdjustment,
 )
+from tff_semifl.systems.method import Method as Method
 from tff_semifl.systems.pooled import Pooled as Pooled
 from tff_semifl.systems.pooled_method import PooledMethod as PooledMethod
 from tff_semifl.systems.registry import SYSTEMS as SYSTEMS
 from tff_semifl.systems.softmatch import SoftMatch as SoftMatch
 from tff_semifl.systems.system import Ingredients as Ingredients
 from tff_semifl.tasks.registry import TASKS as TASKS
+from tff_semifl.work.client_turn import Server as Server
+from tff_semifl.work.client_turn import Step as Step
+from tff_semifl.work.client_turn import Turn as Turn
 from tff_semifl.work.guidance import Guidance as Guidance
 from tff_semifl.work.pooled_step import PooledStep as PooledStep
 from tff_semifl.work.pooled_step import PooledStepOutput as PooledStepOutput

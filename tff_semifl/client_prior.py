@@ -14,8 +14,6 @@ References:
 
 import tensorflow as tf
 
-from tff_semifl import image_sums
-
 # Share that a class without any label has, in labels.
 _ABSENT = 0.5
 # Share of a class, at least, in the losses (H.4).
@@ -76,9 +74,10 @@ def from_probabilities(
   Returns:
     float32 [classes], a prior.
   """
-  return (image_sums.add_up(probabilities) + pseudo_count * server_prior) / (
-    image_sums.count(probabilities) + pseudo_count
-  )
+  count = tf.cast(tf.shape(probabilities)[0], tf.float32)
+  return (
+    tf.reduce_sum(probabilities, axis=0) + pseudo_count * server_prior
+  ) / (count + pseudo_count)
 
 
 def estimate(

@@ -7,7 +7,6 @@ SemiFL (NeurIPS 2022), section 3.3: a client labels all its images once, when it
 receives the model (equation 2), and trains on those labels until it returns.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -24,6 +23,8 @@ class PseudoLabels(NamedTuple):
       labeling estimates them (`client_prior`); else ().
     unaligned: float32 [num_images, classes], the model's own probabilities,
       where labels are aligned (I.5); else ().
+    offset: float32 [classes] or [num_images, classes], what is added to logits
+      in the losses; () for nothing.
   """
 
   labels: tf.Tensor
@@ -31,6 +32,50 @@ class PseudoLabels(NamedTuple):
   probabilities: tf.Tensor
   prior: tf.Tensor | tuple[()] = ()
   unaligned: tf.Tensor | tuple[()] = ()
+  offset: tf.Tensor | tuple[()] = ()
+
+  def as_rows(self) -> 'PseudoLabels':
+    """Returns labels all of whose tensors have a row for each image."""
+    offset = self.offset
+    if isinstance(offset, tf.Tensor):
+      offset = tf.broadcast_to(offset, tf.shape(self.probabilities))
+    return PseudoLabels(
+      self.labels, self.confidences, self.probabilities, offset=offset
+    )
+
+
+def complete(labels: Any, num_classes: int) -> PseudoLabels:
+  """Returns labels of any kind as `PseudoLabels`.
+
+  Args:
+    labels: `PseudoLabels`; integers [num_images]; or probabilities, float32
+      [num_images, classes].
+    num_classes: The number of classes.
+  """
+  if isinstance(labels, PseudoLabels):
+    return labels
+  if labels.dtype.is_floating:
+    return PseudoLabels(
+      labels=tf.argmax(labels, axis=-1, output_type=tf.int32),
+      confidences=tf.reduce_max(labels, axis=-1),
+      probabilities=labels,
+    )
+  return PseudoLabels(
+    labels=tf.cast(labels, tf.int32),
+    confidences=tf.ones_like(labels, tf.float32),
+    probabilities=tf.one_hot(labels, num_classes),
+  )
+
+
+def mean_over_images(values: tf.Tensor) -> tf.Tensor:
+  """Returns the mean over images, float32 [...]; 0 without any.
+
+  Args:
+    values: float32 [num_images, ...].
+  """
+  return tf.math.divide_no_nan(
+    tf.reduce_sum(values, axis=0), tf.cast(tf.shape(values)[0], tf.float32)
+  )
 
 
 def from_logits(logits: tf.Tensor) -> PseudoLabels:
@@ -64,31 +109,14 @@ def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
   return tf.nn.softmax(tf.math.log(probabilities) / temperature)
 
 
-# (`RoundContext.guidance`, which is what the server tells clients beside the
-# weights, nothing in SemiFL; float32 [num_images, classes], the logits of all
-# images of a client) -> their pseudo-labels.
-LabelFn = Callable[[Any, tf.Tensor], PseudoLabels]
-
-
-def most_probable(guidance: Any, logits: tf.Tensor) -> PseudoLabels:
-  """Returns `from_logits` of the logits alone, a `LabelFn` (A.6)."""
-  del guidance  # Logits are all that matters.
-  return from_logits(logits)
-
-
-# (`RoundContext.guidance`, pseudo-labels) -> which images are trained on, bool
-# [num_images], or what each weighs in the losses, float32 [num_images], at
-# least 0. Those that weigh nothing are left out.
-SelectionFn = Callable[[Any, PseudoLabels], tf.Tensor]
-
-
 def split_selection(
   selected: tf.Tensor,
 ) -> tuple[tf.Tensor, tuple[tf.Tensor, ...]]:
   """Returns which images are selected, and their weights, if they have any.
 
   Args:
-    selected: What a `SelectionFn` returns.
+    selected: bool [num_images], which images are trained on; or float32
+      [num_images], at least 0, what each weighs in the loss.
 
   Returns:
     bool [num_images], and () or (float32 [num_images],).
@@ -96,20 +124,6 @@ def split_selection(
   if selected.dtype == tf.bool:
     return selected, ()
   return selected > 0, (selected,)
-
-
-def at_least(threshold: float) -> SelectionFn:
-  """Builds the selection by one threshold for all images (A.6).
-
-  Args:
-    threshold: As in `is_confident`.
-  """
-
-  def select(guidance: Any, labels: PseudoLabels) -> tf.Tensor:
-    del guidance  # The threshold is the same in all rounds.
-    return is_confident(labels, threshold)
-
-  return select
 
 
 def is_confident(

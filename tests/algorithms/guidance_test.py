@@ -3,6 +3,8 @@
 
 """Tests of what an algorithm keeps at the server and tells clients."""
 
+import dataclasses
+
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
@@ -16,60 +18,45 @@ from tff_semifl import settings
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import parallel
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_trainings
-from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.systems import fix_mix
 
 _COHORTS = ([], [2, 0], [1, 2])
 _FIRST_THRESHOLD = linear_problem.THRESHOLD
 _GROWTH = 0.002
 
 
-def _tell_nothing_of_the_teacher(state, context, weights, server_data):
-  del (
-    context,
-    weights,
-    server_data,
-  )  # The threshold is all that clients are told.
-  return state['threshold']
-
-
-def _update(state, context, weights, reports):
-  return {
-    'threshold': state['threshold'] + _GROWTH * reports,
-    # Round 0 is the first that it has seen.
-    'teacher': tuple(
-      tf.where(context.round_num > 0, (old + new) / 2, new)
-      for old, new in zip(state['teacher'], weights.trainable, strict=True)
-    ),
-  }
-
-
-class _FixMixByRisingThreshold(client_trainings.FixMix):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _FixMixByRisingThreshold(fix_mix.FixMix):
   """SemiFL's clients, which are told a threshold that rises."""
 
-  def build(self, ingredients, optimizer, turn):
-    train = super().build(ingredients, optimizer, turn)
+  def select(self, turn, labels):
+    return labels.confidences >= turn.guidance
 
-    def train_and_report(*arguments):
-      local = train(*arguments)
-      return local._replace(report=tf.cast(local.num_confident, tf.float32))
+  def report(self, turn, state):
+    return tf.cast(turn.num_trained_on, tf.float32)
 
-    return train_and_report
+  def init_guidance(self, model):
+    return {
+      'threshold': tf.constant(_FIRST_THRESHOLD),
+      'teacher': tuple(
+        tf.zeros_like(array) for array in model.initial_weights.trainable
+      ),
+    }
 
-  def select(self, guidance, labels):
-    return labels.confidences >= guidance
+  def tell(self, kept, server):
+    return kept['threshold']
 
-  def build_guidance(self, classifier):
-    return guidance_lib.Guidance(
-      initialize=lambda: {
-        'threshold': tf.constant(_FIRST_THRESHOLD),
-        'teacher': tuple(
-          tf.zeros_like(array) for array in classifier.initial_weights.trainable
-        ),
-      },
-      tell=_tell_nothing_of_the_teacher,
-      update=_update,
-    )
+  def guidance(self, kept, sums, server):
+    return {
+      'threshold': kept['threshold'] + _GROWTH * sums,
+      # Round 0 is the first that it has seen.
+      'teacher': tuple(
+        tf.where(server.round_num > 0, (old + new) / 2, new)
+        for old, new in zip(
+          kept['teacher'], server.weights.trainable, strict=True
+        )
+      ),
+    }
 
 
 def _build(compose=alternating.compose_alternating_process):

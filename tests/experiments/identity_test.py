@@ -22,7 +22,7 @@ from tff_semifl.launch import commands
 from tff_semifl.programs import durable_files
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_parts
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import flfl
 from tff_semifl.systems import registry
 from tff_semifl.tasks import digits
@@ -39,16 +39,16 @@ class _Halving(client_parts.Weighting):
 
 _MODULE = """
 import dataclasses
-from tff_semifl.systems import averaging, client_parts, client_trainings
+from tff_semifl.systems import averaging, client_parts, fix_mix
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Own(client_parts.Weighting):
   share: float = 0.5
 
-  def weigh(self, labels, num_selected):
-    return self.share * num_selected + 1
+  def weigh(self, turn):
+    return self.share * turn.num_trained_on + 1
 
-SYSTEM = averaging.Alternating(client=client_trainings.FixMix(weighting=Own()))
+SYSTEM = averaging.Alternating(client=fix_mix.FixMix(weighting=Own()))
 """
 
 
@@ -62,7 +62,7 @@ class IdentityTest(absltest.TestCase):
     self, client=None, task=None, create_model=small_own_task.create_model
   ):
     return python_experiment.create_experiment(
-      averaging.Alternating(client=client or client_trainings.FixMix()),
+      averaging.Alternating(client=client or fix_mix.FixMix()),
       task or small_own_task.create_task(),
       create_model=create_model,
       num_clients=2,
@@ -80,20 +80,20 @@ class IdentityTest(absltest.TestCase):
     return pathlib.Path(self.output_dir, 'mine', 'hparams.json')
 
   def test_another_part(self):
-    self._open(client_trainings.FixMix())
+    self._open(fix_mix.FixMix())
     with self.assertRaisesRegex(
       _OTHER,
       r'system\.client\.weighting .*:Weighting and not .*:LearningStatus',
     ):
-      self._open(client_trainings.FixMix(weighting=flfl.LearningStatus()))
-    self._open(client_trainings.FixMix(weighting=client_parts.Weighting()))
+      self._open(fix_mix.FixMix(weighting=flfl.LearningStatus()))
+    self._open(fix_mix.FixMix(weighting=client_parts.Weighting()))
 
   def test_another_value_of_a_field_that_is_no_setting(self):
-    self._open(client_trainings.FixMix(weighting=_Halving()))
+    self._open(fix_mix.FixMix(weighting=_Halving()))
     with self.assertRaisesRegex(
       _OTHER, r'weighting\.share is 0\.5 and not 0\.6'
     ):
-      self._open(client_trainings.FixMix(weighting=_Halving(share=0.6)))
+      self._open(fix_mix.FixMix(weighting=_Halving(share=0.6)))
 
   def test_another_task_of_the_same_images(self):
     self._open(task=small_own_task.create_task())
@@ -143,9 +143,7 @@ class IdentityTest(absltest.TestCase):
       ),
       (
         'system',
-        lambda: self._open(
-          client_trainings.FixMix(weighting=_Halving(share=thing))
-        ),
+        lambda: self._open(fix_mix.FixMix(weighting=_Halving(share=thing))),
       ),
       (
         'task',
@@ -163,7 +161,7 @@ class IdentityTest(absltest.TestCase):
   def test_folder_of_an_earlier_version(self):
     """Its names say all of it where its parts are of this package."""
     experiment = self._create(
-      client_trainings.FixMix(weighting=_Halving()), digits.Digits()
+      fix_mix.FixMix(weighting=_Halving()), digits.Digits()
     )
     experiment_folder.open_folder(experiment)
     recorded = json.loads(self._hparams_path.read_text())
@@ -214,9 +212,7 @@ class CommandLineTest(absltest.TestCase):
     return experiment
 
   def test_same_experiment(self):
-    run = self._open(
-      averaging.Alternating(client=client_trainings.FixMix())
-    ).run
+    run = self._open(averaging.Alternating(client=fix_mix.FixMix())).run
     command = self._command('semifl')
     command.check_folder()
     command = self._command('composed_semifl', experiment_name=run.path.name)

@@ -19,7 +19,7 @@ from tff_semifl.experiments import python_experiment
 from tff_semifl.launch import commands
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_parts
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import registry
 from tff_semifl.tasks import digits
 
@@ -74,7 +74,7 @@ class NamesTest(parameterized.TestCase):
 
   def test_two_own_parts(self):
     self._check(
-      client_trainings.FixMix(weighting=_Strong(), alignment=_AlsoStrong()),
+      fix_mix.FixMix(weighting=_Strong(), alignment=_AlsoStrong()),
       'strength',
       f'{__name__}:_Strong',
       f'{__name__}:_AlsoStrong',
@@ -91,7 +91,7 @@ class NamesTest(parameterized.TestCase):
   )
   def test_own_part_and_the_rest_of_the_experiment(self, name, owner):
     self._check(
-      client_trainings.FixMix(weighting=_part_with(name)),
+      fix_mix.FixMix(weighting=_part_with(name)),
       name,
       f'{__name__}:Part',
       owner,
@@ -100,7 +100,7 @@ class NamesTest(parameterized.TestCase):
   def test_what_a_task_decides_on(self):
     """The number of clients is recorded, though it is no setting then."""
     self._check(
-      client_trainings.FixMix(weighting=_part_with('num_clients')),
+      fix_mix.FixMix(weighting=_part_with('num_clients')),
       'num_clients',
       f'{__name__}:Part',
       ':OwnTaskWithShares',
@@ -115,7 +115,7 @@ class NamesTest(parameterized.TestCase):
     with self.assertRaises(settings.SettingError) as caught:
       python_experiment.create_experiment(
         averaging.Alternating(
-          client=client_trainings.FixMix(weighting=_part_with('ray_address'))
+          client=fix_mix.FixMix(weighting=_part_with('ray_address'))
         ),
         digits.Digits(),
         model='resnet',

@@ -23,7 +23,7 @@ from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import run_settings
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import registry
 from tff_semifl.tasks import digits
 
@@ -179,7 +179,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     self.assertLen(created.data.labeled.labels, 10)
 
   def test_own_system_and_model(self):
-    system = averaging.Parallel(client=client_trainings.Fix())
+    system = averaging.Parallel(client=fix_mix.Fix())
     created = python_experiment.create_experiment(
       system,
       _create_task(num_labeled=10),

@@ -23,7 +23,7 @@ import tff_semifl as sfl
 
 
 class Method(sfl.FixMix):
-  def select(self, guidance, labels):
+  def select(self, turn, labels):
     return helper(labels.confidences)
 
 

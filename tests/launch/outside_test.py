@@ -26,12 +26,12 @@ import tensorflow as tf
 from tff_semifl.tasks import digits
 from tff_semifl import settings
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import fix_mix
 from tff_semifl.experiments import image_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SurerFix(client_trainings.Fix):
+class SurerFix(fix_mix.Fix):
   """Trains on the fix loss alone, on fewer images."""
 
   surer_by: float = settings.setting(
@@ -41,7 +41,7 @@ class SurerFix(client_trainings.Fix):
   def build(self, ingredients, optimizer, turn):
     threshold = self.selection.confidence.confidence_threshold + self.surer_by
     return settings.change(
-      client_trainings.Fix(), {'confidence_threshold': min(threshold, 1.0)}
+      fix_mix.Fix(), {'confidence_threshold': min(threshold, 1.0)}
     ).build(ingredients, optimizer, turn)
 
 

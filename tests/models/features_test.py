@@ -40,24 +40,26 @@ class FeaturesTest(parameterized.TestCase):
     generator = np.random.default_rng(0)
     images = generator.uniform(0, 255, size=(7, 2, 2, 1)).astype(np.float32)
     weights = classifier.initial_weights
-    get_features = classifier.features.build()
     *_, kernel, bias = weights.trainable
-    found = get_features(weights, images)
-    self.assertEqual(found.shape, [7, 3])
-    # In training mode: normalized by the batch.
-    np.testing.assert_allclose(
-      found @ kernel + bias, classifier.train_logits(weights, images), rtol=1e-5
-    )
-    self.assertIs(classifier.features.build(), get_features)
+    # In training mode: normalized by the batch; and in inference mode.
+    for features, logits in (
+      (classifier.features.train, classifier.train_logits),
+      (classifier.features.batch, classifier.batch_logits),
+      (classifier.features.infer, classifier.logits),
+    ):
+      found = features(weights, images)
+      self.assertEqual(found.shape, [7, 3])
+      np.testing.assert_allclose(
+        found @ kernel + bias, logits(weights, images), rtol=1e-5
+      )
 
   def test_gradient_goes_to_the_weights_before_the_last(self):
     classifier = functional.from_keras(_create_functional())
     trainable = [tf.constant(w) for w in classifier.initial_weights.trainable]
     images = np.random.default_rng(0).uniform(0, 255, [7, 2, 2, 1])
-    get_features = classifier.features.build()
     with tf.GradientTape() as tape:
       tape.watch(trainable)
-      features = get_features(
+      features = classifier.features.train(
         classifier.initial_weights._replace(trainable=trainable),
         images.astype(np.float32),
       )

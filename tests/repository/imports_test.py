@@ -18,7 +18,6 @@ _PARTS = _SEEDS | {
   'data',
   'augment',
   'models',
-  'image_sums',
   'tracing',
   'losses',
   'pseudo_labels',
@@ -45,7 +44,6 @@ _ALLOWED = {
   'data': _PARTS,
   'augment': _PARTS,
   'models': _PARTS | {'private_api'},
-  'image_sums': set(),
   'tracing': set(),
   'losses': _PARTS,
   'pseudo_labels': _PARTS,
@@ -83,7 +81,6 @@ _SHIM = 'tff_semifl/private_api.py'
 # What is plain TensorFlow, to be read and tested without knowing TFF.
 _WITHOUT_TFF = (
   'tff_semifl/augment/',
-  'tff_semifl/image_sums.py',
   'tff_semifl/losses.py',
   'tff_semifl/pseudo_labels.py',
   'tff_semifl/client_prior.py',

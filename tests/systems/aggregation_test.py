@@ -21,7 +21,7 @@ from tff_semifl import runtime
 from tff_semifl import settings
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import client_parts
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import registry
 
 _CLIPPING_NORM = 0.01
@@ -193,16 +193,16 @@ class NotFilledInTest(parameterized.TestCase):
 class _Counting(client_parts.FixedThreshold):
   """Tells the server a number of images, and nobody that it does so."""
 
-  def report(self, guidance, labels):
-    return tf.reduce_sum(labels.confidences)
+  def report(self, turn):
+    return tf.reduce_sum(turn.labels.confidences)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _CountingClient(client_trainings.FixMix):
+class _CountingClient(fix_mix.FixMix):
   """Does so as a whole."""
 
-  def report(self, guidance, labels):
-    return {'sum': tf.reduce_sum(labels.confidences)}
+  def report(self, turn, state):
+    return {'sum': tf.reduce_sum(turn.labels.confidences)}
 
 
 class ReportsBesideUpdatesTest(parameterized.TestCase):
@@ -219,7 +219,7 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
     _build_system(system, chosen)
 
   @parameterized.parameters(
-    (client_trainings.FixMix(selection=_Counting()), 'FixMix'),
+    (fix_mix.FixMix(selection=_Counting()), 'FixMix'),
     (_CountingClient(), '_CountingClient'),
   )
   def test_reports_of_ones_own(self, client, name):

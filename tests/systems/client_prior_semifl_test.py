@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests import client_turns
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
@@ -111,17 +112,24 @@ class PartsTest(absltest.TestCase):
     )
     guidance = client.build_guidance(linear_reference.create_classifier())
     state = guidance.initialize()
-    self.assertCountEqual(state, ['selection', 'alignment'])
-    problem = _Problem()
-    told = guidance.tell(state, None, None, problem.server_data)
-    np.testing.assert_allclose(told['server_prior'], [0.4, 0.4, 0.2])
+    self.assertCountEqual(state, ['method', 'selection', 'alignment'])
+    told = guidance.tell(
+      state, client_turns.create_server(_Problem().server_data)
+    )
+    own_guidance = told['method']
+    np.testing.assert_allclose(own_guidance['server_prior'], [0.4, 0.4, 0.2])
     told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
     logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
-    labels = client.label(told, tf.constant(logits))
+    labels, selected = client.label(
+      client_turns.of_labels(
+        guidance=own_guidance, part_guidance=told, logits=logits
+      ),
+      (),
+    )
     own = linear_reference.softmax(
       logits
       + np.log(
-        _DEFAULT_WEIGHT * labels.prior / told['server_prior']
+        _DEFAULT_WEIGHT * labels.prior / own_guidance['server_prior']
         + (1 - _DEFAULT_WEIGHT)
       )
     )
@@ -130,10 +138,7 @@ class PartsTest(absltest.TestCase):
     np.testing.assert_allclose(labels.unaligned, own, rtol=1e-4)
     np.testing.assert_allclose(labels.probabilities, aligned, rtol=1e-4)
     # One third, before any round, is the threshold of all.
-    self.assertTrue(np.all(client.select(told, labels)))
-    self.assertCountEqual(
-      client.report(told, labels), ['selection', 'alignment']
-    )
+    self.assertTrue(np.all(selected))
 
   def test_logits_are_not_adjusted_twice(self):
     adjustment = logit_adjustment.LogitAdjustment()
@@ -146,7 +151,9 @@ class PartsTest(absltest.TestCase):
     )
     labels = pseudo_labels.from_logits(tf.zeros([2, 3]))
     np.testing.assert_allclose(
-      client.logit_offset({}, labels), np.log(np.full(3, 1 / 3)), rtol=1e-6
+      client.logit_offset(client_turns.of_labels(), labels),
+      np.log(np.full(3, 1 / 3)),
+      rtol=1e-6,
     )
 
 

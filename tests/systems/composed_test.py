@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import client_turns
 from tests import linear_reference
 from tests import simulation_test_case
 from tests.algorithms import linear_problem
@@ -15,9 +16,9 @@ from tff_semifl import pseudo_labels
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
 from tff_semifl.systems import averaged_teacher
-from tff_semifl.systems import client_trainings
 from tff_semifl.systems import cohort_alignment
 from tff_semifl.systems import cohort_averages
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import freematch
 from tff_semifl.systems import logit_adjustment
 from tff_semifl.systems import softmatch
@@ -73,14 +74,15 @@ class SelectionTest(parameterized.TestCase):
 
   def test_softmatch_keeps_mean_and_unbiased_variance_of_a_cohort(self):
     part = softmatch.SoftMatch(softness_decay=0.25)
-    guidance = part.build_guidance(linear_reference.create_classifier())
-    state = guidance.initialize()
+    server = client_turns.create_server()
+    state = part.init_guidance(server.model)
     clients = [[[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], [[0.9, 0.1, 0.0]]]
     sums = [
-      part.report((), _labels(probabilities)) for probabilities in clients
+      part.report(client_turns.of_labels(_labels(probabilities)))
+      for probabilities in clients
     ]
     total = tf.nest.map_structure(lambda *each: sum(each), *sums)
-    state = guidance.update(state, None, None, total)
+    state = part.guidance(state, total, server)
     confidences = [0.5, 0.6, 0.9]
     np.testing.assert_allclose(
       state['confidence'], 0.25 / 3 + 0.75 * np.mean(confidences), rtol=1e-5
@@ -91,11 +93,12 @@ class SelectionTest(parameterized.TestCase):
     # Nobody labeled anything.
     nothing = tf.nest.map_structure(tf.zeros_like, total)
     self.assertEqual(
-      guidance.update(state, None, None, nothing)['variance'],
+      part.guidance(state, nothing, server)['variance'],
       state['variance'],
     )
     weights = part.select(
-      guidance.tell(state, None, None, None), _labels(clients[1])
+      client_turns.of_labels(guidance=part.tell(state, server)),
+      _labels(clients[1]),
     )
     np.testing.assert_array_equal(weights, [1])
 
@@ -112,7 +115,9 @@ class AlignmentTest(parameterized.TestCase):
     # Divided by the shares: 0.6 / 0.8 and 0.4 / 0.2, so 3 / 11 and 8 / 11.
     part = cohort_alignment.DistributionAlignment(align_labels=align_labels)
     labels = part.label(
-      {'class_shares': tf.constant([0.8, 0.2])},
+      client_turns.of_labels(
+        guidance={'class_shares': tf.constant([0.8, 0.2])}
+      ),
       tf.math.log(tf.constant([[0.6, 0.4]])),
     )
     np.testing.assert_array_equal(labels.labels, [1 if align_labels else 0])
@@ -125,13 +130,15 @@ class AlignmentTest(parameterized.TestCase):
 
 class AdjustmentTest(absltest.TestCase):
   def test_offset_is_of_shares_with_a_pseudo_count(self):
-    client = client_trainings.FixMix(
+    client = fix_mix.FixMix(
       adjustment=logit_adjustment.LogitAdjustment(
         adjustment_strength=0.5, adjustment_pseudo_count=2.0
       )
     )
     probabilities = [[0.9, 0.1, 0.0], [0.5, 0.4, 0.1]]
-    offset = client.logit_offset((), _labels(probabilities))
+    offset = client.logit_offset(
+      client_turns.of_labels(), _labels(probabilities)
+    )
     shares = (np.sum(probabilities, axis=0) + 2 / 3) / (2 + 2)
     np.testing.assert_allclose(offset, 0.5 * np.log(shares), rtol=1e-4)
 
@@ -161,16 +168,16 @@ class TeacherTest(absltest.TestCase):
         ]
       )
     )
-    guidance = averaged_teacher.AveragedTeacher().build_guidance(classifier)
-    teacher = guidance.initialize()
+    labeler = averaged_teacher.AveragedTeacher()
+    teacher = labeler.init_guidance(classifier)
     # The first layer scales by 3 what the second sees.
     trainable = (3 * teacher.trainable[0], *teacher.trainable[1:])
     images = linear_reference.create_images(5)
-    told = guidance.tell(
+    told = labeler.tell(
       teacher._replace(trainable=trainable),
-      None,
-      teacher,
-      linear_reference.labeled_dataset(images, np.zeros(5)),
+      client_turns.with_images(
+        images, np.zeros(5), model=classifier, weights=teacher
+      ),
     )
     mean, variance, _, second_variance = told.non_trainable
     np.testing.assert_allclose(mean, [images.mean()], rtol=1e-5)

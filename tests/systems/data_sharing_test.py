@@ -9,13 +9,13 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from tests import client_turns
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests.algorithms import linear_problem
 from tff_semifl import random_seeds
 from tff_semifl.systems import data_sharing
-from tff_semifl.work import round_context
 
 # Two of the server's five images, for 1.6.
 _CHANGES = {
@@ -35,11 +35,11 @@ class SharedImagesTest(absltest.TestCase):
     """Returns the numbers of the images that are shared."""
     images = linear_reference.create_images(20)
     client = data_sharing.TrainOnSharedLabels(shared_fraction=0.5)
-    told = client.build_guidance(linear_reference.create_classifier()).tell(
+    told = client.tell(
       (),
-      round_context.RoundContext(seed, round_num, 0.1),
-      None,
-      linear_reference.labeled_dataset(images, np.arange(20)),
+      client_turns.with_images(
+        images, np.arange(20), seed=seed, round_num=round_num
+      ),
     )
     numbers = told['label'].numpy()
     np.testing.assert_array_equal(told['image'], images[numbers])

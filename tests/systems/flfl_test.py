@@ -8,6 +8,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tests import client_turns
 from tests import flfl_reference
 from tests import linear_reference
 from tests import simulation_test_case
@@ -46,13 +47,15 @@ class ThresholdsTest(absltest.TestCase):
     np.testing.assert_allclose(
       thresholds, 0.575 * np.array([1, 1 / 2.2, 0.8 / 2.2]), rtol=1e-12
     )
-    selected = flfl.ClassAdaptiveThresholds().select((), _labels(probabilities))
+    selected = flfl.ClassAdaptiveThresholds().select(
+      client_turns.of_labels(), _labels(probabilities)
+    )
     # The third is below that of the first class, but not below its own.
     np.testing.assert_array_equal(selected, [True, True, True, False])
 
   def test_nothing_is_selected_of_no_image(self):
     selected = flfl.ClassAdaptiveThresholds().select(
-      (), _labels(np.zeros([0, 3]))
+      client_turns.of_labels(), _labels(np.zeros([0, 3]))
     )
     self.assertEqual(selected.shape, [0])
 
@@ -65,7 +68,9 @@ class LearningStatusTest(parameterized.TestCase):
     (np.zeros([0, 2]), 0.0),
   )
   def test_weighs_by_what_is_left_to_learn(self, probabilities, expected):
-    weight = flfl.LearningStatus().weigh(_labels(probabilities), tf.constant(0))
+    weight = flfl.LearningStatus().weigh(
+      client_turns.of_labels(_labels(probabilities))
+    )
     self.assertAlmostEqual(float(weight), expected, places=6)
 
 

@@ -22,9 +22,6 @@ from tests import small_systems
 from tests.algorithms import linear_problem
 from tests.systems import zhang2020_reference
 from tff_semifl import random_seeds
-from tff_semifl.work import pseudo_labeling
-from tff_semifl.work import round_context
-from tff_semifl.work import rows
 
 _THRESHOLD = 0.36
 _COHORT = [2, 0]
@@ -214,23 +211,24 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
       [self.problem.clients[client_id] for client_id in _COHORT],
       strict=True,
     ):
-      labels = pseudo_labeling.label_images(
-        linear_reference.create_classifier(),
-        weights,
-        rows.AllRows(tf.constant(images)),
-        node=round_context.Node(
-          round_context.RoundContext(linear_problem.SEED, 1, 0.0),
-          tf.constant(client_id),
-        ),
-        weak_augmentation=linear_reference.shifted,
+      seed = random_seeds.stateless_seed(
+        linear_problem.SEED,
+        random_seeds.Purpose.PSEUDO_LABEL_VIEW,
+        1,
+        client_id,
+      )
+      probabilities = linear_reference.softmax(
+        linear_reference.logits(
+          weights.trainable, linear_reference.shifted(images, seed).numpy()
+        )
       )
       given_labels_reference.assert_given(
         given,
         [
           given_labels_reference.LabeledBatch(
             np.arange(len(images)),
-            labels.labels.numpy(),
-            labels.confidences.numpy() >= _THRESHOLD,
+            probabilities.argmax(axis=-1),
+            probabilities.max(axis=-1) >= _THRESHOLD,
           )
         ],
       )

@@ -21,8 +21,7 @@ from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.systems import client_parts
-from tff_semifl.systems import client_trainings
-from tff_semifl.work import guidance
+from tff_semifl.systems import fix_mix
 
 # What a client reports in place of what it trained, by its number.
 _NOT_A_NUMBER, _INFINITE, _LONG, _ENDLESS, _SHORT = range(11, 16)
@@ -46,7 +45,7 @@ def _build(system_name='semifl'):
   return small_systems.build(system_name, _SETTINGS, seed=linear_problem.SEED)
 
 
-class _Liars(client_trainings.FixMix):
+class _Liars(fix_mix.FixMix):
   """SemiFL's clients, of which some report other weights than they trained."""
 
   def build(self, ingredients, optimizer, turn):
@@ -71,16 +70,19 @@ class _Liars(client_trainings.FixMix):
 class _MeanConfidence(client_parts.FixedThreshold):
   """Reports a mean over all images, of which there may be none."""
 
-  def build_guidance(self, classifier):
-    return guidance.Guidance(
-      initialize=lambda: tf.constant(0.0),
-      tell=lambda *_: (),
-      update=lambda state, context, weights, reports: state + reports,
-    )
+  def init_guidance(self, model):
+    return tf.constant(0.0)
 
-  def report(self, guidance, labels):
-    number = tf.cast(tf.size(labels.confidences), tf.float32)
-    return tf.reduce_sum(labels.confidences) / number
+  def tell(self, kept, server):
+    return ()
+
+  def guidance(self, kept, sums, server):
+    return kept + sums
+
+  def report(self, turn):
+    confidences = turn.labels.confidences
+    number = tf.cast(tf.size(confidences), tf.float32)
+    return tf.reduce_sum(confidences) / number
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -89,15 +91,15 @@ class _Weights(client_parts.Weighting):
 
   weigh_fn: Any = None
 
-  def weigh(self, labels, num_selected):
-    return self.weigh_fn(labels, num_selected)
+  def weigh(self, turn):
+    return self.weigh_fn(turn)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Selected(client_parts.FixedThreshold):
   """Selects numbers of images."""
 
-  def select(self, guidance, labels):
+  def select(self, turn, labels):
     return labels.labels
 
 
@@ -178,7 +180,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     self.assertGreater(np.abs(difference).max(), 0.1)
 
   def test_report_that_is_not_a_number_is_rejected(self):
-    process = _build_with(client_trainings.FixMix(selection=_MeanConfidence()))
+    process = _build_with(fix_mix.FixMix(selection=_MeanConfidence()))
     nobody = linear_reference.client_dataset(1, self.problem.clients[1][1][:0])
     others = self.problem.client_data([0, 2])
     found = self._run_round(process, [*others, nobody])
@@ -197,7 +199,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
     with self.assertRaisesRegex(
       settings.SettingError, f'^{field}={type(part).__name__}: '
     ):
-      _build_with(client_trainings.FixMix(**parts))
+      _build_with(fix_mix.FixMix(**parts))
 
   def test_round_of_a_liar_alone_is_the_servers(self):
     process = _build_with_liars()

@@ -14,10 +14,11 @@ from tests import given_labels_reference
 from tests import linear_reference
 from tests import simulation_test_case
 from tff_semifl import optimizers
-from tff_semifl import pseudo_labels
+from tff_semifl import settings
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
-from tff_semifl.work import batch_label_training
+from tff_semifl.systems import label_each_batch
+from tff_semifl.work import client_update
 from tff_semifl.work import client_work
 from tff_semifl.work import round_context
 
@@ -36,14 +37,17 @@ def _build(
   optimizer = optimizers.build_nesterov_sgd()
   return client_work.build_client_work(
     classifier,
-    batch_label_training.build_batch_label_training(
-      classifier,
+    client_update.Training(
+      model=classifier,
       weak_augmentation=weak,
       strong_augmentation=strong,
       optimizer=optimizer,
       num_epochs=2,
       batch_size=2,
-      selection_fn=pseudo_labels.at_least(threshold),
+    ).build(
+      settings.change(
+        label_each_batch.LabelEachBatch(), {'confidence_threshold': threshold}
+      )
     ),
     optimizer=optimizer,
     keep_optimizer_state=False,

@@ -10,9 +10,10 @@ import numpy as np
 from tests import linear_reference
 from tests import simulation_test_case
 from tff_semifl import optimizers
-from tff_semifl import pseudo_labels
+from tff_semifl import settings
+from tff_semifl.systems import fix_mix
+from tff_semifl.work import client_update
 from tff_semifl.work import client_work
-from tff_semifl.work import fix_mix_training
 from tff_semifl.work import round_context
 
 LEARNING_RATE = 0.25
@@ -37,17 +38,22 @@ def build(
   optimizer = optimizers.build_nesterov_sgd()
   return client_work.build_client_work(
     classifier,
-    fix_mix_training.build_fix_mix_training(
-      classifier,
+    client_update.Training(
+      model=classifier,
       weak_augmentation=weak,
       strong_augmentation=strong,
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
-      selection_fn=pseudo_labels.at_least(threshold),
-      mixup_concentration=0.75,
-      mix_loss_weight=mix_loss_weight,
-      **options,
+    ).build(
+      settings.change(
+        fix_mix.FixMix(),
+        {
+          'confidence_threshold': threshold,
+          'mix_loss_weight': mix_loss_weight,
+          **options,
+        },
+      )
     ),
     optimizer=optimizer,
     keep_optimizer_state=keep_optimizer_state,

@@ -121,6 +121,7 @@ class ExecutionTest(fix_mix_client.FixMixClientTestCase):
   )
   def test_options_equal_numpy_and_matter(self, options):
     def train(**given):
+      given['soft_pseudo_labels'] = given.pop('soft_labels', False)
       process = fix_mix_client.build(
         threshold=self.threshold, weak=linear_reference.mirrored, **given
       )

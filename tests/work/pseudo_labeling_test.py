@@ -4,48 +4,14 @@
 """Tests of labeling a client's images once, and of selection by labels."""
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
-from tests import linear_reference
 from tff_semifl import pseudo_labels
-from tff_semifl import random_seeds
 from tff_semifl.work import given_labels
 from tff_semifl.work import padded_rows
 from tff_semifl.work import pseudo_labeling
-from tff_semifl.work import round_context
 from tff_semifl.work import rows
-
-
-class LabelImagesTest(tf.test.TestCase, parameterized.TestCase):
-  @parameterized.parameters(rows.AllRows, padded_rows.PaddedRows)
-  def test_labels_are_of_one_weak_view_and_follow_from_round_and_client(
-    self, rows_fn
-  ):
-    classifier = linear_reference.create_classifier()
-    # More than a batch of inference, and no multiple of it.
-    images = linear_reference.create_images(
-      pseudo_labeling.INFERENCE_BATCH_SIZE + 7
-    )
-    labels = pseudo_labeling.label_images(
-      classifier,
-      classifier.initial_weights,
-      rows_fn(tf.constant(images)),
-      node=round_context.Node(
-        round_context.RoundContext(7, 4, 0.1), tf.constant(3)
-      ),
-      weak_augmentation=linear_reference.shifted,
-    )
-    seed = random_seeds.stateless_seed(
-      7, random_seeds.Purpose.PSEUDO_LABEL_VIEW, 4, 3
-    )
-    views = linear_reference.shifted(images, seed).numpy()
-    expected = linear_reference.softmax(
-      linear_reference.logits(classifier.initial_weights.trainable, views)
-    )
-    self.assertAllClose(labels.probabilities, expected, rtol=1e-4)
-    self.assertAllEqual(labels.labels, expected.argmax(-1))
 
 
 class SelectTest(tf.test.TestCase):

@@ -24,8 +24,10 @@ from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
+from tff_semifl.work import client_turn
 from tff_semifl.work import client_work
 from tff_semifl.work import client_work_process
+from tff_semifl.work import padded_rows
 from tff_semifl.work import round_context
 from tff_semifl.work import turn_form
 
@@ -37,19 +39,15 @@ _THRESHOLD = 0.5
 _TOLERANCE = 1e-3
 
 
-def _run_without_xla(turn: turn_form.Turn) -> turn_form.Turn:
-  def run(*arguments):
-    with (
-      random_draws.drawing_by(portable_draws.GENERATOR),
-      rand_augment.applying_to_all(),
-    ):
-      return turn(*arguments)
-
-  return run
+def _run_without_xla(loop, examples):
+  with (
+    random_draws.drawing_by(portable_draws.GENERATOR),
+    rand_augment.applying_to_all(),
+  ):
+    return loop(padded_rows.PaddedRows(*turn_form.pad(examples)))
 
 
-# The operations of the compiled form, which XLA takes minutes to compile. There
-# has to be an image.
+# The operations of the compiled form, which XLA takes minutes to compile.
 PADDED = dataclasses.replace(turn_form.COMPILED, run=_run_without_xla)
 
 # All parts that no other system has.
@@ -144,8 +142,6 @@ def build(
     max_update_norm_ratio=10.0,
     return_given_labels=client.measures_pseudo_labels,
     context_type=context_type,
-    form=form,
-    allows_padding=client.allows_padding,
   )
 
 
@@ -171,10 +167,14 @@ def take(
   if guidance is not None:
     told = guidance.tell(
       guidance.initialize(),
-      context,
-      weights,
-      linear_reference.labeled_dataset(
-        _create_images(0, NUM_IMAGES), _create_labels(NUM_IMAGES)
+      client_turn.Server(
+        model=classifier,
+        seed=tf.constant(context.seed),
+        round_num=tf.constant(context.round_num),
+        weights=weights,
+        data=linear_reference.labeled_dataset(
+          _create_images(0, NUM_IMAGES), _create_labels(NUM_IMAGES)
+        ),
       ),
     )
     context = context._replace(

@@ -39,11 +39,13 @@ def _train(
       num_epochs=num_epochs,
       batch_size=batch_size,
       # Powers of two, so that a sum shows its examples.
-      epoch_data_fn=lambda epoch: rows_fn(
-        tf.cast(2 ** tf.range(num_examples), tf.float32)
-        + 10000.0 * tf.cast(epoch, tf.float32)
+      epoch_data_fn=lambda epoch, _: training_loop.Selection(
+        rows_fn(
+          tf.cast(2 ** tf.range(num_examples), tf.float32)
+          + 10000.0 * tf.cast(epoch, tf.float32)
+        )
       ),
-      loss_fn=lambda trainable, batch, epoch, batch_num: (
+      loss_fn=lambda trainable, batch, epoch, batch_num, _: (
         training_loop.BatchOutput(
           -trainable[0]
           * tf.reduce_sum(tf.where(batch.is_real, batch.examples, 0)),
@@ -102,7 +104,7 @@ class TrainTest(parameterized.TestCase):
     # Of the batches [1, 2, 4], [8, 16, 32], [64, 128, 256], [512].
     result = _train(
       1,
-      select_fn=lambda _, batch: training_loop.Selection(
+      select_fn=lambda batch, _: training_loop.Selection(
         batch.keep((batch.examples > 3) & (batch.examples < 40))
       ),
       rows_fn=rows_fn,
@@ -117,8 +119,8 @@ class TrainTest(parameterized.TestCase):
     result = _train(
       1,
       batch_size=1,
-      select_fn=lambda trainable, batch: training_loop.Selection(
-        batch.keep(batch.examples > trainable[0] - 5)
+      select_fn=lambda batch, now: training_loop.Selection(
+        batch.keep(batch.examples > now.trainable[0] - 5)
       ),
     )
     # Each is larger than the sum of those before less five: all are taken.
@@ -126,11 +128,30 @@ class TrainTest(parameterized.TestCase):
     result = _train(
       1,
       batch_size=1,
-      select_fn=lambda trainable, batch: training_loop.Selection(
-        batch.keep(tf.equal(trainable[0], 0.0) & (batch.examples > 3))
+      select_fn=lambda batch, now: training_loop.Selection(
+        batch.keep(tf.equal(now.trainable[0], 0.0) & (batch.examples > 3))
       ),
     )
     self.assertEqual(result.trainable[0], 4)
+
+  def test_state_goes_through_all_steps_that_are_taken(self):
+    # The largest weight of any step, and how many steps there were.
+    result = _train(
+      2,
+      select_fn=lambda batch, now: training_loop.Selection(
+        # None of the third batch of an epoch, and none after 7 steps.
+        batch.keep((batch.examples < 60) | (now.state[1] > 2))
+      ),
+      state=(tf.constant(0.0), tf.constant(0)),
+      after_step_fn=lambda state, trainable: (
+        tf.maximum(state[0], trainable[0]),
+        state[1] + 1,
+      ),
+    )
+    self.assertEqual(result.state[0], result.trainable[0])
+    self.assertEqual(result.sums.num_visited, 20)
+    # 3 and 3 of the first epoch, and by then two steps.
+    self.assertEqual(result.state[1], 2)
 
   def test_examples_that_count(self):
     # Four batches, and half an example of each, say.

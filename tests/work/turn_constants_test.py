@@ -9,24 +9,27 @@ XLA takes some arguments of operations for constants, such as shapes, and with
 them all that they come from. It compiles anew for each of their values.
 """
 
+import dataclasses
 import functools
 import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import numpy as np
 import pytest
 import tensorflow as tf
 
 from tests import small_systems
+from tff_semifl import portable_draws
+from tff_semifl import random_draws
 from tff_semifl.augment import rand_augment
 from tff_semifl.augment import semifl_policy
 from tff_semifl.augment import weak
 from tff_semifl.experiments import models
 from tff_semifl.models import functional
 from tff_semifl.tasks import digits
-from tff_semifl.work import client_work_process
+from tff_semifl.work import padded_rows
 from tff_semifl.work import round_context
+from tff_semifl.work import rows
 from tff_semifl.work import training_loop
 from tff_semifl.work import turn_form
 
@@ -50,44 +53,46 @@ class TurnConstantsTest(parameterized.TestCase):
       num_operations=1,
       application_probability=0.5,
     )
+    programs = []
+
+    def keep_program(loop, examples):
+      padded, number = turn_form.pad(examples)
+
+      @tf.function(jit_compile=True)
+      def program(padded, number):
+        with (
+          random_draws.drawing_by(portable_draws.GENERATOR),
+          rand_augment.applying_to_all(),
+        ):
+          return loop(padded_rows.PaddedRows(padded, number)).trainable
+
+      concrete = program.get_concrete_function(padded, number)
+      hlo = program.experimental_get_compiler_ir(padded, number)(stage='hlo')
+      arguments = [*tf.nest.flatten(padded), number, *concrete.captured_inputs]
+      programs.append((hlo, len(arguments)))
+      return loop(rows.AllRows(examples))
+
+    form = dataclasses.replace(turn_form.COMPILED, run=keep_program)
     ingredients = small_systems.create_ingredients(
       classifier=classifier,
       weak_augmentation=shift,
       strong_augmentation=change,
-      turn_form=turn_form.COMPILED,
+      turn_form=form,
     )
     optimizer, _ = system.create_optimizers(classifier)
-    train = system.client.build(ingredients, optimizer, system.client_turn)
-
-    def train_client(weights, context, data, optimizer_state):
-      training = train(weights, context, data, optimizer_state).training
-      result = client_work_process.ClientResult(
-        training.trainable, 1.0, training.optimizer_state
-      )
-      return result, ()
-
-    @tf.function(jit_compile=True)
-    def take_turn(weights, context, data):
-      state = training_loop.initial_optimizer_state(
-        optimizer, weights.trainable
-      )
-      turn = turn_form.COMPILED.run(train_client)
-      return turn(weights, context, data, state)[0].update
-
-    images = np.zeros([10, *classifier.image_shape], np.uint8)
-    arguments = tf.nest.map_structure(
-      tf.constant,
-      (
-        classifier.initial_weights,
-        round_context.RoundContext(7, 3, np.float32(0.2)),
-        turn_form.COMPILED.pad({'client_id': np.int32(5), 'image': images}),
-      ),
+    weights = tf.nest.map_structure(tf.constant, classifier.initial_weights)
+    system.client.build(ingredients, optimizer, system.client_turn)(
+      weights,
+      round_context.RoundContext(*map(tf.constant, (7, 3, 0.2))),
+      {
+        'client_id': tf.constant(5),
+        'image': tf.zeros([10, *classifier.image_shape], tf.uint8),
+      },
+      training_loop.initial_optimizer_state(optimizer, weights.trainable),
     )
-    program = take_turn.experimental_get_compiler_ir(*arguments)(stage='hlo')
+    [(program, num_arguments)] = programs
     [entry] = re.findall(r'^ENTRY .*?^}', program, re.MULTILINE | re.DOTALL)
-    self.assertLen(
-      re.findall(r' parameter\(\d+\)', entry), len(tf.nest.flatten(arguments))
-    )
+    self.assertLen(re.findall(r' parameter\(\d+\)', entry), num_arguments)
 
 
 if __name__ == '__main__':

@@ -25,10 +25,11 @@ from tests import batch_label_reference
 from tests import linear_reference
 from tests import wide_resnet_reference
 from tff_semifl import optimizers
-from tff_semifl import pseudo_labels
 from tff_semifl import random_seeds
 from tff_semifl import runtime
-from tff_semifl.work import batch_label_training
+from tff_semifl import settings
+from tff_semifl.systems import label_each_batch
+from tff_semifl.work import client_update
 from tff_semifl.work import client_work
 from tff_semifl.work import round_context
 from tff_semifl.work import server_work
@@ -63,14 +64,18 @@ class ClientStepsTest(absltest.TestCase):
     optimizer = optimizers.build_nesterov_sgd()
     process = client_work.build_client_work(
       classifier,
-      batch_label_training.build_batch_label_training(
-        classifier,
+      client_update.Training(
+        model=classifier,
         weak_augmentation=linear_reference.mirrored,
         strong_augmentation=linear_reference.inverted,
         optimizer=optimizer,
         num_epochs=2,
         batch_size=_BATCH_SIZE,
-        selection_fn=pseudo_labels.at_least(threshold),
+      ).build(
+        settings.change(
+          label_each_batch.LabelEachBatch(),
+          {'confidence_threshold': threshold},
+        )
       ),
       optimizer=optimizer,
       keep_optimizer_state=False,

@@ -163,7 +163,9 @@ def from_keras(
     image_shape=tuple(model.input_shape[1:]),
     num_classes=model.output_shape[-1],
     variables=kinds,
-    features=features_lib.plan(model, create_for_training),
+    features=features_lib.plan(
+      model, functools.partial(create, symbolic), create_for_training
+    ),
   )
 
 

@@ -13,6 +13,7 @@ import tensorflow_federated as tff
 from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings
 from tff_semifl.algorithms import aggregators
+from tff_semifl.settings import references
 
 
 class Aggregator(settings.Settings, abc.ABC):
@@ -132,6 +133,53 @@ class QuantizedMean(Aggregator):
     return aggregators.build_quantized_mean(bits=self.quantization_bits)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutsideAggregator(Aggregator):
+  """An aggregator that another package creates.
+
+  Attributes:
+    reference: Its name in records, 'package.module:NAME'.
+    factory: A factory of TFF.
+  """
+
+  reference: str
+  factory: Any
+
+  def build(
+    self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
+  ) -> tff.aggregators.AggregationFactory:
+    """Builds the aggregator."""
+    del clients_per_round, key  # Unused.
+    return self.factory
+
+
+def load_outside(reference: str) -> Aggregator:
+  """Returns an aggregator of another package.
+
+  Args:
+    reference: 'package.module:NAME' of an `Aggregator`, or of an aggregation
+      factory of TFF.
+
+  Raises:
+    ValueError: If there is none.
+  """
+  found = references.load(reference)
+  if isinstance(found, Aggregator):
+    return found
+  if isinstance(
+    found,
+    (
+      tff.aggregators.UnweightedAggregationFactory,
+      tff.aggregators.WeightedAggregationFactory,
+    ),
+  ):
+    return OutsideAggregator(reference=reference, factory=found)
+  raise ValueError(
+    f'is a {type(found).__name__}; must be an aggregation factory of TFF, or an'
+    ' Aggregator of this package'
+  )
+
+
 AGGREGATORS = {
   'mean': Mean(),
   'robust': RobustMean(),
@@ -171,6 +219,7 @@ class Aggregation(Rejection):
     AGGREGATORS,
     'mean',
     f'{_MEANING}; differential_privacy, of clipped updates, with noise.',
+    load=load_outside,
   )
 
   @property

@@ -18,8 +18,7 @@ from tff_semifl import weight_averages
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.work import batch_norm_statistics
-from tff_semifl.work import guidance as guidance_lib
-from tff_semifl.work import round_context
+from tff_semifl.work import client_turn
 
 
 def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
@@ -45,8 +44,6 @@ class AveragedTeacher(client_parts.Labeler):
   whatever those of the model are.
   """
 
-  heeds_padding = True
-
   teacher_decay: float = settings.setting(
     0.9,
     'Share of the teacher that stays in a round, less in the first ones; with 0'
@@ -54,52 +51,39 @@ class AveragedTeacher(client_parts.Labeler):
     settings.BELOW_1,
   )
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance:
-    """Builds the teacher, which clients are sent."""
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> functional.ModelWeights:
+    """Returns the initial weights."""
+    return tf.nest.map_structure(tf.constant, model.initial_weights)
 
-    def tell(
-      teacher: functional.ModelWeights,
-      context: round_context.RoundContext,
-      weights: functional.ModelWeights,
-      server_data: tf.data.Dataset,
-    ) -> functional.ModelWeights:
-      del context, weights  # Clients have them.
-      if classifier.batch_moments is None:
-        return teacher
-      return batch_norm_statistics.compute_server_statistics(
-        classifier, teacher, server_data
-      )
-
-    def update(
-      teacher: functional.ModelWeights,
-      context: round_context.RoundContext,
-      weights: functional.ModelWeights,
-      reports: tuple[()],
-    ) -> functional.ModelWeights:
-      del reports  # There are none.
-      decay = decay_in_round(context.round_num, self.teacher_decay)
-      return functional.ModelWeights(
-        weight_averages.move(
-          tuple(teacher.trainable), tuple(weights.trainable), decay
-        ),
-        teacher.non_trainable,
-      )
-
-    return guidance_lib.Guidance(
-      initialize=lambda: tf.nest.map_structure(
-        tf.constant, classifier.initial_weights
-      ),
-      tell=tell,
-      update=update,
+  def tell(
+    self, kept: functional.ModelWeights, server: client_turn.Server
+  ) -> functional.ModelWeights:
+    """Returns the teacher, with statistics of the server's images."""
+    model = server.model
+    if model.batch_moments is None:
+      return kept
+    return batch_norm_statistics.compute_server_statistics(
+      model, kept, server.data
     )
 
-  def choose(
+  def guidance(
     self,
-    guidance: functional.ModelWeights,
-    weights: functional.ModelWeights,
+    kept: functional.ModelWeights,
+    sums: tuple[()],
+    server: client_turn.Server,
   ) -> functional.ModelWeights:
+    """Returns the teacher after a round."""
+    del sums  # Clients report nothing.
+    decay = decay_in_round(server.round_num, self.teacher_decay)
+    return functional.ModelWeights(
+      weight_averages.move(
+        tuple(kept.trainable), tuple(server.weights.trainable), decay
+      ),
+      kept.non_trainable,
+    )
+
+  def choose(self, turn: client_turn.Turn) -> functional.ModelWeights:
     """Returns the weights of the teacher."""
-    del weights  # They are trained.
-    return guidance
+    return turn.guidance

@@ -15,7 +15,7 @@ from tff_semifl.algorithms import parallel
 from tff_semifl.algorithms import round_process
 from tff_semifl.models import functional
 from tff_semifl.systems import aggregations
-from tff_semifl.systems import client_training
+from tff_semifl.systems import method
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
@@ -35,7 +35,7 @@ class Averaging(system.System):
     training_settings.ClientMomentum()
   )
   averaging: aggregations.Aggregation = aggregations.Aggregation()
-  client: client_training.ClientTraining
+  client: method.Method
 
   def build_parts(
     self, ingredients: system.Ingredients, server: training_settings.ServerTurn
@@ -66,7 +66,6 @@ class Averaging(system.System):
       client_momentum=self.client_momentum,
       client_data_type=self.client.client_data_type(ingredients.classifier),
       guidance=self.client.build_guidance(ingredients.classifier),
-      allows_padding=self.client.allows_padding,
     )
     if self.averaging.private_mean is not None and parts.reports_beside_updates:
       raise settings.SettingError(

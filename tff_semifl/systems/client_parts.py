@@ -3,10 +3,10 @@
 
 """The parts of a client that labels its images once, as SemiFL has them.
 
-Each part is a field of `client_trainings.Fix`. The kinds here are SemiFL's;
-those of later methods are in files of their own, and parts of any kinds can be
-combined. A part may have a state at the server, and clients may report sums
-over their pseudo-labels to it (I.1).
+Each part is a field of `fix_mix.Fix`. The kinds here are SemiFL's; those of
+later methods are in files of their own, and parts of any kinds can be combined.
+A part may have a state at the server, and clients may report sums over their
+pseudo-labels to it (I.1).
 """
 
 import abc
@@ -16,39 +16,30 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import pseudo_labels
+from tff_semifl import settings
 from tff_semifl.models import functional
-from tff_semifl.systems import padded_images
 from tff_semifl.systems import training_settings
-from tff_semifl.work import fix_mix_training
-from tff_semifl.work import guidance as guidance_lib
-from tff_semifl.work import sharpness_aware
+from tff_semifl.work import client_method
+from tff_semifl.work import client_turn
 
 
-class ClientPart(padded_images.MayHeedPadding):
+class ClientPart(client_method.Guiding, settings.Settings):
   """Base of the parts.
 
-  `guidance` is the message of the part's own state to clients; () without one.
+  `guidance` of the turns that a part is given is what the part's own `tell`
+  returned.
   """
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance | None:
-    """Builds the part's state at the server; None if it has none.
+  def report(self, turn: client_turn.Turn) -> Any:
+    """Returns sums over the images of a client, for `guidance`.
 
     Args:
-      classifier: The model.
-    """
-    del classifier  # A part without a state needs nothing of it.
-    return None
+      turn: The turn, with labels.
 
-  def report(self, guidance: Any, labels: pseudo_labels.PseudoLabels) -> Any:
-    """Returns sums over the images of a client, which that state is told.
-
-    Args:
-      guidance: The message of the state.
-      labels: The labels of all its images.
+    Returns:
+      Any structure of tensors; () for nothing.
     """
-    del guidance, labels  # By default nothing is reported, which () is.
+    del turn  # By default nothing is reported.
     return ()
 
 
@@ -57,23 +48,36 @@ class Selection(ClientPart, abc.ABC):
 
   @abc.abstractmethod
   def select(
-    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
-    """Selects or weighs images, a `pseudo_labels.SelectionFn`."""
+    """Selects or weighs images.
+
+    Args:
+      turn: The turn.
+      labels: The labels of its images.
+
+    Returns:
+      bool [images], which are trained on; or float32 [images], at least 0, what
+      each weighs in the loss.
+    """
 
 
 class ClassThresholds(Selection):
-  """Base of the rules with a threshold of each class.
+  """Base of the rules with a threshold of each class."""
 
-  `guidance` is the thresholds, float32 [classes].
-  """
+  def thresholds(
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Returns the thresholds, float32 [classes]; by default those told."""
+    del labels  # See the rules that depend on the client's own images.
+    return turn.guidance
 
   def select(
-    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are at or above the threshold of their class."""
     return pseudo_labels.is_confident(
-      labels, tf.gather(guidance, labels.labels)
+      labels, tf.gather(self.thresholds(turn, labels), labels.labels)
     )
 
 
@@ -81,16 +85,15 @@ class ClassThresholds(Selection):
 class FixedThreshold(Selection):
   """Trains on images above one threshold (A.6)."""
 
-  heeds_padding = True
-
   confidence: training_settings.Confidence = training_settings.Confidence()
 
   def select(
-    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns which images are at the threshold or above."""
-    return pseudo_labels.at_least(self.confidence.confidence_threshold)(
-      guidance, labels
+    del turn  # The threshold is the same in all rounds.
+    return pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
     )
 
 
@@ -98,50 +101,55 @@ class FixedThreshold(Selection):
 class Labeler(ClientPart):
   """Labels by the model that the client receives (A.6)."""
 
-  heeds_padding = True
-
-  def choose(
-    self, guidance: Any, weights: functional.ModelWeights
-  ) -> functional.ModelWeights:
-    """Returns the weights that label, a `fix_mix_training.LabelerFn`."""
-    return fix_mix_training.use_received(guidance, weights)
+  def choose(self, turn: client_turn.Turn) -> functional.ModelWeights:
+    """Returns the weights that label."""
+    return turn.weights
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Alignment(ClientPart):
   """Labels with the most probable class (A.6)."""
 
-  heeds_padding = True
-
   def label(
-    self, guidance: Any, logits: tf.Tensor
+    self, turn: client_turn.Turn, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
-    """Returns the labels of all images, a `pseudo_labels.LabelFn`."""
-    return pseudo_labels.most_probable(guidance, logits)
+    """Returns labels of images.
+
+    Args:
+      turn: The turn.
+      logits: float32 [images, classes].
+    """
+    del turn  # Logits are all that matters.
+    return pseudo_labels.from_logits(logits)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Adjustment(ClientPart):
   """Trains on logits as they are (A.8)."""
 
-  heeds_padding = True
-
   def logit_offset(
-    self, guidance: Any, labels: pseudo_labels.PseudoLabels
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor | None:
-    """Returns an offset of logits, a `fix_mix_training.LogitOffsetFn`."""
-    return fix_mix_training.add_nothing(guidance, labels)
+    """Returns what is added to logits in the losses.
+
+    Args:
+      turn: The turn.
+      labels: The labels of its images.
+
+    Returns:
+      float32 [classes]; None for nothing.
+    """
+    del turn, labels  # Nothing is added.
+    return None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Regularizer(ClientPart):
   """Trains without a further loss (A.8)."""
 
-  heeds_padding = True
-
-  @property
-  def consistency(self) -> sharpness_aware.Consistency | None:
-    """The further loss of strong views; None for none."""
+  def loss(self, step: client_turn.Step) -> tf.Tensor | None:
+    """Returns a further loss of a batch, a float32 scalar; None for none."""
+    del step  # There is none.
     return None
 
 
@@ -149,10 +157,10 @@ class Regularizer(ClientPart):
 class Weighting(ClientPart):
   """Counts all clients that train the same (A.12)."""
 
-  heeds_padding = True
+  def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
+    """Returns the weight of an update, a float32 scalar, at least 0.
 
-  def weigh(
-    self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
-  ) -> tf.Tensor:
-    """Returns the weight of an update, a `fix_mix_training.WeightFn`."""
-    return fix_mix_training.count_equally(labels, num_selected)
+    Args:
+      turn: The turn, with labels.
+    """
+    return tf.cast(turn.num_trained_on > 0, tf.float32)

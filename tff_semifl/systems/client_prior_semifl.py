@@ -21,25 +21,17 @@ import dataclasses
 from typing import Any
 
 import tensorflow as tf
-import tensorflow_federated as tff
 
 from tff_semifl import client_prior
-from tff_semifl import image_sums
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.data import folding
-from tff_semifl.data import pipelines
-from tff_semifl.models import functional
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_parts
-from tff_semifl.systems import client_training
 from tff_semifl.systems import composed
+from tff_semifl.systems import method
 from tff_semifl.systems import system
-from tff_semifl.systems import training_settings
-from tff_semifl.work import client_report
-from tff_semifl.work import client_work
-from tff_semifl.work import guidance as guidance_lib
-from tff_semifl.work import round_context
+from tff_semifl.work import client_turn
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -85,77 +77,60 @@ class PriorFixMix(composed.ComposedFixMix):
       )
 
   @abc.abstractmethod
-  def find_prior(
-    self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
     """Returns the client's prior, float32 [classes].
 
     Args:
-      guidance: What the client was told.
-      logits: float32 [images, classes], of all its images, by the model that it
-        received.
+      turn: The turn.
+      logits: float32 [images, classes], of all images, by the model that the
+        client received.
     """
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance:
-    """Builds what the server tells clients: what its labels say (H.2, H.3).
+  def tell(self, kept: Any, server: client_turn.Server) -> dict[str, Any]:
+    """Returns what labels of the server say (H.2, H.3).
 
-    That is their prior, and the weight of clients' own priors. What the states
-    of parts tell is told, too.
+    That is their prior, and the weight of clients' own priors.
     """
-    parts = super().build_guidance(classifier) or guidance_lib.Guidance(
-      tell=lambda *_: {}
-    )
+    del kept  # There is nothing.
+    num_classes = server.model.num_classes
 
     def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
-      labels = tf.one_hot(chunk['label'], classifier.num_classes)
+      labels = tf.one_hot(chunk['label'], num_classes)
       return counts + tf.reduce_sum(labels, axis=0)
 
-    def tell(
-      state: Any,
-      context: round_context.RoundContext,
-      weights: functional.ModelWeights,
-      server_data: tf.data.Dataset,
-    ) -> dict[str, Any]:
-      counts = folding.fold(
-        server_data, tf.zeros([classifier.num_classes]), add_counts
-      )
-      return {
-        **parts.tell(state, context, weights, server_data),
-        'server_prior': client_prior.from_counts(counts),
-        'label_prior_weight': client_prior.label_weight(counts)
-        if self.label_prior_weight is None
-        else tf.constant(self.label_prior_weight),
-      }
+    counts = folding.fold(server.data, tf.zeros([num_classes]), add_counts)
+    return {
+      'server_prior': client_prior.from_counts(counts),
+      'label_prior_weight': client_prior.label_weight(counts)
+      if self.label_prior_weight is None
+      else tf.constant(self.label_prior_weight),
+    }
 
-    return dataclasses.replace(parts, tell=tell)
-
-  def label(
-    self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
+  def pseudo_label(
+    self, turn: client_turn.Turn, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Returns labels of all images of a client, with its prior."""
-    prior = self.find_prior(guidance, logits)
-    server_prior = guidance['server_prior']
-    weight = guidance['label_prior_weight']
+    prior = self.find_prior(turn, logits)
+    server_prior = turn.guidance['server_prior']
+    weight = turn.guidance['label_prior_weight']
     label_prior = weight * prior + (1 - weight) * server_prior
     logits = client_prior.adapt(logits, label_prior, server_prior)
-    return super().label(guidance, logits)._replace(prior=prior)
+    return super().pseudo_label(turn, logits)._replace(prior=prior)
 
   def logit_offset(
-    self, guidance: Mapping[str, tf.Tensor], labels: pseudo_labels.PseudoLabels
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor | None:
     """Returns what is added to logits in the losses (H.4)."""
     if not self.train_with_prior:
-      return super().logit_offset(guidance, labels)
-    return client_prior.logit_offset(labels.prior, guidance['server_prior'])
+      return super().logit_offset(turn, labels)
+    return client_prior.logit_offset(
+      labels.prior, turn.guidance['server_prior']
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientPriorFixMix(PriorFixMix):
   """SemiFL's client with its own class prior, estimated from its images."""
-
-  heeds_padding = True
 
   prior_iterations: int = settings.setting(
     3,
@@ -166,13 +141,11 @@ class ClientPriorFixMix(PriorFixMix):
     settings.AT_LEAST_1,
   )
 
-  def find_prior(
-    self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
     """Returns the prior that is estimated from logits (H.3)."""
     return client_prior.estimate(
       logits,
-      guidance['server_prior'],
+      turn.guidance['server_prior'],
       pseudo_count=self.prior_pseudo_count,
       iterations=self.prior_iterations,
     )
@@ -182,46 +155,16 @@ class ClientPriorFixMix(PriorFixMix):
 class TruePriorFixMix(PriorFixMix):
   """SemiFL's client with its own class prior, counted from true labels."""
 
-  heeds_padding = True
+  clients_have_labels = True
 
-  def find_prior(
-    self, guidance: Mapping[str, tf.Tensor], logits: tf.Tensor
-  ) -> tf.Tensor:
+  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
     """Returns the prior of the client's true labels, with the pseudo-count."""
     del logits  # The true labels are known.
-    return guidance['true_prior']
-
-  def build(
-    self,
-    ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
-    turn: training_settings.ClientEpochs,
-  ) -> client_work.LocalTrainingFn:
-    """Builds what a client does, plain TensorFlow."""
-    train = super().build(ingredients, optimizer, turn)
-
-    def train_with_true_prior(
-      weights: functional.ModelWeights,
-      context: round_context.RoundContext,
-      data: Mapping[str, tf.Tensor],
-      *others: Any,
-    ) -> client_report.LocalTraining:
-      with image_sums.of_first(data.get('num_images')):
-        true_prior = client_prior.from_probabilities(
-          tf.one_hot(data['label'], ingredients.classifier.num_classes),
-          context.guidance['server_prior'],
-          self.prior_pseudo_count,
-        )
-      guidance = {**context.guidance, 'true_prior': true_prior}
-      return train(weights, context._replace(guidance=guidance), data, *others)
-
-    return train_with_true_prior
-
-  def client_data_type(
-    self, classifier: functional.ImageClassifier
-  ) -> tff.SequenceType:
-    """Returns the type of a client's data: images with labels."""
-    return pipelines.labeled_client_type(classifier.image_shape)
+    return client_prior.from_probabilities(
+      tf.one_hot(turn.true_labels, turn.num_classes),
+      turn.guidance['server_prior'],
+      self.prior_pseudo_count,
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -233,4 +176,4 @@ class TruePriorSemiFL(averaging.Alternating):
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
 
-  client: client_training.ClientTraining = TruePriorFixMix()
+  client: method.Method = TruePriorFixMix()

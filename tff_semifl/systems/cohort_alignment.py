@@ -14,7 +14,6 @@ frequent.
 """
 
 import dataclasses
-from typing import Any
 
 import tensorflow as tf
 
@@ -24,14 +23,12 @@ from tff_semifl import settings
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import cohort_averages
-from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import client_turn
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class DistributionAlignment(client_parts.Alignment):
+class DistributionAlignment(cohort_averages.Averaging, client_parts.Alignment):
   """Aligns probabilities to classes that are equally frequent in all."""
-
-  heeds_padding = True
 
   alignment_strength: float = settings.setting(
     1.0,
@@ -51,31 +48,32 @@ class DistributionAlignment(client_parts.Alignment):
     ' their confidence is, as in the uniform alignment of SoftMatch.',
   )
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance:
-    """Builds the average class shares, which clients are told."""
-    num_classes = classifier.num_classes
-    return cohort_averages.build(
-      lambda: {'class_shares': tf.fill([num_classes], 1.0 / num_classes)},
-      decay=self.alignment_decay,
-    )
+  @property
+  def decay(self) -> float:
+    """The share of the averages that stays in a round."""
+    return self.alignment_decay
+
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> cohort_averages.Averages:
+    """Returns equal shares of all classes."""
+    num_classes = model.num_classes
+    return {'class_shares': tf.fill([num_classes], 1.0 / num_classes)}
 
   def label(
-    self, guidance: Any, logits: tf.Tensor
+    self, turn: client_turn.Turn, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
     """Returns the labels of all images, by aligned probabilities."""
     own = pseudo_labels.from_logits(logits)
     aligned = pseudo_labels.from_logits(
       distribution_alignment.align(
-        logits, guidance['class_shares'], strength=self.alignment_strength
+        logits, turn.guidance['class_shares'], strength=self.alignment_strength
       )
     )._replace(unaligned=own.probabilities)
     return aligned if self.align_labels else aligned._replace(labels=own.labels)
 
-  def report(
-    self, guidance: Any, labels: pseudo_labels.PseudoLabels
-  ) -> cohort_averages.Sums:
+  def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
     """Returns sums of the model's own probabilities."""
-    del guidance  # Aligned probabilities are not the model's own.
-    return cohort_averages.sum_over_images({'class_shares': labels.unaligned})
+    return cohort_averages.sum_over_images(
+      {'class_shares': turn.labels.unaligned}
+    )

@@ -8,15 +8,14 @@ averaged from round to round. Clients report sums over their images, which are
 added up, so that the server need not see those of any one client.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import abc
+from collections.abc import Mapping
+import dataclasses
 
 import tensorflow as tf
 
-from tff_semifl import image_sums
-from tff_semifl.models import functional
-from tff_semifl.work import guidance as guidance_lib
-from tff_semifl.work import round_context
+from tff_semifl.systems import client_parts
+from tff_semifl.work import client_turn
 
 Sums = Mapping[str, tf.Tensor]
 Averages = Mapping[str, tf.Tensor]
@@ -31,8 +30,8 @@ def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
     values: For at least one name float32 [images, ...].
   """
   (any_values, *_) = values.values()
-  sums = {name: image_sums.add_up(each) for name, each in values.items()}
-  return sums | {_COUNT: image_sums.count(any_values)}
+  sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
+  return sums | {_COUNT: tf.cast(tf.shape(any_values)[0], tf.float32)}
 
 
 def means(sums: Sums) -> dict[str, tf.Tensor]:
@@ -62,53 +61,37 @@ def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
   ) * tf.math.divide_no_nan(count, count - 1.0)
 
 
-def build(
-  initialize: Callable[[], Averages],
-  *,
-  decay: float,
-  measure: Callable[[Sums], Averages] = means,
-  tell: Callable[[Averages], Any] = dict,
-) -> guidance_lib.Guidance:
-  """Builds a state of averages, which change by a share in each round.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Averaging(client_parts.ClientPart):
+  """Base of the parts that keep averages, which change a little each round.
 
   A round in which clients labeled no image changes nothing.
-
-  Args:
-    initialize: ( -> averages before any round), float32 tensors by name.
-    decay: The share of the average that stays in a round, in [0, 1).
-    measure: Sums of a cohort -> what is averaged; by default their means.
-    tell: Averages -> what clients are told; by default these.
-
-  Returns:
-    Guidance whose reports are those of `sum_over_images`.
   """
 
-  def tell_clients(
-    averages: Averages,
-    context: round_context.RoundContext,
-    weights: functional.ModelWeights,
-    server_data: tf.data.Dataset,
-  ) -> Any:
-    del context, weights, server_data  # Averages are all that matters.
-    return tell(averages)
+  @property
+  @abc.abstractmethod
+  def decay(self) -> float:
+    """The share of the averages that stays in a round, in [0, 1)."""
 
-  def update(
-    averages: Averages,
-    context: round_context.RoundContext,
-    weights: functional.ModelWeights,
-    sums: Sums,
+  def measure(self, sums: Sums) -> Averages:
+    """Returns what is averaged; by default the means.
+
+    Args:
+      sums: Those of `sum_over_images`, added up.
+    """
+    return means(sums)
+
+  def guidance(
+    self, kept: Averages, sums: Sums, server: client_turn.Server
   ) -> dict[str, tf.Tensor]:
-    del context, weights  # Averages and sums are all that matters.
-    measured = measure(sums)
+    """Returns the averages after a round."""
+    del server  # Averages and sums are all that matters.
+    measured = self.measure(sums)
     return {
       name: tf.where(
         sums[_COUNT] > 0,
-        decay * average + (1.0 - decay) * measured[name],
+        self.decay * average + (1.0 - self.decay) * measured[name],
         average,
       )
-      for name, average in averages.items()
+      for name, average in kept.items()
     }
-
-  return guidance_lib.Guidance(
-    initialize=initialize, tell=tell_clients, update=update
-  )

@@ -11,8 +11,8 @@ import dataclasses
 from tff_semifl import settings
 from tff_semifl.systems import averaged_teacher
 from tff_semifl.systems import client_parts
-from tff_semifl.systems import client_trainings
 from tff_semifl.systems import cohort_alignment
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import flexmatch
 from tff_semifl.systems import flfl
 from tff_semifl.systems import freematch
@@ -49,10 +49,8 @@ WEIGHTINGS = {
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ComposedFixMix(client_trainings.FixMix):
+class ComposedFixMix(fix_mix.FixMix):
   """SemiFL's client with parts of later methods, each chosen by its name."""
-
-  heeds_padding = True
 
   selection: client_parts.Selection = settings.choice(
     SELECTIONS,

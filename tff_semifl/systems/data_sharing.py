@@ -31,8 +31,8 @@ from tff_semifl.systems import supervised_fedavg
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import client_report
+from tff_semifl.work import client_turn
 from tff_semifl.work import client_work
-from tff_semifl.work import guidance as guidance_lib
 from tff_semifl.work import round_context
 
 
@@ -81,34 +81,22 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
 
     return train_on_both
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance:
-    """Builds what the server sends: images that are the same in all rounds."""
-    del classifier  # Images do not depend on the model.
-
-    def tell(
-      state: tuple[()],
-      context: round_context.RoundContext,
-      weights: functional.ModelWeights,
-      server_data: tf.data.Dataset,
-    ) -> dict[str, tf.Tensor]:
-      del state, weights  # There is no state, and clients have the weights.
-      data = pipelines.concatenate_chunks(server_data)
-      num_images = tf.shape(data['label'])[0]
-      # The server's images may be sorted by class.
-      order = tf.random.experimental.stateless_shuffle(
-        tf.range(num_images),
-        random_seeds.stateless_seed(
-          context.seed, random_seeds.Purpose.SHARED_IMAGE
-        ),
-      )
-      chosen = order[: count_shared(num_images, self.shared_fraction)]
-      return {
-        name: tf.gather(data[name], chosen) for name in ('image', 'label')
-      }
-
-    return guidance_lib.Guidance(tell=tell)
+  def tell(
+    self, kept: tuple[()], server: client_turn.Server
+  ) -> dict[str, tf.Tensor]:
+    """Returns images with labels, which are the same in all rounds."""
+    del kept  # There is nothing.
+    data = pipelines.concatenate_chunks(server.data)
+    num_images = tf.shape(data['label'])[0]
+    # The server's images may be sorted by class.
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(num_images),
+      random_seeds.stateless_seed(
+        server.seed, random_seeds.Purpose.SHARED_IMAGE
+      ),
+    )
+    chosen = order[: count_shared(num_images, self.shared_fraction)]
+    return {name: tf.gather(data[name], chosen) for name in ('image', 'label')}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,8 @@ from tff_semifl.programs import helpers
 from tff_semifl.programs import outputs
 from tff_semifl.systems import aggregations
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_training
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import label_each_batch
+from tff_semifl.systems import method
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.work import fedmatch_client_work
@@ -173,7 +173,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
 
-  client: client_training.ClientTraining = client_trainings.LabelEachBatch()
+  client: method.Method = label_each_batch.LabelEachBatch()
   reproduce_bugs: bool = settings.setting(
     True,
     "Whether, as in the code of SemiFL's authors, half of the outputs of each"

@@ -17,13 +17,11 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl import image_sums
 from tff_semifl import pseudo_labels
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import training_settings
-from tff_semifl.work import guidance as guidance_lib
-from tff_semifl.work import round_context
+from tff_semifl.work import client_turn
 
 
 class LabelCounts(NamedTuple):
@@ -46,8 +44,8 @@ def count(labels: pseudo_labels.PseudoLabels, threshold: float) -> LabelCounts:
   # There is no class -1, of which `tf.one_hot` makes zeros.
   chosen = tf.one_hot(tf.where(is_confident, labels.labels, -1), num_classes)
   return LabelCounts(
-    image_sums.add_up(chosen),
-    image_sums.add_up(tf.cast(~is_confident, tf.float32)),
+    tf.reduce_sum(chosen, axis=0),
+    tf.reduce_sum(tf.cast(~is_confident, tf.float32)),
   )
 
 
@@ -74,49 +72,30 @@ def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
 class FlexMatch(client_parts.ClassThresholds):
   """Trains on images above FlexMatch's threshold of their class.
 
-  `confidence_threshold` is the highest of them.
+  `confidence_threshold` is the highest of them. The server keeps counts.
   """
-
-  heeds_padding = True
 
   confidence: training_settings.Confidence = training_settings.Confidence()
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance:
-    """Builds the server's counts, and the thresholds that it tells clients."""
+  def init_guidance(self, model: functional.ImageClassifier) -> LabelCounts:
+    """Returns counts of no label."""
+    return LabelCounts(tf.zeros([model.num_classes]), tf.zeros([]))
 
-    def initialize() -> LabelCounts:
-      return LabelCounts(tf.zeros([classifier.num_classes]), tf.zeros([]))
+  def tell(self, kept: LabelCounts, server: client_turn.Server) -> tf.Tensor:
+    """Returns the thresholds."""
+    del server  # Counts are all that matters.
+    return class_thresholds(kept, self.confidence.confidence_threshold)
 
-    def tell(
-      counts: LabelCounts,
-      context: round_context.RoundContext,
-      weights: functional.ModelWeights,
-      server_data: tf.data.Dataset,
-    ) -> tf.Tensor:
-      del context, weights, server_data  # Counts are all that matters.
-      return class_thresholds(counts, self.confidence.confidence_threshold)
-
-    def update(
-      counts: LabelCounts,
-      context: round_context.RoundContext,
-      weights: functional.ModelWeights,
-      reports: LabelCounts,
-    ) -> LabelCounts:
-      del context, weights  # Counts are all that matters.
-      any_image = tf.reduce_sum(reports.of_class) + reports.of_none > 0
-      return tf.nest.map_structure(
-        lambda new, old: tf.where(any_image, new, old), reports, counts
-      )
-
-    return guidance_lib.Guidance(
-      initialize=initialize, tell=tell, update=update
+  def guidance(
+    self, kept: LabelCounts, sums: LabelCounts, server: client_turn.Server
+  ) -> LabelCounts:
+    """Returns the counts of the last round with any label."""
+    del server  # Counts are all that matters.
+    any_image = tf.reduce_sum(sums.of_class) + sums.of_none > 0
+    return tf.nest.map_structure(
+      lambda new, old: tf.where(any_image, new, old), sums, kept
     )
 
-  def report(
-    self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
-  ) -> LabelCounts:
+  def report(self, turn: client_turn.Turn) -> LabelCounts:
     """Returns the counts of the client's labels."""
-    del guidance  # Counts are of the highest threshold.
-    return count(labels, self.confidence.confidence_threshold)
+    return count(turn.labels, self.confidence.confidence_threshold)

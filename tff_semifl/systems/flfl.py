@@ -12,14 +12,14 @@ import dataclasses
 
 import tensorflow as tf
 
-from tff_semifl import image_sums
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import averaging
 from tff_semifl.systems import client_parts
-from tff_semifl.systems import client_trainings
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import freematch
 from tff_semifl.systems import training_settings
+from tff_semifl.work import client_turn
 from tff_semifl.work import sharpness_aware
 
 
@@ -27,25 +27,20 @@ from tff_semifl.work import sharpness_aware
 class ClassAdaptiveThresholds(client_parts.ClassThresholds):
   """Trains on images above a threshold of their class at this client (G.2)."""
 
-  heeds_padding = True
-
-  def select(
-    self, guidance: object, labels: pseudo_labels.PseudoLabels
+  def thresholds(
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
-    """Returns which images are at or above the threshold of their class."""
-    del guidance  # The client's own images are all that matters.
-    thresholds = freematch.class_thresholds(
-      image_sums.mean(labels.confidences),
-      image_sums.mean(labels.probabilities),
+    """Returns the thresholds of the client's own images, float32 [classes]."""
+    del turn  # The labels are all that matters.
+    return freematch.class_thresholds(
+      pseudo_labels.mean_over_images(labels.confidences),
+      pseudo_labels.mean_over_images(labels.probabilities),
     )
-    return super().select(thresholds, labels)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SharpnessAwareConsistency(client_parts.Regularizer):
   """Keeps predictions as they are where the model moves up its loss (G.3)."""
-
-  heeds_padding = True
 
   perturbation_radius: float = settings.setting(
     0.1,
@@ -66,13 +61,21 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
     settings.SHARE,
   )
 
-  @property
-  def consistency(self) -> sharpness_aware.Consistency:
-    """The loss of strong views."""
-    return sharpness_aware.Consistency(
+  def loss(self, step: client_turn.Step) -> tf.Tensor:
+    """Returns the loss of the strong views of a batch."""
+    consistency = sharpness_aware.Consistency(
       radius=self.perturbation_radius,
       weight=self.consistency_weight,
       confidence_threshold=self.consistency_threshold,
+    )
+    return consistency.loss(
+      step.weights,
+      step.logits(step.strong),
+      step.labels.labels,
+      step.labels.confidences,
+      *step.rows.weigh(),
+      logits_fn=lambda weights: step.logits(step.strong, weights),
+      names=step.model.trainable_names,
     )
 
 
@@ -80,18 +83,16 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
 class LearningStatus(client_parts.Weighting):
   """Weighs clients more if the model is less sure of their images (G.4)."""
 
-  heeds_padding = True
+  def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
+    """Returns 1 minus the mean confidence; 0 without any image.
 
-  def weigh(
-    self, labels: pseudo_labels.PseudoLabels, num_selected: tf.Tensor
-  ) -> tf.Tensor:
-    """Returns 1 minus the mean confidence; 0 without any image."""
-    del num_selected  # A client that trained on no image counts, too (FL8).
-    return image_sums.mean(1.0 - labels.confidences)
+    A client that trained on no image counts, too (FL8).
+    """
+    return pseudo_labels.mean_over_images(1.0 - turn.labels.confidences)
 
 
 FLFL = averaging.Alternating(
-  client=client_trainings.Fix(
+  client=fix_mix.Fix(
     selection=ClassAdaptiveThresholds(),
     regularizer=SharpnessAwareConsistency(),
     weighting=LearningStatus(),

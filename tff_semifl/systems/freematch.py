@@ -15,12 +15,11 @@ import dataclasses
 
 import tensorflow as tf
 
-from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import cohort_averages
-from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import client_turn
 
 
 def class_thresholds(
@@ -42,10 +41,8 @@ def class_thresholds(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class FreeMatch(client_parts.ClassThresholds):
+class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
   """Trains on images above FreeMatch's threshold of their class."""
-
-  heeds_padding = True
 
   threshold_decay: float = settings.setting(
     0.9,
@@ -54,27 +51,33 @@ class FreeMatch(client_parts.ClassThresholds):
     settings.BELOW_1,
   )
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance:
-    """Builds the averages, and the thresholds that follow from them."""
-    num_classes = classifier.num_classes
-    return cohort_averages.build(
-      lambda: {
-        'confidence': tf.constant(1.0 / num_classes),
-        'class_shares': tf.fill([num_classes], 1.0 / num_classes),
-      },
-      decay=self.threshold_decay,
-      tell=lambda averages: class_thresholds(
-        averages['confidence'], averages['class_shares']
-      ),
-    )
+  @property
+  def decay(self) -> float:
+    """The share of the averages that stays in a round."""
+    return self.threshold_decay
 
-  def report(
-    self, guidance: tf.Tensor, labels: pseudo_labels.PseudoLabels
-  ) -> cohort_averages.Sums:
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> cohort_averages.Averages:
+    """Returns the averages of a model that knows nothing."""
+    num_classes = model.num_classes
+    return {
+      'confidence': tf.constant(1.0 / num_classes),
+      'class_shares': tf.fill([num_classes], 1.0 / num_classes),
+    }
+
+  def tell(
+    self, kept: cohort_averages.Averages, server: client_turn.Server
+  ) -> tf.Tensor:
+    """Returns the thresholds that follow from the averages."""
+    del server  # Averages are all that matters.
+    return class_thresholds(kept['confidence'], kept['class_shares'])
+
+  def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
     """Returns sums of confidences and of probabilities."""
-    del guidance  # The averages do not depend on the thresholds.
     return cohort_averages.sum_over_images(
-      {'confidence': labels.confidences, 'class_shares': labels.probabilities}
+      {
+        'confidence': turn.labels.confidences,
+        'class_shares': turn.labels.probabilities,
+      }
     )

@@ -18,13 +18,12 @@ from tff_semifl import client_prior
 from tff_semifl import pseudo_labels
 from tff_semifl import settings
 from tff_semifl.systems import client_parts
+from tff_semifl.work import client_turn
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LogitAdjustment(client_parts.Adjustment):
   """Adds the logarithms of a client's class shares to logits in its losses."""
-
-  heeds_padding = True
 
   adjustment_strength: float = settings.setting(
     1.0,
@@ -40,10 +39,10 @@ class LogitAdjustment(client_parts.Adjustment):
   )
 
   def logit_offset(
-    self, guidance: object, labels: pseudo_labels.PseudoLabels
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns the logarithms of class shares, times the strength."""
-    del guidance  # The server does not know a client's classes.
+    del turn  # The server does not know a client's classes.
     num_classes = tf.shape(labels.probabilities)[1]
     shares = client_prior.from_probabilities(
       labels.probabilities,

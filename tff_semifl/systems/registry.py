@@ -11,15 +11,16 @@ from tff_semifl.settings import references
 from tff_semifl.systems import averaging
 from tff_semifl.systems import centralized
 from tff_semifl.systems import client_prior_semifl
-from tff_semifl.systems import client_trainings
 from tff_semifl.systems import composed
 from tff_semifl.systems import data_sharing
 from tff_semifl.systems import elastic
 from tff_semifl.systems import fedmatch
 from tff_semifl.systems import fedsgd
+from tff_semifl.systems import fix_mix
 from tff_semifl.systems import fixmatch
 from tff_semifl.systems import flexmatch
 from tff_semifl.systems import flfl
+from tff_semifl.systems import label_each_batch
 from tff_semifl.systems import mean_teacher
 from tff_semifl.systems import mixmatch
 from tff_semifl.systems import pi_model
@@ -32,17 +33,17 @@ from tff_semifl.systems import uda
 from tff_semifl.systems import zhang2020
 
 SYSTEMS = {
-  'semifl': averaging.Alternating(client=client_trainings.FixMix()),
+  'semifl': averaging.Alternating(client=fix_mix.FixMix()),
   # The ablations of SemiFL's Table 2, and other rows of its tables.
   'batch_label_semifl': averaging.Alternating(
-    client=client_trainings.LabelEachBatch()
+    client=label_each_batch.LabelEachBatch()
   ),
-  'parallel_semifl': averaging.Parallel(client=client_trainings.Fix()),
+  'parallel_semifl': averaging.Parallel(client=fix_mix.Fix()),
   'fedavg_fixmatch': averaging.Parallel(
-    client=client_trainings.LabelEachBatch()
+    client=label_each_batch.LabelEachBatch()
   ),
   'fedrgd_as_in_semifl': averaging.ParallelInTwoGroups(
-    client=client_trainings.LabelEachBatch()
+    client=label_each_batch.LabelEachBatch()
   ),
   'fedmatch_as_in_semifl': fedmatch.FedMatchAsInSemiFL(),
   'fedsgd_fixmatch': fedsgd.FedSGD(),
@@ -54,7 +55,7 @@ SYSTEMS = {
   'flfl': flfl.FLFL,
   # SemiFL with one part of a later method, and with any of them.
   'flexmatch_semifl': averaging.Alternating(
-    client=client_trainings.FixMix(selection=flexmatch.FlexMatch())
+    client=fix_mix.FixMix(selection=flexmatch.FlexMatch())
   ),
   'composed_semifl': averaging.Alternating(client=composed.ComposedFixMix()),
   'client_prior_semifl': averaging.Alternating(

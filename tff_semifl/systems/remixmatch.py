@@ -83,8 +83,6 @@ class ReMixMatch(pooled_method.PooledMethod):
         f'ReMixMatch rotates images, which have to be square; found {height} by'
         f' {width} pixels.'
       )
-    # Outside of any computation, as the model cannot be cloned within one.
-    features.build()
     draws = random_seeds.numpy_generator(
       seed, random_seeds.Purpose.INITIAL_WEIGHTS, rotations.NUM_ROTATIONS
     )

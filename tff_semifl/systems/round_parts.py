@@ -43,7 +43,6 @@ def build_round_parts(
   client_momentum: training_settings.ClientMomentum = _CLIENT_MOMENTUM,
   client_data_type: tff.SequenceType | None = None,
   guidance: guidance_lib.Guidance | None = None,
-  allows_padding: bool = False,
 ) -> round_process.RoundParts:
   """Builds what the systems of SemiFL's experiments are made of.
 
@@ -63,7 +62,6 @@ def build_round_parts(
     client_data_type: The type of a client's data. By default images without
       labels.
     guidance: What the server tells clients beside weights. By default nothing.
-    allows_padding: Whether turns of clients may be given padding after images.
 
   Returns:
     The parts.
@@ -95,8 +93,6 @@ def build_round_parts(
       measure_weight_diversity=aggregation.is_weighted,
       return_given_labels=ingredients.returns_given_labels,
       context_type=context_type,
-      form=ingredients.turn_form,
-      allows_padding=allows_padding,
     ),
     aggregator=aggregation,
     finalizer=finalizer.build_finalizer(

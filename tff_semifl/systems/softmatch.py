@@ -20,7 +20,7 @@ from tff_semifl import settings
 from tff_semifl.models import functional
 from tff_semifl.systems import client_parts
 from tff_semifl.systems import cohort_averages
-from tff_semifl.work import guidance as guidance_lib
+from tff_semifl.work import client_turn
 
 
 def image_weights(
@@ -48,10 +48,8 @@ def image_weights(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SoftMatch(client_parts.Selection):
+class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
   """Trains on all images, weighed by SoftMatch's bell curve of confidence."""
-
-  heeds_padding = True
 
   softness_decay: float = settings.setting(
     0.9,
@@ -66,49 +64,43 @@ class SoftMatch(client_parts.Selection):
     settings.ABOVE_0,
   )
 
-  def build_guidance(
-    self, classifier: functional.ImageClassifier
-  ) -> guidance_lib.Guidance:
-    """Builds the averages, which clients are told."""
+  @property
+  def decay(self) -> float:
+    """The share of the averages that stays in a round."""
+    return self.softness_decay
 
-    def measure(sums: cohort_averages.Sums) -> cohort_averages.Averages:
-      return {
-        'confidence': cohort_averages.means(sums)['confidence'],
-        'variance': cohort_averages.unbiased_variance(
-          sums, 'confidence', 'square'
-        ),
-      }
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> cohort_averages.Averages:
+    """Returns SoftMatch's: no confidence is less, so that all weights are 1."""
+    return {
+      'confidence': tf.constant(1.0 / model.num_classes),
+      'variance': tf.constant(1.0),
+    }
 
-    return cohort_averages.build(
-      # SoftMatch's: no confidence is below the least one, all weights are 1.
-      lambda: {
-        'confidence': tf.constant(1.0 / classifier.num_classes),
-        'variance': tf.constant(1.0),
-      },
-      decay=self.softness_decay,
-      measure=measure,
-    )
+  def measure(self, sums: cohort_averages.Sums) -> cohort_averages.Averages:
+    """Returns the mean confidence of a cohort's images, and its variance."""
+    return {
+      'confidence': cohort_averages.means(sums)['confidence'],
+      'variance': cohort_averages.unbiased_variance(
+        sums, 'confidence', 'square'
+      ),
+    }
 
   def select(
-    self,
-    guidance: cohort_averages.Averages,
-    labels: pseudo_labels.PseudoLabels,
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Returns the weight of each image."""
     return image_weights(
       labels.confidences,
-      guidance['confidence'],
-      guidance['variance'],
+      turn.guidance['confidence'],
+      turn.guidance['variance'],
       self.num_deviations,
     )
 
-  def report(
-    self,
-    guidance: cohort_averages.Averages,
-    labels: pseudo_labels.PseudoLabels,
-  ) -> cohort_averages.Sums:
+  def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
     """Returns sums of confidences and of their squares."""
-    del guidance  # The averages are of labels alone.
+    confidences = turn.labels.confidences
     return cohort_averages.sum_over_images(
-      {'confidence': labels.confidences, 'square': labels.confidences**2}
+      {'confidence': confidences, 'square': confidences**2}
     )

@@ -5,28 +5,27 @@
 
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
-import tensorflow_federated as tff
+import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.algorithms import alternating
 from tff_semifl.algorithms import federated_process
-from tff_semifl.data import pipelines
-from tff_semifl.models import functional
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_training
+from tff_semifl.systems import method
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.work import client_work
-from tff_semifl.work import labeled_client_training
+from tff_semifl.work import batch_losses
+from tff_semifl.work import client_turn
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainOnLabels(client_training.ClientTraining):
+class TrainOnLabels(method.Method):
   """Trains on true labels, as HeteroFL's clients do (D.7, D53)."""
 
-  heeds_padding = True
-  measures_pseudo_labels = False
+  clients_have_labels = True
+  labels_are_true = True
 
   mask_absent_classes: bool = settings.setting(
     False,
@@ -35,28 +34,20 @@ class TrainOnLabels(client_training.ClientTraining):
     ' any case (D53).',
   )
 
-  def build(
-    self,
-    ingredients: system.Ingredients,
-    optimizer: tff.learning.optimizers.Optimizer,
-    turn: training_settings.ClientEpochs,
-  ) -> client_work.LocalTrainingFn:
-    """Builds what a client does, plain TensorFlow."""
-    return labeled_client_training.build_labeled_client_training(
-      ingredients.classifier,
-      weak_augmentation=ingredients.weak_augmentation,
-      optimizer=optimizer,
-      num_epochs=turn.client_epochs,
-      batch_size=turn.client_batch_size,
-      mask_absent_classes=self.mask_absent_classes,
-      form=ingredients.turn_form,
-    )
+  def label(
+    self, turn: client_turn.Turn, state: Any
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the true labels, all of which are trained on."""
+    del state  # There is none.
+    return turn.true_labels, tf.ones_like(turn.true_labels, tf.bool)
 
-  def client_data_type(
-    self, classifier: functional.ImageClassifier
-  ) -> tff.SequenceType | None:
-    """Returns the type of a client's data: images with labels."""
-    return pipelines.labeled_client_type(classifier.image_shape)
+  def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
+    """Returns the mean cross-entropy of weak views."""
+    del state  # There is none.
+    logits = step.logits(step.weak)
+    if self.mask_absent_classes:
+      logits = batch_losses.mask_absent(logits, step.turn.true_labels)
+    return step.cross_entropy(logits)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl import image_sums
 from tff_semifl.models import functional
 from tff_semifl.work import client_work_process
 from tff_semifl.work import given_labels as given_labels_lib
@@ -70,12 +69,12 @@ def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
   That mean tells less of one client than the maximum over clients would.
 
   Args:
-    confidences: float32 [rows], of all images; see `image_sums`.
+    confidences: float32 [images], of all images.
   """
   return collections.OrderedDict(
     highest_confidence=Ratio(
-      image_sums.highest(confidences),
-      tf.minimum(image_sums.count(confidences), 1.0),
+      tf.maximum(tf.reduce_max(confidences), 0.0),
+      tf.cast(tf.size(confidences) > 0, tf.float32),
     )
   )
 

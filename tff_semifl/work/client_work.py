@@ -21,12 +21,10 @@ from tff_semifl.work import client_work_process
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import round_context
 from tff_semifl.work import training_loop
-from tff_semifl.work import turn_form
 from tff_semifl.work import weight_diversity
 
 # (weights, round context, {'client_id', 'image'}, optimizer state, labels to
-# extend) -> training. If training allows padding, there may be 'num_images', an
-# int32 scalar: all images after the first so many are padding.
+# extend) -> training.
 LocalTrainingFn = Callable[
   [
     functional.ModelWeights,
@@ -50,8 +48,6 @@ def build_client_work(
   measure_weight_diversity: bool = True,
   return_given_labels: bool = False,
   context_type: tff.Type = round_context.ROUND_CONTEXT_TYPE,
-  form: turn_form.TurnForm = turn_form.DYNAMIC,
-  allows_padding: bool = False,
 ) -> client_work_process.ClientWorkProcess:
   """Builds client work in which each client's turn is `train_fn`.
 
@@ -78,9 +74,6 @@ def build_client_work(
       protects.
     return_given_labels: Whether results have `GivenLabels`.
     context_type: The type of `RoundContext`, if it has guidance.
-    form: The form of the turn, which `train_fn` has as well.
-    allows_padding: Whether the turn may be given padding after the images of
-      the client.
 
   Returns:
     A `ClientWorkProcess` without state. With W for model weights, R for
@@ -123,7 +116,9 @@ def build_client_work(
         optimizer_state,
         {optimizers.LEARNING_RATE_KEY: context.learning_rate},
       ),
-      form.no_labels() if return_given_labels else given_labels_lib.NOT_KEPT,
+      given_labels_lib.none()
+      if return_given_labels
+      else given_labels_lib.NOT_KEPT,
     )
     return client_report.report(
       weights,
@@ -135,9 +130,7 @@ def build_client_work(
 
   def take_turn(received: Any, dataset: tf.data.Dataset, optimizer_state: Any):
     data = pipelines.concatenate_chunks(dataset)
-    if allows_padding:
-      data = form.pad(data)
-    result, sums = form.run(train_and_report)(*received, data, optimizer_state)
+    result, sums = train_and_report(*received, data, optimizer_state)
     given_labels = given_labels_lib.drop_padding(result.given_labels)
     return result._replace(given_labels=given_labels), sums
 

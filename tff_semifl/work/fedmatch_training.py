@@ -72,8 +72,8 @@ def build_server_training(
   ) -> training_loop.TrainingResult:
     del context  # Unused: nothing is drawn.
 
-    def loss(trainable, batch, epoch, batch_num):
-      del epoch, batch_num  # Unused.
+    def loss(trainable, batch, epoch, batch_num, state):
+      del epoch, batch_num, state  # Unused.
       images, labels = batch.examples
       output = batch_losses.cross_entropy(
         batch_losses.train_logits(
@@ -89,7 +89,9 @@ def build_server_training(
       optimizer=optimizer,
       num_epochs=num_epochs,
       batch_size=batch_size,
-      epoch_data_fn=lambda _: rows_lib.AllRows((data['image'], data['label'])),
+      epoch_data_fn=lambda *_: training_loop.Selection(
+        rows_lib.AllRows((data['image'], data['label']))
+      ),
       loss_fn=loss,
     )
 
@@ -141,18 +143,16 @@ def build_client_training(
 
     node = round_context.Node(context, data['client_id'])
 
-    def epoch_data(epoch: tf.Tensor):
+    def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
+      del now  # Labels are made in each step.
       seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
-      return rows_lib.AllRows(
-        (
-          data['image'],
-          strong_augmentation(data['image'], seed),
-          tf.range(num_images),
-        )
+      strong = strong_augmentation(data['image'], seed)
+      return training_loop.Selection(
+        rows_lib.AllRows((data['image'], strong, tf.range(num_images)))
       )
 
-    def loss(trainable, batch, epoch, batch_num):
-      del epoch, batch_num  # Unused.
+    def loss(trainable, batch, epoch, batch_num, state):
+      del epoch, batch_num, state  # Unused.
       images, strong, indices = batch.examples
       model = weights._replace(trainable=trainable)
       logits = batch_losses.train_logits(classifier, model, images)

@@ -9,7 +9,7 @@ to the clients of a round, and a change after it. Clients' reports for it are
 added up beside their updates: no aggregator clips them or adds noise to them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 import dataclasses
 from typing import Any
 
@@ -17,6 +17,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.models import functional
+from tff_semifl.work import client_turn
 from tff_semifl.work import round_context
 
 
@@ -25,27 +26,21 @@ class Guidance:
   """A state of the server's own, in plain TensorFlow.
 
   Attributes:
-    tell: (state, `RoundContext`, weights before the round, the server's data)
-      -> the message to clients, `RoundContext.guidance`. Data are as the
-      server's work has them.
+    model: The model.
+    tell: (state, `Server` before the round) -> the message to clients,
+      `RoundContext.guidance`.
     initialize: ( -> state before round 0); by default there is none.
-    update: (state, `RoundContext`, weights after the round, reports) -> state
-      after it; by default the same. Reports are `LocalTraining.report`, added
-      up over all clients of the round that are not rejected; zeros in round 0,
-      the server's.
+    update: (state, sums, `Server` after the round) -> state after it. Sums are
+      `LocalTraining.report`, added up over all clients of the round that are
+      not rejected; zeros in round 0, the server's.
   """
 
-  tell: Callable[
-    [Any, round_context.RoundContext, functional.ModelWeights, tf.data.Dataset],
-    Any,
-  ]
+  model: functional.ImageClassifier
+  tell: Callable[[Any, client_turn.Server], Any]
   initialize: Callable[[], Any] = lambda: ()
-  update: (
-    Callable[
-      [Any, round_context.RoundContext, functional.ModelWeights, Any], Any
-    ]
-    | None
-  ) = None
+  update: Callable[[Any, Any, client_turn.Server], Any] = (
+    lambda state, sums, server: state
+  )
 
   def build_initialize(self) -> tff.Computation:
     """Builds ( -> state)."""
@@ -68,9 +63,14 @@ class Guidance:
       server_data: tf.data.Dataset,
       context: round_context.RoundContext,
     ):
-      return context._replace(
-        guidance=self.tell(state, context, weights, server_data)
+      server = client_turn.Server(
+        model=self.model,
+        seed=context.seed,
+        round_num=context.round_num,
+        weights=weights,
+        data=server_data,
       )
+      return context._replace(guidance=self.tell(state, server))
 
     return tell
 
@@ -78,73 +78,77 @@ class Guidance:
     self, weights_type: tff.Type, reports_type: tff.Type
   ) -> tff.Computation:
     """Builds (<state, RoundContext, weights, reports> -> state)."""
-    update_state = self.update
-    if update_state is None:
-      raise ValueError('There is no update to build.')
 
+    @tff.tensorflow.computation(
+      self.build_initialize().type_signature.result,
+      round_context.ROUND_CONTEXT_TYPE,
+      weights_type,
+      reports_type,
+    )
     def update(
       state: Any,
       context: round_context.RoundContext,
       weights: functional.ModelWeights,
       reports: Any,
-    ) -> Any:
+    ):
       # Clients of round 0 train a model that is not trained yet (D1).
       counts = context.round_num > 0
       reports = tf.nest.map_structure(
         lambda each: tf.where(counts, each, tf.zeros_like(each)), reports
       )
-      return update_state(state, context, weights, reports)
+      server = client_turn.Server(
+        model=self.model,
+        seed=context.seed,
+        round_num=context.round_num,
+        weights=weights,
+      )
+      return self.update(state, reports, server)
 
-    return tff.tensorflow.computation(
-      update,
-      [
-        self.build_initialize().type_signature.result,
-        round_context.ROUND_CONTEXT_TYPE,
-        weights_type,
-        reports_type,
-      ],
-    )
+    return update
 
 
-def combine(parts: Mapping[str, Guidance | None]) -> Guidance | None:
-  """Returns the guidance of several parts, each by itself.
+# The name of a method beside those of its parts.
+OWN = 'method'
+
+
+def combine(each: Mapping[str, Guidance]) -> Guidance:
+  """Returns the guidance of a method and its parts, each by itself.
 
   Args:
-    parts: By name, None for a part without any. State and message are mappings
-      by the names of the others, reports by those that have any.
+    each: By name, at least one.
 
   Returns:
-    The guidance; None if no part has any.
+    The guidance, whose states, messages and reports are mappings by name; if
+    there is the method's own alone, the same as that.
   """
-  present = {name: each for name, each in parts.items() if each is not None}
-  if not present:
-    return None
+  first = next(iter(each.values()))
+  if each.keys() == {OWN}:
+    return first
+  return Guidance(
+    model=first.model,
+    initialize=lambda: {name: part.initialize() for name, part in each.items()},
+    tell=lambda states, server: {
+      name: part.tell(states[name], server) for name, part in each.items()
+    },
+    update=lambda states, sums, server: {
+      name: part.update(states[name], sums.get(name, ()), server)
+      for name, part in each.items()
+    },
+  )
 
-  def initialize() -> dict[str, Any]:
-    return {name: part.initialize() for name, part in present.items()}
 
-  def tell(
-    states: Mapping[str, Any],
-    context: round_context.RoundContext,
-    weights: functional.ModelWeights,
-    server_data: tf.data.Dataset,
-  ) -> dict[str, Any]:
-    return {
-      name: part.tell(states[name], context, weights, server_data)
-      for name, part in present.items()
-    }
+def split(
+  message: Any, names: Collection[str]
+) -> tuple[Any, Mapping[str, Any]]:
+  """Returns what a method and its parts were told.
 
-  def update(
-    states: Mapping[str, Any],
-    context: round_context.RoundContext,
-    weights: functional.ModelWeights,
-    reports: Mapping[str, Any],
-  ) -> dict[str, Any]:
-    return {
-      name: states[name]
-      if part.update is None
-      else part.update(states[name], context, weights, reports.get(name, ()))
-      for name, part in present.items()
-    }
+  Args:
+    message: A message of what `combine` returned, or () without guidance.
+    names: Names of the parts that have guidance.
 
-  return Guidance(tell=tell, initialize=initialize, update=update)
+  Returns:
+    The method's own message, () if it has none, and those of parts by name.
+  """
+  if not names:
+    return message, {}
+  return message.get(OWN, ()), message

@@ -142,8 +142,8 @@ def train(
   )
   num_trainable = len(weights.trainable)
 
-  def loss(trained, batch, epoch, batch_num):
-    del epoch  # All steps are one epoch.
+  def loss(trained, batch, epoch, batch_num, state):
+    del epoch, state  # All steps are one epoch.
     model = StepModel(
       classifier,
       functional.ModelWeights(
@@ -164,7 +164,9 @@ def train(
     num_epochs=1,
     batch_size=batch_size,
     # All views of a round at once: augmenting in large batches is cheaper.
-    epoch_data_fn=lambda _: rows_lib.AllRows(views_fn(indices)),
+    epoch_data_fn=lambda *_: training_loop.Selection(
+      rows_lib.AllRows(views_fn(indices))
+    ),
     loss_fn=loss,
     learning_rate_fn=lambda _, batch_num: steps.learning_rate_fn(
       steps.step(node.context.round_num, batch_num)

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
+from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 
 _Purpose = random_seeds.Purpose
@@ -153,13 +154,8 @@ class PooledStep:
     Raises:
       ValueError: If the classifier has no features.
     """
-    features = self._classifier.features
-    if features is None:
-      raise ValueError(
-        'there are no features: the last layer of this model is not dense.'
-        ' Please choose another model.'
-      )
-    return self._pass(features.build(), self._student, views)
+    features = features_lib.require(self._classifier.features)
+    return self._pass(features.train, self._student, views)
 
   def _pass(
     self,

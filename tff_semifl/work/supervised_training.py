@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on labeled images, weakly augmented (A.3, D.7)."""
+"""Training on labeled images, weakly augmented (A.3)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,10 +26,8 @@ def build_supervised_training(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int,
-  mask_absent_classes: bool = False,
-  rows_fn: rows_lib.RowsFn = rows_lib.AllRows,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds training by the cross-entropy of labels, for server or client.
+  """Builds training by the cross-entropy of labels, of the server.
 
   Each epoch has a new order and new views. Its last batch is kept even if it is
   smaller. `num_epochs=0` leaves the weights as they are.
@@ -40,13 +38,9 @@ def build_supervised_training(
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
     batch_size: Images in a step.
-    mask_absent_classes: Whether logits of classes without images are 0 in the
-      loss, so that these classes are not trained away (HeteroFL, D53).
-    rows_fn: Makes rows of examples.
 
   Returns:
-    A `SupervisedTrainingFn`. Its data are `image`, `label` and, for a client,
-    `client_id`, and `num_images` if there is padding.
+    A `SupervisedTrainingFn`.
   """
 
   def train(
@@ -56,37 +50,29 @@ def build_supervised_training(
     optimizer_state: Any,
   ) -> training_loop.TrainingResult:
     purpose = random_seeds.Purpose
-    # Only clients have a number.
-    client_id = data.get('client_id')
-    node = round_context.Node(context, client_id)
-    order_purpose, view_purpose = (
-      (purpose.SERVER_ORDER, purpose.SERVER_AUGMENTATION)
-      if client_id is None
-      else (purpose.FIX_ORDER, purpose.WEAK_VIEW)
-    )
+    node = round_context.Node(context)
 
-    def epoch_data(epoch: tf.Tensor):
-      in_order = rows_fn(
-        (data['image'], data['label']), data.get('num_images')
-      ).shuffle(node.seed(order_purpose, epoch))
+    def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
+      del now  # Labels are true.
+      in_order = rows_lib.AllRows((data['image'], data['label'])).shuffle(
+        node.seed(purpose.SERVER_ORDER, epoch)
+      )
       images, labels = in_order.examples
-      views = weak_augmentation(images, node.seed(view_purpose, epoch))
-      return in_order.replace((views, labels))
+      views = weak_augmentation(
+        images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
+      )
+      return training_loop.Selection(in_order.replace((views, labels)))
 
-    def loss(trainable, batch, epoch, batch_num):
+    def loss(trainable, batch, epoch, batch_num, state):
+      del state  # There is none.
       images, labels = batch.examples
       logits = batch_losses.train_logits(
         classifier,
         weights._replace(trainable=trainable),
         images,
         node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
-        batch.num_real,
       )
-      if mask_absent_classes:
-        logits = batch_losses.mask_absent(logits, data['label'])
-      return batch_losses.cross_entropy(
-        logits, labels, *batch.weigh(), is_counted=batch.is_real
-      )
+      return batch_losses.cross_entropy(logits, labels)
 
     return training_loop.train(
       weights.trainable,

@@ -35,14 +35,15 @@ class BatchOutput(NamedTuple):
 
 
 class Selection(NamedTuple):
-  """The result of a selection function for a batch.
+  """The examples of an epoch or a batch that are trained on.
 
   Attributes:
-    batch: Rows of those of its examples that are trained on.
-    given_labels: The pseudo-labels that all examples were given, if any.
+    rows: These examples.
+    given_labels: The pseudo-labels that all examples were given to select
+      these, if any.
   """
 
-  batch: rows_lib.Rows
+  rows: rows_lib.Rows
   given_labels: given_labels_lib.GivenLabels | None = None
 
 
@@ -70,12 +71,14 @@ class TrainingResult(NamedTuple):
     optimizer_state: The optimizer's state after the last step.
     sums: Sums over the batches.
     given_labels: The pseudo-labels that were given in them, if they are kept.
+    state: The further state after the last step.
   """
 
   trainable: tuple[tf.Tensor, ...]
   optimizer_state: Any
   sums: TrainingSums
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
+  state: Any = ()
 
 
 def train(
@@ -85,14 +88,16 @@ def train(
   optimizer: tff.learning.optimizers.Optimizer,
   num_epochs: float,
   batch_size: int | tf.Tensor,
-  epoch_data_fn: Callable[[tf.Tensor], rows_lib.Rows],
+  epoch_data_fn: Callable[[tf.Tensor, TrainingResult], Selection],
   loss_fn: Callable[
-    [tuple[tf.Tensor, ...], rows_lib.Rows, tf.Tensor, tf.Tensor], BatchOutput
+    [tuple[tf.Tensor, ...], rows_lib.Rows, tf.Tensor, tf.Tensor, Any],
+    BatchOutput,
   ],
-  select_fn: Callable[[tuple[tf.Tensor, ...], rows_lib.Rows], Selection]
-  | None = None,
+  select_fn: Callable[[rows_lib.Rows, TrainingResult], Selection] | None = None,
+  after_step_fn: Callable[[Any, tuple[tf.Tensor, ...]], Any] | None = None,
   learning_rate_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+  state: Any = (),
 ) -> TrainingResult:
   """Trains for some epochs; the last batch of each may be smaller (A.7).
 
@@ -106,14 +111,19 @@ def train(
       of one epoch, rounded up; more than one is rounded up to whole epochs
       (A.10).
     batch_size: Examples in a batch, the last of an epoch excepted.
-    epoch_data_fn: Epoch number -> the examples of the epoch, in order.
-    loss_fn: (trainable, batch, epoch number, batch number) -> `BatchOutput`.
-    select_fn: (trainable, batch) -> `Selection`, of which no step is taken if
-      it is empty. By default the whole batch is trained on.
+    epoch_data_fn: (epoch number, training so far) -> the examples of the epoch,
+      in order.
+    loss_fn: (trainable, batch, epoch number, batch number, state) ->
+      `BatchOutput`.
+    select_fn: (batch, training so far) -> which of its examples are trained on.
+      Without any there is no step. By default all are.
+    after_step_fn: (state, trainable) -> the state after a step; by default the
+      same.
     learning_rate_fn: (epoch number, batch number) -> learning rate of that
       step. By default all steps have that of the optimizer's state.
     given_labels: Earlier pseudo-labels, to which those of this training are
       added.
+    state: Further state to start from, any structure of tensors.
 
   Returns:
     The trained weights, the optimizer's state, and sums over all batches.
@@ -127,28 +137,22 @@ def train(
     )
 
   def run_epoch(epoch: tf.Tensor, result: TrainingResult):
-    data = epoch_data_fn(epoch)
+    data, given = epoch_data_fn(epoch, result)
+    result = _keep_labels(result, given)
     num_batches = -(-data.number // batch_size)
     if num_epochs < 1:
       # In 64 bits, so that a fifth of five batches is one.
       share = num_epochs * tf.cast(num_batches, tf.float64)
       num_batches = tf.cast(tf.math.ceil(share), tf.int32)
 
-    def keep_labels(
-      result: TrainingResult, added: given_labels_lib.GivenLabels | None
-    ) -> TrainingResult:
-      if added is None:
-        return result
-      return result._replace(
-        given_labels=given_labels_lib.extend(result.given_labels, added)
-      )
-
     def take_step(
       batch_num: tf.Tensor, batch: rows_lib.Rows, result: TrainingResult
     ):
       with tf.GradientTape() as tape:
         tape.watch(result.trainable)
-        output = loss_fn(result.trainable, batch, epoch, batch_num)
+        output = loss_fn(
+          result.trainable, batch, epoch, batch_num, result.state
+        )
       gradients = tape.gradient(output.loss, result.trainable)
       optimizer_state = result.optimizer_state
       if learning_rate_fn is not None:
@@ -169,10 +173,13 @@ def train(
         num_examples=result.sums.num_examples + num_examples,
         num_visited=result.sums.num_visited,
       )
+      trainable, state = tuple(trainable), result.state
+      if after_step_fn is not None:
+        state = after_step_fn(state, trainable)
       result = TrainingResult(
-        tuple(trainable), optimizer_state, sums, result.given_labels
+        trainable, optimizer_state, sums, result.given_labels, state
       )
-      return keep_labels(result, output.given_labels)
+      return _keep_labels(result, output.given_labels)
 
     def run_batch(batch_num: tf.Tensor, result: TrainingResult):
       batch = data.cut(batch_num * batch_size, batch_size)
@@ -180,8 +187,8 @@ def train(
       result = result._replace(sums=result.sums._replace(num_visited=visited))
       if select_fn is None:
         return batch_num + 1, take_step(batch_num, batch, result)
-      batch, added = select_fn(result.trainable, batch)
-      result = keep_labels(result, added)
+      batch, given = select_fn(batch, result)
+      result = _keep_labels(result, given)
       return batch_num + 1, tf.cond(
         batch.number > 0,
         lambda: take_step(batch_num, batch, result),
@@ -199,11 +206,22 @@ def train(
     optimizer_state,
     TrainingSums(zero, zero, zero, zero),
     given_labels,
+    state,
   )
   _, result = tf.while_loop(
     lambda epoch, _: epoch < math.ceil(num_epochs), run_epoch, (0, result)
   )
   return result
+
+
+def _keep_labels(
+  result: TrainingResult, given: given_labels_lib.GivenLabels | None
+) -> TrainingResult:
+  if given is None:
+    return result
+  return result._replace(
+    given_labels=given_labels_lib.extend(result.given_labels, given)
+  )
 
 
 def initial_optimizer_state(

@@ -1,19 +1,19 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two forms of a client's local training, which compute the same.
+"""The two forms of a client's loop of steps, which compute the same.
 
 In the dynamic form, the default, tensors have as many rows as there is to
 compute: the images that the client is sure of, those of the last batch. In the
-compiled form, all is one program of XLA, which on a GPU spares the launch of
-each small operation. Its shapes depend on the number of the client's images
-alone; rows that are not needed are padding. On a CPU it is slower.
+compiled form, all steps of a round are one program of XLA, which on a GPU
+spares the launch of each small operation. Rows that are not needed are padding.
+On a CPU it is slower.
 
-XLA compiles the program once for each number of images. So that these are few,
-images are padded to a power of two, if the method allows it.
+XLA compiles the program once for each number of rows. So that these are few,
+images are padded to a power of two.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 import dataclasses
 from typing import Any
 
@@ -24,45 +24,29 @@ from tff_semifl import random_draws
 from tff_semifl import tracing
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
-from tff_semifl.models import functional
-from tff_semifl.work import client_work_process
+from tff_semifl.work import draws
 from tff_semifl.work import given_labels as given_labels_lib
 from tff_semifl.work import padded_rows
-from tff_semifl.work import round_context
 from tff_semifl.work import rows as rows_lib
-
-# (weights, round context, data, optimizer state) -> `ClientResult`, and sums.
-Turn = Callable[
-  [
-    functional.ModelWeights,
-    round_context.RoundContext,
-    Mapping[str, tf.Tensor],
-    Any,
-  ],
-  tuple[client_work_process.ClientResult, Any],
-]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TurnForm:
-  """The form of a turn, of which its parts are made.
+  """The form of a loop of steps.
 
   Attributes:
-    rows: Makes rows of examples.
-    pad: Adds padding to the images of a client, and `num_images`, how many
-      there are without it, int32 scalar; or leaves all as it is.
-    run: Makes a turn of another, whose parts are of this form.
-    no_labels: Makes `GivenLabels` without any, to which more are added once.
+    run: (loop, examples) -> the result of the loop, (rows of the examples ->
+      any structure of tensors). Examples are a structure of tensors, each with
+      a row for each example.
+    has_padding: Whether rows may be padding.
     make_room: (no labels yet, for how many there is to be room) -> labels that
-      can be extended in a loop.
+      can be extended in the loop.
     check_views: (augmentation, shape of an image) -> nothing. Raises an error
-      for an augmentation that a turn of this form cannot have.
+      for an augmentation that a loop of this form cannot have.
   """
 
-  rows: rows_lib.RowsFn
-  pad: Callable[[Mapping[str, tf.Tensor]], Mapping[str, tf.Tensor]]
-  run: Callable[[Turn], Turn]
-  no_labels: Callable[[], given_labels_lib.GivenLabels]
+  run: Callable[[Callable[[rows_lib.Rows], Any], Any], Any]
+  has_padding: bool
   make_room: Callable[
     [given_labels_lib.KeptLabels, tf.Tensor], given_labels_lib.KeptLabels
   ]
@@ -71,57 +55,42 @@ class TurnForm:
   ] = lambda augment, image_shape: None
 
 
-def _pad(data: Mapping[str, tf.Tensor]) -> Mapping[str, tf.Tensor]:
-  """Pads images to a power of two, with copies of the last one."""
-  number = tf.shape(data['image'])[0]
-  # Of one less, all bits after the first are set; of none, all are.
-  last = number - 1
-  for num_bits in (1, 2, 4, 8, 16):
-    last |= tf.bitwise.right_shift(last, num_bits)
-  rows = tf.minimum(tf.range(last + 1), number - 1)
-  return {
-    **{
-      name: tf.gather(value, rows) if value.shape.rank else value
-      for name, value in data.items()
-    },
-    'num_images': number,
-  }
+def _compile(loop: Callable[[rows_lib.Rows], Any], examples: Any) -> Any:
+  """Runs a loop as one program of XLA."""
 
-
-def _compile(turn: Turn) -> Turn:
-  """Returns a turn that is one program of XLA."""
-
-  def compute(*arguments: Any):
+  def compute(padded: Any, number: tf.Tensor) -> Any:
     with (
       random_draws.drawing_by(portable_draws.GENERATOR),
       rand_augment.applying_to_all(),
     ):
-      return turn(*arguments)
+      return loop(padded_rows.PaddedRows(padded, number))
 
   run = tf.function(tracing.as_it_is(compute), jit_compile=True)
-
-  def run_unless_empty(weights, context, data, optimizer_state):
-    arguments = (weights, context, data, optimizer_state)
-    outputs = run.get_concrete_function(*arguments).structured_outputs
-
-    def do_nothing():
-      result, sums = tf.nest.map_structure(
-        # Only the number of given labels is not known.
-        lambda spec: tf.zeros([size or 0 for size in spec.shape], spec.dtype),
-        outputs,
-      )
-      return result._replace(memory=optimizer_state), sums
-
-    # Rows of padding are those of some image.
-    return tf.cond(
-      tf.shape(data['image'])[0] > 0, lambda: run(*arguments), do_nothing
-    )
-
-  return run_unless_empty
+  return run(*pad(examples))
 
 
-def _no_labels() -> given_labels_lib.GivenLabels:
-  return given_labels_lib.make_room(tf.constant(0)).labels
+def pad(examples: Any) -> tuple[Any, tf.Tensor]:
+  """Pads examples to a power of two rows.
+
+  Args:
+    examples: A structure of tensors, each with a row for each example.
+
+  Returns:
+    The structure, with copies of the last example after all, or with one row of
+    zeros if there is none; and how many examples there are, int32 scalar.
+  """
+  number = draws.count_rows(examples)
+  # Of one less, all bits after the first are set.
+  last = tf.maximum(number, 1) - 1
+  for num_bits in (1, 2, 4, 8, 16):
+    last |= tf.bitwise.right_shift(last, num_bits)
+  rows = tf.minimum(tf.range(last + 1), tf.maximum(number, 1) - 1)
+
+  def pad(array: tf.Tensor) -> tf.Tensor:
+    one_more = [[0, 1]] + [[0, 0]] * (array.shape.rank - 1)
+    return tf.gather(tf.pad(array, one_more), rows)
+
+  return tf.nest.map_structure(pad, examples), number
 
 
 def _make_room(
@@ -133,17 +102,13 @@ def _make_room(
 
 
 DYNAMIC = TurnForm(
-  rows=rows_lib.AllRows,
-  pad=lambda data: data,
-  run=lambda turn: turn,
-  no_labels=given_labels_lib.none,
+  run=lambda loop, examples: loop(rows_lib.AllRows(examples)),
+  has_padding=False,
   make_room=lambda labels, number: labels,
 )
 COMPILED = TurnForm(
-  rows=padded_rows.PaddedRows,
-  pad=_pad,
   run=_compile,
-  no_labels=_no_labels,
+  has_padding=True,
   make_room=_make_room,
   check_views=rand_augment.check_can_be_compiled,
 )

@@ -1,0 +1,42 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A teacher at each client: an average of the models of its own steps.
+
+  python -m launch.train examples.ema_teacher:EMA_TEACHER --teacher_decay=0.9
+
+References:
+  Tarvainen, Valpola. Mean teachers are better role models. NeurIPS 2017.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+import tff_semifl as sfl
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EMATeacher(sfl.LabelEachBatch):
+  """Labels each batch with an average of the client's models."""
+
+  teacher_decay: float = sfl.setting(0.9, 'Share of the teacher that stays.')
+
+  def init_state(self, turn: sfl.Turn) -> Any:
+    """Returns the teacher at the beginning: the received model."""
+    return turn.received
+
+  def label(self, turn: sfl.Turn, state: Any) -> tuple[Any, tf.Tensor]:
+    """Labels a batch with the teacher."""
+    return super().label(turn.by(state), state)
+
+  def after_step(self, state: Any, weights: Any) -> Any:
+    """Moves the teacher towards the model."""
+    decay = self.teacher_decay
+    return tf.nest.map_structure(
+      lambda old, new: decay * old + (1 - decay) * new, state, weights
+    )
+
+
+EMA_TEACHER = sfl.Alternating(client=EMATeacher())

@@ -1,0 +1,64 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Class prototypes: clients train on images that are near those of their label.
+
+A prototype is the mean of the features of all images of a class, over the
+clients of the last round. Clients report sums.
+
+  python -m launch.train examples.prototypes:PROTOTYPES
+
+References:
+  Tan, Long, Liu, Zhou, Lu, Jiang, Zhang. FedProto: Federated prototype learning
+  across heterogeneous clients. AAAI 2022.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+import tff_semifl as sfl
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PrototypeFixMix(sfl.FixMix):
+  """SemiFL's client that also asks prototypes which images to train on."""
+
+  def init_guidance(self, model: sfl.ImageClassifier) -> Any:
+    """Returns sums of no image."""
+    size = sfl.require_features(model.features).size
+    return {
+      'sums': tf.zeros([model.num_classes, size]),
+      'counts': tf.zeros([model.num_classes]),
+    }
+
+  def guidance(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
+    """Returns the sums of the last round; of classes without any, the old."""
+    del server  # Its model does not matter.
+    is_new = sums['counts'] > 0
+    return {
+      'sums': tf.where(is_new[:, tf.newaxis], sums['sums'], kept['sums']),
+      'counts': tf.where(is_new, sums['counts'], kept['counts']),
+    }
+
+  def select(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
+    """Selects confident images whose label is that of the next prototype."""
+    counts = turn.guidance['counts'][:, tf.newaxis]
+    means = turn.guidance['sums'] / tf.maximum(counts, 1.0)
+    distances = tf.norm(turn.features()[:, tf.newaxis] - means, axis=-1)
+    nearest = tf.argmin(distances, axis=-1, output_type=tf.int32)
+    agrees = tf.equal(nearest, labels.labels) | ~tf.reduce_all(counts > 0)
+    return super().select(turn, labels) & agrees
+
+  def report(self, turn: sfl.Turn, state: Any) -> Any:
+    """Returns sums of features, and numbers of images, of each class."""
+    del state  # There is none.
+    classes = tf.one_hot(turn.labels.labels, turn.num_classes)
+    return {
+      'sums': tf.matmul(classes, turn.features(), transpose_a=True),
+      'counts': tf.reduce_sum(classes, axis=0),
+    }
+
+
+PROTOTYPES = sfl.Alternating(client=PrototypeFixMix())

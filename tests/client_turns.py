@@ -1,0 +1,82 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Turns of clients and a server for tests of hooks of methods."""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl import pseudo_labels
+from tff_semifl.work import client_turn
+
+
+def of_labels(
+  labels: pseudo_labels.PseudoLabels | None = None,
+  *,
+  guidance: Any = (),
+  part_guidance: Any = (),
+  logits: Any = None,
+  true_labels: Any = None,
+  num_trained_on: int = 0,
+) -> client_turn.Turn:
+  """Creates the turn of a client that has labeled its images.
+
+  Args:
+    labels: The labels.
+    guidance: What the method was told.
+    part_guidance: What its parts were told, by name.
+    logits: float32 [images, classes], what any model makes of its images.
+    true_labels: int32 [images].
+    num_trained_on: How many images are trained on.
+  """
+  weights = linear_reference.create_classifier().initial_weights
+  return client_turn.Turn(
+    images=tf.zeros([0, *linear_reference.IMAGE_SHAPE], tf.uint8),
+    guidance=guidance,
+    part_guidance=dict(part_guidance),
+    received=weights,
+    weights=weights,
+    num_classes=linear_reference.NUM_CLASSES,
+    logits_fn=lambda weights: tf.constant(logits),
+    features_fn=lambda weights: tf.constant(logits),
+    true_labels=true_labels,
+    labels=labels,
+    num_trained_on=tf.constant(num_trained_on),
+  )
+
+
+def create_server(
+  data: tf.data.Dataset | None = None,
+  *,
+  model: Any = None,
+  weights: Any = None,
+  seed: int = 7,
+  round_num: int = 1,
+) -> client_turn.Server:
+  """Creates a server.
+
+  Args:
+    data: Its labeled images.
+    model: By default a linear one.
+    weights: By default the initial ones.
+    seed: The run's seed.
+    round_num: The round.
+  """
+  model = model or linear_reference.create_classifier()
+  return client_turn.Server(
+    model=model,
+    seed=tf.constant(seed),
+    round_num=tf.constant(round_num),
+    weights=weights or model.initial_weights,
+    data=data,
+  )
+
+
+def with_images(images: np.ndarray, labels: Any, **options: Any):
+  """Creates a server with some labeled images."""
+  return create_server(
+    linear_reference.labeled_dataset(images, labels), **options
+  )

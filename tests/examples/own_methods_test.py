@@ -1,0 +1,250 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the examples of methods and of an aggregator."""
+
+import dataclasses
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from examples import ema_teacher
+from examples import fed_prox
+from examples import median
+from examples import prototypes
+from tests import client_turns
+from tests import linear_reference
+from tests import simulation_test_case
+from tests import small_systems
+from tests.algorithms import linear_problem
+from tff_semifl import pseudo_labels
+from tff_semifl import settings
+from tff_semifl.systems import aggregations
+from tff_semifl.systems import averaging
+from tff_semifl.systems import client_parts
+from tff_semifl.systems import fix_mix
+from tff_semifl.systems import label_each_batch
+from tff_semifl.work import turn_form
+
+_COHORTS = ([], [0, 2], [1, 2])
+
+
+class _Problem(simulation_test_case.SimulationTestCase):
+  def _train(self, client, **changes):
+    """Returns the state after three rounds."""
+    problem = linear_problem.LinearProblem()
+    system = settings.change(
+      averaging.Alternating(client=client),
+      {**linear_problem.SETTINGS, **changes},
+    )
+    process = system.build(
+      small_systems.create_ingredients(seed=linear_problem.SEED)
+    )
+    state = process.initialize()
+    for cohort in _COHORTS:
+      state = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      ).state
+    return state
+
+  def _weights(self, client, **changes):
+    return self._train(client, **changes).global_model_weights.trainable
+
+  def _assert_same(self, found, expected):
+    for array, other in zip(found, expected, strict=True):
+      np.testing.assert_array_equal(array, other)
+
+
+class FedProxTest(_Problem):
+  def test_without_weight_it_is_semifl(self):
+    self._assert_same(
+      self._weights(fed_prox.FedProx(proximal_weight=0.0)),
+      self._weights(fix_mix.FixMix()),
+    )
+
+  def test_weight_keeps_clients_near(self):
+    # Of the first client, which takes several steps.
+    def length(client):
+      weights = self._weights(client, server_epochs=0.0)
+      initial = linear_reference.create_classifier().initial_weights.trainable
+      return np.linalg.norm(weights[0] - initial[0])
+
+    near, far = (
+      length(fed_prox.FedProx(proximal_weight=mu)) for mu in (1.0, 0.0)
+    )
+    self.assertBetween(near, 1e-4, 0.95 * far)
+
+
+class EMATeacherTest(_Problem):
+  def test_teacher_that_forgets_is_the_model_itself(self):
+    self._assert_same(
+      self._weights(ema_teacher.EMATeacher(teacher_decay=0.0)),
+      self._weights(label_each_batch.LabelEachBatch()),
+    )
+
+  def test_teacher_matters(self):
+    found = self._weights(ema_teacher.EMATeacher(teacher_decay=1.0))
+    other = self._weights(label_each_batch.LabelEachBatch())
+    self.assertGreater(np.abs(found[0] - other[0]).max(), 1e-6)
+
+  def test_moves_by_a_share(self):
+    method = ema_teacher.EMATeacher(teacher_decay=0.75)
+    (teacher,) = method.after_step((tf.constant(4.0),), (tf.constant(8.0),))
+    self.assertEqual(teacher, 5.0)
+
+
+class PrototypesTest(_Problem):
+  def test_selects_what_is_near_the_prototype_of_its_label(self):
+    # Features are those of the turn: one image at each prototype, one between.
+    features = np.float32([[0, 0], [4, 0], [0, 4], [3, 0]])
+    labels = pseudo_labels.complete(tf.constant([0, 1, 2, 2]), 3)
+    guidance = {
+      'sums': tf.constant([[0.0, 0.0], [8.0, 0.0], [0.0, 4.0]]),
+      'counts': tf.constant([5.0, 2.0, 1.0]),
+    }
+    method = prototypes.PrototypeFixMix()
+
+    def select(guidance):
+      turn = client_turns.of_labels(guidance=guidance, logits=features)
+      return method.select(turn, labels)
+
+    np.testing.assert_array_equal(select(guidance), [True, True, True, False])
+    # Not before there is a prototype of each class.
+    guidance['counts'] = tf.constant([5.0, 0.0, 1.0])
+    np.testing.assert_array_equal(select(guidance), [True] * 4)
+
+  def test_reports_sums_of_features(self):
+    features = np.float32([[1, 2], [3, 4], [5, 6]])
+    labels = pseudo_labels.complete(tf.constant([2, 0, 2]), 3)
+    sums = prototypes.PrototypeFixMix().report(
+      client_turns.of_labels(labels, logits=features), ()
+    )
+    np.testing.assert_allclose(sums['sums'], [[3, 4], [0, 0], [6, 8]])
+    np.testing.assert_array_equal(sums['counts'], [1, 0, 2])
+
+  def test_server_keeps_prototypes_of_the_last_round(self):
+    kept = self._train(prototypes.PrototypeFixMix()).guidance
+    # The features of a linear model are its pixels, of three images a class.
+    self.assertEqual(kept['sums'].shape, (3, 4))
+    problem = linear_problem.LinearProblem()
+    num_images = sum(len(problem.clients[each][1]) for each in _COHORTS[-1])
+    self.assertLessEqual(kept['counts'].sum(), num_images + 3 * 7)
+    self.assertGreater(kept['counts'].sum(), 0)
+
+
+class MedianTest(_Problem):
+  def test_is_numpys(self):
+    generator = np.random.default_rng(0)
+    for number in (1, 2, 3, 6):
+      values = generator.normal(size=(number, 2, 3)).astype(np.float32)
+      np.testing.assert_allclose(
+        median.median(tf.constant(values)), np.median(values, axis=0), rtol=1e-6
+      )
+    np.testing.assert_array_equal(median.median(tf.zeros([0, 2])), [0, 0])
+
+  def test_liar_does_not_move_it(self):
+    aggregator = median.MEDIAN.create(
+      linear_reference.create_classifier().weights_type.trainable
+    )
+    updates = [
+      (np.full([4, 3], value, np.float32), np.full([3], -value, np.float32))
+      for value in (1.0, 2.0, 1e6)
+    ]
+    result = aggregator.next(aggregator.initialize(), updates).result
+    np.testing.assert_array_equal(result[0], np.full([4, 3], 2.0))
+    np.testing.assert_array_equal(result[1], np.full([3], -2.0))
+
+  def test_is_named_on_the_command_line(self):
+    aggregator = settings.change(
+      averaging.Alternating(client=fix_mix.FixMix()),
+      {'aggregator': 'examples.median:MEDIAN'},
+    ).averaging.aggregator
+    self.assertIs(aggregator.factory, median.MEDIAN)
+    weights = self._weights(
+      fix_mix.FixMix(), aggregator='examples.median:MEDIAN'
+    )
+    mean = self._weights(fix_mix.FixMix())
+    # The median of two is their mean; of the clients in the last round both
+    # count.
+    self.assertTrue(np.all(np.isfinite(weights[0])))
+    self.assertEqual(weights[0].shape, mean[0].shape)
+
+  def test_other_objects_are_refused(self):
+    with self.assertRaisesRegex(settings.SettingError, '^aggregator='):
+      settings.change(
+        aggregations.Aggregation(), {'aggregator': 'examples.median:median'}
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _PlainMean(fix_mix.FixMix):
+  """Takes a mean over all rows."""
+
+  def loss(self, step, state):
+    logits = step.logits(step.strong)
+    return tf.reduce_mean(
+      tf.nn.sparse_softmax_cross_entropy_with_logits(step.labels.labels, logits)
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _StepMean(fix_mix.FixMix):
+  """Takes a mean over the images of a step."""
+
+  def loss(self, step, state):
+    logits = step.logits(step.strong)
+    return step.mean(
+      tf.nn.sparse_softmax_cross_entropy_with_logits(step.labels.labels, logits)
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _BatchMean(label_each_batch.LabelEachBatch):
+  """Selects by a mean over all rows."""
+
+  def label(self, turn, state):
+    labels, _ = super().label(turn, state)
+    return labels, labels.confidences / tf.reduce_mean(labels.confidences)
+
+
+class PaddingTest(parameterized.TestCase):
+  def _build(self, client):
+    system = settings.change(
+      averaging.Alternating(client=client), linear_problem.SETTINGS
+    )
+    return system.build(
+      small_systems.create_ingredients(turn_form=turn_form.COMPILED)
+    )
+
+  @parameterized.parameters(_PlainMean(), _BatchMean())
+  def test_methods_that_train_on_padding_are_refused(self, client):
+    with self.assertRaisesRegex(
+      settings.SettingError, f'^jit_compile=True: {type(client).__name__} '
+    ):
+      self._build(client)
+
+  @parameterized.parameters(
+    _StepMean(),
+    fed_prox.FedProx(),
+    ema_teacher.EMATeacher(),
+    prototypes.PrototypeFixMix(),
+  )
+  def test_others_are_taken(self, client):
+    self._build(client)
+
+  def test_parts_of_ones_own(self):
+    self._build(fix_mix.FixMix(weighting=_Counting()))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Counting(client_parts.Weighting):
+  """Weighs by the number of images, of which none is padding."""
+
+  def weigh(self, turn):
+    return tf.cast(turn.num_trained_on, tf.float32)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,75 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The base of client methods: one dataclass, whose fields are settings."""
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.work import client_method
+from tff_semifl.work import client_update
+from tff_semifl.work import client_work
+from tff_semifl.work import padding_check
+
+
+class Method(client_method.ClientMethod, settings.Settings):
+  """Base of client methods; `client_method.ClientMethod` has their hooks."""
+
+  def build(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: tff.learning.optimizers.Optimizer,
+    turn: training_settings.ClientEpochs,
+  ) -> client_work.LocalTrainingFn:
+    """Builds the local training of a client.
+
+    Args:
+      ingredients: The model and the augmentations.
+      optimizer: Takes a step a batch, with the round's learning rate.
+      turn: Epochs and batches.
+    """
+    training = client_update.Training(
+      model=ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      strong_augmentation=ingredients.strong_augmentation,
+      optimizer=optimizer,
+      num_epochs=turn.client_epochs,
+      batch_size=turn.client_batch_size,
+      form=ingredients.turn_form,
+    )
+    if training.form.has_padding:
+      with settings.blame('jit_compile', True):
+        padding_check.check(self, training)
+    return training.build(self)
+
+  @property
+  def summary(self) -> str:
+    """A line that describes the method."""
+    return system.summarize(self)
+
+  @property
+  def labels_by_received_model(self) -> bool:
+    """True if images are labeled with the model that the client receives."""
+    return self.relabel == 'round' and not self.labels_are_true
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """True if pseudo-labels are compared with the truth, where it is known."""
+    return not self.labels_are_true
+
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return type(self).weigh is not client_method.ClientMethod.weigh
+
+  def client_data_type(
+    self, classifier: functional.ImageClassifier
+  ) -> tff.SequenceType | None:
+    """Returns the type of a client's data; None for images without labels."""
+    if not self.clients_have_labels:
+      return None
+    return pipelines.labeled_client_type(classifier.image_shape)
