@@ -44,6 +44,7 @@ from tff_semifl.experiments.running import run as run
 from tff_semifl.export.saved_model import (
   export_saved_model as export_saved_model,
 )
+from tff_semifl.models.features import require_features as require_features
 from tff_semifl.models.functional import ImageClassifier as ImageClassifier
 from tff_semifl.models.functional import from_keras as from_keras
 from tff_semifl.models.static_batch_norm import (

@@ -86,7 +86,7 @@ class PlainAveragingTest(absltest.TestCase):
     for system_name in ('semifl', 'labels_alone'):
       with self.assertRaises(settings.SettingError) as raised:
         python_experiment.create_experiment(system_name, task)
-      self.assertStartsWith(str(raised.exception), 'num_labeled=None: ')
+      self.assertStartsWith(str(raised.exception), 'num_labeled: ')
 
 
 if __name__ == '__main__':

@@ -164,9 +164,9 @@ class ValidationTest(parameterized.TestCase):
 
   def test_names_of_experiments_say_so(self):
     for system, name in (
-      ('semifl', 'semifl_Digits_50_validation20_iid_seed0'),
-      ('labels_alone', 'labels_alone_Digits_50_validation20_seed0'),
-      ('all_labels', 'all_labels_Digits_validation20_seed0'),
+      ('semifl', 'semifl_digits_50_validation20_iid_seed0'),
+      ('labels_alone', 'labels_alone_digits_50_validation20_seed0'),
+      ('all_labels', 'all_labels_digits_validation20_seed0'),
     ):
       found = small_experiment.fill_in(system, num_validation=20)
       self.assertEqual(found.default_name, name)

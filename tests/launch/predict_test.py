@@ -86,7 +86,7 @@ class PredictTest(parameterized.TestCase):
     image.save(self._photos / 'a.png')
     dog = brightness_model.probability_of_dog(45 * 0.2 + color[0] * 0.8)
     for model in models.values():
-      printed = self._predict(model)
+      printed = self._predict(model, overwrite='true')
       self.assertIn(f'transparent images: 1, on {background}', printed[1])
       row = self._rows()[0]
       self.assertEqual(row['class_name'], 'dog' if dog > 0.5 else 'cat')

@@ -55,7 +55,15 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       (
         measured,
         # Labels were made, and none of them trained on (D17).
-        *[measured | {'label_ratio', 'pseudo_accuracy', 'threshold_accuracy'}]
+        *[
+          measured
+          | {
+            'label_ratio',
+            'pseudo_accuracy',
+            'threshold_accuracy',
+            'own/highest_confidence',
+          }
+        ]
         * 2,
       ),
       strict=True,

@@ -31,6 +31,7 @@ COLUMNS = [
   'client/num_dropped',
   'client/weight_diversity',
   'client/relative_weight_diversity',
+  'client/own/highest_confidence',
   'learning_rate',
   'seconds',
 ]

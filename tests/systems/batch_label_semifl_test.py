@@ -27,7 +27,11 @@ class BatchLabelSemiFLTest(simulation_test_case.SimulationTestCase):
     self.assertEqual(
       found.initialize.type_signature, expected.initialize.type_signature
     )
-    self.assertEqual(found.next.type_signature, expected.next.type_signature)
+    for each in ('parameter', 'result'):
+      self.assertEqual(
+        getattr(found.next.type_signature, each)[0],
+        getattr(expected.next.type_signature, each)[0],
+      )
 
   def test_rounds_equal_numpy(self):
     """Server alone (D1), then two cohorts, then the server after each."""

@@ -45,6 +45,7 @@ def _build(system_name='semifl'):
   return small_systems.build(system_name, _SETTINGS, seed=linear_problem.SEED)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Liars(fix_mix.FixMix):
   """SemiFL's clients, of which some report other weights than they trained."""
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tff_semifl.models import keyed_dropout
+from tff_semifl.models import pure_functions
 
 
 class Features(NamedTuple):
@@ -32,45 +33,61 @@ class Features(NamedTuple):
 
 
 def plan(
-  model: tf.keras.Model,
+  symbolic: pure_functions.SymbolicModel,
+  symbolic_for_training: pure_functions.SymbolicModel,
   create: Callable[..., Callable[..., tf.Tensor]],
-  create_for_training: Callable[..., Callable[..., tf.Tensor]],
+  *,
+  jit_compile: bool,
 ) -> Features | None:
-  """Returns the features of a model; nothing is built yet.
+  """Returns the features of a model; no function of them is built yet.
 
   Args:
-    model: The model.
-    create: Creates a function of weights and images from the keyword argument
-      `call_fn`, (clone of the model, images) -> what is computed.
-    create_for_training: The same for training, maybe in another precision.
+    symbolic: The model.
+    symbolic_for_training: The same for training, maybe in another precision.
+    create: `pure_functions.build` with the model's frozen weights.
+    jit_compile: Whether XLA compiles what is used in training.
 
   Returns:
     The features, or None if the model's last layer is not dense.
   """
-  last = model.layers[-1]
+  last = symbolic.model.layers[-1]
   if not isinstance(last, tf.keras.layers.Dense) or last.input.shape.rank != 2:
     return None
+  # Not when they are first called: in a graph of TF 1, which a computation of
+  # TFF is, Keras would make models of its first version from then on.
+  body, body_for_training = map(_cut_last, (symbolic, symbolic_for_training))
 
-  def call(clone: tf.keras.Model, images: tf.Tensor, **kwargs) -> tf.Tensor:
-    body = tf.keras.Model(clone.inputs, clone.layers[-1].input)
-    return body(images, **kwargs)
+  def in_training(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
+    return model(images, training=True)
 
-  def call_without_dropout(
-    clone: tf.keras.Model, images: tf.Tensor
-  ) -> tf.Tensor:
+  def without_dropout(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
     with keyed_dropout.turned_off():
-      return call(clone, images, training=True)
+      return model(images, training=True)
 
-  in_training = functools.partial(call, training=True)
+  create_for_training = functools.partial(
+    create, body_for_training, jit_compile=jit_compile
+  )
   return Features(
     size=last.input.shape[-1],
-    train=_when_called(create_for_training, in_training),
-    batch=_when_called(create_for_training, call_without_dropout),
-    infer=_when_called(create, functools.partial(call, training=False)),
+    train=_when_called(create_for_training, call_fn=in_training),
+    batch=_when_called(create_for_training, call_fn=without_dropout),
+    infer=_when_called(
+      create, body, call_fn=lambda model, images: model(images, training=False)
+    ),
   )
 
 
-def require(features: Features | None) -> Features:
+def _cut_last(
+  symbolic: pure_functions.SymbolicModel,
+) -> pure_functions.SymbolicModel:
+  """Returns a model without its last layer."""
+  model = symbolic.model
+  return symbolic._replace(
+    model=tf.keras.Model(model.inputs, model.layers[-1].input)
+  )
+
+
+def require_features(features: Features | None) -> Features:
   """Returns the features.
 
   Args:
@@ -87,9 +104,9 @@ def require(features: Features | None) -> Features:
   return features
 
 
-def _when_called(create, call_fn) -> Callable[..., tf.Tensor]:
+def _when_called(create, *args, **kwargs) -> Callable[..., tf.Tensor]:
   """Returns a function that is created in its first call."""
-  build = functools.cache(functools.partial(create, call_fn=call_fn))
+  build = functools.cache(functools.partial(create, *args, **kwargs))
 
   def function(*arguments, **options) -> tf.Tensor:
     # The call may be in the graph of a computation.

@@ -164,7 +164,7 @@ def from_keras(
     num_classes=model.output_shape[-1],
     variables=kinds,
     features=features_lib.plan(
-      model, functools.partial(create, symbolic), create_for_training
+      symbolic, symbolic_for_training, create, jit_compile=jit_compile
     ),
   )
 

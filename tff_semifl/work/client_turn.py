@@ -241,7 +241,7 @@ class Step:
     Raises:
       ValueError: If the last layer of the model is not dense.
     """
-    features = features_lib.require(self.model.features)
+    features = features_lib.require_features(self.model.features)
     return self._pass(features.train, views, weights)
 
   def mean(self, values: tf.Tensor) -> tf.Tensor:

@@ -250,7 +250,7 @@ class Client:
       )
 
     def infer_features():
-      features = features_lib.require(model.features)
+      features = features_lib.require_features(model.features)
       return infer(features.infer, features.size)
 
     own, of_parts = guidance_lib.split(
@@ -298,7 +298,7 @@ class Client:
       weights=weights,
       logits_fn=infer(model.batch_logits),
       features_fn=lambda weights: infer(
-        features_lib.require(model.features).batch
+        features_lib.require_features(model.features).batch
       )(weights),
       true_labels=next(iter(views.images.true_label), None),
     )

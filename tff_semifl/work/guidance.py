@@ -131,7 +131,8 @@ def combine(each: Mapping[str, Guidance]) -> Guidance:
       name: part.tell(states[name], server) for name, part in each.items()
     },
     update=lambda states, sums, server: {
-      name: part.update(states[name], sums.get(name, ()), server)
+      # Those that report nothing may be all.
+      name: part.update(states[name], dict(sums).get(name, ()), server)
       for name, part in each.items()
     },
   )

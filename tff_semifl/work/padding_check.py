@@ -76,8 +76,7 @@ def check(
         )
       ]
 
-  with tf.init_scope():
-    plain, padded = map(float, compute())
+  plain, padded = map(float, compute())
   if not np.isclose(plain, padded, rtol=_TOLERANCE, atol=_TOLERANCE):
     raise ValueError(
       f'{type(method).__qualname__} trains on padding after the images of a'
@@ -131,9 +130,17 @@ class _AnyClient(client_update.Client):
 def _create_client(
   method: client_method.ClientMethod, training: client_update.Training
 ) -> _AnyClient:
-  """Creates a client in round 1, with the initial weights."""
+  """Creates a client in round 1, with weights near the initial ones."""
   model = training.model
-  weights = tf.nest.map_structure(tf.constant, model.initial_weights)
+  # Models may begin with the same loss for all images.
+  generator = np.random.default_rng(1)
+  weights = model.initial_weights._replace(
+    trainable=tuple(
+      tf.constant(each + generator.normal(0, 0.1, each.shape), tf.float32)
+      for each in model.initial_weights.trainable
+    ),
+  )
+  weights = tf.nest.map_structure(tf.convert_to_tensor, weights)
   context = round_context.RoundContext(
     tf.constant(0), tf.constant(1), tf.constant(0.1)
   )

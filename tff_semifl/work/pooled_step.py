@@ -154,7 +154,7 @@ class PooledStep:
     Raises:
       ValueError: If the classifier has no features.
     """
-    features = features_lib.require(self._classifier.features)
+    features = features_lib.require_features(self._classifier.features)
     return self._pass(features.train, self._student, views)
 
   def _pass(
