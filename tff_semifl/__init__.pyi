@@ -94,7 +94,6 @@ from tff_semifl.tasks.registry import TASKS as TASKS
 from tff_semifl.work.client_turn import Server as Server
 from tff_semifl.work.client_turn import Step as Step
 from tff_semifl.work.client_turn import Turn as Turn
-from tff_semifl.work.guidance import Guidance as Guidance
 from tff_semifl.work.pooled_step import PooledStep as PooledStep
 from tff_semifl.work.pooled_step import PooledStepOutput as PooledStepOutput
 

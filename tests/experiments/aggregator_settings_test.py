@@ -161,7 +161,7 @@ class AggregatorSettingsTest(parameterized.TestCase):
     (
       'aggregator',
       'median',
-      '.*must be one of mean, robust, differential_privacy, compression$',
+      '.*must be one of mean, robust, differential_privacy, compression, or',
     ),
   )
   def test_value_out_of_range(self, name, value, message):

@@ -278,20 +278,17 @@ class ResultsTest(parameterized.TestCase):
     )
 
   def test_readme_compares_what_was_recorded(self):
-    rows = {row[0]: row[1:] for row in _table_rows(_ROOT / 'README.md')}
-    for name, experiment in (
-      ('clients with all labels', 'supervised_fedavg'),
-      ('SemiFL', 'semifl'),
-      ('FedSGD + FixMatch', 'fedsgd_fixmatch'),
-      ('labels alone', 'semifl_without_clients'),
-      ('SemiFL, labels batch by batch', 'batch_label_semifl'),
+    words = ' '.join((_ROOT / 'README.md').read_text().split())
+    for text, experiment in (
+      ('clients with all labels reach', 'supervised_fedavg'),
+      (', SemiFL', 'semifl'),
+      ('FedSGD with FixMatch', 'fedsgd_fixmatch'),
+      ('the labels alone', 'semifl_without_clients'),
+      ('SemiFL with labels batch by batch', 'batch_label_semifl'),
     ):
-      for page, cell in zip(
-        ('digits_50_iid', 'cifar10_1000_iid'), rows[name], strict=True
-      ):
-        runs = _read(page, experiment).values()
-        mean = statistics.fmean(float(run['test/accuracy']) for run in runs)
-        self.assertEqual(cell.rstrip('*'), f'{mean:.1%}', f'{name}, {page}')
+      runs = _read('cifar10_1000_iid', experiment).values()
+      mean = statistics.fmean(float(run['test/accuracy']) for run in runs)
+      self.assertIn(f'{text} {mean:.1%}', words)
 
 
 if __name__ == '__main__':

@@ -5,7 +5,6 @@
 
 import ast
 from collections.abc import Iterator
-import re
 
 from absl.testing import absltest
 
@@ -16,9 +15,6 @@ _LICENSE_LINES = (
   '# SPDX-License-Identifier: Apache-2.0\n'
 )
 # A docstring says what a thing does or is. "What a client trains." has no verb.
-_CLAUSE = re.compile(
-  r'(What|Whatever|How|Who|Whose|Whom|Whoever|Whether|Which|When|Where|Why)\b'
-)
 
 
 def _find_public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
@@ -54,18 +50,6 @@ def find_arguments_without_hint(source: str) -> list[str]:
   return found
 
 
-def find_clauses(source: str) -> list[str]:
-  """Returns 'line: docstring' for each that begins with a relative clause."""
-  found = []
-  for node in ast.walk(ast.parse(source)):
-    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-      docstring = ast.get_docstring(node) or ''
-      if _CLAUSE.match(docstring):
-        line = node.body[0].lineno
-        found.append(f'{line}: {docstring.splitlines()[0]}')
-  return found
-
-
 class StyleTest(absltest.TestCase):
   def test_every_file_names_its_license(self):
     without = [
@@ -83,37 +67,6 @@ class StyleTest(absltest.TestCase):
         with self.subTest(path):
           source = (source_tree.PROJECT_ROOT / path).read_text()
           self.assertEmpty(find_arguments_without_hint(source))
-
-  def test_docstrings_say_what_a_thing_does_or_is(self):
-    for path in source_tree.find_python_files(source_tree.PROJECT_ROOT):
-      with self.subTest(path):
-        source = (source_tree.PROJECT_ROOT / path).read_text()
-        self.assertEmpty(
-          find_clauses(source),
-          'Please begin with a verb ("Returns ...") or a noun ("The ...").',
-        )
-
-  def test_finds_a_docstring_that_is_a_clause(self):
-    source = (
-      '"""What a module is for."""\n'
-      'class C:\n'
-      '  """How it works.\n\n  At length."""\n'
-      '  def f():\n'
-      '    """Whether it holds."""\n'
-      'def g():\n'
-      '  """Returns what it finds, and how."""\n'
-      'def _h():\n'
-      '  """Where it is."""\n'
-    )
-    self.assertCountEqual(
-      find_clauses(source),
-      [
-        '1: What a module is for.',
-        '3: How it works.',
-        '7: Whether it holds.',
-        '11: Where it is.',
-      ],
-    )
 
   def test_finds_an_argument_without_hint(self):
     source = (
