@@ -33,6 +33,7 @@ class ExperimentFolderTest(absltest.TestCase):
     self.assertEqual(written['flags'], _FLAGS)
     self.assertEqual(written['versions']['tensorflow-federated'], '0.87.0')
     self.assertIn('git_commit', written['versions'])
+    self.assertNotEmpty(written['versions']['processor'])
 
   def test_same_experiment_is_opened_again(self):
     self._open()

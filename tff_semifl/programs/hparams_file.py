@@ -221,9 +221,20 @@ def _versions() -> dict[str, str | None]:
   versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
   return {
     'git_commit': _git_commit(),
+    'processor': _processor(),
     'python': platform.python_version(),
     **versions,
   }
+
+
+def _processor() -> str:
+  """Returns the processor's name, as far as the operating system knows it."""
+  try:
+    lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
+  except OSError:
+    lines = []
+  names = (line.partition(':')[2] for line in lines if 'model name' in line)
+  return next(names, platform.processor()).strip()
 
 
 def _git_commit() -> str | None:
