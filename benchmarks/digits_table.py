@@ -3,7 +3,7 @@
 
 """Methods on digits, tuned alike on some seeds and reported on others.
 
-  python -m benchmarks.digits_table --output_dir=results/digits_table
+  python -m benchmarks.digits_table --table_dir=results/digits_table
 
 The learning rate of each method is the one of `_RATES` with the highest mean
 test accuracy after the last round of seeds 0 and 1. What is reported are seeds
@@ -27,7 +27,7 @@ import tensorflow as tf
 
 import tff_semifl as sfl
 
-_OUTPUT_DIR = flags.DEFINE_string('output_dir', None, 'The folder of the runs.')
+_TABLE_DIR = flags.DEFINE_string('table_dir', None, 'The folder of the runs.')
 _SHARE = flags.DEFINE_list(
   'share', ['0', '1'], 'Which of how many processes this is, counted from 0.'
 )
@@ -324,7 +324,7 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) > 1:
     raise app.UsageError(f'Found {argv[1]!r}; there are only flags.')
   tf.config.threading.set_intra_op_parallelism_threads(1)
-  folder = pathlib.Path(_OUTPUT_DIR.value)
+  folder = pathlib.Path(_TABLE_DIR.value)
   folder.mkdir(parents=True, exist_ok=True)
   share, num_shares = map(int, _SHARE.value)
   path = folder / f'runs{share}.csv'
@@ -352,5 +352,5 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == '__main__':
-  flags.mark_flag_as_required('output_dir')
+  flags.mark_flag_as_required('table_dir')
   app.run(main)
