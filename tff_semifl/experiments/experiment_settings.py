@@ -162,7 +162,7 @@ class ExperimentSettings(settings.Settings):
     return self.data.validates
 
   def identify(self) -> dict[str, Any]:
-    """Returns what system, task and model are, beside their settings.
+    """Returns what system, task, model and other choices are, beside settings.
 
     All else of the experiment follows from their classes and from settings.
 
@@ -174,6 +174,13 @@ class ExperimentSettings(settings.Settings):
       'task': (self.task_name, self.data.task),
       'model': (settings.name_of(self.model, 'model'), self.model.model),
     }
+    chosen = settings.as_dict(self.data)
+    for name, part in (
+      ('partition', self.data.sharing),
+      ('strong_augmentation', self.data.strong_views),
+    ):
+      if part is not None:
+        parts[name] = (chosen.get(name), part)
     identity = {}
     for name, (shown, part) in parts.items():
       with settings.blame(name, shown):

@@ -4,7 +4,7 @@
 """The ways to share out images among clients, as parts with settings."""
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from tff_semifl import settings
 from tff_semifl.data import main_class_partition
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
+from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
@@ -176,6 +177,62 @@ class MainClasses(Partition):
     return main_class_partition.partition_main_classes(
       labels, num_classes, self.skew, num_clients, seed
     )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OutsidePartition(Partition):
+  """A function of another package.
+
+  Attributes:
+    reference: Its name in records, 'package.module:NAME'.
+    function: (labels, num_classes, num_clients, seed) -> shares, as
+      `Partition.share_out`.
+  """
+
+  reference: str
+  function: Callable[[np.ndarray, int, int, int], Sequence[np.ndarray]]
+
+  @property
+  def name(self) -> str:
+    """The name of the function."""
+    return self.reference.rpartition(':')[2]
+
+  @property
+  def description(self) -> str:
+    """The name of the function."""
+    return self.name
+
+  def share_out(
+    self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
+  ) -> Sequence[np.ndarray]:
+    """Shares out images."""
+    shares = self.function(labels, num_classes, num_clients, seed)
+    if len(shares) != num_clients:
+      raise ValueError(
+        f'{self.reference} made {len(shares)} shares for {num_clients} clients'
+      )
+    return [np.asarray(share, np.int64) for share in shares]
+
+
+def load_outside(reference: str) -> Partition:
+  """Returns a partition of another package.
+
+  Args:
+    reference: 'package.module:NAME' of a function, see `OutsidePartition`, or
+      of a `Partition`.
+
+  Raises:
+    ValueError: If there is none.
+  """
+  found = references.load(reference)
+  if isinstance(found, Partition) or isinstance(found, type):
+    return settings.outside(Partition)(reference)
+  if not callable(found):
+    raise ValueError(
+      f'is a {type(found).__name__}; must be a function (labels, num_classes,'
+      ' num_clients, seed) -> indices of the images of each client'
+    )
+  return OutsidePartition(reference=reference, function=found)
 
 
 PARTITIONS = {

@@ -64,7 +64,10 @@ class _Clients(settings.Settings):
     100, 'Clients in all.', settings.AT_LEAST_1
   )
   partition: partitions.Partition = settings.choice(
-    partitions.PARTITIONS, 'iid', partitions.MEANING
+    partitions.PARTITIONS,
+    'iid',
+    partitions.MEANING,
+    load=partitions.load_outside,
   )
 
   def share_out(

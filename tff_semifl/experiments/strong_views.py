@@ -6,12 +6,14 @@
 import dataclasses
 
 from tff_semifl import settings
+from tff_semifl.augment import augmentation
 from tff_semifl.augment import fedmatch_policy
 from tff_semifl.augment import fixmatch_policy
 from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import semifl_policy
 from tff_semifl.experiments import image_task
+from tff_semifl.settings import references
 
 # Each builds an augmentation of images that a weak one has seen.
 BUILDERS = {
@@ -26,6 +28,24 @@ BUILDERS = {
 }
 
 
+def load_outside(reference: str) -> augmentation.Augmentation:
+  """Returns an augmentation of another package.
+
+  Args:
+    reference: Its name, 'package.module:NAME': a function (images, seed) ->
+      images, as `augmentation.Augmentation` describes it.
+
+  Raises:
+    ValueError: If there is none.
+  """
+  found = references.load(reference)
+  if not callable(found) or isinstance(found, type):
+    raise ValueError(
+      'must be a function (images, seed) -> images of the same shape'
+    )
+  return found
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StrongViews(settings.Settings):
   """The choice of RandAugment for strong views."""
@@ -37,7 +57,7 @@ class StrongViews(settings.Settings):
     " gentler (D24). By default as the task has it: SemiFL's, which leaves one"
     " view in seven blank as in the paper's tables, but keras_cv_gentle for"
     ' digits and image_folder and fixmatch_pytorch for emnist.',
-    settings.one_of(*BUILDERS),
+    settings.one_of_or_outside(BUILDERS, load_outside),
   )
 
   def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
@@ -47,6 +67,11 @@ class StrongViews(settings.Settings):
     return dataclasses.replace(
       task,
       strong_augmentation=image_task.weak_then_strong(
-        task.weak_augmentation, BUILDERS[self.strong_augmentation]()
+        task.weak_augmentation, self._create()
       ),
     )
+
+  def _create(self) -> augmentation.Augmentation:
+    if self.strong_augmentation in BUILDERS:
+      return BUILDERS[self.strong_augmentation]()
+    return load_outside(self.strong_augmentation)

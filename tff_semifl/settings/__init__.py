@@ -27,6 +27,7 @@ from tff_semifl.settings.errors import filled
 from tff_semifl.settings.errors import show
 from tff_semifl.settings.fields import Settings
 from tff_semifl.settings.fields import choice
+from tff_semifl.settings.fields import outside
 from tff_semifl.settings.fields import setting
 from tff_semifl.settings.identity import identify
 from tff_semifl.settings.owners import all_owners
@@ -56,6 +57,7 @@ from tff_semifl.settings.values import Values
 from tff_semifl.settings.values import at_least
 from tff_semifl.settings.values import between
 from tff_semifl.settings.values import one_of
+from tff_semifl.settings.values import one_of_or_outside
 
 __all__ = (
   'ABOVE_0',
@@ -91,6 +93,8 @@ __all__ = (
   'identify',
   'name_of',
   'one_of',
+  'one_of_or_outside',
+  'outside',
   'parts_of',
   'qualified_name',
   'setting',

@@ -153,4 +153,34 @@ def _convert(
     raise errors.SettingError(
       name, value, f'{hint}must be {values.description}'
     )
+  if values.load is not None and value not in values.names:
+    with errors.blame(name, value):
+      values.load(value)
   return value
+
+
+def outside(base: type[Settings]) -> Callable[[str], Any]:
+  """Returns what loads parts that are outside of this package, for `choice`.
+
+  Args:
+    base: The class that they derive from.
+
+  Returns:
+    A function from the 'package.module:NAME' of a part, or of the class of one
+    whose fields all have defaults, to the part. It raises a ValueError if there
+    is none.
+  """
+
+  def load(reference: str) -> Any:
+    found = references.load(reference)
+    if isinstance(found, type) and issubclass(found, base):
+      try:
+        return found()
+      except TypeError as error:
+        raise ValueError(f'cannot be created: {error}') from error
+    if not isinstance(found, base):
+      name = found.__name__ if isinstance(found, type) else type(found).__name__
+      raise ValueError(f'is a {name}; must be a {base.__name__}')
+    return found
+
+  return load

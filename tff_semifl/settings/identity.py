@@ -50,11 +50,17 @@ def _identify(value: Any, path: str) -> Any:
     where = f'field {path} ' if path else ''
     name = references.qualified_name(value)
     raise ValueError(f'{where}({name}) {error}') from error
-  is_setting = {
-    field.name: isinstance(field.metadata.get(fields.KEY), fields.Setting)
+  kept = {
+    field.name: field.metadata.get(fields.KEY)
     for field in dataclasses.fields(value)
   }
   for name, each in digests.told_fields(value):
-    if not is_setting[name]:
-      found[name] = _identify(each, f'{path}.{name}' if path else name)
+    setting = kept[name]
+    if isinstance(setting, fields.Setting):
+      load, names = setting.values.load, setting.values.names
+      if load is None or each is None or each in names:
+        continue
+      # The code behind a name may change.
+      each = load(each)
+    found[name] = _identify(each, f'{path}.{name}' if path else name)
   return found

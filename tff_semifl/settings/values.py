@@ -3,7 +3,7 @@
 
 """The values that a setting takes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import math
 import pathlib
 from typing import Any, NamedTuple
@@ -15,12 +15,15 @@ class Values(NamedTuple):
   Attributes:
     description: The values in words, to follow "must be".
     contains: Returns whether a value of the right type is one of them.
-    names: All of them where they are names, else empty.
+    names: Those that are names, if any.
+    load: Returns what another name stands for, 'package.module:NAME', or raises
+      a ValueError; None if there are no others.
   """
 
   description: str
   contains: Callable[[Any], bool]
   names: tuple[str, ...] = ()
+  load: Callable[[str], Any] | None = None
 
 
 def _show(number: float) -> str:
@@ -43,6 +46,24 @@ def between(least: float, most: float) -> Values:
 def one_of(*names: str) -> Values:
   """Returns some names."""
   return Values(f'one of {", ".join(names)}', names.__contains__, names)
+
+
+def one_of_or_outside(
+  names: Iterable[str], load: Callable[[str], Any]
+) -> Values:
+  """Returns some names, and those of objects outside of this package.
+
+  Args:
+    names: The names.
+    load: See `Values`.
+  """
+  names = tuple(names)
+  return Values(
+    f'one of {", ".join(names)}, or package.module:NAME',
+    lambda value: value in names or ':' in value,
+    names,
+    load,
+  )
 
 
 def _is_folder_name(value: str) -> bool:

@@ -157,15 +157,13 @@ def load_outside(reference: str) -> Aggregator:
   """Returns an aggregator of another package.
 
   Args:
-    reference: 'package.module:NAME' of an `Aggregator`, or of an aggregation
-      factory of TFF.
+    reference: 'package.module:NAME' of an aggregation factory of TFF, or of an
+      `Aggregator`.
 
   Raises:
     ValueError: If there is none.
   """
   found = references.load(reference)
-  if isinstance(found, Aggregator):
-    return found
   if isinstance(
     found,
     (
@@ -174,10 +172,7 @@ def load_outside(reference: str) -> Aggregator:
     ),
   ):
     return OutsideAggregator(reference=reference, factory=found)
-  raise ValueError(
-    f'is a {type(found).__name__}; must be an aggregation factory of TFF, or an'
-    ' Aggregator of this package'
-  )
+  return settings.outside(Aggregator)(reference)
 
 
 AGGREGATORS = {

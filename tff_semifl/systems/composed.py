@@ -3,7 +3,8 @@
 
 """SemiFL's client with parts of later methods, chosen by name (I.1).
 
-A new kind of a part is a file, its test and a line in one of these tables.
+A new kind of a part is a file, its test and a line in one of these tables. One
+of another package is called `package.module:NAME`.
 """
 
 import dataclasses
@@ -60,18 +61,21 @@ class ComposedFixMix(fix_mix.FixMix):
     ' freematch, from how often all clients predict it, and class_adaptive of'
     ' (FL)^2, from how often the client does; softmatch, all of them, weighed'
     ' by confidence.',
+    load=settings.outside(client_parts.Selection),
   )
   labeler: client_parts.Labeler = settings.choice(
     LABELERS,
     'received_model',
     'The model that labels: received_model, the one that clients train;'
     " averaged_teacher, an average of the server's models.",
+    load=settings.outside(client_parts.Labeler),
   )
   alignment: client_parts.Alignment = settings.choice(
     ALIGNMENTS,
     'none',
     'How probabilities are aligned before labels are made: none, not at all;'
     ' distribution, to classes that are equally frequent over all clients.',
+    load=settings.outside(client_parts.Alignment),
   )
   adjustment: client_parts.Adjustment = settings.choice(
     ADJUSTMENTS,
@@ -79,16 +83,19 @@ class ComposedFixMix(fix_mix.FixMix):
     'What is added to logits in the losses of clients: none, nothing;'
     ' client_classes, the logarithms of the shares of classes that a client'
     ' seems to have.',
+    load=settings.outside(client_parts.Adjustment),
   )
   regularizer: client_parts.Regularizer = settings.choice(
     REGULARIZERS,
     'none',
     'A further loss of clients: none; sharpness_aware, the consistency of'
     ' (FL)^2.',
+    load=settings.outside(client_parts.Regularizer),
   )
   weighting: client_parts.Weighting = settings.choice(
     WEIGHTINGS,
     'equal',
     'How much updates of clients that train count: equal, all the same;'
     ' learning_status of (FL)^2, more where the model is less sure.',
+    load=settings.outside(client_parts.Weighting),
   )
