@@ -13,6 +13,7 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from examples import median
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
@@ -108,6 +109,18 @@ class OutsideChoicesTest(parameterized.TestCase):
     self.assertEqual(experiment.identify(), before)
     self.module.invert = _darken
     self.assertNotEqual(experiment.identify(), before)
+
+  def test_code_of_an_aggregator_is_part_of_the_identity(self):
+    name = 'examples.median:MEDIAN'
+    before = small_experiment.create(aggregator=name).identify()
+    self.assertEqual(
+      small_experiment.create(aggregator=name).identify(), before
+    )
+    with mock.patch.object(
+      median.MedianFactory, 'create', lambda self, value_type: None
+    ):
+      changed = small_experiment.create(aggregator=name).identify()
+    self.assertNotEqual(changed, before)
 
   def test_code_of_a_partition_is_part_of_the_identity(self):
     first = small_experiment.create(partition='outside:every_other')

@@ -140,10 +140,13 @@ class OutsideAggregator(Aggregator):
   Attributes:
     reference: Its name in records, 'package.module:NAME'.
     factory: A factory of TFF.
+    kind: Its class, whose code tells it from others; what it was created from
+      does not.
   """
 
   reference: str
-  factory: Any
+  factory: Any = dataclasses.field(metadata=settings.TOLD_ELSEWHERE)
+  kind: type
 
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
@@ -171,7 +174,9 @@ def load_outside(reference: str) -> Aggregator:
       tff.aggregators.WeightedAggregationFactory,
     ),
   ):
-    return OutsideAggregator(reference=reference, factory=found)
+    return OutsideAggregator(
+      reference=reference, factory=found, kind=type(found)
+    )
   return settings.outside(Aggregator)(reference)
 
 
