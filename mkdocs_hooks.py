@@ -49,8 +49,7 @@ def on_startup(command: str, dirty: bool) -> None:
   """
   del command, dirty
   shutil.rmtree(_PACKAGE, ignore_errors=True)
-  # To Bazel, a BUILD file would make it a package of the repository.
-  ignore = shutil.ignore_patterns('BUILD', '__pycache__')
+  ignore = shutil.ignore_patterns('__pycache__')
   shutil.copytree(_ROOT / 'tff_semifl', _PACKAGE, ignore=ignore)
   for name in ('tasks', 'launch'):
     shutil.copytree(_ROOT / name, _PACKAGE / name, ignore=ignore)

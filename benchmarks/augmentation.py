@@ -13,10 +13,10 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks import measurement
-from tff_semifl import random_seeds
+from tasks import cifar10
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import strong_views
-from tff_semifl.tasks import cifar10
+from tff_semifl.randomness import random_seeds
 
 # About as many as a client of SemiFL has of CIFAR-10's, and its epochs.
 _NUM_IMAGES = 500

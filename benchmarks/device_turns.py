@@ -15,10 +15,10 @@ import tensorflow as tf
 from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
+from tff_semifl.core import client_work
+from tff_semifl.core import round_context
 from tff_semifl.models import functional
-from tff_semifl.work import client_work
-from tff_semifl.work import round_context
-from tff_semifl.work import turn_form
+from tff_semifl.training import turn_form
 
 FORMS = {'dynamic': turn_form.DYNAMIC, 'XLA': turn_form.COMPILED}
 # Three batches in one epoch, the last with padding: rounding grows from step to

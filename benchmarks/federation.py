@@ -11,15 +11,15 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tasks import cifar10
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
 from tff_semifl.experiments import models
+from tff_semifl.experiments import system_registry
 from tff_semifl.models import functional
-from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
-from tff_semifl.tasks import cifar10
-from tff_semifl.work import turn_form
+from tff_semifl.training import turn_form
 
 
 class Size(NamedTuple):
@@ -88,7 +88,7 @@ class Federation:
       jit_compile=jit_compile,
     )
     self.system = settings.change(
-      registry.SYSTEMS['semifl'],
+      system_registry.SYSTEMS['semifl'],
       {
         'total_rounds': 1000,
         'clients_per_round': size.num_clients,

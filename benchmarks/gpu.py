@@ -22,8 +22,8 @@ from benchmarks import device_turns
 from benchmarks import federation
 from benchmarks import measurement
 from benchmarks import report
+from tff_semifl.command_line import program
 from tff_semifl.experiments import presets
-from tff_semifl.launch import program
 
 _SECONDS = flags.DEFINE_float(
   'seconds', 60, 'How long to run rounds at the end.', lower_bound=0

@@ -19,7 +19,7 @@ from benchmarks import report
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
-from tff_semifl.launch import program
+from tff_semifl.command_line import program
 
 # Each takes the number of repetitions and returns a `Measurement`.
 _BENCHMARKS = {

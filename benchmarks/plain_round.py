@@ -9,11 +9,11 @@ from typing import Any
 import tensorflow as tf
 
 from benchmarks import federation as federation_lib
+from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.core import round_context
+from tff_semifl.core import supervised_training
 from tff_semifl.models import functional
-from tff_semifl.work import batch_norm_statistics
-from tff_semifl.work import round_context
-from tff_semifl.work import supervised_training
-from tff_semifl.work import training_loop
+from tff_semifl.training import training_loop
 
 
 def build_client_turns(

@@ -16,11 +16,11 @@ import dataclasses
 
 import numpy as np
 
+from tasks import digits
 from tff_semifl import settings
 from tff_semifl.data import partition
 from tff_semifl.data import skewed_partition
 from tff_semifl.experiments import image_task
-from tff_semifl.tasks import digits
 
 _NUM_CLIENTS, _CLASSES_PER_CLIENT = 10, 2
 _MIDDLE_LEVEL = 127.5

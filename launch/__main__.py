@@ -3,6 +3,6 @@
 
 """Lists the programs, or starts the one that is the first argument."""
 
-from tff_semifl.launch import main
+from tff_semifl.command_line import main
 
 main.main()

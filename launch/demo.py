@@ -18,16 +18,16 @@ is a result within minutes; --help has these defaults:
 from collections.abc import Mapping
 from typing import Any
 
-from tff_semifl import launch
 from tff_semifl import settings
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import interrupts
+from tff_semifl.command_line import program
+from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.launch import commands
-from tff_semifl.launch import program
-from tff_semifl.launch import seeds as seeds_lib
-from tff_semifl.programs import outputs
-from tff_semifl.programs import results
+from tff_semifl.runs import outputs
+from tff_semifl.runs import results
 from tff_semifl.sweeps import comparison
 
 
@@ -78,7 +78,7 @@ _Run = tuple[experiment_lib.Experiment, outputs.ExperimentFolder]
 def _create_pair(command: command_lib.Command, seed: int) -> tuple[_Run, _Run]:
   """Builds SemiFL, and the same process with no client in any round."""
   command = settings.change(command, {'seed': seed})
-  with launch.without_search():
+  with interrupts.without_search():
     experiment = command.create_experiment()
   labels_alone = experiment_lib.without_clients(experiment)
   return (

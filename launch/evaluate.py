@@ -22,28 +22,28 @@ from absl import flags
 import numpy as np
 
 from tff_semifl import settings
+from tff_semifl.command_line import exported_model_flags
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import overwrite_flag
+from tff_semifl.command_line import program
+from tff_semifl.command_line import setting_program
 from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import scores_in_words
+from tff_semifl.experiments import task_registry
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.launch import exported_model_flags
-from tff_semifl.launch import output_flag
-from tff_semifl.launch import overwrite_flag
-from tff_semifl.launch import program
-from tff_semifl.launch import setting_program
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import intervals
-from tff_semifl.tasks import registry
+from tff_semifl.files import durable_files
+from tff_semifl.runs import intervals
 
 _BATCH_SIZE = 250
 
 _Batches = Iterator[tuple[np.ndarray, np.ndarray]]
 
 
-def main(chosen: registry.ChosenTask | None) -> None:
+def main(chosen: task_registry.ChosenTask | None) -> None:
   """Measures the accuracy and prints it.
 
   Args:
@@ -100,7 +100,7 @@ def main(chosen: registry.ChosenTask | None) -> None:
 
 
 def _batches_of_task(
-  model: exported_model.ExportedModel, chosen: registry.ChosenTask
+  model: exported_model.ExportedModel, chosen: task_registry.ChosenTask
 ) -> _Batches:
   """Returns the test images of a task."""
   task = chosen.task.create()
@@ -164,6 +164,6 @@ if __name__ == '__main__':
   setting_program.run(
     'python -m launch.evaluate',
     __doc__,
-    lambda changes: settings.change(registry.ChosenTask(), changes),
+    lambda changes: settings.change(task_registry.ChosenTask(), changes),
     lambda chosen: main(chosen if flags.FLAGS['task'].present else None),
   )

@@ -18,21 +18,21 @@ from typing import Any
 
 from absl import flags
 
+from tff_semifl.command_line import least_confidence_flag
+from tff_semifl.command_line import program
 from tff_semifl.data import sources
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import export_formats
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
+from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
 from tff_semifl.export import tflite
-from tff_semifl.launch import least_confidence_flag
-from tff_semifl.launch import program
+from tff_semifl.files import durable_files
 from tff_semifl.models import weight_kinds
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import outputs
-from tff_semifl.programs import saved_experiment
-from tff_semifl.tasks import registry
+from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
 
 _EXPERIMENT = flags.DEFINE_string(
   'experiment', None, 'Folder of the experiment, <output_dir>/<name>.'
@@ -102,7 +102,7 @@ def main() -> None:
     folder = pathlib.Path(_EXPERIMENT.value).absolute()
     hparams = saved_experiment.read_hparams(folder)
     experiment = recorded.restore(
-      hparams, registry.ChosenTask(), _where_data_are(hparams.flags)
+      hparams, task_registry.ChosenTask(), _where_data_are(hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)
     privacy = client_privacy.describe(hparams.flags, trained.round_num)

@@ -42,12 +42,12 @@ import pathlib
 
 from absl import flags
 
-from tff_semifl.launch import output_flag
-from tff_semifl.launch import program
-from tff_semifl.programs import curve_panels
-from tff_semifl.programs import learning_curves
-from tff_semifl.programs import metrics_table
-from tff_semifl.programs import picture_files
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import program
+from tff_semifl.plots import curve_panels
+from tff_semifl.plots import learning_curves
+from tff_semifl.plots import picture_files
+from tff_semifl.runs import metrics_table
 
 _EXPERIMENTS = flags.DEFINE_list(
   'experiments', None, 'Folders of experiments, with commas.'

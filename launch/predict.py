@@ -15,15 +15,15 @@ probable class. An existing file is replaced with --overwrite only.
 from absl import flags
 from absl import logging
 
+from tff_semifl.command_line import exported_model_flags
+from tff_semifl.command_line import least_confidence_flag
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import overwrite_flag
+from tff_semifl.command_line import program
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.export import predictions
-from tff_semifl.launch import exported_model_flags
-from tff_semifl.launch import least_confidence_flag
-from tff_semifl.launch import output_flag
-from tff_semifl.launch import overwrite_flag
-from tff_semifl.launch import program
-from tff_semifl.programs import durable_files
+from tff_semifl.files import durable_files
 
 _ALL_PROBABILITIES = flags.DEFINE_bool(
   'all_probabilities',

@@ -15,14 +15,14 @@ blank and how much contrast the others keep. It takes the flags of
 from absl import flags
 
 from tff_semifl.augment import remaining_contrast
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import program
+from tff_semifl.command_line import setting_program
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
-from tff_semifl.launch import commands
-from tff_semifl.launch import output_flag
-from tff_semifl.launch import program
-from tff_semifl.launch import setting_program
-from tff_semifl.programs import augmentation_picture
+from tff_semifl.plots import augmentation_picture
 
 _NUM_IMAGES = flags.DEFINE_integer(
   'num_images',

@@ -16,13 +16,13 @@ With the same flags, `launch.train semifl` shares the images in the same way.
 import numpy as np
 
 from tff_semifl import settings as settings_lib
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import setting_program
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import partition_summary
-from tff_semifl.launch import commands
-from tff_semifl.launch import output_flag
-from tff_semifl.launch import setting_program
-from tff_semifl.programs import picture_files
+from tff_semifl.plots import picture_files
 
 
 def main(settings: experiment_settings.Data) -> None:

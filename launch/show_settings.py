@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tff_semifl import settings
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import program
+from tff_semifl.command_line import setting_flags
 from tff_semifl.experiments import markdown
-from tff_semifl.launch import commands
-from tff_semifl.launch import program
-from tff_semifl.launch import setting_flags
-from tff_semifl.systems import registry
-from tff_semifl.systems import system_groups
+from tff_semifl.experiments import system_groups
+from tff_semifl.experiments import system_registry
 
 _HEADING = """\
 # Settings
@@ -54,7 +54,7 @@ def main() -> None:
 def create_page() -> str:
   """Returns the page in Markdown."""
   groups = collections.defaultdict(dict)
-  for system_name in registry.SYSTEMS:
+  for system_name in system_registry.SYSTEMS:
     command = commands.create(system_name, {})
     # Several models have a `model_depth`, each with a meaning of its own.
     chosen = {
@@ -102,7 +102,7 @@ def _say_where(row: _Row) -> Iterator[str]:
   if row.owners:
     yield ' or '.join(f'`{owner}`' for owner in row.owners)
   names = _say_systems(row.defaults)
-  others = _say_systems(registry.SYSTEMS.keys() - row.defaults.keys())
+  others = _say_systems(system_registry.SYSTEMS.keys() - row.defaults.keys())
   if len(others) >= len(names):
     yield ', '.join(names)
   elif others:

@@ -19,17 +19,17 @@ import dataclasses
 import pathlib
 import re
 
+from tasks import image_folder
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl import sites
+from tff_semifl.command_line import setting_program
 from tff_semifl.data import image_files
 from tff_semifl.data import image_folders
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
-from tff_semifl.launch import setting_program
 from tff_semifl.runtime import ray_joining
 from tff_semifl.runtime import ray_site
-from tff_semifl.tasks import image_folder
+from tff_semifl.runtime import sites
 
 _HASH = re.compile('[0-9a-f]{64}')
 

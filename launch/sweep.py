@@ -47,13 +47,13 @@ import types
 
 from absl import flags
 
-from tff_semifl.launch import command_line
-from tff_semifl.launch import program
-from tff_semifl.launch import seeds as seeds_lib
-from tff_semifl.launch import sweep_entries
-from tff_semifl.launch import sweep_experiments
-from tff_semifl.launch import sweep_place
-from tff_semifl.programs import durable_files
+from tff_semifl.command_line import command_text
+from tff_semifl.command_line import program
+from tff_semifl.command_line import seeds as seeds_lib
+from tff_semifl.command_line import sweep_entries
+from tff_semifl.command_line import sweep_experiments
+from tff_semifl.command_line import sweep_place
+from tff_semifl.files import durable_files
 from tff_semifl.sweeps import display as display_lib
 from tff_semifl.sweeps import entries as entries_lib
 from tff_semifl.sweeps import experiments as experiments_lib
@@ -135,7 +135,7 @@ def main(passed_on: Sequence[str]) -> None:
     if _validates(sweep):
       for line in validation_table.describe_choices(
         _rows(sweep),
-        command_line.spell_commands('python -m launch.train'),
+        command_text.spell_commands('python -m launch.train'),
         sweep_experiments.without_flag(passed_on, 'num_validation'),
         [one.entry.label for one in failed],
       ):

@@ -25,16 +25,16 @@ import json
 from absl import flags
 from absl import logging
 
-from tff_semifl import launch
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import interrupts
+from tff_semifl.command_line import program
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import plan
-from tff_semifl.launch import commands
-from tff_semifl.launch import program
-from tff_semifl.programs import intervals
-from tff_semifl.programs import results
+from tff_semifl.runs import intervals
+from tff_semifl.runs import results
 
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',
@@ -49,7 +49,7 @@ def main(command: command_lib.Command) -> None:
   Args:
     command: The settings.
   """
-  with launch.without_search():
+  with interrupts.without_search():
     experiment = command.create_experiment()
   if _DRY_RUN.value:
     print(json.dumps(plan.describe(experiment), indent=2))

@@ -17,7 +17,7 @@ import dataclasses
 import string
 
 from tff_semifl.augment import fixmatch_pytorch_policy
-from tff_semifl.tasks import tfds_task
+from tff_semifl.experiments import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

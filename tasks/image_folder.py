@@ -21,12 +21,12 @@ import re
 from typing import Any
 
 from tff_semifl import settings
-from tff_semifl import sites as sites_lib
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
+from tff_semifl.experiments import folder_task
 from tff_semifl.experiments import image_task
-from tff_semifl.tasks import folder_task
+from tff_semifl.runtime import sites as sites_lib
 
 
 def parse_size(text: str) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ take 3.1 GB.
 
 import dataclasses
 
-from tff_semifl.tasks import tfds_task
+from tff_semifl.experiments import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ As in the paper, the half million images of the split "extra" are not used.
 
 import dataclasses
 
-from tff_semifl.tasks import tfds_task
+from tff_semifl.experiments import tfds_task
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tff_semifl import pseudo_labels
-from tff_semifl.work import client_turn
+from tff_semifl.core import client_turn
+from tff_semifl.training import pseudo_labels
 
 
 def of_labels(

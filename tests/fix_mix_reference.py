@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 
 class ClientRound(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tests import linear_reference
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 _CLASSES = np.eye(linear_reference.NUM_CLASSES)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl.work import given_labels
+from tff_semifl.training import given_labels
 
 
 class LabeledBatch(NamedTuple):

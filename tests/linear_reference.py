@@ -14,9 +14,9 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl import random_seeds
 from tff_semifl.models import functional
 from tff_semifl.models import keyed_dropout
+from tff_semifl.randomness import random_seeds
 
 IMAGE_SHAPE = (2, 2, 1)
 NUM_CLASSES = 3

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tests import given_labels_reference
 from tests import linear_reference
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 
 class NodeRound(NamedTuple):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tests import fix_mix_reference
 from tests import pooled_reference
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 
 def mix(step, images, labels, concentration):

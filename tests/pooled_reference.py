@@ -18,11 +18,11 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import small_systems
-from tff_semifl import random_seeds
+from tff_semifl.core import round_context
+from tff_semifl.experiments import system_registry
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
-from tff_semifl.systems import registry
-from tff_semifl.work import round_context
+from tff_semifl.randomness import random_seeds
 
 SEED = 5
 LABELS = np.array([0, 1, 2, 1, 0, -1, -1, -1, -1, -1, -1], np.int32)
@@ -235,7 +235,7 @@ def assert_system_equals(
     ratio: Likewise.
     head: Likewise.
   """
-  default = registry.SYSTEMS[system_name].steps.unlabeled_ratio
+  default = system_registry.SYSTEMS[system_name].steps.unlabeled_ratio
   assert ratio != default, 'the default would do as well'
   assert_equal(
     train_system(system_name, {**changes, 'unlabeled_ratio': ratio}),

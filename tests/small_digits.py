@@ -16,13 +16,13 @@ from unittest import mock
 
 import tensorflow as tf
 
+from tasks import digits
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.experiments import strong_views
 from tff_semifl.models import static_batch_norm
-from tff_semifl.tasks import digits
 
 SETTINGS = {
   'task': 'tests.small_digits:SmallDigits',

@@ -16,16 +16,16 @@ import tensorflow_federated as tff
 
 from tests import linear_reference
 from tff_semifl import settings
-from tff_semifl.algorithms import evaluation
-from tff_semifl.algorithms import federated_process
+from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.augment import augmentation
+from tff_semifl.core import federated_process
 from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import training_programs
 from tff_semifl.models import functional
-from tff_semifl.systems import aggregations
-from tff_semifl.systems import registry
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
+from tff_semifl.training import evaluation
 
 _NOTHING = types.MappingProxyType({})
 
@@ -39,21 +39,21 @@ def create(
   """Creates a system.
 
   Args:
-    system_name: One of `registry.SYSTEMS`.
+    system_name: One of `system_registry.SYSTEMS`.
     changes: Settings by name, which the system must have.
     usual: Other settings, as far as the system has them.
 
   Returns:
     A `system_lib.System`.
   """
-  system = settings.change_present(registry.SYSTEMS[system_name], usual)
+  system = settings.change_present(system_registry.SYSTEMS[system_name], usual)
   return settings.fill_in(
     settings.change(system, changes), training_settings.SEMIFL
   )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Aggregator(aggregations.Aggregator):
+class _Aggregator(aggregator_settings.Aggregator):
   """An aggregator that has no settings of its own."""
 
   factory: tff.aggregators.AggregationFactory
@@ -124,12 +124,12 @@ def without_process(system_name: str) -> Any:
   """Within, experiments of a system have no process, which takes longest.
 
   Args:
-    system_name: One of `registry.SYSTEMS`.
+    system_name: One of `system_registry.SYSTEMS`.
 
   Returns:
     A context manager.
   """
-  return mock.patch.object(type(registry.SYSTEMS[system_name]), 'build')
+  return mock.patch.object(type(system_registry.SYSTEMS[system_name]), 'build')
 
 
 def building_once(system_name: str) -> Any:
@@ -139,12 +139,12 @@ def building_once(system_name: str) -> Any:
   and for those that resume others. Their model and their task must be the same.
 
   Args:
-    system_name: One of `registry.SYSTEMS`.
+    system_name: One of `system_registry.SYSTEMS`.
 
   Returns:
     A context manager.
   """
-  system_type = type(registry.SYSTEMS[system_name])
+  system_type = type(system_registry.SYSTEMS[system_name])
   build_once = _once(system_type.build, key=lambda system, _: system)
   return mock.patch.object(system_type, 'build', build_once)
 

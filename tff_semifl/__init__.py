@@ -22,11 +22,6 @@ __version__ = '0.1.0'
 os.environ.setdefault('TF2_BEHAVIOR', '1')
 
 _FOLDER = pathlib.Path(__file__).parent
-# Tasks and programs are `tff_semifl.tasks` and `tff_semifl.launch`. When it is
-# installed, they lie in the package's folder; in a clone, they lie beside it.
-if not (_FOLDER / 'launch').is_dir():
-  __path__.append(str(_FOLDER.parent))
-
 _MODULES = {
   name: module
   for module, name in re.findall(

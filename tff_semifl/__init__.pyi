@@ -7,9 +7,6 @@ Type checkers and editors read this file, and so does `__init__.py`, which
 imports a module when one of its names is first used.
 """
 
-from tff_semifl.algorithms.learning_process import (
-  bind_server_data as bind_server_data,
-)
 from tff_semifl.augment.fixmatch_policy import (
   build_fixmatch_rand_augment as build_fixmatch_rand_augment,
 )
@@ -20,6 +17,17 @@ from tff_semifl.augment.semifl_policy import (
   build_semifl_rand_augment as build_semifl_rand_augment,
 )
 from tff_semifl.augment.weak import flip_and_crop as flip_and_crop
+from tff_semifl.baselines.one_place.pooled import Pooled as Pooled
+from tff_semifl.baselines.one_place.pooled_method import (
+  PooledMethod as PooledMethod,
+)
+from tff_semifl.baselines.one_place.pooled_step import PooledStep as PooledStep
+from tff_semifl.baselines.one_place.pooled_step import (
+  PooledStepOutput as PooledStepOutput,
+)
+from tff_semifl.core.client_turn import Server as Server
+from tff_semifl.core.client_turn import Step as Step
+from tff_semifl.core.client_turn import Turn as Turn
 from tff_semifl.data.partition import partition_iid as partition_iid
 from tff_semifl.data.partition import split_labels as split_labels
 from tff_semifl.data.skewed_partition import (
@@ -41,9 +49,36 @@ from tff_semifl.experiments.python_experiment import (
   create_experiment as create_experiment,
 )
 from tff_semifl.experiments.running import run as run
+from tff_semifl.experiments.system_registry import SYSTEMS as SYSTEMS
+from tff_semifl.experiments.task_registry import TASKS as TASKS
 from tff_semifl.export.saved_model import (
   export_saved_model as export_saved_model,
 )
+from tff_semifl.methods.averaged_teacher import (
+  AveragedTeacher as AveragedTeacher,
+)
+from tff_semifl.methods.client_prior_semifl import (
+  ClientPriorFixMix as ClientPriorFixMix,
+)
+from tff_semifl.methods.cohort_alignment import (
+  DistributionAlignment as DistributionAlignment,
+)
+from tff_semifl.methods.fix_mix import Fix as Fix
+from tff_semifl.methods.fix_mix import FixMix as FixMix
+from tff_semifl.methods.flexmatch import FlexMatch as FlexMatch
+from tff_semifl.methods.flfl import (
+  ClassAdaptiveThresholds as ClassAdaptiveThresholds,
+)
+from tff_semifl.methods.flfl import LearningStatus as LearningStatus
+from tff_semifl.methods.flfl import (
+  SharpnessAwareConsistency as SharpnessAwareConsistency,
+)
+from tff_semifl.methods.freematch import FreeMatch as FreeMatch
+from tff_semifl.methods.label_each_batch import LabelEachBatch as LabelEachBatch
+from tff_semifl.methods.logit_adjustment import (
+  LogitAdjustment as LogitAdjustment,
+)
+from tff_semifl.methods.softmatch import SoftMatch as SoftMatch
 from tff_semifl.models.features import require_features as require_features
 from tff_semifl.models.functional import ImageClassifier as ImageClassifier
 from tff_semifl.models.functional import from_keras as from_keras
@@ -53,48 +88,17 @@ from tff_semifl.models.static_batch_norm import (
 from tff_semifl.models.wide_resnet import (
   create_wide_resnet as create_wide_resnet,
 )
-from tff_semifl.pseudo_labels import PseudoLabels as PseudoLabels
 from tff_semifl.runtime import AsyncContext as AsyncContext
 from tff_semifl.runtime import InProcessContext as InProcessContext
 from tff_semifl.runtime import simulation_context as simulation_context
 from tff_semifl.settings import setting as setting
-from tff_semifl.systems.averaged_teacher import (
-  AveragedTeacher as AveragedTeacher,
-)
 from tff_semifl.systems.averaging import Alternating as Alternating
 from tff_semifl.systems.averaging import Parallel as Parallel
-from tff_semifl.systems.client_prior_semifl import (
-  ClientPriorFixMix as ClientPriorFixMix,
-)
-from tff_semifl.systems.cohort_alignment import (
-  DistributionAlignment as DistributionAlignment,
-)
-from tff_semifl.systems.fix_mix import Fix as Fix
-from tff_semifl.systems.fix_mix import FixMix as FixMix
-from tff_semifl.systems.flexmatch import FlexMatch as FlexMatch
-from tff_semifl.systems.flfl import (
-  ClassAdaptiveThresholds as ClassAdaptiveThresholds,
-)
-from tff_semifl.systems.flfl import LearningStatus as LearningStatus
-from tff_semifl.systems.flfl import (
-  SharpnessAwareConsistency as SharpnessAwareConsistency,
-)
-from tff_semifl.systems.freematch import FreeMatch as FreeMatch
-from tff_semifl.systems.label_each_batch import LabelEachBatch as LabelEachBatch
-from tff_semifl.systems.logit_adjustment import (
-  LogitAdjustment as LogitAdjustment,
+from tff_semifl.systems.learning_process import (
+  bind_server_data as bind_server_data,
 )
 from tff_semifl.systems.method import Method as Method
-from tff_semifl.systems.pooled import Pooled as Pooled
-from tff_semifl.systems.pooled_method import PooledMethod as PooledMethod
-from tff_semifl.systems.registry import SYSTEMS as SYSTEMS
-from tff_semifl.systems.softmatch import SoftMatch as SoftMatch
 from tff_semifl.systems.system import Ingredients as Ingredients
-from tff_semifl.tasks.registry import TASKS as TASKS
-from tff_semifl.work.client_turn import Server as Server
-from tff_semifl.work.client_turn import Step as Step
-from tff_semifl.work.client_turn import Turn as Turn
-from tff_semifl.work.pooled_step import PooledStep as PooledStep
-from tff_semifl.work.pooled_step import PooledStepOutput as PooledStepOutput
+from tff_semifl.training.pseudo_labels import PseudoLabels as PseudoLabels
 
 __version__: str

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl import portable_draws
-from tff_semifl import random_draws
 from tff_semifl.augment import rand_augment
+from tff_semifl.randomness import portable_draws
+from tff_semifl.randomness import random_draws
 
 
 def run_everywhere(

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 import tensorflow as tf
 
-from tff_semifl import random_seeds
 from tff_semifl.augment import mixup
+from tff_semifl.randomness import random_seeds
 
 _NUM_DRAWS = 4000
 # Of a small concentration, nearly all coefficients are 0 or 1 in float32:

@@ -25,9 +25,9 @@ from benchmarks import ray_rounds
 from benchmarks import rounds
 from benchmarks import scaling
 from benchmarks import startup
+from tasks import cifar10
 from tests import small_digits
 from tff_semifl import runtime
-from tff_semifl.tasks import cifar10
 
 _SIZE = federation_lib.Size(
   model_depth=10,

@@ -22,10 +22,10 @@ from benchmarks import device_turns
 from benchmarks import federation as federation_lib
 from benchmarks import gpu
 from benchmarks import measurement
+from tasks import cifar10
 from tests import small_digits
-from tests.work import small_turns
-from tff_semifl.tasks import cifar10
-from tff_semifl.work import turn_form
+from tests.training import small_turns
+from tff_semifl.training import turn_form
 
 _FLAGS = {
   'model_depth': 10,

@@ -18,8 +18,8 @@ from benchmarks import augmentation
 from benchmarks import measure
 from benchmarks import measurement
 from tests import forked_programs
+from tff_semifl.command_line import program
 from tff_semifl.experiments import strong_views
-from tff_semifl.launch import program
 
 
 class MeasurementTest(absltest.TestCase):

@@ -11,9 +11,9 @@ import hypothesis
 from hypothesis import strategies
 import numpy as np
 
-from tff_semifl import random_seeds
 from tff_semifl.data import label_skew
 from tff_semifl.data import main_class_partition
+from tff_semifl.randomness import random_seeds
 
 _SEEDS = strategies.integers(0, 2**31 - 1)
 # Of the ten digits, without 100 labeled images each.

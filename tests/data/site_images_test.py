@@ -7,10 +7,10 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl import sites
 from tff_semifl.data import pipelines
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
+from tff_semifl.runtime import sites
 
 _NAMES = ('east', 'north', 'west')
 

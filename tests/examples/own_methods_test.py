@@ -18,15 +18,15 @@ from tests import client_turns
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
-from tests.algorithms import linear_problem
-from tff_semifl import pseudo_labels
+from tests.core import linear_problem
 from tff_semifl import settings
-from tff_semifl.systems import aggregations
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import fix_mix
+from tff_semifl.methods import label_each_batch
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_parts
-from tff_semifl.systems import fix_mix
-from tff_semifl.systems import label_each_batch
-from tff_semifl.work import turn_form
+from tff_semifl.training import pseudo_labels
+from tff_semifl.training import turn_form
 
 _COHORTS = ([], [0, 2], [1, 2])
 
@@ -176,7 +176,8 @@ class MedianTest(_Problem):
   def test_other_objects_are_refused(self):
     with self.assertRaisesRegex(settings.SettingError, '^aggregator='):
       settings.change(
-        aggregations.Aggregation(), {'aggregator': 'examples.median:median'}
+        aggregator_settings.Aggregation(),
+        {'aggregator': 'examples.median:median'},
       )
 
 

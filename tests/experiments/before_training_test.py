@@ -7,9 +7,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tests import small_digits
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import running
-from tff_semifl.launch import commands
 
 
 class BeforeTrainingTest(parameterized.TestCase):

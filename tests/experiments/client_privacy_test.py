@@ -7,8 +7,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl.experiments import client_privacy
-from tff_semifl.programs import privacy
-from tff_semifl.programs import saved_experiment
+from tff_semifl.privacy import spent_privacy
+from tff_semifl.runs import saved_experiment
 
 
 class ClientPrivacyTest(parameterized.TestCase):
@@ -26,7 +26,7 @@ class ClientPrivacyTest(parameterized.TestCase):
     statement = client_privacy.describe(self._VALUES, 30)
     self.assertEqual(
       statement.epsilon,
-      privacy.compute_epsilon(
+      spent_privacy.compute_epsilon(
         noise_multiplier=4.0,
         num_clients=100,
         clients_per_round=10,

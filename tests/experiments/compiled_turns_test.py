@@ -6,12 +6,12 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from tasks import digits
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
 from tff_semifl.experiments import python_experiment
-from tff_semifl.tasks import digits
-from tff_semifl.work import turn_form
+from tff_semifl.training import turn_form
 
 
 def _create(task, *, jit_compile):

@@ -10,13 +10,13 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from tasks import digits
 from tests import small_digits
-from tests.programs import full_disk
+from tests.runs import full_disk
 from tff_semifl.data import sources
 from tff_semifl.experiments import data_pictures
 from tff_semifl.experiments import federated_data
-from tff_semifl.programs import durable_files
-from tff_semifl.tasks import digits
+from tff_semifl.files import durable_files
 
 
 class DataPicturesTest(absltest.TestCase):

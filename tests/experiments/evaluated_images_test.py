@@ -9,9 +9,9 @@ from absl.testing import absltest
 import numpy as np
 
 from tests import small_digits
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.launch import commands
 
 
 class EvaluatedImagesTest(absltest.TestCase):

@@ -13,19 +13,19 @@ from unittest import mock
 from absl.testing import absltest
 import tensorflow as tf
 
+from tasks import digits
 from tests import small_systems
 from tests.experiments import small_own_task
 from tff_semifl import settings
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import python_experiment
-from tff_semifl.launch import commands
-from tff_semifl.programs import durable_files
+from tff_semifl.experiments import system_registry
+from tff_semifl.files import durable_files
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import fix_mix
+from tff_semifl.methods import flfl
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_parts
-from tff_semifl.systems import fix_mix
-from tff_semifl.systems import flfl
-from tff_semifl.systems import registry
-from tff_semifl.tasks import digits
 
 _OTHER = durable_files.OutputError
 
@@ -226,7 +226,7 @@ class CommandLineTest(absltest.TestCase):
   def test_reverse(self):
     self._command('semifl').check_folder()
     self._open('semifl')
-    self._open(registry.SYSTEMS['semifl'])
+    self._open(system_registry.SYSTEMS['semifl'])
     self.assertLen(list(pathlib.Path(self.changes['output_dir']).iterdir()), 1)
 
   def test_own_module_that_has_changed(self):
@@ -237,7 +237,7 @@ class CommandLineTest(absltest.TestCase):
       return module.SYSTEM
 
     system = load(_MODULE)
-    self.assertEqual(registry.find_name(system), 'outside:SYSTEM')
+    self.assertEqual(system_registry.find_name(system), 'outside:SYSTEM')
     self._open(system)
     self._command('outside:SYSTEM').check_folder()
     for change in (('0.5', '0.6'), ('+ 1', '+ 2')):

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tasks import image_folder
 from tests import simulation_test_case
 from tests import small_applications
 from tests import small_digits
@@ -28,15 +29,14 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_applications
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
+from tff_semifl.experiments import system_registry
 from tff_semifl.export import exported_model
+from tff_semifl.files import durable_files
 from tff_semifl.models import functional
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import weight_kinds
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import saved_experiment
-from tff_semifl.systems import registry
-from tff_semifl.tasks import image_folder
+from tff_semifl.runs import saved_experiment
 
 _SIZE = 32
 _IMAGES = np.random.default_rng(0).integers(
@@ -100,7 +100,7 @@ class TrainingTest(parameterized.TestCase):
     }
     created = experiment_settings.create(
       system,
-      registry.SYSTEMS[system],
+      system_registry.SYSTEMS[system],
       image_task.ChosenTask(task=task),
       few | changes,
       lenient=True,

@@ -12,10 +12,10 @@ import PIL.Image
 
 from tests.export import small_model
 from tff_semifl.experiments import model_card
-from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.programs import hparams_file
-from tff_semifl.programs import saved_experiment
+from tff_semifl.privacy import privacy_statement
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import saved_experiment
 
 _NAMES = ('cat', 'dog|wolf', 'owl')
 _HPARAMS = hparams_file.Hparams(

@@ -12,13 +12,13 @@ from absl.testing import parameterized
 import pytest
 import tensorflow as tf
 
+from tasks import digits
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import function_models
 from tff_semifl.experiments import models
 from tff_semifl.models import static_batch_norm
 from tff_semifl.models import weight_kinds
-from tff_semifl.tasks import digits
 
 
 def _create_linear(task, seed):

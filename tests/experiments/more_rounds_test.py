@@ -19,8 +19,8 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import running
-from tff_semifl.programs import durable_files
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
+from tff_semifl.files import durable_files
 from tff_semifl.systems import training_settings
 
 
@@ -31,11 +31,11 @@ class _OwnSchedule(training_settings.Rounds):
 
 class SchedulesTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.parameters(
-    *((name, {}) for name in sorted(registry.SYSTEMS)),
+    *((name, {}) for name in sorted(system_registry.SYSTEMS)),
     ('flfl', {'constant_learning_rate': True}),
   )
   def test_rounds_are_added_where_no_learning_rate_changes(self, name, changes):
-    system = settings.change(registry.SYSTEMS[name], changes)
+    system = settings.change(system_registry.SYSTEMS[name], changes)
     rounds = getattr(system, 'rounds', None)
     if not hasattr(rounds, 'create_learning_rate_fn'):
       # FedMatch has one rate; Zhang et al.'s schedule has steps of its own, and

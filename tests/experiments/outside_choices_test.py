@@ -14,11 +14,11 @@ import numpy as np
 import tensorflow as tf
 
 from examples import median
+from tasks import digits
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
-from tff_semifl.systems import client_parts
-from tff_semifl.tasks import digits
+from tff_semifl.methods import client_parts
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -13,15 +13,15 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tasks import digits
 from tff_semifl import settings
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
-from tff_semifl.launch import commands
+from tff_semifl.experiments import system_registry
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import fix_mix
 from tff_semifl.systems import averaging
-from tff_semifl.systems import client_parts
-from tff_semifl.systems import fix_mix
-from tff_semifl.systems import registry
-from tff_semifl.tasks import digits
 
 _IMAGES = np.full([8, 4, 4], 200, np.uint8)
 _LABELS = np.arange(8) % 2
@@ -138,7 +138,7 @@ class UndecoratedTest(absltest.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, '^system=.*undecorated:Client'
     ):
-      registry.load('undecorated:SYSTEM')
+      system_registry.load('undecorated:SYSTEM')
 
 
 if __name__ == '__main__':

@@ -7,12 +7,12 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from tasks import digits
 from tff_semifl import settings
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
-from tff_semifl.launch import commands
-from tff_semifl.tasks import digits
 
 _PLAIN = {
   'clip_norm': 0,

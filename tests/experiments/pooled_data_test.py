@@ -6,14 +6,14 @@
 from absl.testing import absltest
 import numpy as np
 
+from tasks import digits
 from tests import small_digits
 from tff_semifl import settings
+from tff_semifl.command_line import commands
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import sharings
-from tff_semifl.launch import commands
 from tff_semifl.systems import system as system_lib
-from tff_semifl.tasks import digits
 
 _POOL = system_lib.Labels.AT_SERVER_WITH_POOL
 

@@ -10,12 +10,12 @@ from unittest import mock
 
 import numpy as np
 
+from tff_semifl.command_line import commands
 from tff_semifl.data import sources
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import plan
 from tff_semifl.experiments import presets
-from tff_semifl.launch import commands
 
 
 class Cell(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tasks import digits
 from tests import small_systems
 from tests.experiments import small_experiment
 from tff_semifl import settings
@@ -22,10 +23,9 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import python_experiment
 from tff_semifl.experiments import run_settings
+from tff_semifl.experiments import system_registry
+from tff_semifl.methods import fix_mix
 from tff_semifl.systems import averaging
-from tff_semifl.systems import fix_mix
-from tff_semifl.systems import registry
-from tff_semifl.tasks import digits
 
 _IMAGES = np.arange(40 * 64, dtype=np.uint8).reshape(40, 8, 8)
 _LABELS = np.arange(40) % 2
@@ -98,7 +98,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
     filled = filled_settings.fill_in(
       experiment_settings.create(
         system,
-        registry.SYSTEMS[system],
+        system_registry.SYSTEMS[system],
         image_task.ChosenTask(task=part),
         {},
       ),
@@ -111,7 +111,7 @@ class PythonExperimentTest(parameterized.TestCase, tf.test.TestCase):
   def test_what_a_system_says_of_itself_stays(self):
     """Also if it is what SemiFL has where nobody says who has what."""
     system = settings.change(
-      registry.SYSTEMS['semifl'],
+      system_registry.SYSTEMS['semifl'],
       {'clients_per_round': 10, 'total_rounds': 800},
     )
     created = python_experiment.create_experiment(

@@ -16,16 +16,16 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import run_settings
-from tff_semifl.programs import hparams_file
-from tff_semifl.programs import saved_experiment
-from tff_semifl.systems import registry as systems
-from tff_semifl.tasks import registry as tasks
+from tff_semifl.experiments import system_registry
+from tff_semifl.experiments import task_registry
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import saved_experiment
 
 
 def _restore(values, system_name='semifl', **instead):
   return recorded.restore(
     hparams_file.Hparams(system_name, values, None, {}),
-    tasks.ChosenTask(),
+    task_registry.ChosenTask(),
     instead,
   )
 
@@ -43,15 +43,17 @@ class RecordedTest(parameterized.TestCase):
     restored = settings.as_dict(_restore(values))
     self.assertContainsSubset(values.items(), restored.items())
 
-  @parameterized.parameters(*sorted(systems.SYSTEMS))
+  @parameterized.parameters(*sorted(system_registry.SYSTEMS))
   def test_all_that_is_recorded_of_a_system_is_restored(self, system_name):
     created = experiment_settings.create(
       system_name,
-      systems.SYSTEMS[system_name],
-      tasks.ChosenTask(),
+      system_registry.SYSTEMS[system_name],
+      task_registry.ChosenTask(),
       {'seed': 7, 'learning_rate': 0.25},
     )
-    filled = filled_settings.fill_in(created, tasks.TASKS['digits'].create())
+    filled = filled_settings.fill_in(
+      created, task_registry.TASKS['digits'].create()
+    )
     run = run_settings.RunSettings().fill_in(filled)
     values = experiment_folder.record(filled, run)
     self.assertEqual(_restore(values, system_name), filled)

@@ -3,11 +3,11 @@
 
 """Settings of experiments with digits."""
 
+from tasks import digits
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import image_task
-from tff_semifl.systems import registry
-from tff_semifl.tasks import digits
+from tff_semifl.experiments import system_registry
 
 
 def create(
@@ -16,7 +16,7 @@ def create(
   """Creates the settings of an experiment with digits."""
   return experiment_settings.create(
     system_name,
-    registry.SYSTEMS[system_name],
+    system_registry.SYSTEMS[system_name],
     image_task.ChosenTask(task=digits.Digits()),
     changes,
   )

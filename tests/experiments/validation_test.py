@@ -7,6 +7,7 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 
+from tasks import digits
 from tests.experiments import small_experiment
 from tff_semifl import settings
 from tff_semifl.data import sources
@@ -14,7 +15,6 @@ from tff_semifl.data import validation_split
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import sharings
 from tff_semifl.systems import system as system_lib
-from tff_semifl.tasks import digits
 
 _LABELS = system_lib.Labels
 _SEED = 3

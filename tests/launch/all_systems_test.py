@@ -17,15 +17,15 @@ from tests import forked_programs
 from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
-from tests.programs import saved_run
+from tests.runs import saved_run
 from tff_semifl import settings
-from tff_semifl.algorithms import evaluation
+from tff_semifl.baselines.fedmatch import fedmatch_resnet
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import running
+from tff_semifl.experiments import system_registry
 from tff_semifl.experiments import training_programs
-from tff_semifl.launch import commands
-from tff_semifl.models import fedmatch_resnet
-from tff_semifl.programs import saved_experiment
-from tff_semifl.systems import registry
+from tff_semifl.runs import saved_experiment
+from tff_semifl.training import evaluation
 
 # Little to do, and settings of all systems: each has its own.
 _SMALL = {
@@ -76,7 +76,7 @@ _OTHERS = {
     'regularizer': 'sharpness_aware',
   },
 }
-_SYSTEMS = sorted(registry.SYSTEMS)
+_SYSTEMS = sorted(system_registry.SYSTEMS)
 
 
 def _num_participating(system):

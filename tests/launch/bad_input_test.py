@@ -16,10 +16,10 @@ from tests import forked_programs
 from tests import small_digits
 from tests.launch import trained_experiment
 from tff_semifl import settings
+from tff_semifl.command_line import commands
 from tff_semifl.data import main_class_partition
 from tff_semifl.data import skewed_partition
-from tff_semifl.launch import commands
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
 
 
 def _run(*arguments, **options):
@@ -292,7 +292,7 @@ class BadInputTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       settings.SettingError, '^system.*: .*must be one of semifl, .*:NAME$'
     ):
-      registry.load(name)
+      system_registry.load(name)
 
   def test_stray_argument_is_refused(self):
     completed = _run('digits')

@@ -15,7 +15,7 @@ from absl.testing import absltest
 
 from tests.experiments import preset_cells
 from tff_semifl.experiments import presets
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
 
 _PAGE = pathlib.Path(__file__).parents[2] / 'docs' / 'reproducing.md'
 
@@ -26,7 +26,7 @@ def _read_claims():
   for line in _PAGE.read_text().splitlines():
     cells = [cell.strip() for cell in line.strip('|').split('|')]
     names = re.findall(r'`(\w+)`', cells[0])
-    if len(cells) == 3 and {*names} & registry.SYSTEMS.keys():
+    if len(cells) == 3 and {*names} & system_registry.SYSTEMS.keys():
       for name in names:
         claims[name] = preset_cells.parse_places(cells[2])
   return claims
@@ -34,7 +34,7 @@ def _read_claims():
 
 def _read_presets():
   """Returns what presets say: by system the places."""
-  found = {name: set() for name in registry.SYSTEMS}
+  found = {name: set() for name in system_registry.SYSTEMS}
   for name in presets.names():
     preset = presets.load(name)
     what, _, where = preset.cell.rpartition('; ')
@@ -53,7 +53,7 @@ class ClaimsTest(absltest.TestCase):
   def test_first_page_counts_systems(self):
     words = ' '.join((_PAGE.parents[1] / 'README.md').read_text().split())
     self.assertIn('[thirty systems](docs/reproducing.md)', words)
-    self.assertLen(registry.SYSTEMS, 30)
+    self.assertLen(system_registry.SYSTEMS, 30)
 
   def test_places_are_read_as_they_are_written(self):
     text = (

@@ -16,16 +16,16 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
+from launch import evaluate
 from tests import forked_programs
 from tests.data import image_tree
 from tests.export import brightness_model
 from tff_semifl import settings
+from tff_semifl.command_line import program
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
-from tff_semifl.launch import evaluate
-from tff_semifl.launch import program
-from tff_semifl.programs import intervals
-from tff_semifl.tasks import registry
+from tff_semifl.experiments import task_registry
+from tff_semifl.runs import intervals
 
 
 class EvaluateTest(parameterized.TestCase):
@@ -48,7 +48,7 @@ class EvaluateTest(parameterized.TestCase):
       task: Settings of the task by name, its own among them; None for none.
       **values: Of the program's own flags.
     """
-    chosen = task and settings.change(registry.ChosenTask(), task)
+    chosen = task and settings.change(task_registry.ChosenTask(), task)
     values = {'exported_model': self._models.get(model, model)} | values
     output = io.StringIO()
     with (

@@ -18,6 +18,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
+from launch import export_saved_model
 from tests import forked_programs
 from tests import small_applications
 from tests import small_digits
@@ -26,9 +27,8 @@ from tests.data import tfds_files
 from tests.export import small_model
 from tests.launch import trained_experiment
 from tff_semifl import settings
+from tff_semifl.command_line import program
 from tff_semifl.export import exported_model
-from tff_semifl.launch import export_saved_model
-from tff_semifl.launch import program
 
 # A model of one's own has no width.
 _SMALL_MODEL = {'model': small_digits.SETTINGS['model'], 'model_width': None}

@@ -16,10 +16,10 @@ import numpy as np
 import PIL.Image
 import pytest
 
+from tasks import digits
 from tests import forked_programs
 from tests import small_digits
 from tff_semifl.export import exported_model
-from tff_semifl.tasks import digits
 
 _ROOT = pathlib.Path(__file__).parents[2]
 # Runs programs where TFF cannot be imported, in forks of one process, as to

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from launch import site
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.launch import commands
-from tff_semifl.launch import seeds
-from tff_semifl.launch import site
-from tff_semifl.systems import registry
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import seeds
+from tff_semifl.experiments import system_registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _SOURCES = {
@@ -64,7 +64,7 @@ _OWN_FLAGS = list(_find_flags())
 _SETTINGS = {
   setting.name: setting
   for part in (
-    *(commands.create(name, {}) for name in registry.SYSTEMS),
+    *(commands.create(name, {}) for name in system_registry.SYSTEMS),
     site.SiteSettings(),
   )
   for _, setting in settings.describe_all(part)

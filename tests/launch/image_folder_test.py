@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from launch import demo
+from launch import show_augmentations
+from launch import show_partition
 from tests import forked_programs
 from tests import small_digits
 from tests import small_systems
 from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl import settings
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import program
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import plan
-from tff_semifl.launch import commands
-from tff_semifl.launch import demo
-from tff_semifl.launch import program
-from tff_semifl.launch import show_augmentations
-from tff_semifl.launch import show_partition
 
 
 class ImageFolderTest(absltest.TestCase):

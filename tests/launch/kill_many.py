@@ -23,7 +23,7 @@ import time
 from absl import app
 from absl import flags
 
-from tests.programs import saved_run
+from tests.runs import saved_run
 
 _SYSTEM = flags.DEFINE_string(
   'system',

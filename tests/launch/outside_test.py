@@ -16,17 +16,17 @@ import pytest
 
 from tests import forked_programs
 from tff_semifl import settings
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
 
 _MODULE = '''
 import dataclasses
 
 import tensorflow as tf
 
-from tff_semifl.tasks import digits
+from tasks import digits
 from tff_semifl import settings
 from tff_semifl.systems import averaging
-from tff_semifl.systems import fix_mix
+from tff_semifl.methods import fix_mix
 from tff_semifl.experiments import image_task
 
 
@@ -185,7 +185,7 @@ class OutsideTest(absltest.TestCase):
         with self.assertRaisesRegex(
           settings.SettingError, f'^system={system}: {message}'
         ):
-          registry.load(system)
+          system_registry.load(system)
 
 
 if __name__ == '__main__':

@@ -13,8 +13,8 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
-from tff_semifl.launch import plot
-from tff_semifl.launch import program
+from launch import plot
+from tff_semifl.command_line import program
 
 _METRICS = """\
 round,test/accuracy,client/label_ratio,client/pseudo_accuracy,mine

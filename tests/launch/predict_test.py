@@ -15,12 +15,12 @@ from absl.testing import parameterized
 import PIL.Image
 import pytest
 
+from launch import predict
 from tests.data import image_tree
 from tests.export import brightness_model
+from tff_semifl.command_line import program
 from tff_semifl.data import image_files
 from tff_semifl.export import saved_model
-from tff_semifl.launch import predict
-from tff_semifl.launch import program
 
 
 class PredictTest(parameterized.TestCase):

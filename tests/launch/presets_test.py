@@ -8,9 +8,9 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl import settings
+from tff_semifl.command_line import command_text
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import presets as table
-from tff_semifl.launch import command_line
-from tff_semifl.launch import commands
 
 _NAME = 'semifl/cifar10_250_iid'
 
@@ -22,7 +22,7 @@ def _parse(system_name, *arguments):
 class PresetsTest(parameterized.TestCase):
   def test_nothing_is_added_without_one(self):
     arguments = ['--seed=1', '--tensorboard', '--other', '2']
-    self.assertEqual(command_line.expand('semifl', arguments), arguments)
+    self.assertEqual(command_text.expand('semifl', arguments), arguments)
 
   @parameterized.parameters(*table.names())
   def test_flags_mean_the_preset(self, name):
@@ -64,11 +64,11 @@ class PresetsTest(parameterized.TestCase):
       settings.SettingError,
       f'^preset={_NAME}: is of semifl; train that, or .* of fedavg_fixmatch$',
     ):
-      command_line.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
+      command_text.expand('fedavg_fixmatch', [f'--preset={_NAME}'])
     with self.assertRaisesRegex(settings.SettingError, '^preset=semifl/none'):
-      command_line.expand('semifl', ['--preset=semifl/none'])
+      command_text.expand('semifl', ['--preset=semifl/none'])
     with self.assertRaisesRegex(flags.Error, 'preset'):
-      command_line.expand('semifl', ['--preset'])
+      command_text.expand('semifl', ['--preset'])
 
 
 if __name__ == '__main__':

@@ -19,13 +19,13 @@ import pytest
 
 from tests import forked_programs
 from tests import small_digits
-from tests.programs import saved_run
-from tff_semifl.programs import privacy
-from tff_semifl.programs import privacy_key_file
+from tests.runs import saved_run
+from tff_semifl.privacy import privacy_key_file
+from tff_semifl.privacy import spent_privacy
 
 _ROUNDS = 3
 _EPSILONS = [
-  privacy.compute_epsilon(
+  spent_privacy.compute_epsilon(
     noise_multiplier=2.0,
     num_clients=10,
     clients_per_round=4,

@@ -9,8 +9,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl import settings
-from tff_semifl.launch import commands
-from tff_semifl.systems import registry
+from tff_semifl.command_line import commands
+from tff_semifl.experiments import system_registry
 
 _ROOT = pathlib.Path(__file__).parents[2]
 _FOLDER = _ROOT / 'launch' / 'flagfiles' / 'results'
@@ -21,7 +21,9 @@ def _find_systems(path):
   if path.parent == _FOLDER:
     return ['semifl', 'batch_label_semifl']
   # It begins with the name of the system.
-  names = [name for name in registry.SYSTEMS if path.stem.startswith(name)]
+  names = [
+    name for name in system_registry.SYSTEMS if path.stem.startswith(name)
+  ]
   return [max(names, key=len)]
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from PIL import Image
 import pytest
 
+from launch import show_augmentations
+from tasks import digits
 from tests import forked_programs
 from tff_semifl.augment import remaining_contrast
-from tff_semifl.launch import commands
-from tff_semifl.launch import program
-from tff_semifl.launch import show_augmentations
-from tff_semifl.tasks import digits
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import program
 
 
 def _choose(**values):

@@ -8,11 +8,11 @@ import re
 
 from absl.testing import absltest
 
+from launch import show_settings
 from tests.repository import source_tree
 from tff_semifl import settings
-from tff_semifl.launch import commands
-from tff_semifl.launch import show_settings
-from tff_semifl.systems import registry
+from tff_semifl.command_line import commands
+from tff_semifl.experiments import system_registry
 
 
 class ShowSettingsTest(absltest.TestCase):
@@ -29,7 +29,7 @@ class ShowSettingsTest(absltest.TestCase):
     )
 
   def test_has_every_setting_of_every_system(self):
-    for system_name in registry.SYSTEMS:
+    for system_name in system_registry.SYSTEMS:
       command = commands.create(system_name, {})
       for name in settings.all_names(command):
         self.assertIn(f'\n| `{name}` |', self.page)
@@ -41,7 +41,7 @@ class ShowSettingsTest(absltest.TestCase):
     }
     said = collections.defaultdict(set)
     for name, meaning in re.findall(r'\n\| `(\w+)` \|.*\| (.+) \|', self.page):
-      systems = set(registry.SYSTEMS)
+      systems = set(system_registry.SYSTEMS)
       where = re.search(r' \(For (.+)\.\)$', meaning)
       for part in where[1].split('; ') if where else ():
         if '=' in part:
@@ -55,7 +55,7 @@ class ShowSettingsTest(absltest.TestCase):
         systems = named if listed == part else systems - named
       said[name] |= systems
     have = collections.defaultdict(set)
-    for system_name in registry.SYSTEMS:
+    for system_name in system_registry.SYSTEMS:
       for name in settings.all_names(commands.create(system_name, {})):
         have[name].add(system_name)
     self.assertEqual(said, have)

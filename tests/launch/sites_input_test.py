@@ -12,12 +12,12 @@ from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
 
+from launch import show_partition
+from launch import site as site_lib
 from tests import small_digits
 from tests.data import image_tree
 from tff_semifl import settings
-from tff_semifl.launch import commands
-from tff_semifl.launch import show_partition
-from tff_semifl.launch import site as site_lib
+from tff_semifl.command_line import commands
 
 _NAMES = ('east', 'west')
 _RAY = {'runtime': 'ray', 'ray_address': 'host:1'}

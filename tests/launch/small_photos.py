@@ -5,9 +5,9 @@
 
 import dataclasses
 
+from tasks import image_folder
 from tests import small_digits
 from tff_semifl.experiments import image_task
-from tff_semifl.tasks import image_folder
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

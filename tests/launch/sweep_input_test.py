@@ -16,8 +16,8 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 from absl.testing import parameterized
 
-from tff_semifl.launch import program
-from tff_semifl.launch import sweep
+from launch import sweep
+from tff_semifl.command_line import program
 
 _FLAGS = '--task=digits\n--num_clients=10\n--total_rounds=3\n'
 
@@ -59,7 +59,7 @@ class SweepInputTest(parameterized.TestCase):
       [shlex.split(line) for line in output.getvalue().splitlines()],
       [
         [
-          *(sys.executable, '-m', 'tff_semifl.launch.train', 'semifl'),
+          *(sys.executable, '-m', 'launch.train', 'semifl'),
           f'--flagfile={flagfile}',
           '--total_rounds=2',
           f'--seed={seed}',

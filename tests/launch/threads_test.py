@@ -20,11 +20,11 @@ from tests import forked_programs
 from tests import small_digits
 from tff_semifl import runtime as runtime_lib
 from tff_semifl import settings
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import filled_settings
 from tff_semifl.experiments import runtimes
 from tff_semifl.experiments import threads as threads_lib
-from tff_semifl.launch import commands
 from tff_semifl.systems import system
 
 _FEW = 32 * 32 * 32

@@ -16,13 +16,13 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 
+from launch import train
 from tests import simulation_test_case
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
+from tff_semifl.command_line import commands
 from tff_semifl.experiments import running
-from tff_semifl.launch import commands
-from tff_semifl.launch import train
 from tff_semifl.systems import training_settings
 
 _SMALL = {

@@ -18,9 +18,9 @@ import tensorflow_federated as tff
 from tests import small_digits
 from tests import small_systems
 from tff_semifl import settings
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import program
 from tff_semifl.experiments import running
-from tff_semifl.launch import commands
-from tff_semifl.launch import program
 
 _HERE = __name__
 

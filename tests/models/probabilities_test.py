@@ -8,7 +8,7 @@ from absl.testing import parameterized
 import pytest
 import tensorflow as tf
 
-from tff_semifl.models import fedmatch_resnet
+from tff_semifl.baselines.fedmatch import fedmatch_resnet
 from tff_semifl.models import functional
 from tff_semifl.models import probabilities
 

@@ -12,7 +12,7 @@ import jsonschema
 import yaml
 
 from tests.repository import source_tree
-from tff_semifl.launch import commands
+from tff_semifl.command_line import commands
 
 _STRING, _INTEGER, _NUMBER, _BOOLEAN = (
   {'type': name} for name in ('string', 'integer', 'number', 'boolean')

@@ -95,8 +95,6 @@ def find_module_file(root: pathlib.Path, module: str) -> str | None:
     The file, or None where there is none.
   """
   parts = module.split('.')
-  if parts[0] == 'tff_semifl' and parts[1:2] in ([p] for p in PACKAGES_BESIDE):
-    parts = parts[1:]
   for stem in ('/'.join(parts), '/'.join(parts[:-1])):
     for candidate in (f'{stem}.py', f'{stem}/__init__.py'):
       if stem and (root / candidate).is_file():

@@ -18,9 +18,9 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import tied_process
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import native
+from tff_semifl.runtime import tied_process
 from tff_semifl.runtime import worker as worker_lib
 
 # Does not close the worker.

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 from tests.runtime import ray_machines
 from tff_semifl import runtime
 from tff_semifl.runtime import ray_crew

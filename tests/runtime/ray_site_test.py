@@ -12,11 +12,11 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import sites
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import ray_values
+from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
 
 _SHAPE = (4, 3, 1)

@@ -9,9 +9,9 @@ import tensorflow as tf
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2
 
-from tff_semifl import privacy_key
 from tff_semifl import runtime
-from tff_semifl.algorithms import aggregators
+from tff_semifl.aggregation import aggregators
+from tff_semifl.privacy import privacy_key
 from tff_semifl.runtime import client_pool
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import compiler

@@ -9,8 +9,8 @@ from absl.testing import absltest
 from absl.testing import parameterized
 
 from tff_semifl.experiments import presets
+from tff_semifl.experiments import system_registry
 from tff_semifl.sweeps import entries
-from tff_semifl.systems import registry
 
 
 class FlagfilesTest(parameterized.TestCase):
@@ -53,7 +53,7 @@ class FlagfilesTest(parameterized.TestCase):
 
   def test_all_systems_can_train_a_flagfile(self):
     path = self._write('a.flags')
-    for name in registry.SYSTEMS:
+    for name in system_registry.SYSTEMS:
       (one,) = entries.read_flagfiles([f'{name}:{path}'])
       self.assertEqual(one.system_name, name)
 

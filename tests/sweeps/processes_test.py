@@ -33,7 +33,7 @@ time.sleep(60)
 """
 _PROGRAM = """
 import pathlib, sys
-from tff_semifl.launch import program
+from tff_semifl.command_line import program
 from tff_semifl.sweeps import processes
 
 class Watcher:

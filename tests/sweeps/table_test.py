@@ -10,8 +10,8 @@ import pathlib
 from absl.testing import absltest
 
 from tff_semifl.experiments import presets
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import results
+from tff_semifl.files import durable_files
+from tff_semifl.runs import results
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import table
 

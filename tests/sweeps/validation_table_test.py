@@ -9,7 +9,7 @@ import math
 
 from absl.testing import absltest
 
-from tff_semifl.programs import results
+from tff_semifl.runs import results
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import validation_table
 

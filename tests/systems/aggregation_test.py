@@ -15,14 +15,14 @@ import tensorflow as tf
 
 from tests import simulation_test_case
 from tests import small_systems
-from tests.algorithms import linear_problem
-from tff_semifl import privacy_key
+from tests.core import linear_problem
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl.systems import aggregations
-from tff_semifl.systems import client_parts
-from tff_semifl.systems import fix_mix
-from tff_semifl.systems import registry
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.experiments import system_registry
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import fix_mix
+from tff_semifl.privacy import privacy_key
 
 _CLIPPING_NORM = 0.01
 _PRIVATE = {'aggregator': 'differential_privacy', 'noise_multiplier': 1.0}
@@ -174,7 +174,7 @@ class NotFilledInTest(parameterized.TestCase):
       'total_rounds': 8,
     }
     del given[name]
-    system = settings.change(registry.SYSTEMS['semifl'], given)
+    system = settings.change(system_registry.SYSTEMS['semifl'], given)
     ingredients = small_systems.create_ingredients(
       privacy_key=privacy_key.PrivacyKey(bytes(32))
     )
@@ -185,7 +185,7 @@ class NotFilledInTest(parameterized.TestCase):
 
   def test_noise_without_a_key_is_refused(self):
     with self.assertRaisesRegex(ValueError, 'needs a privacy key'):
-      aggregations.PrivateMean(noise_multiplier=1.0).build(2, None)
+      aggregator_settings.PrivateMean(noise_multiplier=1.0).build(2, None)
 
 
 @pytest.mark.slow
@@ -223,9 +223,11 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
     (_CountingClient(), '_CountingClient'),
   )
   def test_reports_of_ones_own(self, client, name):
-    system = dataclasses.replace(registry.SYSTEMS['semifl'], client=client)
+    system = dataclasses.replace(
+      system_registry.SYSTEMS['semifl'], client=client
+    )
     with (
-      mock.patch.dict(registry.SYSTEMS, own=system),
+      mock.patch.dict(system_registry.SYSTEMS, own=system),
       self.assertRaisesRegex(settings.SettingError, f'{name}.*beside updates'),
     ):
       _build_system('own', _PRIVATE)

@@ -10,7 +10,7 @@ from absl.testing import absltest
 from tests import batch_label_reference
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 
 # Below what the untrained model is sure of, so that clients train at once.
 _THRESHOLD = 0.36

@@ -15,9 +15,9 @@ import tensorflow_federated as tff
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 from tests.systems import slotted_process
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
 
 _NUM_CLIENTS = 3
 _ROUNDS = 3
@@ -136,7 +136,7 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
   def test_all_systems_are_tested(self):
     """But those that train models of their own, without dropout."""
     self.assertEqual(
-      {name for name, each in registry.SYSTEMS.items() if each.models},
+      {name for name, each in system_registry.SYSTEMS.items() if each.models},
       {'fedmatch', 'fedmatch_as_in_semifl'},
     )
 

@@ -14,7 +14,7 @@ from tests import batch_label_reference
 from tests import decomposed_reference
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import functional
 from tff_semifl.models import wide_resnet

@@ -20,11 +20,11 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
 from tests import wide_resnet_reference
-from tff_semifl import random_seeds
 from tff_semifl import settings
-from tff_semifl.work import batch_norm_statistics
-from tff_semifl.work import epoch_cohorts
-from tff_semifl.work import union_training
+from tff_semifl.baselines.fedsgd import epoch_cohorts
+from tff_semifl.baselines.fedsgd import union_training
+from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.randomness import random_seeds
 
 _SEED = 5
 _TOTAL_ROUNDS = 8

@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import linear_problem
-from tff_semifl import random_seeds
+from tests.core import linear_problem
+from tff_semifl.randomness import random_seeds
 
 # Between what the model is sure of in some images and in others.
 _THRESHOLD = 0.36

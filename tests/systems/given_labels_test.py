@@ -19,9 +19,9 @@ from tests import linear_reference
 from tests import local_steps_reference
 from tests import simulation_test_case
 from tests import small_systems
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 from tests.systems import zhang2020_reference
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 _THRESHOLD = 0.36
 _COHORT = [2, 0]

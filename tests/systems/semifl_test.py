@@ -15,11 +15,11 @@ import tensorflow_federated as tff
 from tests import fix_mix_reference
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 from tff_semifl import runtime
-from tff_semifl.algorithms import learning_process
 from tff_semifl.models import functional
 from tff_semifl.models import static_batch_norm
+from tff_semifl.systems import learning_process
 
 _THRESHOLD = linear_problem.THRESHOLD
 

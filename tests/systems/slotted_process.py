@@ -6,9 +6,9 @@
 import collections
 from typing import Any
 
-from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import group_averaging
-from tff_semifl.programs import slots
+from tff_semifl.baselines.zhang2020 import group_averaging
+from tff_semifl.baselines.zhang2020 import slots
+from tff_semifl.core import federated_process
 
 # A `GroupState`, and the memories of all slots.
 SlottedState = collections.namedtuple(

@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import linear_problem
-from tff_semifl import random_seeds
+from tests.core import linear_problem
+from tff_semifl.randomness import random_seeds
 
 _NO_IMAGES = linear_reference.labeled_dataset(
   linear_reference.create_images(0), np.array([], np.int32)

@@ -16,12 +16,12 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import simulation_test_case
 from tests import small_systems
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 from tff_semifl import settings
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
-from tff_semifl.systems import client_parts
-from tff_semifl.systems import fix_mix
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import fix_mix
 
 # What a client reports in place of what it trained, by its number.
 _NOT_A_NUMBER, _INFINITE, _LONG, _ENDLESS, _SHORT = range(11, 16)

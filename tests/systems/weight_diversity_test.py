@@ -14,9 +14,9 @@ import tensorflow as tf
 from tests import batch_label_reference
 from tests import linear_reference
 from tests import simulation_test_case
-from tests.algorithms import linear_problem
-from tff_semifl import privacy_key
+from tests.core import linear_problem
 from tff_semifl.models import functional
+from tff_semifl.privacy import privacy_key
 
 _THRESHOLD = 0.36
 _COHORT = [2, 0, 1]

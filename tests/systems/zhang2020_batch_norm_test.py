@@ -13,7 +13,7 @@ import tensorflow as tf
 from tests import linear_reference
 from tests import local_steps_reference
 from tests import simulation_test_case
-from tests.algorithms import linear_problem
+from tests.core import linear_problem
 from tests.systems import slotted_process
 from tests.systems import zhang2020_reference
 from tff_semifl.models import functional

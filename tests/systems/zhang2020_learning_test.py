@@ -11,7 +11,7 @@ from tests import linear_reference
 from tests import simulation_test_case
 from tests.systems import slotted_process
 from tests.systems import zhang2020_reference
-from tff_semifl.algorithms import evaluation
+from tff_semifl.training import evaluation
 
 
 class LearningTest(simulation_test_case.SimulationTestCase):

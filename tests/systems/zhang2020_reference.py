@@ -14,7 +14,7 @@ import numpy as np
 from tests import linear_reference
 from tests import local_steps_reference
 from tests import small_systems
-from tff_semifl.algorithms import federated_process
+from tff_semifl.core import federated_process
 
 SEED = 7
 NUM_STEPS = 3

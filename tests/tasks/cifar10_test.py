@@ -7,11 +7,11 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
+from tasks import cifar10
 from tests.data import tfds_files
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
 from tff_semifl.data import sources
-from tff_semifl.tasks import cifar10
 
 _SEED = tf.constant([1, 2])
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn import datasets
 import tensorflow as tf
 
+from tasks import digits
 from tff_semifl.augment import weak
 from tff_semifl.experiments import models
-from tff_semifl.tasks import digits
 
 
 class DigitsTest(tf.test.TestCase):

@@ -8,15 +8,15 @@ from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
+from tasks import cifar10
+from tasks import emnist
+from tasks import svhn
 from tests.data import tfds_files
-from tff_semifl import random_seeds
 from tff_semifl import settings
 from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import weak
-from tff_semifl.tasks import cifar10
-from tff_semifl.tasks import emnist
-from tff_semifl.tasks import registry
-from tff_semifl.tasks import svhn
+from tff_semifl.experiments import task_registry
+from tff_semifl.randomness import random_seeds
 
 _SEED = tf.constant([1, 2])
 
@@ -102,7 +102,7 @@ class BenchmarkViewsTest(ViewsTestCase, parameterized.TestCase):
   def test_are_of_the_tasks_that_their_paper_varies_so(self):
     having = {
       name
-      for name, part in registry.TASKS.items()
+      for name, part in task_registry.TASKS.items()
       if 'zhang2020_views' in settings.as_dict(part)
     }
     self.assertEqual(having, {'cifar10', 'svhn'})

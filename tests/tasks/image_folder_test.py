@@ -16,6 +16,7 @@ import PIL.ImageDraw
 import pytest
 import tensorflow as tf
 
+from tasks import image_folder
 from tests.augment import photos
 from tests.data import image_tree
 from tff_semifl import settings
@@ -23,9 +24,8 @@ from tff_semifl.augment import remaining_contrast
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
+from tff_semifl.experiments import folder_task
 from tff_semifl.experiments import models
-from tff_semifl.tasks import folder_task
-from tff_semifl.tasks import image_folder
 
 _SEEDS = [tf.constant([1, index]) for index in range(40)]
 

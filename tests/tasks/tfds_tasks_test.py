@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tasks import cifar100
+from tasks import stl10
+from tasks import svhn
 from tests.data import tfds_files
 from tff_semifl.augment import weak
 from tff_semifl.experiments import models
-from tff_semifl.tasks import cifar100
-from tff_semifl.tasks import stl10
-from tff_semifl.tasks import svhn
 
 _SEED = tf.constant([1, 2])
 

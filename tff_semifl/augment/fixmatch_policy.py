@@ -9,11 +9,11 @@ that of `semifl_policy`.
 
 import tensorflow as tf
 
-from tff_semifl import random_draws
-from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import fixmatch_pool
 from tff_semifl.augment import geometric_operations
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 
 def build_fixmatch_rand_augment() -> augmentation.Augmentation:

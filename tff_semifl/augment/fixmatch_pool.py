@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl import random_draws
-from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import color_operations
 from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 NUM_OPERATIONS = 2
 APPLICATION_PROBABILITY = 0.5

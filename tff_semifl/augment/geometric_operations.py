@@ -17,8 +17,8 @@ import math
 
 import tensorflow as tf
 
-from tff_semifl import random_draws
 from tff_semifl.augment import rounding
+from tff_semifl.randomness import random_draws
 
 # Pillow follows pixels in units of 2^-16 where it fetches the nearest.
 _FIXED_POINT_BITS = 16

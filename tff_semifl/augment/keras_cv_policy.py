@@ -23,9 +23,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
 from tff_semifl.augment import rand_augment
+from tff_semifl.randomness import random_seeds
 
 _VALUE_RANGE = (0, 255)
 _IMPORT_LOCK = threading.Lock()

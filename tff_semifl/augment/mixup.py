@@ -12,8 +12,8 @@ References:
 
 import tensorflow as tf
 
-from tff_semifl import random_draws
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 
 def sample_coefficient(seed: tf.Tensor, *, concentration: float) -> tf.Tensor:

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tff_semifl import random_draws
-from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 
 class Operation(NamedTuple):

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl import random_seeds
 from tff_semifl.augment import augmentation
+from tff_semifl.randomness import random_seeds
 
 # Of an image, 1% of the range of pixels: to the eye it is of one color.
 BLANK_IMAGE_CONTRAST = 2.55

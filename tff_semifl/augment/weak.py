@@ -5,8 +5,8 @@
 
 import tensorflow as tf
 
-from tff_semifl import random_draws
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 
 def keep(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from tff_semifl import random_seeds
 from tff_semifl.data import skewed_partition
+from tff_semifl.randomness import random_seeds
 
 # Remainders of products of shares, which differ by less, are the same number.
 _DECIMALS = 9

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 
 class LabelSplit(NamedTuple):

@@ -17,11 +17,11 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import random_seeds
-from tff_semifl import sites
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import turns
+from tff_semifl.randomness import random_seeds
+from tff_semifl.runtime import sites
 
 ImageShape = tuple[int, int, int]
 

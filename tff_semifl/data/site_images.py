@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from tff_semifl import sites
+from tff_semifl.runtime import sites
 
 
 class NotHereError(Exception):

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 # Beyond these all shares are 0 or 1, or all are the same, and draws of NumPy
 # take for ever, or add up to nothing.

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_seeds
 
 
 def draw(

@@ -10,7 +10,7 @@ from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
-from tff_semifl.export import privacy_statement
+from tff_semifl.privacy import privacy_statement
 
 
 def find_facts(experiment: experiment_lib.Experiment) -> list[str]:

@@ -12,19 +12,19 @@ import functools
 import pathlib
 from typing import Any
 
-from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings
-from tff_semifl.export import privacy_statement
-from tff_semifl.programs import privacy
-from tff_semifl.programs import privacy_key_file
-from tff_semifl.programs import saved_experiment
-from tff_semifl.systems import aggregations
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.privacy import privacy_key as privacy_key_lib
+from tff_semifl.privacy import privacy_key_file
+from tff_semifl.privacy import privacy_statement
+from tff_semifl.privacy import spent_privacy
+from tff_semifl.runs import saved_experiment
 
 _FIXED_KEY = 'insecure_fixed_privacy_key'
 
 
 def obtain_key(
-  private_mean: aggregations.PrivateMean | None, folder: pathlib.Path
+  private_mean: aggregator_settings.PrivateMean | None, folder: pathlib.Path
 ) -> privacy_key_lib.PrivacyKey | None:
   """Returns the key that noise and cohorts follow from.
 
@@ -52,7 +52,7 @@ def obtain_key(
 
 
 def create_epsilon_fn(
-  private_mean: aggregations.PrivateMean | None,
+  private_mean: aggregator_settings.PrivateMean | None,
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:
@@ -79,7 +79,7 @@ def create_epsilon_fn(
   if private_mean.insecure_fixed_privacy_key is not None:
     return None
   compute = functools.partial(
-    privacy.compute_epsilon,
+    spent_privacy.compute_epsilon,
     noise_multiplier=private_mean.noise_multiplier,
     num_clients=num_clients,
     clients_per_round=clients_per_round,
@@ -117,7 +117,9 @@ def describe(
     ) from error
   why_not_private = _why_not_private(values)
   return privacy_statement.PrivacyStatement(
-    epsilon=None if why_not_private else privacy.compute_epsilon(**numbers),
+    epsilon=None
+    if why_not_private
+    else spent_privacy.compute_epsilon(**numbers),
     clipping_norm=clipping_norm,
     why_not_private=why_not_private,
     **numbers,

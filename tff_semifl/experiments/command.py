@@ -13,7 +13,6 @@ import functools
 from typing import Any
 
 from tff_semifl import settings
-from tff_semifl import sites
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import experiment_settings
@@ -22,10 +21,11 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import running
 from tff_semifl.experiments import runtimes
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import outputs
-from tff_semifl.programs import training
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
+from tff_semifl.files import durable_files
+from tff_semifl.runs import outputs
+from tff_semifl.runs import training
+from tff_semifl.runtime import sites
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -167,7 +167,7 @@ def create(
       does not take its value.
   """
   names = run_settings.UNIMPORTANT
-  system = registry.load(system_name)
+  system = system_registry.load(system_name)
   command = Command(
     experiment=experiment_settings.create(
       system_name,

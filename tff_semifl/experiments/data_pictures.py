@@ -18,8 +18,8 @@ from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import partition_summary
-from tff_semifl.programs import augmentation_picture
-from tff_semifl.programs import durable_files
+from tff_semifl.files import durable_files
+from tff_semifl.plots import augmentation_picture
 
 _NUM_IMAGES = 8
 

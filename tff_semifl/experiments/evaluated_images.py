@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.models import functional
-from tff_semifl.programs import intervals
+from tff_semifl.runs import intervals
 
 _BATCH_SIZE = 500
 

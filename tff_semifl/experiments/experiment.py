@@ -11,7 +11,6 @@ from typing import Any
 from absl import logging
 import tensorflow as tf
 
-from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings as settings_lib
 from tff_semifl.data import mapped_images
 from tff_semifl.data import pipelines
@@ -24,8 +23,9 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import training_programs
 from tff_semifl.models import functional
-from tff_semifl.programs import by_reference
-from tff_semifl.programs import training
+from tff_semifl.privacy import privacy_key as privacy_key_lib
+from tff_semifl.runs import by_reference
+from tff_semifl.runs import training
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

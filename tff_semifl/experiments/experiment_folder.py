@@ -12,8 +12,8 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
-from tff_semifl.programs import hparams_file
-from tff_semifl.programs import outputs
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import outputs
 
 _NOTHING = types.MappingProxyType({})
 

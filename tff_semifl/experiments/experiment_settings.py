@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
@@ -19,7 +20,6 @@ from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
 from tff_semifl.experiments import strong_views
 from tff_semifl.experiments import weak_views as weak_views_lib
-from tff_semifl.systems import aggregations
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
@@ -205,7 +205,7 @@ class ExperimentSettings(settings.Settings):
       return self.model.model.create(task, self.seed)
 
   @property
-  def private_mean(self) -> aggregations.PrivateMean | None:
+  def private_mean(self) -> aggregator_settings.PrivateMean | None:
     """The settings of differential privacy, if it is asked for."""
     aggregation = self.system.aggregation
     return aggregation and aggregation.private_mean

@@ -20,10 +20,10 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import model_card
 from tff_semifl.export import exported_model
-from tff_semifl.export import privacy_statement
 from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
 from tff_semifl.export import tflite
+from tff_semifl.privacy import privacy_statement
 
 SAVED_MODEL = 'saved_model'
 TFLITE_INT8 = 'tflite_int8'

@@ -11,9 +11,9 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import training_programs
 from tff_semifl.experiments import user_code
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import outputs
-from tff_semifl.programs import training
+from tff_semifl.files import durable_files
+from tff_semifl.runs import outputs
+from tff_semifl.runs import training
 
 # Of which the message says all.
 _PLAIN = (

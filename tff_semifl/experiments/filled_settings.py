@@ -10,13 +10,13 @@ import math
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import threads
 from tff_semifl.models import weight_kinds
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
-from tff_semifl.work import batch_norm_statistics
 
 # The authors' rule at the time of the paper (D4).
 _FEW_LABELS = 250

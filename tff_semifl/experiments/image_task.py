@@ -12,11 +12,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl import random_seeds
 from tff_semifl import settings
 from tff_semifl.augment import augmentation
 from tff_semifl.data import image_files
 from tff_semifl.data import sources
+from tff_semifl.randomness import random_seeds
 
 
 class TaskData(NamedTuple):

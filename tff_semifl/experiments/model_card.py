@@ -14,13 +14,13 @@ from tff_semifl.experiments import markdown
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
 from tff_semifl.export import exported_model
-from tff_semifl.export import privacy_statement
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.programs import confusion_picture
-from tff_semifl.programs import hparams_file
-from tff_semifl.programs import intervals
-from tff_semifl.programs import picture_files
-from tff_semifl.programs import saved_experiment
+from tff_semifl.plots import confusion_picture
+from tff_semifl.plots import picture_files
+from tff_semifl.privacy import privacy_statement
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import intervals
+from tff_semifl.runs import saved_experiment
 
 CARD = 'README.md'
 PICTURE = 'confusion_matrix.png'

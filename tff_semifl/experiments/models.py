@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.baselines.fedmatch import fedmatch_resnet
+from tff_semifl.baselines.zhang2020 import post_activation_resnet
 from tff_semifl.experiments import image_task
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import emnist_cnn
-from tff_semifl.models import fedmatch_resnet
 from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import keras_conversion
-from tff_semifl.models import post_activation_resnet
 from tff_semifl.models import residual
 from tff_semifl.models import resnet
 from tff_semifl.models import wide_resnet

@@ -11,7 +11,7 @@ import numpy as np
 from tff_semifl.data import label_skew
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
-from tff_semifl.programs import partition_picture
+from tff_semifl.plots import partition_picture
 
 
 class PartitionSummary(NamedTuple):

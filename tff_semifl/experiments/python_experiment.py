@@ -16,7 +16,7 @@ from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import own_data
 from tff_semifl.experiments import run_settings
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
 from tff_semifl.systems import system as system_lib
 
 _NO_TASK = (
@@ -55,9 +55,9 @@ def create_experiment(
       used.
   """
   if isinstance(system, system_lib.System):
-    name = registry.find_name(system)
+    name = system_registry.find_name(system)
   else:
-    name, system = system, registry.load(system)
+    name, system = system, system_registry.load(system)
   run_names = settings_lib.all_names(run_settings.RunSettings())
   of_run = {k: v for k, v in settings.items() if k in run_names}
   others = {k: v for k, v in settings.items() if k not in run_names}

@@ -10,9 +10,9 @@ from tff_semifl import settings
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import run_settings
-from tff_semifl.programs import hparams_file
-from tff_semifl.programs import saved_experiment
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import saved_experiment
 
 # Written down for all, whether they are settings or follow from others.
 _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
@@ -37,7 +37,7 @@ def restore(
       or does not take its value.
   """
   values = {**hparams.flags, **instead}
-  system = registry.load(hparams.system)
+  system = system_registry.load(hparams.system)
   try:
     # What is not there is named below, with another remedy.
     experiment = experiment_settings.create(

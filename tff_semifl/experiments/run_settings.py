@@ -51,7 +51,7 @@ class RunSettings(settings.Settings):
     'Release managers that take the metrics of each evaluated round too, with'
     ' commas: each package.module:NAME, a tff.program.ReleaseManager or a'
     " function that takes the experiment's folder and settings and returns one."
-    ' For MLflow: tff_semifl.programs.mlflow_release:create.',
+    ' For MLflow: tff_semifl.runs.mlflow_release:create.',
   )
   draw_data: bool = settings.setting(
     False,

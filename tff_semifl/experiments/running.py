@@ -20,13 +20,13 @@ from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import failures
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import json_lines
-from tff_semifl.programs import outputs
-from tff_semifl.programs import progress
-from tff_semifl.programs import round_metrics
-from tff_semifl.programs import training
-from tff_semifl.programs import training_warnings
+from tff_semifl.files import durable_files
+from tff_semifl.runs import json_lines
+from tff_semifl.runs import outputs
+from tff_semifl.runs import progress
+from tff_semifl.runs import round_metrics
+from tff_semifl.runs import training
+from tff_semifl.runs import training_warnings
 
 
 def run(

@@ -12,9 +12,9 @@ from typing import ClassVar, Self
 
 from tff_semifl import runtime
 from tff_semifl import settings
-from tff_semifl import sites
 from tff_semifl.experiments import threads as threads_lib
 from tff_semifl.runtime import ray_environment
+from tff_semifl.runtime import sites
 
 _RESUMES = 'the same command goes on from the last complete round'
 

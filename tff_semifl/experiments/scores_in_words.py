@@ -9,7 +9,7 @@ import numpy as np
 
 from tff_semifl.experiments import markdown
 from tff_semifl.export import scores as scores_lib
-from tff_semifl.programs import intervals
+from tff_semifl.runs import intervals
 
 # With that many an accuracy has a standard error of up to ten points.
 _FEW_IMAGES = 25

@@ -14,14 +14,14 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.batch_norm import batch_norm_statistics as server_statistics
+from tff_semifl.batch_norm import federated_batch_norm_statistics
+from tff_semifl.batch_norm import pooled_batch_norm_statistics
 from tff_semifl.data import pipelines
 from tff_semifl.experiments import federated_data
 from tff_semifl.models import functional
-from tff_semifl.programs import training
+from tff_semifl.runs import training
 from tff_semifl.systems import system as system_lib
-from tff_semifl.work import batch_norm_statistics as server_statistics
-from tff_semifl.work import federated_batch_norm_statistics
-from tff_semifl.work import pooled_batch_norm_statistics
 
 # The authors' for many labels, where the server takes no step (D4).
 _FINAL_TEST_BATCH_SIZE = 250

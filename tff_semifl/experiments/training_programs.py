@@ -6,9 +6,7 @@
 import numpy as np
 import tensorflow as tf
 
-from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings
-from tff_semifl.algorithms import evaluation
 from tff_semifl.augment import rand_augment
 from tff_semifl.data import pipelines
 from tff_semifl.data import sources
@@ -17,9 +15,11 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
 from tff_semifl.models import functional
-from tff_semifl.programs import training
+from tff_semifl.privacy import privacy_key as privacy_key_lib
+from tff_semifl.runs import training
 from tff_semifl.systems import system as system_lib
-from tff_semifl.work import turn_form
+from tff_semifl.training import evaluation
+from tff_semifl.training import turn_form
 
 _EVALUATION_BATCH_SIZE = 500
 

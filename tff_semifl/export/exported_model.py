@@ -15,8 +15,8 @@ import tensorflow as tf
 
 from tff_semifl.data import image_files
 from tff_semifl.data import names as names_lib
-from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
+from tff_semifl.privacy import privacy_statement
 
 # Signatures of a SavedModel; the last two take nothing.
 SERVING = 'serving_default'

@@ -12,8 +12,8 @@ import tensorflow as tf
 from tff_semifl.data import image_files
 from tff_semifl.export import decoding
 from tff_semifl.export import exported_model
-from tff_semifl.export import privacy_statement
 from tff_semifl.export import resizing
+from tff_semifl.privacy import privacy_statement
 
 
 class ExportError(Exception):

@@ -20,7 +20,7 @@ import tensorflow as tf
 
 from tff_semifl.data import image_files
 from tff_semifl.export import exported_model
-from tff_semifl.export import privacy_statement
+from tff_semifl.privacy import privacy_statement
 
 
 class Precision(enum.Enum):

@@ -16,8 +16,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tff_semifl import random_draws
-from tff_semifl import random_seeds
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
 
 _SEED = contextvars.ContextVar('seed', default=None)
 # In place of a seed: nothing is dropped.

@@ -16,10 +16,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl import tracing
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
+from tff_semifl.models import tracing
 from tff_semifl.models import weight_kinds
 
 # Pixels, means and variances need more than the eight bits of bfloat16.

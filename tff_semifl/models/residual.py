@@ -13,8 +13,8 @@ import itertools
 
 import tensorflow as tf
 
-from tff_semifl import random_seeds
 from tff_semifl.models import static_batch_norm
+from tff_semifl.randomness import random_seeds
 
 # Creates the layer that normalizes a given number of channels.
 Normalization = Callable[[int], tf.keras.layers.Layer]

@@ -10,10 +10,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import tracing
 from tff_semifl.models import keras_conversion
 from tff_semifl.models import keyed_dropout
 from tff_semifl.models import static_batch_norm
+from tff_semifl.models import tracing
 
 
 class WeightKinds(NamedTuple):

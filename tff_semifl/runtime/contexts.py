@@ -19,11 +19,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import tensorflow_federated as tff
 
-from tff_semifl import sites
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import native
 from tff_semifl.runtime import ray_environment
 from tff_semifl.runtime import ray_placement
+from tff_semifl.runtime import sites
 from tff_semifl.runtime import worker as worker_lib
 
 Kind = Literal['in_process', 'native', 'ray']

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import contextlib
 import functools
 
-from tff_semifl import sites
 from tff_semifl.runtime import in_process
 from tff_semifl.runtime import ray_cluster
 from tff_semifl.runtime import ray_crew
 from tff_semifl.runtime import ray_placement
 from tff_semifl.runtime import ray_runner
 from tff_semifl.runtime import ray_stages
+from tff_semifl.runtime import sites
 
 
 class RayContext(in_process.InProcessContext):

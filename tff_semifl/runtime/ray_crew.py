@@ -18,12 +18,12 @@ from absl import logging
 import ray
 from ray.util import scheduling_strategies
 
-from tff_semifl import sites
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_actor
 from tff_semifl.runtime import ray_member
 from tff_semifl.runtime import ray_placement
 from tff_semifl.runtime import ray_site
+from tff_semifl.runtime import sites
 
 # How long nothing has to happen for a look at the clock.
 _TICK_SECONDS = 0.5

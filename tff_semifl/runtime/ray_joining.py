@@ -10,11 +10,11 @@ import sys
 import tempfile
 import threading
 
-from tff_semifl import tied_process
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_environment
 from tff_semifl.runtime import ray_placement
 from tff_semifl.runtime import ray_site
+from tff_semifl.runtime import tied_process
 
 _STOP_SECONDS = 10
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import ray
 
-from tff_semifl import sites
 from tff_semifl.runtime import cohorts
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_crew
 from tff_semifl.runtime import ray_member
 from tff_semifl.runtime import ray_programs
 from tff_semifl.runtime import ray_values
+from tff_semifl.runtime import sites
 from tff_semifl.runtime import values
 
 

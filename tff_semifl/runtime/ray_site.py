@@ -18,10 +18,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl import sites
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import ray_values
+from tff_semifl.runtime import sites
 
 _VARIABLE = 'TFF_SEMIFL_SITE'
 # Images have height, width and channels.

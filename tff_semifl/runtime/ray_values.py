@@ -15,10 +15,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import sites
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import graphs
 from tff_semifl.runtime import released
+from tff_semifl.runtime import sites
 
 # To send less than this is as cheap as to say which it is.
 _MIN_CONTENT_BYTES = 4096

@@ -18,8 +18,8 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl import private_api
-from tff_semifl import sites
 from tff_semifl.runtime import released
+from tff_semifl.runtime import sites
 
 
 class AllEqual(NamedTuple):

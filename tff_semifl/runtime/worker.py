@@ -24,8 +24,8 @@ import time
 import grpc
 import tensorflow_federated as tff
 
-from tff_semifl import tied_process
 from tff_semifl.runtime import errors
+from tff_semifl.runtime import tied_process
 
 _START_SECONDS = 60
 _STOP_SECONDS = 5

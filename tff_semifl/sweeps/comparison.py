@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl.experiments import markdown
-from tff_semifl.programs import intervals
+from tff_semifl.runs import intervals
 
 
 class Result(NamedTuple):

@@ -12,8 +12,8 @@ import time
 
 import tqdm
 
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import results as results_lib
+from tff_semifl.files import durable_files
+from tff_semifl.runs import results as results_lib
 from tff_semifl.sweeps import experiments as experiments_lib
 
 _REFRESH_SECONDS = 1

@@ -10,7 +10,7 @@ import re
 from typing import NamedTuple
 
 from tff_semifl.experiments import presets
-from tff_semifl.systems import registry
+from tff_semifl.experiments import system_registry
 
 _PAPER_PREFIX = '# Paper:'
 # SemiFL's Table 2 has one more digit, and no deviation.
@@ -147,7 +147,7 @@ def _read(name: str) -> Entry:
   system_name, colon, rest = name.rpartition(':')
   if not colon:
     raise ValueError(f'what trains {name}? Write it in front, as semifl:{name}')
-  registry.load(system_name)
+  system_registry.load(system_name)
   path = pathlib.Path(rest)
   try:
     first_line = path.read_text().partition('\n')[0]

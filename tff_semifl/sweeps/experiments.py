@@ -6,8 +6,8 @@
 import dataclasses
 import pathlib
 
-from tff_semifl.programs import outputs
-from tff_semifl.programs import results as results_lib
+from tff_semifl.runs import outputs
+from tff_semifl.runs import results as results_lib
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import processes
 

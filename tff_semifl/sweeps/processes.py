@@ -16,7 +16,7 @@ import subprocess
 import time
 from typing import Protocol
 
-from tff_semifl import tied_process
+from tff_semifl.runtime import tied_process
 
 _POLL_SECONDS = 0.2
 

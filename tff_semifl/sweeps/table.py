@@ -11,9 +11,9 @@ import statistics
 from typing import Generic, NamedTuple, TypeVar
 
 from tff_semifl.experiments import markdown
-from tff_semifl.programs import durable_files
-from tff_semifl.programs import intervals
-from tff_semifl.programs import results as results_lib
+from tff_semifl.files import durable_files
+from tff_semifl.runs import intervals
+from tff_semifl.runs import results as results_lib
 from tff_semifl.sweeps import entries
 
 _CAPTION = """\

@@ -14,7 +14,7 @@ import shlex
 import statistics
 
 from tff_semifl.experiments import markdown
-from tff_semifl.programs import results as results_lib
+from tff_semifl.runs import results as results_lib
 from tff_semifl.sweeps import table
 
 _CAPTION = """\

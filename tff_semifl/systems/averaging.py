@@ -9,12 +9,12 @@ import dataclasses
 import tensorflow_federated as tff
 
 from tff_semifl import settings
-from tff_semifl.algorithms import alternating
-from tff_semifl.algorithms import federated_process
-from tff_semifl.algorithms import parallel
-from tff_semifl.algorithms import round_process
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.core import alternating
+from tff_semifl.core import federated_process
+from tff_semifl.core import parallel
+from tff_semifl.core import round_process
 from tff_semifl.models import functional
-from tff_semifl.systems import aggregations
 from tff_semifl.systems import method
 from tff_semifl.systems import round_parts
 from tff_semifl.systems import system
@@ -34,7 +34,7 @@ class Averaging(system.System):
   client_momentum: training_settings.ClientMomentum = (
     training_settings.ClientMomentum()
   )
-  averaging: aggregations.Aggregation = aggregations.Aggregation()
+  averaging: aggregator_settings.Aggregation = aggregator_settings.Aggregation()
   client: method.Method
 
   def build_parts(
@@ -112,7 +112,7 @@ class Averaging(system.System):
     return self.client.weighs_clients
 
   @property
-  def aggregation(self) -> aggregations.Aggregation:
+  def aggregation(self) -> aggregator_settings.Aggregation:
     """The aggregation of updates."""
     return self.averaging
 

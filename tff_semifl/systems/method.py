@@ -6,14 +6,14 @@
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.core import client_method
+from tff_semifl.core import client_update
+from tff_semifl.core import client_work
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
+from tff_semifl.systems import padding_check
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.work import client_method
-from tff_semifl.work import client_update
-from tff_semifl.work import client_work
-from tff_semifl.work import padding_check
 
 
 class Method(client_method.ClientMethod, settings.Settings):

@@ -9,25 +9,25 @@ from typing import Any
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl.algorithms import aggregators
-from tff_semifl.algorithms import finalizer
-from tff_semifl.algorithms import round_process
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.aggregation import aggregators
+from tff_semifl.aggregation import finalizer
+from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.core import client_work
+from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import round_context
+from tff_semifl.core import round_process
+from tff_semifl.core import server_work as server_work_lib
+from tff_semifl.core import supervised_training
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
-from tff_semifl.systems import aggregations
 from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
-from tff_semifl.work import batch_norm_statistics
-from tff_semifl.work import client_report
-from tff_semifl.work import client_work
-from tff_semifl.work import given_labels as given_labels_lib
-from tff_semifl.work import guidance as guidance_lib
-from tff_semifl.work import round_context
-from tff_semifl.work import server_work as server_work_lib
-from tff_semifl.work import supervised_training
-from tff_semifl.work import training_loop
+from tff_semifl.training import client_report
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import training_loop
 
-_REJECTION = aggregations.Rejection()
+_REJECTION = aggregator_settings.Rejection()
 _CLIENT_MOMENTUM = training_settings.ClientMomentum()
 
 
@@ -39,7 +39,7 @@ def build_round_parts(
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
   client_optimizer: tff.learning.optimizers.Optimizer,
   aggregator: tff.aggregators.AggregationFactory | None = None,
-  rejection: aggregations.Rejection = _REJECTION,
+  rejection: aggregator_settings.Rejection = _REJECTION,
   client_momentum: training_settings.ClientMomentum = _CLIENT_MOMENTUM,
   client_data_type: tff.SequenceType | None = None,
   guidance: guidance_lib.Guidance | None = None,

@@ -10,15 +10,15 @@ import enum
 import types
 from typing import Any, ClassVar, NamedTuple
 
-from tff_semifl import privacy_key as privacy_key_lib
 from tff_semifl import settings
-from tff_semifl.algorithms import federated_process
+from tff_semifl.aggregation import aggregator_settings
 from tff_semifl.augment import augmentation
+from tff_semifl.core import federated_process
 from tff_semifl.models import functional
-from tff_semifl.programs import memories
-from tff_semifl.programs import outputs
-from tff_semifl.systems import aggregations
-from tff_semifl.work import turn_form as turn_form_lib
+from tff_semifl.privacy import privacy_key as privacy_key_lib
+from tff_semifl.runs import memories
+from tff_semifl.runs import outputs
+from tff_semifl.training import turn_form as turn_form_lib
 
 
 class Labels(enum.Enum):
@@ -199,7 +199,7 @@ class System(settings.Settings, abc.ABC):
     return True
 
   @property
-  def aggregation(self) -> aggregations.Aggregation | None:
+  def aggregation(self) -> aggregator_settings.Aggregation | None:
     """The aggregation of updates; None where there is no choice."""
     return None
 

@@ -17,9 +17,9 @@ from typing import ClassVar
 import tensorflow as tf
 import tensorflow_federated as tff
 
-from tff_semifl import optimizers
-from tff_semifl import schedules
 from tff_semifl import settings
+from tff_semifl.training import optimizers
+from tff_semifl.training import schedules
 
 # What an experiment fills in where its task does not say who has which images,
 # by name of the setting.

@@ -1,0 +1,241 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of FedMatch with labels at the server, against NumPy (D.6, D40)."""
+
+import dataclasses
+import functools
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import decomposed_reference
+from tests import fedmatch_reference
+from tests import linear_reference
+from tests import simulation_test_case
+from tests import small_systems
+from tests.core import linear_problem
+from tff_semifl import settings
+from tff_semifl.aggregation import aggregators
+from tff_semifl.baselines.fedmatch import fedmatch_client_work
+from tff_semifl.baselines.fedmatch import fedmatch_losses
+from tff_semifl.privacy import privacy_key
+
+_SEED = 11
+_PHI = fedmatch_reference.PHI
+_LEARNING_RATE = 0.03
+_THRESHOLD = 0.45
+_LOSS_WEIGHTS = fedmatch_losses.ClientLossWeights(
+  consistency=2.0, agreement=0.7, l1=0.03, l2=0.2
+)
+_KERNEL = 'float32[2,2,1,4]'
+
+
+def _create():
+  system = small_systems.create(
+    'fedmatch',
+    {
+      'learning_rate': _LEARNING_RATE,
+      'server_batch_size': 2,
+      'client_batch_size': 3,
+      'confidence_threshold': _THRESHOLD,
+    },
+  )
+  return dataclasses.replace(system, client_loss_weights=_LOSS_WEIGHTS)
+
+
+def _create_ingredients():
+  return small_systems.create_ingredients(
+    classifier=decomposed_reference.create_classifier(),
+    strong_augmentation=linear_reference.inverted,
+    seed=_SEED,
+  )
+
+
+@functools.cache
+def _build():
+  return _create().build(_create_ingredients())
+
+
+def _stack(models):
+  """Returns what a client is sent of its helpers."""
+  return (np.reshape(models, [-1, 2, 2, 1, 4]).astype(np.float32),)
+
+
+class ComputationTest(absltest.TestCase):
+  def test_types_say_what_travels(self):
+    process = _build()
+    signature = process.next.type_signature.compact_representation()
+    self.assertIn(
+      'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
+      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
+      # As many as there are, of phi alone.
+      'memories={<float32[?,2,2,1,4]>}@CLIENTS> ->',
+      signature,
+    )
+    self.assertEndsWith(
+      signature,
+      'learning_rate=float32>@SERVER,'
+      f'memories={{<phi=<{_KERNEL}>,output=float32[3],is_usable=bool>}}'
+      '@CLIENTS,given_labels=<>>)',
+    )
+    metrics = process.next.type_signature.result.metrics.member
+    self.assertEqual(
+      list(tff.structure.name_list(metrics)),
+      ['client', 'server', 'aggregator', 'learning_rate'],
+    )
+    self.assertEqual(
+      list(tff.structure.name_list(metrics.client)),
+      [
+        'loss',
+        'accuracy',
+        'label_ratio',
+        'num_participating',
+        'num_rejected',
+        'weight_diversity',
+        'relative_weight_diversity',
+      ],
+    )
+
+  def test_unweighted_aggregator_is_refused(self):
+    with self.assertRaisesRegex(
+      settings.SettingError, 'aggregator=differential_privacy: FedMatch weighs'
+    ):
+      small_systems.create('fedmatch', {'aggregator': 'differential_privacy'})
+    # Of a part that is none of the choices, too.
+    system = small_systems.use_aggregator(
+      _create(),
+      aggregators.build_private_mean(
+        noise_multiplier=1.0,
+        clipping_norm=1.0,
+        clients_per_round=2,
+        key=privacy_key.PrivacyKey.draw(),
+      ),
+    )
+    with self.assertRaisesRegex(
+      TypeError, 'weighted aggregator, found Differential'
+    ):
+      system.build(_create_ingredients())
+
+  def test_plain_kernels_are_refused(self):
+    with self.assertRaisesRegex(ValueError, 'No kernel .* has two parts'):
+      small_systems.build('fedmatch')
+
+
+class ExecutionTest(simulation_test_case.SimulationTestCase):
+  def test_rounds_equal_numpy_d40(self):
+    """Server alone, then two cohorts, the second with helpers for one."""
+    problem = linear_problem.LinearProblem()
+    process = _build()
+    state = process.initialize()
+    weights = state.global_model_weights.trainable
+    probe = fedmatch_client_work.create_probe_image(
+      linear_reference.IMAGE_SHAPE, _SEED
+    )
+    models = {}
+    for round_num, cohort in enumerate(([], [2, 0], [1, 2])):
+      helpers = [
+        [models[0], models[2]] if client == 2 and round_num == 2 else []
+        for client in cohort
+      ]
+      output = process.next(
+        state,
+        problem.server_data,
+        problem.client_data(cohort),
+        [_stack(each) for each in helpers],
+      )
+      state = output.state
+      weights = fedmatch_reference.train_server(
+        weights,
+        problem.images,
+        problem.labels,
+        learning_rate=_LEARNING_RATE,
+        batch_size=2,
+        loss_weight=10.0,
+      )
+      turns = [
+        fedmatch_reference.train_client(
+          weights,
+          problem.clients[client][1],
+          helpers_of_client,
+          client_id=client,
+          round_num=round_num,
+          seed=_SEED,
+          learning_rate=_LEARNING_RATE,
+          batch_size=3,
+          threshold=_THRESHOLD,
+          loss_weights=_LOSS_WEIGHTS,
+          strong=linear_reference.inverted,
+        )
+        for client, helpers_of_client in zip(cohort, helpers, strict=True)
+      ]
+      for client, turn, model in zip(
+        cohort, turns, output.memories, strict=True
+      ):
+        models[client] = turn.phi
+        self.assertTrue(model.is_usable)
+        np.testing.assert_allclose(model.phi[0], turn.phi, rtol=1e-4, atol=1e-5)
+        (expected,) = fedmatch_reference.probabilities(weights, turn.phi, probe)
+        np.testing.assert_allclose(model.output, expected, rtol=1e-4)
+      if turns:
+        weights[_PHI] = np.mean([turn.phi for turn in turns], axis=0)
+        self._assert_metrics(output.metrics['client'], turns)
+      for found, expected in zip(
+        state.global_model_weights.trainable, weights, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    self.assertGreater(turns[1].consistency, 0)
+    self.assertEqual(turns[0].consistency, 0)
+
+  def _assert_metrics(self, metrics, turns):
+    num_confident = sum(turn.num_confident for turn in turns)
+    self.assertGreater(num_confident, 0)
+    np.testing.assert_allclose(
+      metrics['loss'],
+      sum(turn.loss * turn.num_confident for turn in turns) / num_confident,
+      rtol=1e-4,
+    )
+    np.testing.assert_allclose(
+      metrics['accuracy'],
+      sum(turn.num_correct for turn in turns) / num_confident,
+      rtol=1e-6,
+    )
+    self.assertEqual(metrics['num_participating'], len(turns))
+    self.assertEqual(metrics['num_rejected'], 0)
+
+  def test_client_whose_update_is_rejected_is_no_helper(self):
+    problem = linear_problem.LinearProblem()
+    process = _build()
+    output = process.next(
+      process.initialize(),
+      problem.server_data,
+      problem.client_data([0, 1]),
+      # What is no number comes of what is none.
+      [_stack([]), (np.full([1, 2, 2, 1, 4], np.nan, np.float32),)],
+    )
+    self.assertEqual(
+      [bool(m.is_usable) for m in output.memories], [True, False]
+    )
+    self.assertEqual(output.metrics['client']['num_rejected'], 1)
+    for array in tf.nest.flatten((output.state, output.memories)):
+      self.assertTrue(np.all(np.isfinite(array)))
+
+
+class ProbeImageTest(absltest.TestCase):
+  def test_is_normal_truncated_and_a_function_of_the_seed(self):
+    image, again, other = (
+      fedmatch_client_work.create_probe_image((32, 32, 3), seed)
+      for seed in (0, 0, 1)
+    )
+    self.assertBetween(image.min(), 0, 5)
+    self.assertBetween(image.max(), 250, 255)
+    # About as many below the mean as above it: 3072 draws.
+    self.assertAlmostEqual(np.mean(image < 125), 0.49, delta=0.05)
+    np.testing.assert_array_equal(image, again)
+    self.assertGreater(np.abs(image - other).max(), 1)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,129 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the images in the steps of a round (E.2)."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import local_steps_reference
+from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.core import round_context
+from tff_semifl.models import functional
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
+
+_SEED = 5
+
+
+class TrainTest(parameterized.TestCase):
+  def _train(
+    self,
+    num_images,
+    *,
+    num_steps=16,
+    batch_size=64,
+    round_num=3,
+    node=2,
+  ):
+    """Returns the batches of a round, its outcome, and the sum of its steps."""
+    steps = local_steps.LocalSteps(
+      num_steps=num_steps,
+      batch_size=batch_size,
+      optimizer=optimizers.build_nesterov_sgd(
+        momentum=0.0, weight_decay=0.0, clip_norm=None
+      ),
+      # With a gradient of 1, the sum of learning rates shows the steps.
+      learning_rate_fn=lambda step: tf.cast(step, tf.float32),
+    )
+    weights = functional.ModelWeights((tf.zeros([]),), ())
+    batches = []
+
+    def loss(model, batch):
+      batches.append(batch.numpy().tolist())
+      return training_loop.BatchOutput(model.weights.trainable[0], 0.0)
+
+    # Eagerly, so that batches can be looked at.
+    result = local_steps.train(
+      None,
+      weights,
+      training_loop.initial_optimizer_state(steps.optimizer, weights.trainable),
+      steps=steps,
+      node=round_context.Node(
+        round_context.RoundContext(_SEED, round_num, 0.0), tf.constant(node)
+      ),
+      num_images=tf.constant(num_images),
+      views_fn=tf.identity,
+      loss_fn=loss,
+    )
+    return batches, result, -result.trainable[0]
+
+  @parameterized.parameters(
+    # As many labels as the server of Zhang et al. has: 15 batches a pass.
+    (1000, 16, 64),
+    (40, 16, 64),
+    (64, 3, 64),
+    (7, 5, 3),
+    (129, 2, 64),
+  )
+  def test_batches_are_whole_and_passes_follow_each_other(
+    self, num_images, num_steps, batch_size
+  ):
+    batches, result, _ = self._train(
+      num_images, num_steps=num_steps, batch_size=batch_size
+    )
+    size = min(num_images, batch_size)
+    self.assertEqual([len(b) for b in batches], [size] * num_steps)
+    per_pass = num_images // size
+    for start in range(0, num_steps, per_pass):
+      in_pass = sum(batches[start : start + per_pass], [])
+      self.assertLen(set(in_pass), len(in_pass))
+    expected = local_steps_reference.draw_batches(
+      num_images,
+      seed=_SEED,
+      round_num=3,
+      node=2,
+      num_steps=num_steps,
+      batch_size=batch_size,
+    )
+    self.assertEqual(batches, [b.tolist() for b in expected])
+    self.assertEqual(result.sums.num_visited, num_steps * size)
+
+  def test_order_is_another_in_each_round_and_node_and_pass(self):
+    first, _, _ = self._train(8, num_steps=2, batch_size=8)
+    orders = [
+      *first,
+      self._train(8, num_steps=1, batch_size=8, round_num=4)[0][0],
+      self._train(8, num_steps=1, batch_size=8, node=-1)[0][0],
+    ]
+    for order in orders:
+      self.assertEqual(sorted(order), list(range(8)))
+    self.assertLen({tuple(order) for order in orders}, 4)
+
+  def test_learning_rates_are_those_of_the_steps_of_the_run(self):
+    # Round 3 of 4 steps each: 8 + 9 + 10 + 11.
+    _, _, moved = self._train(10, num_steps=4, batch_size=2)
+    np.testing.assert_allclose(moved, 38.0, rtol=1e-5)
+
+  @parameterized.parameters((10, 0), (0, 3))
+  def test_round_0_and_no_images(self, num_images, round_num):
+    batches, result, moved = self._train(num_images, round_num=round_num)
+    self.assertEmpty(batches)
+    self.assertEqual(result.sums.num_visited, 0)
+    self.assertEqual(moved, 0)
+
+  def test_last_learning_rate_of_a_round(self):
+    steps = local_steps.LocalSteps(
+      num_steps=16,
+      batch_size=64,
+      optimizer=optimizers.build_nesterov_sgd(),
+      learning_rate_fn=lambda step: step,
+    )
+    self.assertEqual(steps.last_learning_rate(tf.constant(1)), 15)
+    self.assertEqual(steps.last_learning_rate(tf.constant(3)), 47)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,136 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that a program runs a process with slots, resumed or by reference."""
+
+import asyncio
+import dataclasses
+import functools
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tests import simulation_test_case
+from tests import small_systems
+from tests.runs import linear_program
+from tff_semifl.baselines.zhang2020 import slots
+from tff_semifl.runs import by_reference
+from tff_semifl.runs import checkpoints
+from tff_semifl.runs import training
+
+
+@functools.cache
+def _build_process():
+  return small_systems.build(
+    'consistency_averaging',
+    {
+      'clients_per_round': 2,
+      'num_groups': 2,
+      'steps_per_round': 3,
+      'batch_size': 2,
+      'confidence_threshold': 0.37,
+      'learning_rate': 0.3,
+      'warm_up_steps': 2,
+      'schedule_steps': 20,
+    },
+    strong_augmentation=linear_reference.inverted,
+    returns_given_labels=True,
+  )
+
+
+def _create_program(total_rounds, *, is_by_reference=False):
+  """Two slots, in two groups, for two of the four clients."""
+  program = linear_program.create_program(total_rounds)
+  process = _build_process()
+  if not is_by_reference:
+    return dataclasses.replace(program, process=process)
+  referring = linear_program.create_program(total_rounds, is_by_reference=True)
+  return by_reference.take_indices(
+    dataclasses.replace(
+      referring,
+      process=process,
+      evaluation=program.evaluation,
+    ),
+    referring.mapped_images,
+  )
+
+
+class SlotsTest(simulation_test_case.SimulationTestCase):
+  def _train(self, folder, program):
+    """Returns the metrics of the rounds that were run, and the last state."""
+    rows = {}
+    final = asyncio.run(
+      training.train(
+        program,
+        state_manager=checkpoints.Checkpoints(
+          pathlib.Path(folder, 'states'), num_kept=3
+        ),
+        metrics_manager=tff.program.MemoryReleaseManager(),
+        memories=slots.SlotMemories(program.process.initialize_memory, 2),
+        on_start=lambda _: None,
+        on_round=lambda n, metrics: rows.update(
+          {n: metrics._replace(seconds=0)}
+        ),
+      )
+    )
+    return rows, final
+
+  def _assert_same(self, first, second):
+    for a, b in zip(
+      tf.nest.flatten(first), tf.nest.flatten(second), strict=True
+    ):
+      np.testing.assert_array_equal(a, b)
+
+  def test_resumed_run_equals_one_that_ran_through(self):
+    whole, cut = (self.create_tempdir(name).full_path for name in ('a', 'b'))
+    rows, expected = self._train(whole, _create_program(4))
+    self._train(cut, _create_program(2))
+    resumed_rows, found = self._train(cut, _create_program(4))
+    self._assert_same(expected, found)
+    self._assert_same(resumed_rows, {n: rows[n] for n in (3, 4)})
+    # The slots are in the checkpoint, or this test shows little.
+    self.assertEqual([int(slot.slot) for slot in found.memories], [0, 1])
+    for slot in found.memories:
+      self.assertGreater(np.abs(slot.client['accumulator'][0]).max(), 0)
+
+  def test_what_a_program_is_told(self):
+    rows, _ = self._train(self.create_tempdir().full_path, _create_program(2))
+    self.assertEqual(rows[0].client.num_participating, 0)
+    # Round 0 has no steps.
+    self.assertTrue(np.isnan(rows[0].server.loss))
+    self.assertTrue(np.isnan(rows[0].client.pseudo_accuracy))
+    self.assertEqual(rows[2].client.num_participating, 2)
+    self.assertGreater(rows[2].server.loss, 0)
+    self.assertEqual(
+      list(rows[2].aggregator),
+      ['weight_diversity', 'relative_weight_diversity'],
+    )
+    self.assertGreaterEqual(rows[2].aggregator['weight_diversity'], 0.4999)
+    self.assertEqual(
+      rows[2].client.weight_diversity, rows[2].aggregator['weight_diversity']
+    )
+    # Two clients, three steps of two images each, have 12 labels.
+    self.assertAlmostEqual(
+      rows[2].client.pseudo_accuracy * 12 % 1, 0, delta=1e-4
+    )
+
+  @pytest.mark.slow
+  def test_by_reference_is_the_same_to_the_last_bit(self):
+    self._assert_same(
+      *(
+        self._train(
+          self.create_tempdir().full_path,
+          _create_program(2, is_by_reference=is_by_reference),
+        )
+        for is_by_reference in (False, True)
+      )
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

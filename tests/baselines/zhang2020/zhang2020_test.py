@@ -1,0 +1,341 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of Zhang et al.'s systems: types, rounds in NumPy, both runtimes."""
+
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import local_steps_reference
+from tests import simulation_test_case
+from tests.core import linear_problem
+from tests.systems import slotted_process
+from tests.systems import zhang2020_reference
+from tff_semifl import runtime
+from tff_semifl import settings
+from tff_semifl.core import federated_process
+
+
+@functools.cache
+def _build(**changes):
+  return zhang2020_reference.build('consistency_averaging', changes)
+
+
+class ComputationTest(absltest.TestCase):
+  def test_types(self):
+    process = _build()
+    self.assertIsInstance(process, federated_process.FederatedProcess)
+    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>'
+    state = (
+      f'<global_model_weights={weights},'
+      'group_weights=<float32[2,4,3],float32[2,3]>,client_work=<>,'
+      'server_work=<learning_rate=float32[2],'
+      'accumulator=<float32[2,4,3],float32[2,3]>>,'
+      'round_num=int32,seed=int32>@SERVER'
+    )
+    slot = (
+      '<slot=int32,client=<learning_rate=float32,'
+      'accumulator=<float32[4,3],float32[3]>>>'
+    )
+    self.assertEqual(
+      process.initialize.type_signature.compact_representation(),
+      f'( -> {state})',
+    )
+    self.assertEqual(
+      process.initialize_memory.type_signature.compact_representation(),
+      f'( -> {slot})',
+    )
+    self.assertEqual(
+      process.next.type_signature.compact_representation(),
+      f'(<state={state},'
+      'server_data=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER,'
+      'client_data={<client_id=int32,image=uint8[?,2,2,1]>*}@CLIENTS,'
+      f'memories={{{slot}}}@CLIENTS> ->'
+      f' <state={state},metrics=<client=<loss=float32,accuracy=float32,'
+      'label_ratio=float32,num_participating=float32,num_rejected=float32,'
+      'weight_diversity=float32,relative_weight_diversity=float32>,'
+      'server=<loss=float32,accuracy=float32>,'
+      'aggregator=<weight_diversity=float32,'
+      'relative_weight_diversity=float32>,learning_rate=float32>@SERVER,'
+      f'memories={{{slot}}}@CLIENTS,given_labels=<>>)',
+    )
+
+  def test_users_with_labels_have_them_by_type(self):
+    process = zhang2020_reference.build('supervised_averaging')
+    self.assertEqual(
+      process.next.type_signature.parameter[2].compact_representation(),
+      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
+    )
+
+
+class SettingsTest(absltest.TestCase):
+  def test_group_without_slot_is_blamed_on_the_setting(self):
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      'num_groups=4: 3 clients .* in 4 groups; num_groups can be 1 to 3',
+    ):
+      _build(num_groups=4)
+
+
+class RoundTest(simulation_test_case.SimulationTestCase):
+  def setUp(self):
+    super().setUp()
+    self.problem = linear_problem.LinearProblem()
+
+  @parameterized.named_parameters(('groups', 2, 2), ('one_group', 1, 3))
+  def test_rounds_equal_numpy(self, num_groups, group_size):
+    """Nobody, all, one fewer than there are slots, all, in other slots."""
+    process = slotted_process.SlottedProcess(_build(num_groups=num_groups), 3)
+    state = process.initialize()
+    reference = zhang2020_reference.Reference(num_groups, 3, group_size)
+    seen = set()
+    for round_num, cohort in enumerate(([], [2, 0, 1], [1, 2], [0, 1, 2])):
+      output = process.next(
+        state, self.problem.server_data, self.problem.client_data(cohort)
+      )
+      state = output.state
+      if round_num == 0:
+        # The benchmark has no turn of the server alone.
+        zhang2020_reference.assert_close(
+          state.global_model_weights.trainable, reference.average
+        )
+        for array in tf.nest.flatten(state.server_work['accumulator']):
+          np.testing.assert_array_equal(array, np.zeros_like(array))
+        continue
+      servers, clients, updates = reference.run_round(
+        self.problem,
+        cohort,
+        round_num,
+        threshold=zhang2020_reference.THRESHOLD,
+        strong=linear_reference.inverted,
+      )
+      zhang2020_reference.assert_close(
+        state.global_model_weights.trainable, reference.average
+      )
+      for group, expected in enumerate(reference.groups):
+        zhang2020_reference.assert_close(
+          [a[group] for a in state.group_weights], expected
+        )
+        zhang2020_reference.assert_close(
+          [a[group] for a in state.server_work['accumulator']],
+          reference.server_momenta[group],
+        )
+      for slot, expected in zip(
+        state.slots, reference.slot_momenta, strict=True
+      ):
+        zhang2020_reference.assert_close(slot.client['accumulator'], expected)
+      self.assertEqual([int(slot.slot) for slot in state.slots], [0, 1, 2])
+      self._assert_metrics(output.metrics, servers, clients, round_num)
+      squares = sum(np.sum(update**2) for update in updates)
+      diversity = squares / np.sum(sum(updates) ** 2)
+      self.assertGreater(diversity * len(cohort), 1 - 1e-9)
+      for part in ('aggregator', 'client'):
+        np.testing.assert_allclose(
+          [
+            output.metrics[part][name]
+            for name in ('weight_diversity', 'relative_weight_diversity')
+          ],
+          [diversity, diversity * len(cohort)],
+          rtol=1e-3,
+        )
+      seen.update(c.num_counted for c in clients)
+    # Some were sure of some and not of others.
+    self.assertTrue(
+      seen
+      - {
+        0,
+        zhang2020_reference.NUM_STEPS * zhang2020_reference.BATCH_SIZE,
+      }
+    )
+
+  def _assert_metrics(self, metrics, servers, clients, round_num):
+    def ratio(nodes, part, whole):
+      total = sum(getattr(n, whole) for n in nodes)
+      return sum(getattr(n, part) for n in nodes) / (total or np.nan)
+
+    for name, nodes in (('server', servers), ('client', clients)):
+      for key, part in (('loss', 'loss_sum'), ('accuracy', 'num_correct')):
+        np.testing.assert_allclose(
+          metrics[name][key],
+          ratio(nodes, part, 'num_counted'),
+          rtol=1e-4,
+          atol=1e-6,
+        )
+    np.testing.assert_allclose(
+      metrics['client']['label_ratio'],
+      ratio(clients, 'num_counted', 'num_visited'),
+      rtol=1e-6,
+    )
+    self.assertEqual(metrics['client']['num_participating'], len(clients))
+    self.assertEqual(metrics['client']['num_rejected'], 0)
+    np.testing.assert_allclose(
+      metrics['learning_rate'],
+      zhang2020_reference.learning_rates(round_num)[-1],
+      rtol=1e-5,
+    )
+
+  def test_self_training_equals_numpy(self):
+    process = slotted_process.SlottedProcess(
+      zhang2020_reference.build('self_training_averaging'), 3
+    )
+    state = process.initialize()._replace(round_num=1)
+    reference = zhang2020_reference.Reference(2, 3, 2)
+    for round_num in (1, 2):
+      state = process.next(
+        state, self.problem.server_data, self.problem.client_data([0, 1, 2])
+      ).state
+      reference.run_round(
+        self.problem,
+        [0, 1, 2],
+        round_num,
+        threshold=zhang2020_reference.THRESHOLD,
+        is_self_training=True,
+      )
+    zhang2020_reference.assert_close(
+      state.global_model_weights.trainable, reference.average
+    )
+
+  def test_supervised_equals_numpy(self):
+    process = slotted_process.SlottedProcess(
+      zhang2020_reference.build('supervised_averaging'), 3
+    )
+    labels = np.array([0, 2, 1, 1], np.int32)
+    state = process.initialize()._replace(round_num=1)
+    [data] = self.problem.client_data([0])
+    data = data.map(lambda chunk: dict(chunk, label=labels))
+    output = process.next(state, self.problem.server_data, [data])
+    reference = zhang2020_reference.Reference(2, 3, 2)
+    reference.run_round(self.problem, [0], 1, labels=labels)
+    zhang2020_reference.assert_close(
+      output.state.global_model_weights.trainable, reference.average
+    )
+    # Nobody labels anything.
+    self.assertTrue(np.isnan(output.metrics['client']['label_ratio']))
+
+  @pytest.mark.slow
+  def test_one_group_is_the_mean_of_server_and_clients(self):
+    """Equation 5, written out for one client: the mean of the two models."""
+    process = slotted_process.SlottedProcess(
+      _build(num_groups=1, clients_per_round=1), 1
+    )
+    state = process.initialize()._replace(round_num=1)
+    alone, both = (
+      process.next(
+        state, self.problem.server_data, self.problem.client_data(cohort)
+      ).state
+      for cohort in ([], [1])
+    )
+    client = local_steps_reference.train_node(
+      state.global_model_weights.trainable,
+      [np.zeros([4, 3]), np.zeros(3)],
+      self.problem.clients[1][1],
+      node=1,
+      seed=zhang2020_reference.SEED,
+      round_num=1,
+      num_steps=zhang2020_reference.NUM_STEPS,
+      batch_size=zhang2020_reference.BATCH_SIZE,
+      learning_rates=zhang2020_reference.learning_rates(1),
+      threshold=zhang2020_reference.THRESHOLD,
+      weak=linear_reference.shifted,
+      strong=linear_reference.inverted,
+    )
+    zhang2020_reference.assert_close(
+      both.global_model_weights.trainable,
+      [
+        (s + c) / 2
+        for s, c in zip(
+          alone.global_model_weights.trainable, client.weights, strict=True
+        )
+      ],
+    )
+
+  @pytest.mark.slow
+  def test_rejected_client_and_one_without_images_are_in_no_mean(self):
+    process = slotted_process.SlottedProcess(
+      # Every update is longer.
+      _build(max_update_norm_ratio=1e-30),
+      3,
+    )
+    state = process.initialize()._replace(round_num=1)
+    nobody = process.next(state, self.problem.server_data, [])
+    rejected = process.next(
+      state, self.problem.server_data, self.problem.client_data([0, 1])
+    )
+    process = slotted_process.SlottedProcess(_build(), 3)
+    empty = process.next(
+      state,
+      self.problem.server_data,
+      [
+        linear_reference.client_dataset(
+          5, np.zeros([0, *linear_reference.IMAGE_SHAPE], np.uint8)
+        )
+      ],
+    )
+    for output in (rejected, empty):
+      zhang2020_reference.assert_close(
+        output.state.group_weights, nobody.state.group_weights
+      )
+      for slot in output.state.slots:
+        for array in slot.client['accumulator']:
+          np.testing.assert_array_equal(array, np.zeros_like(array))
+      self.assertEqual(output.metrics['client']['num_participating'], 0)
+    self.assertEqual(rejected.metrics['client']['num_rejected'], 2)
+    self.assertEqual(empty.metrics['client']['num_rejected'], 0)
+
+  def test_without_clients_the_server_trains_alone(self):
+    alone, nobody_came = (
+      slotted_process.SlottedProcess(
+        _build(num_groups=1, clients_per_round=number), number
+      )
+      for number in (0, 1)
+    )
+    before = alone.initialize()._replace(round_num=1)
+    after, expected = (
+      process.next(
+        process.initialize()._replace(round_num=1), self.problem.server_data, []
+      ).state.global_model_weights.trainable
+      for process in (alone, nobody_came)
+    )
+    for found, other, old in zip(
+      after, expected, before.global_model_weights.trainable, strict=True
+    ):
+      np.testing.assert_array_equal(found, other)
+      self.assertTrue(np.any(found != old))
+
+  def test_more_clients_than_slots(self):
+    process = slotted_process.SlottedProcess(_build(), 2)
+    with self.assertRaisesRegex(ValueError, '3 clients cannot take 2 slots'):
+      process.next(
+        process.initialize(),
+        self.problem.server_data,
+        self.problem.client_data([0, 1, 2]),
+      )
+
+
+@pytest.mark.slow
+class RuntimeTest(absltest.TestCase):
+  def test_both_runtimes_give_the_same_numbers(self):
+    problem = linear_problem.LinearProblem()
+    states = {}
+    for kind in ('in_process', 'native'):
+      process = slotted_process.SlottedProcess(_build(), 3)
+      with runtime.simulation_context(kind):
+        state = process.initialize()
+        for cohort in ([], [0, 1, 2], [2, 1]):
+          output = process.next(
+            state, problem.server_data, problem.client_data(cohort)
+          )
+          state = output.state
+      states[kind] = tf.nest.flatten((state, output.metrics))
+    for a, b in zip(states['in_process'], states['native'], strict=True):
+      np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,266 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that updates count or are rejected, whatever clients do."""
+
+import collections
+import functools
+import math
+from typing import NamedTuple
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import simulation_test_case
+from tff_semifl.core import client_work
+from tff_semifl.core import round_context
+from tff_semifl.models import functional
+from tff_semifl.training import client_report
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
+
+_RATIO = 2.0
+# All elements of all weights: 4 x 3 and 3.
+_NUM_WEIGHTS = 15
+
+
+class _Turn(NamedTuple):
+  """The turn that a client claims to have taken.
+
+  Attributes:
+    length: Of its update, which is the same in all elements.
+    loss: Sum of its losses.
+    weight: Of its update.
+  """
+
+  length: float = 1.0
+  loss: float = 6.0
+  weight: float = 1.0
+
+
+def _weights(length):
+  """Returns weights of a length, all elements the same."""
+  value = np.float32(length / math.sqrt(_NUM_WEIGHTS))
+  return functional.ModelWeights(
+    (np.full([4, 3], value), np.full([3], value)), ()
+  )
+
+
+def _build(turns, *, ratio=_RATIO, keep_optimizer_state=False, **options):
+  """Builds client work in which client k takes the turn `turns[k]`."""
+
+  def train(weights, context, data, optimizer_state, given_labels):
+    del context  # Unused.
+    lengths, losses, weight = (
+      tf.gather(list(values), data['client_id'])
+      for values in zip(*turns, strict=True)
+    )
+    element = lengths / math.sqrt(_NUM_WEIGHTS)
+    return client_report.LocalTraining(
+      training=training_loop.TrainingResult(
+        trainable=tuple(array - element for array in weights.trainable),
+        optimizer_state=collections.OrderedDict(
+          optimizer_state,
+          accumulator=[a + 5 for a in optimizer_state['accumulator']],
+        ),
+        sums=training_loop.TrainingSums(
+          loss=losses, num_correct=1.0, num_examples=3.0, num_visited=3.0
+        ),
+        given_labels=given_labels_lib.extend(
+          given_labels,
+          given_labels_lib.made_at_once(
+            tf.range(2), tf.constant([1, 2]), tf.constant([True, False])
+          ),
+        ),
+      ),
+      num_labeled=tf.constant(8.0),
+      num_confident=tf.constant(2.0),
+      weight=weight,
+      measurements=collections.OrderedDict(
+        # A ratio, two of every four, and a number to be added up.
+        doubt=client_report.Ratio(tf.constant(2.0), tf.constant(4.0)),
+        num_views=tf.constant(7),
+      ),
+    )
+
+  return client_work.build_client_work(
+    linear_reference.create_classifier(),
+    train,
+    optimizer=optimizers.build_nesterov_sgd(),
+    keep_optimizer_state=keep_optimizer_state,
+    max_update_norm_ratio=ratio,
+    **options,
+  )
+
+
+def _next(process, num_clients, weights, *memories, first=0):
+  context = round_context.RoundContext(0, 1, 0.1)
+  return process.next(
+    process.initialize(),
+    [(weights, context)] * num_clients,
+    [
+      linear_reference.client_dataset(k, linear_reference.create_images(1))
+      for k in range(first, first + num_clients)
+    ],
+    *memories,
+  )
+
+
+# Name, length of the weights, the client's turn, whether it counts.
+_CASES = (
+  # Twice the length of the weights, 4.
+  ('just_short_enough', 4.0, _Turn(length=7.99), True),
+  ('just_too_long', 4.0, _Turn(length=8.01), False),
+  # Twice 1, as the weights are shorter than that.
+  ('short_weights', 0.25, _Turn(length=1.99), True),
+  ('too_long_for_short_weights', 0.25, _Turn(length=2.01), False),
+  ('no_weights_at_all', 0.0, _Turn(length=1.99), True),
+  ('nothing', 4.0, _Turn(length=0.0), True),
+  ('not_a_number', 4.0, _Turn(length=math.nan), False),
+  ('infinite', 4.0, _Turn(length=math.inf), False),
+  # Its square overflows float32.
+  ('exploded', 4.0, _Turn(length=1e30), False),
+  ('loss_not_a_number', 4.0, _Turn(loss=math.nan), False),
+  ('loss_infinite', 4.0, _Turn(loss=-math.inf), False),
+  ('weight_not_a_number', 4.0, _Turn(weight=math.nan), False),
+  ('weight_infinite', 4.0, _Turn(weight=math.inf), False),
+  ('weight_negative', 4.0, _Turn(weight=-1.0), False),
+  # The square of weights as long as these overflows too.
+  ('infinite_for_endless_weights', 1e25, _Turn(length=math.inf), False),
+  ('finite_for_endless_weights', 1e25, _Turn(length=0.0), True),
+)
+
+
+@functools.cache
+def _build_cases():
+  return _build([turn for _, _, turn, _ in _CASES])
+
+
+class ClientWorkTest(simulation_test_case.SimulationTestCase):
+  @parameterized.named_parameters(
+    (case[0], number, *case[1:]) for number, case in enumerate(_CASES)
+  )
+  def test_update_counts_or_is_rejected(
+    self, number, weights_length, turn, counts
+  ):
+    # A client for each case, in a process that is built once.
+    process = _build_cases()
+    output = _next(process, 1, _weights(weights_length), first=number)
+    [result] = output.result
+    self.assertEqual(result.update_weight, float(counts))
+    measured = output.measurements
+    self.assertEqual(measured['num_participating'], float(counts))
+    self.assertEqual(measured['num_rejected'], float(not counts))
+    expected = turn.length / math.sqrt(_NUM_WEIGHTS) if counts else 0.0
+    for update in result.update:
+      np.testing.assert_allclose(
+        update, np.full_like(update, expected), rtol=1e-5, atol=1e-6
+      )
+
+  def test_weights_are_those_of_the_training(self):
+    turns = [_Turn(weight=0.25), _Turn(weight=3.0), _Turn(weight=0.0)]
+    output = _next(_build(turns), 3, _weights(4.0))
+    self.assertEqual(
+      [result.update_weight for result in output.result], [0.25, 3.0, 0.0]
+    )
+    # However much they weigh, two clients take part.
+    self.assertEqual(output.measurements['num_participating'], 2.0)
+    self.assertEqual(output.measurements['num_rejected'], 0.0)
+
+  @parameterized.parameters((1e9, 1.0), (math.inf, 0.0), (math.nan, 0.0))
+  def test_endless_ratio_rejects_what_is_not_finite(self, length, weight):
+    process = _build([_Turn(length=length)], ratio=math.inf)
+    [result] = _next(process, 1, _weights(4.0)).result
+    self.assertEqual(result.update_weight, weight)
+
+  def test_what_a_rejected_client_saw_is_in_no_sum(self):
+    turns = [
+      _Turn(loss=6.0),
+      _Turn(length=math.nan),
+      _Turn(length=100.0, loss=1000.0),
+      _Turn(loss=math.inf),
+      # It has no update to report, but is not rejected.
+      _Turn(length=0.0, loss=0.0, weight=0.0),
+    ]
+    output = _next(_build(turns), 5, _weights(4.0))
+    self.assertEqual(
+      [result.update_weight for result in output.result], [1, 0, 0, 0, 0]
+    )
+    # Two clients with 3 examples, 1 of them right, and 2 of 8 confident each.
+    self.assertEqual(
+      {name: round(float(v), 6) for name, v in output.measurements.items()},
+      {
+        'loss': 1.0,
+        'accuracy': 0.333333,
+        'label_ratio': 0.25,
+        # Further measurements of these clients.
+        'doubt': 0.5,
+        'num_views': 14.0,
+        'num_participating': 1.0,
+        'num_rejected': 3.0,
+        # That of one client.
+        'weight_diversity': 1.0,
+        'relative_weight_diversity': 1.0,
+      },
+    )
+
+  def test_what_a_rejected_client_labeled_is_not_returned(self):
+    turns = [_Turn(), _Turn(loss=math.nan), _Turn(weight=0.0)]
+    for keep_optimizer_state in (False, True):
+      process = _build(
+        turns,
+        keep_optimizer_state=keep_optimizer_state,
+        return_given_labels=True,
+      )
+      memories = []
+      if keep_optimizer_state:
+        memories = [[process.initialize_memory()] * 3]
+      output = _next(process, 3, _weights(4.0), *memories)
+      for result, expected in zip(
+        output.result, ([1, 2], [], [1, 2]), strict=True
+      ):
+        self.assertEqual(result.given_labels.label.tolist(), expected)
+
+  def test_diversity_is_of_the_updates_that_count(self):
+    # All elements of a kernel are the same, in one update twice those of the
+    # other: squares 1 and 4 by the square of 3. The third is too long, and the
+    # last is not reported.
+    turns = [
+      _Turn(length=1.0),
+      _Turn(length=2.0),
+      _Turn(length=100.0),
+      _Turn(length=3.0, weight=0.0),
+    ]
+    measured = _next(_build(turns), 4, _weights(4.0)).measurements
+    self.assertAlmostEqual(measured['weight_diversity'], 5 / 9, places=6)
+    self.assertAlmostEqual(
+      measured['relative_weight_diversity'], 2 * 5 / 9, places=6
+    )
+    process = _build(turns, measure_weight_diversity=False)
+    measured = _next(process, 4, _weights(4.0)).measurements
+    self.assertTrue(np.isnan(measured['weight_diversity']))
+    self.assertTrue(np.isnan(measured['relative_weight_diversity']))
+    self.assertEqual(measured['num_participating'], 2)
+
+  def test_rejected_client_keeps_the_state_that_it_came_with(self):
+    turns = [
+      _Turn(),
+      _Turn(length=math.nan),
+      _Turn(length=9),
+      _Turn(loss=-math.inf),
+    ]
+    process = _build(turns, keep_optimizer_state=True)
+    state = process.initialize_memory()
+    state['accumulator'] = [np.ones_like(a) for a in state['accumulator']]
+    output = _next(process, 4, _weights(4.0), [state] * 4)
+    for result, expected in zip(output.result, [6, 1, 1, 1], strict=True):
+      for array in result.memory['accumulator']:
+        np.testing.assert_array_equal(array, np.full_like(array, expected))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,185 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A federation small enough to be trained a second time, in NumPy."""
+
+from collections.abc import Mapping
+import types
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import small_systems
+from tff_semifl.core import federated_process
+from tff_semifl.randomness import random_seeds
+
+SEED = 11
+# Some images of each client are above it, some below.
+THRESHOLD = 0.4
+_TOTAL_ROUNDS = 10
+_INITIAL_LEARNING_RATE = 0.3
+
+SETTINGS = types.MappingProxyType(
+  {
+    'total_rounds': _TOTAL_ROUNDS,
+    'clients_per_round': 3,
+    'server_batch_size': 2,
+    'client_epochs': 2,
+    'server_epochs': 2,
+    'client_batch_size': 3,
+    'confidence_threshold': THRESHOLD,
+    'learning_rate': _INITIAL_LEARNING_RATE,
+  }
+)
+
+
+def build(
+  system_name: str,
+  changes: Mapping[str, Any] = types.MappingProxyType({}),
+  **ingredients: Any,
+) -> federated_process.FederatedProcess:
+  """Builds a system with `SETTINGS`.
+
+  Args:
+    system_name: One of the registry.
+    changes: Other settings, by name.
+    **ingredients: See `small_systems.create_ingredients`.
+  """
+  return small_systems.build(
+    system_name, changes, usual=SETTINGS, seed=SEED, **ingredients
+  )
+
+
+def learning_rate(round_num: int) -> float:
+  """Returns half a cosine over ten rounds; round 0 is as the first (D1)."""
+  elapsed = max(round_num, 1) - 1
+  return (
+    _INITIAL_LEARNING_RATE * (1 + np.cos(np.pi * elapsed / _TOTAL_ROUNDS)) / 2
+  )
+
+
+class LinearProblem:
+  """Five labeled images and three clients with four to six each.
+
+  Attributes:
+    images: The server's.
+    labels: Of these.
+    server_data: Both, as the process takes them.
+    clients: Number and images of each client.
+  """
+
+  def __init__(self):
+    self.images = linear_reference.create_images(5, seed=1)
+    self.labels = np.array([0, 1, 2, 1, 0])
+    self.server_data = linear_reference.labeled_dataset(
+      self.images, self.labels
+    )
+    self.clients = [
+      (client_id, linear_reference.create_images(4 + client_id, seed=client_id))
+      for client_id in range(3)
+    ]
+
+  def client_data(self, client_ids: list[int]) -> list[tf.data.Dataset]:
+    """Returns a cohort's data as the process takes it."""
+    return [
+      linear_reference.client_dataset(*self.clients[client_id])
+      for client_id in client_ids
+    ]
+
+  def train_server(
+    self, sgd: linear_reference.NumpySGD, round_num: int
+  ) -> None:
+    """Takes the server's turn: two epochs in batches of 2, 2 and 1."""
+    sgd.learning_rate = learning_rate(round_num)
+    for epoch in range(2):
+      seed = random_seeds.stateless_seed(
+        SEED, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
+      )
+      order = tf.random.experimental.stateless_shuffle(
+        tf.range(5), seed
+      ).numpy()
+      for batch in (order[:2], order[2:4], order[4:]):
+        sgd.step((1.0, self.images[batch], self.labels[batch]))
+
+  def train_client(
+    self, reference, weights, client_id: int, round_num: int, **arguments
+  ):
+    """Takes a client's turn: two epochs in batches of three.
+
+    Args:
+      reference: `train_client` of `batch_label_reference` or
+        `fix_mix_reference`.
+      weights: What the client receives.
+      client_id: Which client.
+      round_num: Counted from 0.
+      **arguments: What else the reference takes.
+
+    Returns:
+      The reference's `ClientRound`.
+    """
+    return reference(
+      weights,
+      self.clients[client_id][1],
+      client_id=client_id,
+      round_num=round_num,
+      seed=SEED,
+      learning_rate=learning_rate(round_num),
+      num_epochs=2,
+      batch_size=3,
+      **arguments,
+    )
+
+
+def train(
+  process: federated_process.FederatedProcess, cohorts: list[list[int]]
+) -> list[np.ndarray]:
+  """Returns state and metrics after a round with each cohort, as arrays.
+
+  Args:
+    process: A process whose clients have no memory.
+    cohorts: The clients of each round, by number.
+  """
+  problem = LinearProblem()
+  state = process.initialize()
+  for cohort in cohorts:
+    output = process.next(
+      state, problem.server_data, problem.client_data(cohort)
+    )
+    state = output.state
+  return [np.asarray(leaf) for leaf in tf.nest.flatten(output)]
+
+
+class Federation:
+  """The global model and its momentum over the rounds, in NumPy.
+
+  Attributes:
+    sgd: The global model's weights, and the server's optimizer.
+    velocity: Global momentum.
+  """
+
+  def __init__(self, sgd: linear_reference.NumpySGD):
+    self.sgd = sgd
+    self.velocity = [np.zeros_like(array) for array in sgd.weights]
+
+  def step(self, base, target) -> None:
+    """Goes from `base` towards `target` with momentum 0.5 (D15)."""
+    self.velocity = [
+      0.5 * v + (b - t)
+      for v, b, t in zip(self.velocity, base, target, strict=True)
+    ]
+    self.sgd.weights = [b - v for b, v in zip(base, self.velocity, strict=True)]
+
+  def average(self, trained) -> None:
+    """Moves to the plain mean of clients' weights, if there are any (A.12)."""
+    if trained:
+      means = [np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)]
+      self.step(self.sgd.weights, means)
+
+  def assert_equal(self, state) -> None:
+    """Asserts that a process arrived at the same weights."""
+    for found, expected in zip(
+      state.global_model_weights.trainable, self.sgd.weights, strict=True
+    ):
+      np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,261 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of parallel averaging (D.3, D.4, D.5) against whole rounds in NumPy."""
+
+import functools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import batch_label_reference
+from tests import fix_mix_reference
+from tests import linear_reference
+from tests import simulation_test_case
+from tests import small_systems
+from tests.core import linear_problem
+from tff_semifl.core import parallel
+
+# Below what the untrained model is sure of, so that clients train at once.
+_THRESHOLD = 0.36
+_COHORTS = ([], [2, 0], [1, 2, 0])
+
+
+@functools.cache
+def _build(system_name, **changes):
+  return linear_problem.build(
+    system_name, {'confidence_threshold': _THRESHOLD, **changes}
+  )
+
+
+def _build_without_server_share(system):
+  """Composes a system's parts so that the server trains for nothing."""
+  ingredients = small_systems.create_ingredients(seed=linear_problem.SEED)
+  return parallel.compose_parallel_process(
+    system.build_parts(ingredients, system.server),
+    server_share_fn=tf.zeros_like,
+    step_from_received_weights=True,
+  )
+
+
+_train_batch_labels = functools.partial(
+  batch_label_reference.train_client, threshold=_THRESHOLD
+)
+_train_fix = functools.partial(
+  fix_mix_reference.train_client, threshold=_THRESHOLD, mix_loss_weight=0.0
+)
+
+
+def _average_by_groups(server, clients):
+  """The mean of two groups' means, each with the server, D.5 word for word."""
+  half = len(clients) // 2
+  groups = [server, *clients[:half]], [server, *clients[half:]]
+  return [
+    np.mean([np.mean(arrays, axis=0) for arrays in members], axis=0)
+    for members in zip(
+      *(list(zip(*group, strict=True)) for group in groups), strict=True
+    )
+  ]
+
+
+def _average_with_half(server, clients):
+  return [
+    s / 2 + np.mean(arrays, axis=0) / 2
+    for s, arrays in zip(server, zip(*clients, strict=True), strict=True)
+  ]
+
+
+def _average_of_all(server, clients):
+  return [
+    np.mean(arrays, axis=0) for arrays in zip(server, *clients, strict=True)
+  ]
+
+
+class RoundsTest(simulation_test_case.SimulationTestCase):
+  @parameterized.named_parameters(
+    (
+      'fedavg_fixmatch_d35',
+      'fedavg_fixmatch',
+      {},
+      _train_batch_labels,
+      _average_with_half,
+    ),
+    (
+      'parallel_semifl_d35',
+      'parallel_semifl',
+      {},
+      _train_fix,
+      _average_with_half,
+    ),
+  )
+  def test_rounds_equal_numpy(
+    self, system_name, changes, train_client, average
+  ):
+    self._check(system_name, changes, train_client, average, _COHORTS)
+
+  @pytest.mark.slow
+  def test_rounds_with_a_plain_average_equal_numpy_d35(self):
+    self._check(
+      'fedavg_fixmatch',
+      {'plain_average': True},
+      _train_batch_labels,
+      _average_of_all,
+      _COHORTS,
+    )
+
+  @pytest.mark.slow
+  def test_fedrgd_with_even_groups_is_the_average_of_their_averages_d38(self):
+    self._check(
+      'fedrgd_as_in_semifl',
+      {},
+      _train_batch_labels,
+      _average_by_groups,
+      ([], [2, 0], [1, 2]),
+    )
+
+  def _check(self, system_name, changes, train_client, average, cohorts):
+    problem = linear_problem.LinearProblem()
+    process = _build(system_name, **changes)
+    state = process.initialize()
+    # The server's momentum goes on, whatever weights it starts from (D5).
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    )
+    for round_num, cohort in enumerate(cohorts):
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+      received = federation.sgd.weights
+      rounds = [
+        problem.train_client(train_client, received, client_id, round_num)
+        for client_id in cohort
+      ]
+      clients = [r.weights for r in rounds if r.num_confident]
+      self.assertEqual(
+        output.metrics['client']['num_participating'], len(clients)
+      )
+      federation.sgd.weights = list(received)
+      problem.train_server(federation.sgd, round_num)
+      tuned = federation.sgd.weights
+      federation.step(
+        received if 'plain_average' in changes else tuned,
+        average(tuned, clients) if clients else tuned,
+      )
+      federation.assert_equal(state)
+    self.assertNotEmpty(clients)
+
+  def test_types_are_those_of_alternate_training(self):
+    found = _build('fedavg_fixmatch')
+    expected = _build('batch_label_semifl')
+    self.assertEqual(
+      found.initialize.type_signature, expected.initialize.type_signature
+    )
+    self.assertEqual(found.next.type_signature, expected.next.type_signature)
+
+  @pytest.mark.slow
+  def test_without_weight_of_the_server_it_is_federated_averaging(self):
+    """And so is alternate training in which the server does not train."""
+    problem = linear_problem.LinearProblem()
+    results = []
+    for process in (
+      _build_without_server_share(
+        small_systems.create(
+          'fedavg_fixmatch',
+          linear_problem.SETTINGS | {'confidence_threshold': _THRESHOLD},
+        )
+      ),
+      _build('batch_label_semifl', server_epochs=0),
+    ):
+      # Round 0 would be of the server alone.
+      state = process.initialize()._replace(round_num=1)
+      for cohort in ([0, 1], [2, 1]):
+        state = process.next(
+          state, problem.server_data, problem.client_data(cohort)
+        ).state
+      results.append(state.global_model_weights.trainable)
+    for first, second in zip(*results, strict=True):
+      np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-6)
+
+  def test_without_clients_momentum_decays_and_is_applied(self):
+    """As D.3 has it; in alternate training it waits (A.11)."""
+    problem = linear_problem.LinearProblem()
+    # Nobody is that sure.
+    process = _build('parallel_semifl', confidence_threshold=1.0)
+    state = process.initialize()._replace(round_num=1)
+    state = state._replace(
+      finalizer={
+        **state.finalizer,
+        'accumulator': [
+          np.ones_like(a) for a in state.finalizer['accumulator']
+        ],
+      }
+    )
+    output = process.next(
+      state, problem.server_data, problem.client_data([0, 1])
+    )
+    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    problem.train_server(sgd, 1)
+    for found, expected in zip(
+      output.state.global_model_weights.trainable, sgd.weights, strict=True
+    ):
+      np.testing.assert_allclose(found, expected - 0.5, rtol=1e-4, atol=1e-5)
+    for array in output.state.finalizer['accumulator']:
+      np.testing.assert_allclose(array, 0.5 * np.ones_like(array))
+
+
+class ServerShareTest(parameterized.TestCase):
+  @parameterized.parameters(1, 2, 3, 10)
+  def test_of_two_groups_is_the_mean_of_both_ways_to_divide_d38(self, number):
+    smaller = number // 2
+    groups = (smaller + 1, number - smaller + 1)
+    share = parallel.of_two_groups(tf.constant(float(number))).numpy()
+    self.assertAlmostEqual(
+      share, np.mean([1 / size for size in groups]), places=6
+    )
+    # What is left for a client is the mean over which group it is in.
+    client = (smaller / groups[0] + (number - smaller) / groups[1]) / 2 / number
+    self.assertAlmostEqual((1 - share) / number, client, places=6)
+
+  def test_of_ten_clients_it_is_a_sixth(self):
+    self.assertAlmostEqual(
+      parallel.of_two_groups(tf.constant(10.0)).numpy(), 1 / 6, places=6
+    )
+    self.assertAlmostEqual(
+      parallel.one_of_all(tf.constant(10.0)).numpy(), 1 / 11, places=6
+    )
+    self.assertEqual(parallel.half(tf.constant(10.0)).numpy(), 0.5)
+
+
+class UnweightedTest(simulation_test_case.SimulationTestCase):
+  def test_takes_an_unweighted_aggregator(self):
+    """All clients count, one without an update with zero."""
+    problem = linear_problem.LinearProblem()
+    system = small_systems.create(
+      'parallel_semifl',
+      linear_problem.SETTINGS | {'confidence_threshold': 1.0},
+    )
+    process = _build_without_server_share(
+      small_systems.use_aggregator(
+        system, tff.aggregators.UnweightedMeanFactory()
+      )
+    )
+    state = process.initialize()._replace(round_num=1)
+    output = process.next(
+      state, problem.server_data, problem.client_data([0, 1])
+    )
+    # Without weight of the server nothing has changed at all.
+    for found, expected in zip(
+      output.state.global_model_weights.trainable,
+      state.global_model_weights.trainable,
+      strict=True,
+    ):
+      np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+if __name__ == '__main__':
+  absltest.main()

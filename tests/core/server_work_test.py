@@ -1,0 +1,203 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the server's training."""
+
+import functools
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tests import simulation_test_case
+from tff_semifl.core import round_context
+from tff_semifl.core import server_work
+from tff_semifl.core import supervised_training
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import optimizers
+
+_LEARNING_RATE = 0.25
+
+
+@functools.cache
+def _build(num_epochs=2, batch_size=2, weak=linear_reference.unchanged):
+  classifier = linear_reference.create_classifier()
+  optimizer = optimizers.build_nesterov_sgd()
+  return server_work.build_server_work(
+    classifier,
+    supervised_training.build_supervised_training(
+      classifier,
+      weak_augmentation=weak,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+    ),
+    optimizer=optimizer,
+  )
+
+
+def _context(round_num, seed=7):
+  return round_context.RoundContext(seed, round_num, _LEARNING_RATE)
+
+
+def _order(num_images, round_num, epoch, seed=7):
+  """Returns the order in which an epoch visits the images."""
+  stateless_seed = random_seeds.stateless_seed(
+    seed, random_seeds.Purpose.SERVER_ORDER, round_num, epoch
+  )
+  return tf.random.experimental.stateless_shuffle(
+    tf.range(num_images), stateless_seed
+  ).numpy()
+
+
+class ComputationTest(absltest.TestCase):
+  def test_types(self):
+    weights = '<trainable=<float32[4,3],float32[3]>,non_trainable=<>>@SERVER'
+    state = (
+      '<learning_rate=float32,accumulator=<float32[4,3],float32[3]>>@SERVER'
+    )
+    process = _build()
+    self.assertEqual(
+      process.initialize.type_signature.compact_representation(),
+      f'( -> {state})',
+    )
+    self.assertEqual(
+      process.next.type_signature.compact_representation(),
+      f'(<state={state},weights={weights},'
+      'context=<seed=int32,round_num=int32,learning_rate=float32,'
+      'guidance=<>>@SERVER,'
+      'dataset=<image=uint8[?,2,2,1],label=int32[?]>*@SERVER> ->'
+      f' <state={state},result={weights},'
+      'measurements=<loss=float32,accuracy=float32>@SERVER>)',
+    )
+
+  def test_data_at_clients_is_refused(self):
+    @tff.federated_computation(
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType(tff.SequenceType(np.int32), tff.CLIENTS),
+    )
+    def next_fn(state, weights, context, data):
+      del context, data  # Unused.
+      return tff.templates.MeasuredProcessOutput(state, weights, state)
+
+    @tff.federated_computation
+    def initialize_fn():
+      return tff.federated_value(np.int32(0), tff.SERVER)
+
+    with self.assertRaisesRegex(TypeError, 'placed at SERVER'):
+      server_work.ServerWorkProcess(initialize_fn, next_fn)
+
+
+class ExecutionTest(simulation_test_case.SimulationTestCase):
+  def setUp(self):
+    super().setUp()
+    self.classifier = linear_reference.create_classifier()
+    self.weights = self.classifier.initial_weights
+    self.images = linear_reference.create_images(5)
+    self.labels = np.array([0, 1, 2, 1, 0])
+    self.dataset = linear_reference.labeled_dataset(self.images, self.labels)
+
+  def _train_in_numpy(self, sgd, round_num):
+    """Takes two epochs in batches of 2, 2 and 1; returns the mean loss."""
+    losses = []
+    for epoch in range(2):
+      order = _order(5, round_num, epoch)
+      for batch in (order[:2], order[2:4], order[4:]):
+        loss = sgd.step((1.0, self.images[batch], self.labels[batch]))
+        losses.append(loss * len(batch))
+    return sum(losses) / 10
+
+  def test_two_rounds_equal_numpy_with_momentum_kept(self):
+    process = _build()
+    state, weights = process.initialize(), self.weights
+    sgd = linear_reference.NumpySGD(weights.trainable, _LEARNING_RATE)
+    for round_num in (1, 2):
+      output = process.next(state, weights, _context(round_num), self.dataset)
+      state, weights = output.state, output.result
+      expected_loss = self._train_in_numpy(sgd, round_num)
+      for found, expected in zip(weights.trainable, sgd.weights, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+      for found, expected in zip(
+        state['accumulator'], sgd.accumulator, strict=True
+      ):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+      self.assertAlmostEqual(
+        output.measurements['loss'], expected_loss, places=5
+      )
+    self.assertAlmostEqual(state['learning_rate'], _LEARNING_RATE)
+
+  def test_chunks_make_no_difference(self):
+    process = _build()
+    arguments = process.initialize(), self.weights, _context(1)
+    whole = process.next(*arguments, self.dataset)
+    cut = process.next(*arguments, self.dataset.unbatch().batch(2))
+    for a, b in zip(whole.result.trainable, cut.result.trainable, strict=True):
+      np.testing.assert_array_equal(a, b)
+
+  def test_no_epochs_or_no_images_change_nothing(self):
+    no_images = linear_reference.labeled_dataset(
+      self.images[:0], self.labels[:0]
+    )
+    for process, dataset in (
+      (_build(num_epochs=0), self.dataset),
+      (_build(), no_images),
+    ):
+      output = process.next(
+        process.initialize(), self.weights, _context(1), dataset
+      )
+      for found, expected in zip(
+        output.result.trainable, self.weights.trainable, strict=True
+      ):
+        np.testing.assert_array_equal(found, expected)
+      self.assertTrue(np.isnan(output.measurements['loss']))
+      self.assertTrue(np.isnan(output.measurements['accuracy']))
+
+  def test_accuracy_counts_right_predictions(self):
+    # With a rate of zero the weights stay, so every epoch sees this many right.
+    process = _build()
+    context = round_context.RoundContext(7, 1, 0.0)
+    output = process.next(
+      process.initialize(), self.weights, context, self.dataset
+    )
+    predictions = linear_reference.logits(
+      self.weights.trainable, self.images
+    ).argmax(axis=1)
+    self.assertAlmostEqual(
+      output.measurements['accuracy'],
+      np.mean(predictions == self.labels),
+      places=6,
+    )
+
+  def test_views_differ_between_rounds_and_epochs_and_repeat(self):
+    # Views that are the same noise everywhere, so the loss tells them apart;
+    # one batch of all, so the order does not.
+    def noise(images, seed):
+      return tf.cast(
+        tf.random.stateless_uniform(
+          tf.shape(images)[1:], seed, maxval=256, dtype=tf.int32
+        )
+        + tf.zeros(tf.shape(images), tf.int32),
+        tf.uint8,
+      )
+
+    process = _build(num_epochs=1, batch_size=5, weak=noise)
+    two_epochs = _build(num_epochs=2, batch_size=5, weak=noise)
+    state = process.initialize()
+
+    def loss(process, round_num, seed=7):
+      context = round_context.RoundContext(seed, round_num, 0.0)
+      output = process.next(state, self.weights, context, self.dataset)
+      return output.measurements['loss']
+
+    self.assertEqual(loss(process, 1), loss(process, 1))
+    self.assertNotEqual(loss(process, 1), loss(process, 2))
+    self.assertNotEqual(loss(process, 1), loss(process, 1, seed=8))
+    self.assertNotEqual(loss(process, 1), loss(two_epochs, 1))
+
+
+if __name__ == '__main__':
+  absltest.main()

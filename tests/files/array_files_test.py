@@ -1,0 +1,104 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of files of named arrays; `malformed_files_test` damages them."""
+
+import collections
+import os
+import pathlib
+from typing import Any, NamedTuple
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import attrs
+import numpy as np
+import tensorflow as tf
+import tree
+
+from tff_semifl.files import array_files
+
+
+class _State(NamedTuple):
+  weights: Any
+  aggregator: Any
+
+
+@attrs.define
+class _Query:
+  norm: Any
+
+
+_STRUCTURE = _State(
+  weights=(np.eye(2, 3, dtype=np.float32), [tf.constant(3, tf.int64)]),
+  aggregator=collections.OrderedDict(
+    z=_Query(np.float64(np.nan)),
+    name=b'gaussian',
+    a=((), {'b/c': True}),
+    empty=np.zeros([0, 4], np.uint8),
+  ),
+)
+_NAMES = (
+  'weights/0',
+  'weights/1/0',
+  'aggregator/z/norm',
+  'aggregator/name',
+  'aggregator/a/1/b/c',
+  'aggregator/empty',
+)
+
+
+class ArrayFilesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.path = pathlib.Path(self.create_tempdir().full_path, '1.npz')
+
+  def test_structure_comes_back_as_it_was(self):
+    array_files.write(self.path, _STRUCTURE)
+    other = tree.map_structure(lambda leaf: np.zeros_like(leaf)[()], _STRUCTURE)
+    found = array_files.pack_as(other, array_files.read(self.path))
+    tree.assert_same_structure(found, _STRUCTURE)
+    for a, b in zip(tree.flatten(found), tree.flatten(_STRUCTURE), strict=True):
+      np.testing.assert_array_equal(a, b)
+      self.assertEqual(a.dtype, np.asarray(b).dtype)
+
+  def test_numpy_reads_them_by_name(self):
+    array_files.write(self.path, _STRUCTURE)
+    with np.load(self.path, allow_pickle=False) as arrays:
+      self.assertSameElements(arrays.files, _NAMES)
+      np.testing.assert_array_equal(arrays['weights/0'], np.eye(2, 3))
+
+  def test_a_number_alone(self):
+    array_files.write(self.path, np.float32(0.5))
+    found = array_files.pack_as(np.float32(0), array_files.read(self.path))
+    self.assertEqual(found, np.float32(0.5))
+
+  @parameterized.parameters(
+    ({'a': 'text'}, "'text' as 'a'"),
+    ({'a': None}, "None as 'a'"),
+    ({'a': b'x\0'}, r"b'x.x00' as 'a'"),
+    ([tf.ones([1], tf.bfloat16)], "dtype=bfloat16.* as '0'"),
+  )
+  def test_what_numpy_would_not_keep_is_refused(self, structure, message):
+    with self.assertRaisesRegex(TypeError, f'(?s)found .*{message}'):
+      array_files.write(self.path, structure)
+    self.assertEmpty(os.listdir(self.path.parent))
+
+  def test_two_of_one_name_are_refused(self):
+    with self.assertRaisesRegex(ValueError, 'the same name'):
+      array_files.write(self.path, {'a': {'b': 1}, 'a/b': 2})
+
+  def test_array_that_is_said_to_be_short_is_damaged(self):
+    array_files.write(self.path, {'a': np.arange(2000)})
+    content = self.path.read_bytes()
+    self.assertEqual(content.count(b'(2000,)'), 1)
+    self.path.write_bytes(content.replace(b'(2000,)', b'(1000,)'))
+    with self.assertRaisesRegex(array_files.DamagedFileError, "'a.npy'"):
+      array_files.read(self.path)
+
+  def test_without_a_file(self):
+    with self.assertRaisesRegex(array_files.DamagedFileError, 'No such file'):
+      array_files.read(self.path)
+
+
+if __name__ == '__main__':
+  absltest.main()

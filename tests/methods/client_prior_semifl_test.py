@@ -1,0 +1,300 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of SemiFL with client priors: types, rounds in NumPy, limits."""
+
+import collections
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests import client_turns
+from tests import fix_mix_reference
+from tests import linear_reference
+from tests import simulation_test_case
+from tests.core import linear_problem
+from tff_semifl import settings
+from tff_semifl.methods import client_prior_semifl
+from tff_semifl.methods import logit_adjustment
+from tff_semifl.training import pseudo_labels
+
+_COHORTS = ([], [2, 0], [1, 2], [0, 1])
+_PSEUDO_COUNT = 0.5
+_ITERATIONS = 3
+# Of a server with 5 labels of 3 classes (H.3).
+_DEFAULT_WEIGHT = 5**2 / (5**2 + 6**2)
+_TRUE_LABELS = (np.array([1, 1, 1, 0]), np.array([2] * 5), np.array([0, 1] * 3))
+
+
+def _estimate(logits, server_prior):
+  """Returns the prior by expectation maximization, in NumPy (H.3)."""
+  prior = server_prior
+  for _ in range(_ITERATIONS):
+    joint = np.exp(logits) * prior / server_prior
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    prior = posterior.sum(axis=0) + _PSEUDO_COUNT * server_prior
+    prior /= len(logits) + _PSEUDO_COUNT
+  return prior
+
+
+def _count(labels, server_prior):
+  """Returns the prior of known classes, with the pseudo-count."""
+  counts = np.bincount(labels, minlength=3) + _PSEUDO_COUNT * server_prior
+  return counts / (len(labels) + _PSEUDO_COUNT)
+
+
+class _Problem(linear_problem.LinearProblem):
+  """The linear problem, in which clients may have labels."""
+
+  def __init__(self, *, have_labels=False, server_labels=None):
+    super().__init__()
+    self._have_labels = have_labels
+    if server_labels is not None:
+      self.labels = np.array(server_labels)
+      self.server_data = linear_reference.labeled_dataset(
+        self.images, self.labels
+      )
+
+  def client_data(self, client_ids):
+    if not self._have_labels:
+      return super().client_data(client_ids)
+    return [
+      tf.data.Dataset.from_tensors(
+        collections.OrderedDict(
+          client_id=np.int32(client_id),
+          image=self.clients[client_id][1],
+          label=_TRUE_LABELS[client_id].astype(np.int32),
+        )
+      )
+      for client_id in client_ids
+    ]
+
+
+def _build(system_name='client_prior_semifl', **changes):
+  return linear_problem.build(
+    system_name,
+    {'prior_pseudo_count': _PSEUDO_COUNT} | changes,
+    returns_given_labels=True,
+  )
+
+
+class TypesTest(absltest.TestCase):
+  def test_types_are_those_of_semifl(self):
+    """Clients have no label, report no more, and the server keeps no more."""
+    semifl = linear_problem.build('semifl', returns_given_labels=True)
+    process = _build()
+    for found, expected in (
+      (process.initialize, semifl.initialize),
+      (process.next, semifl.next),
+    ):
+      self.assertEqual(
+        found.type_signature.compact_representation(),
+        expected.type_signature.compact_representation(),
+      )
+
+  def test_clients_have_labels_if_the_prior_is_true(self):
+    self.assertEqual(
+      _build(
+        'true_prior_semifl'
+      ).next.type_signature.parameter.client_data.compact_representation(),
+      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
+    )
+
+
+class PartsTest(absltest.TestCase):
+  def test_other_parts_are_told_their_state_and_label(self):
+    client = settings.change(
+      client_prior_semifl.ClientPriorFixMix(),
+      {'selection': 'freematch', 'alignment': 'distribution'},
+    )
+    guidance = client.build_guidance(linear_reference.create_classifier())
+    state = guidance.initialize()
+    self.assertCountEqual(state, ['method', 'selection', 'alignment'])
+    told = guidance.tell(
+      state, client_turns.create_server(_Problem().server_data)
+    )
+    own_guidance = told['method']
+    np.testing.assert_allclose(own_guidance['server_prior'], [0.4, 0.4, 0.2])
+    told['alignment'] = {'class_shares': tf.constant([0.5, 0.25, 0.25])}
+    logits = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
+    labels, selected = client.label(
+      client_turns.of_labels(
+        guidance=own_guidance, part_guidance=told, logits=logits
+      ),
+      (),
+    )
+    own = linear_reference.softmax(
+      logits
+      + np.log(
+        _DEFAULT_WEIGHT * labels.prior / own_guidance['server_prior']
+        + (1 - _DEFAULT_WEIGHT)
+      )
+    )
+    aligned = own / [0.5, 0.25, 0.25]
+    aligned /= aligned.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(labels.unaligned, own, rtol=1e-4)
+    np.testing.assert_allclose(labels.probabilities, aligned, rtol=1e-4)
+    # One third, before any round, is the threshold of all.
+    self.assertTrue(np.all(selected))
+
+  def test_logits_are_not_adjusted_twice(self):
+    adjustment = logit_adjustment.LogitAdjustment()
+    with self.assertRaisesRegex(
+      settings.SettingError, '^train_with_prior=True: .*LogitAdjustment'
+    ):
+      client_prior_semifl.ClientPriorFixMix(adjustment=adjustment)
+    client = client_prior_semifl.ClientPriorFixMix(
+      adjustment=adjustment, train_with_prior=False
+    )
+    labels = pseudo_labels.from_logits(tf.zeros([2, 3]))
+    np.testing.assert_allclose(
+      client.logit_offset(client_turns.of_labels(), labels),
+      np.log(np.full(3, 1 / 3)),
+      rtol=1e-6,
+    )
+
+
+class RoundsTest(simulation_test_case.SimulationTestCase):
+  def _assert_rounds_equal_numpy(self, process, problem, prior_fn, steps):
+    """Trains both, and returns how many labels are due to the prior.
+
+    Args:
+      process: What is tested.
+      problem: The images.
+      prior_fn: (logits, server's prior, client) -> prior of the client.
+      steps: Weights of a client's prior, beside the server's, in labels and in
+        losses.
+
+    Returns:
+      How many labels are not the most probable class of the received model.
+    """
+    counts = np.bincount(problem.labels, minlength=3)
+    server_prior = counts / counts.sum()
+    state = process.initialize()
+    federation = linear_problem.Federation(
+      linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    )
+    num_changed = num_trained = 0
+
+    def train(received, round_num, client_id):
+      def offsets(logits):
+        ratio = prior_fn(logits, server_prior, client_id) / server_prior
+        return tuple(np.log(step * ratio + 1 - step) for step in steps)
+
+      return problem.train_client(
+        fix_mix_reference.train_client,
+        received,
+        client_id,
+        round_num,
+        threshold=linear_problem.THRESHOLD,
+        mix_loss_weight=1.0,
+        offsets_fn=offsets,
+      )
+
+    for round_num, cohort in enumerate(_COHORTS):
+      received = federation.sgd.weights
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+      turns = [train(received, round_num, client_id) for client_id in cohort]
+      federation.average([turn.weights for turn in turns if turn.num_confident])
+      problem.train_server(federation.sgd, round_num)
+      federation.assert_equal(state)
+      # What is measured of labels is of those that were trained on.
+      for given, turn, client_id in zip(
+        output.given_labels, turns, cohort, strict=True
+      ):
+        np.testing.assert_array_equal(given.label, turn.labels)
+        images = problem.clients[client_id][1]
+        plain = linear_reference.logits(received, images).argmax(axis=1)
+        num_changed += np.count_nonzero(turn.labels != plain)
+        num_trained += turn.num_confident
+    self.assertGreater(num_trained, 0)
+    return num_changed
+
+  @parameterized.named_parameters(
+    ('both_steps', 1.0, True),
+    ('a_quarter_of_the_e_step', 0.25, True),
+    ('weight_by_labels', None, True),
+    ('e_step', 1.0, False),
+    ('m_step', 0.0, True),
+  )
+  def test_rounds_equal_numpy(self, label_prior_weight, train_with_prior):
+    """The server has 2, 2 and 1 labels of the classes."""
+    num_changed = self._assert_rounds_equal_numpy(
+      _build(
+        label_prior_weight=label_prior_weight,
+        train_with_prior=train_with_prior,
+      ),
+      _Problem(),
+      lambda logits, server_prior, _: _estimate(logits, server_prior),
+      (
+        _DEFAULT_WEIGHT if label_prior_weight is None else label_prior_weight,
+        float(train_with_prior),
+      ),
+    )
+    # The prior decides some labels, or this shows little.
+    self.assertEqual(num_changed > 0, label_prior_weight != 0)
+
+  def test_rounds_with_the_true_prior_equal_numpy(self):
+    num_changed = self._assert_rounds_equal_numpy(
+      _build('true_prior_semifl'),
+      _Problem(have_labels=True),
+      lambda _, server_prior, client_id: _count(
+        _TRUE_LABELS[client_id], server_prior
+      ),
+      (_DEFAULT_WEIGHT, 1.0),
+    )
+    self.assertGreater(num_changed, 0)
+
+  @pytest.mark.slow
+  def test_without_both_steps_it_is_semifl(self):
+    changes = {'label_prior_weight': 0.0, 'train_with_prior': False}
+    for found, expected in zip(
+      linear_problem.train(
+        linear_problem.build(
+          'client_prior_semifl', changes, returns_given_labels=True
+        ),
+        _COHORTS,
+      ),
+      linear_problem.train(
+        linear_problem.build('semifl', returns_given_labels=True), _COHORTS
+      ),
+      strict=True,
+    ):
+      np.testing.assert_array_equal(found, expected)
+
+  @pytest.mark.slow
+  def test_with_a_huge_pseudo_count_it_is_semifl(self):
+    found, expected = (
+      linear_problem.train(process, _COHORTS)
+      for process in (
+        linear_problem.build(
+          'client_prior_semifl', {'prior_pseudo_count': 1e9}
+        ),
+        linear_problem.build('semifl'),
+      )
+    )
+    for array, other in zip(found, expected, strict=True):
+      np.testing.assert_allclose(array, other, rtol=1e-4, atol=1e-6)
+
+  def test_class_of_which_the_server_has_no_label(self):
+    problem = _Problem(server_labels=[0, 1, 0, 1, 0])
+    process = _build()
+    state = process.initialize()
+    for cohort in _COHORTS:
+      output = process.next(
+        state, problem.server_data, problem.client_data(cohort)
+      )
+      state = output.state
+    self.assertEqual(output.metrics['client']['num_rejected'], 0)
+    for array in state.global_model_weights.trainable:
+      self.assertTrue(np.all(np.isfinite(array)))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,142 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of data sharing: types, and whole rounds in NumPy."""
+
+import collections
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tests import client_turns
+from tests import linear_reference
+from tests import simulation_test_case
+from tests import small_systems
+from tests.core import linear_problem
+from tff_semifl.methods import data_sharing
+from tff_semifl.randomness import random_seeds
+
+# Two of the server's five images, for 1.6.
+_CHANGES = {
+  'shared_fraction': 0.32,
+  'warm_up_epochs': 2,
+  'server_batch_size': 2,
+  'global_momentum': 0.0,
+}
+
+
+def _labels(client_id):
+  return np.array([client_id, (client_id + 1) % 3] * 3)[: 4 + client_id]
+
+
+class SharedImagesTest(absltest.TestCase):
+  def _share(self, seed, round_num):
+    """Returns the numbers of the images that are shared."""
+    images = linear_reference.create_images(20)
+    client = data_sharing.TrainOnSharedLabels(shared_fraction=0.5)
+    told = client.tell(
+      (),
+      client_turns.with_images(
+        images, np.arange(20), seed=seed, round_num=round_num
+      ),
+    )
+    numbers = told['label'].numpy()
+    np.testing.assert_array_equal(told['image'], images[numbers])
+    return sorted(numbers)
+
+  def test_are_drawn_once_in_a_run(self):
+    shared = self._share(seed=1, round_num=0)
+    self.assertLen(set(shared), 10)
+    self.assertEqual(shared, self._share(seed=1, round_num=3))
+    # By chance they would be once in 184,756 cases, 20 choose 10.
+    self.assertNotEqual(shared, self._share(seed=2, round_num=0))
+
+
+class DataSharingTest(simulation_test_case.SimulationTestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.process = linear_problem.build('data_sharing', _CHANGES)
+
+  def test_types_of_clients_that_have_labels(self):
+    _, _, client_type = self.process.next.type_signature.parameter
+    self.assertEqual(
+      client_type.compact_representation(),
+      '{<client_id=int32,image=uint8[?,2,2,1],label=int32[?]>*}@CLIENTS',
+    )
+
+  def test_rounds_equal_numpy(self):
+    problem = linear_problem.LinearProblem()
+    state = self.process.initialize()
+    sgd = linear_reference.NumpySGD(state.global_model_weights.trainable, 0.0)
+    federation = linear_problem.Federation(sgd)
+    shared = tf.random.experimental.stateless_shuffle(
+      tf.range(5),
+      random_seeds.stateless_seed(
+        linear_problem.SEED, random_seeds.Purpose.SHARED_IMAGE
+      ),
+    ).numpy()[:2]
+    for round_num, cohort in enumerate(([], [0, 2])):
+      trained = []
+      for client_id in cohort:
+        images, labels = (
+          np.concatenate(each)
+          for each in (
+            (problem.clients[client_id][1], problem.images[shared]),
+            (_labels(client_id), problem.labels[shared]),
+          )
+        )
+        client = linear_reference.NumpySGD(
+          federation.sgd.weights, linear_problem.learning_rate(round_num)
+        )
+        for epoch in range(2):
+          order = tf.random.experimental.stateless_shuffle(
+            tf.range(len(images)),
+            random_seeds.stateless_seed(
+              linear_problem.SEED,
+              random_seeds.Purpose.FIX_ORDER,
+              round_num,
+              client_id,
+              epoch,
+            ),
+          ).numpy()
+          for start in range(0, len(images), 3):
+            batch = order[start : start + 3]
+            client.step((1.0, images[batch], labels[batch]))
+        trained.append(client.weights)
+      if round_num == 0:
+        problem.train_server(federation.sgd, round_num)
+      else:
+        # The mean alone: the server trains no more.
+        federation.sgd.weights = [
+          np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)
+        ]
+      output = self.process.next(
+        state,
+        problem.server_data,
+        [
+          tf.data.Dataset.from_tensors(
+            collections.OrderedDict(
+              client_id=np.int32(client_id),
+              image=problem.clients[client_id][1],
+              label=_labels(client_id).astype(np.int32),
+            )
+          )
+          for client_id in cohort
+        ],
+      )
+      state = output.state
+      federation.assert_equal(state)
+
+  def test_steps_are_of_both(self):
+    system = small_systems.create(
+      'data_sharing',
+      {'shared_fraction': 0.2, 'client_batch_size': 10, 'client_epochs': 2},
+    )
+    # Of 50 + 0.2 * 100 images, twice in batches of ten.
+    self.assertEqual(system.count_steps(100, [50, 30]), (0, 14))
+
+
+if __name__ == '__main__':
+  absltest.main()

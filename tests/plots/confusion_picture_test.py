@@ -1,0 +1,90 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that the picture shows each count at its place, and is legible."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+
+from tests.runs import cut_text
+from tff_semifl.plots import confusion_picture
+
+_CONFUSION = np.array([[3, 1, 0], [0, 0, 0], [5, 0, 15]])
+_NAMES = ('cat', 'dog', 'owl')
+
+
+class ConfusionPictureTest(parameterized.TestCase):
+  def test_rows_are_classes_and_columns_what_they_are_taken_for(self):
+    axes, colors = confusion_picture.create_figure(
+      _CONFUSION, _NAMES, 'Three'
+    ).axes
+    (image,) = axes.images
+    np.testing.assert_allclose(
+      # A class without images has no share of them.
+      image.get_array(),
+      [[0.75, 0.25, 0], [0, 0, 0], [0.25, 0, 0.75]],
+    )
+    self.assertEqual(image.origin, 'upper')
+    for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+      self.assertEqual([text.get_text() for text in labels], [*_NAMES])
+    self.assertEqual(
+      {(*text.get_position(), text.get_text()) for text in axes.texts},
+      # Column, row.
+      {(0, 0, '3'), (1, 0, '1'), (0, 2, '5'), (2, 2, '15')},
+    )
+    self.assertEqual(axes.get_title(), 'Three')
+    self.assertEqual(axes.get_xlabel(), 'taken for')
+    self.assertEqual(axes.get_ylabel(), 'class')
+    self.assertEqual(colors.get_ylabel(), "share of the class's images")
+
+  @parameterized.parameters(2, 10, 30, 31, 100)
+  @pytest.mark.slow
+  def test_words_do_not_overlap(self, num_classes):
+    generator = np.random.default_rng(0)
+    figure = confusion_picture.create_figure(
+      generator.integers(1, 1000, size=[num_classes, num_classes]),
+      [f'some class {n}' for n in range(num_classes)],
+      '',
+    )
+    figure.draw_without_rendering()
+    axes, _ = figure.axes
+    rows = [text.get_window_extent() for text in axes.get_yticklabels()]
+    columns = [text.get_window_extent() for text in axes.get_xticklabels()]
+    for upper, lower in zip(rows, rows[1:], strict=False):
+      self.assertGreaterEqual(upper.y0, lower.y1 - 1)
+    for left, right in zip(columns, columns[1:], strict=False):
+      self.assertGreaterEqual(right.x0, left.x1 - 1)
+    numbers = [text.get_window_extent() for text in axes.texts]
+    self.assertLen(numbers, num_classes**2 if num_classes <= 30 else 0)
+    for left, right in zip(numbers, numbers[1:], strict=False):
+      self.assertTrue(right.x0 >= left.x1 or right.y0 != left.y0)
+
+  @parameterized.parameters(2, 10, 30)
+  def test_numbers_stand_out(self, num_classes):
+    confusion = np.diag(np.arange(1, num_classes + 1))
+    confusion[0, 1] = 1  # Half of the first class, in medium blue.
+    axes, _ = confusion_picture.create_figure(
+      confusion, [str(n) for n in range(num_classes)], ''
+    ).axes
+    (image,) = axes.images
+    for text in axes.texts:
+      column, row = text.get_position()
+      red, green, blue, _ = image.to_rgba(image.get_array())[row, column]
+      background = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+      foreground = 1.0 if text.get_color() == 'white' else 0.0
+      self.assertGreater(abs(background - foreground), 0.4)
+
+  @parameterized.product(num_classes=[2, 10, 40], name=['', 'a name ' * 8])
+  def test_nothing_is_cut_off(self, num_classes, name):
+    figure = confusion_picture.create_figure(
+      np.eye(num_classes, dtype=int),
+      [f'{name}{n}' for n in range(num_classes)],
+      f'{name}semifl_digits_50_iid_seed0: 95.0% of 360 test images',
+    )
+    self.assertEqual(cut_text.measure(figure), 0)
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,55 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that curves can be told apart, by Pillow's idea of CIELAB."""
+
+import itertools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from PIL import Image
+from PIL import ImageCms
+
+from tff_semifl.experiments import system_registry
+from tff_semifl.plots import curve_colors
+
+
+def _to_lab(names):
+  """Returns L*, a* and b* of colors by their names."""
+  to_lab = ImageCms.buildTransform(
+    ImageCms.createProfile('sRGB'), ImageCms.createProfile('LAB'), 'RGB', 'LAB'
+  )
+  pixels = Image.new('RGB', (len(names), 1))
+  pixels.putdata([tuple(bytes.fromhex(name[1:])) for name in names])
+  lab = np.asarray(ImageCms.applyTransform(pixels, to_lab))[0]
+  # L* in 0..100 is 0..255, and a* and b* are signed.
+  return np.stack(
+    [lab[:, 0] / 2.55, *lab[:, 1:].astype(np.int8).astype(float).T], axis=-1
+  )
+
+
+class CurveColorsTest(parameterized.TestCase):
+  @parameterized.parameters(6, 12, 22, len(system_registry.SYSTEMS), 40)
+  def test_least_distance_of_two(self, number):
+    found = curve_colors.choose(number)
+    self.assertLen(found, number)
+    least = min(
+      np.linalg.norm(one - other)
+      for one, other in itertools.combinations(_to_lab(found), 2)
+    )
+    # That of two of the first six. About 2 is just noticed side by side.
+    self.assertGreater(least, 24)
+
+  def test_shows_on_white(self):
+    lightness = _to_lab(curve_colors.choose(40))[:, 0]
+    self.assertLess(lightness.max(), 87)
+    self.assertGreater(lightness.min(), 18)
+
+  def test_more_curves_leave_the_colors_of_others(self):
+    few, many = curve_colors.choose(9), curve_colors.choose(30)
+    self.assertEqual(few, many[:9])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,56 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that text is as wide as it is said to be, or less."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+from matplotlib import figure
+
+from tff_semifl.plots import picture_text
+
+_TEXTS = (
+  'Chrysanthemum leucanthemum, seen from above, in the rain',
+  'consistency_averaging_two_groups (5 runs), in a word',
+  '/home/somebody/data/collections/2026/photos_of_flowers_and_animals',
+  'a',
+)
+
+
+def _measure(text, font_size):
+  """Returns width and height in inches, as Matplotlib draws it."""
+  picture = figure.Figure()
+  drawn = picture.text(0, 0, text, fontsize=font_size)
+  box = drawn.get_window_extent()
+  return box.width / picture.dpi, box.height / picture.dpi
+
+
+class PictureTextTest(parameterized.TestCase):
+  @parameterized.product(text=_TEXTS, width=[0.5, 2, 10], font_size=[6, 12])
+  def test_lines_fit_and_nothing_is_lost(self, text, width, font_size):
+    wrapped = picture_text.wrap(text, width, font_size)
+    self.assertLess(_measure(wrapped, font_size)[0], width)
+    self.assertEqual(''.join(wrapped.split()), ''.join(text.split()))
+
+  @parameterized.parameters('$5', '$5 and $6', r'$\frac{$')
+  def test_dollars_are_no_formula(self, text):
+    picture = figure.Figure()
+    drawn = picture.text(0, 0, text, fontsize=9, parse_math=False)
+    box = drawn.get_window_extent()
+    width, _ = _measure(picture_text.wrap(text, 10, 9), 9)
+    self.assertAlmostEqual(width, box.width / picture.dpi)
+
+  def test_names_are_not_larger_than_said(self):
+    names = picture_text.wrap_names(_TEXTS, 2, font_size=9)
+    self.assertEqual(names.texts[-1], 'a')
+    self.assertLessEqual(names.length, 2)
+    sizes = [_measure(text, 9) for text in names.texts]
+    self.assertLess(max(width for width, _ in sizes), names.length)
+    self.assertLess(max(height for _, height in sizes), names.height)
+    # Nor are they far smaller.
+    self.assertGreater(max(width for width, _ in sizes), 0.7 * names.length)
+    self.assertGreater(max(height for _, height in sizes), 0.7 * names.height)
+
+
+if __name__ == '__main__':
+  absltest.main()

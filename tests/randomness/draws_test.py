@@ -1,0 +1,166 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that draws of examples are permutations, epochs or uniform (D55)."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_seeds
+
+_BATCH_SIZE = 3
+_NUM_ROUNDS = 40
+
+
+def _create_population(num_images):
+  """Returns five clients: two are in a round, and one in five drops out."""
+  data = sources.ImagePool(
+    np.zeros([5 * num_images, 1, 1, 1], np.uint8),
+    np.zeros([5 * num_images], np.int32),
+  )
+  return pipelines.ClientPopulation(
+    data,
+    np.split(np.arange(5 * num_images), 5),
+    clients_per_round=2,
+    seed=3,
+    dropout_probability=0.2,
+    know_turns=True,
+  )
+
+
+def _visit(population, rounds):
+  """Returns (round, client, indices of its images) of all turns of rounds."""
+  visits = []
+  for round_num in rounds:
+    for dataset in population.datasets(round_num):
+      [chunk] = dataset.as_numpy_iterator()
+      batch = draws.select_batch(
+        len(chunk['image']),
+        _BATCH_SIZE,
+        chunk['turn'],
+        random_seeds.stateless_seed(
+          0, random_seeds.Purpose.FIX_ORDER, chunk['client_id']
+        ),
+      )
+      visits.append((round_num, int(chunk['client_id']), batch.numpy()))
+  return visits
+
+
+class EpochsOfClientsTest(parameterized.TestCase):
+  @parameterized.named_parameters(('even', 6), ('remainder', 7), ('few', 2))
+  def test_each_image_once_an_epoch_in_however_few_rounds(self, num_images):
+    turns_per_epoch = -(-num_images // _BATCH_SIZE)
+    visits = _visit(_create_population(num_images), range(_NUM_ROUNDS))
+    for client in range(5):
+      rounds = [round_num for round_num, who, _ in visits if who == client]
+      batches = [batch for _, who, batch in visits if who == client]
+      # It skips rounds, irregularly, and takes part for over two epochs.
+      self.assertGreater(len(set(np.diff(rounds))), 1)
+      self.assertGreater(len(batches), 2 * turns_per_epoch)
+      epochs = [
+        batches[start : start + turns_per_epoch]
+        for start in range(0, len(batches), turns_per_epoch)
+      ]
+      for epoch in epochs[:-1]:
+        self.assertCountEqual(np.concatenate(epoch), range(num_images))
+      # The last one need not be over.
+      unfinished = np.concatenate(epochs[-1])
+      self.assertLen(set(unfinished), len(unfinished))
+      self.assertEqual(
+        {len(batch) for batch in batches},
+        {min(_BATCH_SIZE, num_images), num_images % _BATCH_SIZE or _BATCH_SIZE},
+      )
+      # Epochs differ in their order, clients too.
+      if num_images > 2:
+        orders = {tuple(np.concatenate(epoch)) for epoch in epochs[:-1]}
+        self.assertGreater(len(orders), 1)
+
+  @parameterized.parameters(1, 17, 39)
+  def test_a_population_that_begins_in_the_middle_goes_on(self, first_round):
+    whole = _visit(_create_population(7), range(_NUM_ROUNDS))
+    rest = _visit(_create_population(7), range(first_round, _NUM_ROUNDS))
+    expected = [visit for visit in whole if visit[0] >= first_round]
+    self.assertEqual(
+      [(*visit[:2], visit[2].tolist()) for visit in rest],
+      [(*visit[:2], visit[2].tolist()) for visit in expected],
+    )
+
+  def test_without_images_there_is_nothing_to_visit(self):
+    seed = random_seeds.stateless_seed(0, random_seeds.Purpose.FIX_ORDER, 0)
+    self.assertEmpty(draws.select_batch(0, 3, 5, seed).numpy())
+
+
+class SelectFromStreamTest(parameterized.TestCase):
+  @parameterized.parameters((7, 3), (6, 3), (5, 5), (3, 8), (1, 2))
+  def test_batches_are_whole_and_in_a_row_orders_of_all(
+    self, num_images, batch_size
+  ):
+    seed = tf.constant([1, 2])
+    batches = [
+      draws.select_from_stream(num_images, batch_size, step, seed).numpy()
+      for step in range(12)
+    ]
+    self.assertEqual({len(batch) for batch in batches}, {batch_size})
+    stream = np.concatenate(batches)
+    orders = [
+      stream[start : start + num_images]
+      for start in range(0, len(stream) - num_images + 1, num_images)
+    ]
+    self.assertGreater(len(orders), 4)
+    for order in orders:
+      self.assertCountEqual(order, range(num_images))
+    if num_images > 2:
+      self.assertGreater(len({tuple(order) for order in orders}), 1)
+
+
+class ShuffleTest(tf.test.TestCase):
+  def test_all_tensors_are_permuted_alike(self):
+    numbers = np.arange(20)
+    squares = np.stack([numbers**2, -numbers], axis=1)
+    found, (pairs,) = draws.shuffle((numbers, (squares,)), tf.constant([1, 2]))
+    self.assertCountEqual(found.numpy(), numbers)
+    self.assertNotAllEqual(found, numbers)
+    self.assertAllEqual(pairs, squares[found.numpy()])
+
+  def test_order_follows_from_the_seed(self):
+    orders = [
+      draws.shuffle(np.arange(20), tf.constant(seed))
+      for seed in ([1, 2], [1, 2], [1, 3])
+    ]
+    self.assertAllEqual(orders[0], orders[1])
+    self.assertNotAllEqual(orders[0], orders[2])
+
+
+class DrawWithReplacementTest(tf.test.TestCase):
+  def test_draws_are_uniform_and_rows_stay_together(self):
+    numbers = np.arange(5)
+    found, negative = draws.draw_with_replacement(
+      (numbers, -numbers), 5000, tf.constant([1, 2])
+    )
+    self.assertAllEqual(negative, -found.numpy())
+    # Standard deviation of each count: sqrt(5000 * 0.2 * 0.8) = 28.
+    counts = np.bincount(found, minlength=5)
+    np.testing.assert_allclose(counts, 1000, atol=5 * 28)
+
+  def test_rows_after_the_examples_change_nothing(self):
+    numbers, seed = np.arange(5), tf.constant([1, 2])
+    found = draws.draw_with_replacement(
+      np.arange(9), 100, seed, num_real=tf.constant(5)
+    )
+    self.assertAllEqual(found, draws.draw_with_replacement(numbers, 100, seed))
+    self.assertAllEqual(np.unique(found), numbers)
+
+  def test_no_draw_from_no_examples(self):
+    found = draws.draw_with_replacement(
+      np.zeros([0, 2], np.uint8), 0, tf.constant([1, 2])
+    )
+    self.assertEqual(found.shape, (0, 2))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,92 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that random numbers are functions of their keys, and of all of them."""
+
+import itertools
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.randomness import random_seeds
+
+_PURPOSES = list(random_seeds.Purpose)
+_PURPOSE = random_seeds.Purpose.STRONG_VIEW
+_NUM_DRAWS = 2000
+
+
+def _stateless_draws(seed, purpose, *keys):
+  stateless_seed = random_seeds.stateless_seed(seed, purpose, *keys)
+  return tf.random.stateless_uniform([_NUM_DRAWS], stateless_seed).numpy()
+
+
+def _numpy_draws(seed, purpose, *keys):
+  generator = random_seeds.numpy_generator(seed, purpose, *keys)
+  return generator.random(_NUM_DRAWS)
+
+
+class DrawsTest(parameterized.TestCase, tf.test.TestCase):
+  """Tests that hold for both kinds of draws."""
+
+  @parameterized.parameters(_stateless_draws, _numpy_draws)
+  def test_same_keys_same_draws(self, draw):
+    self.assertAllEqual(draw(3, _PURPOSE, 1, 2), draw(3, _PURPOSE, 1, 2))
+
+  @parameterized.parameters(_stateless_draws, _numpy_draws)
+  def test_purposes_do_not_share_a_stream(self, draw):
+    streams = [draw(0, purpose, 1) for purpose in _PURPOSES]
+    correlations = np.corrcoef(streams) - np.eye(len(_PURPOSES))
+    # Of independent draws they have standard deviation 1 / sqrt(draws).
+    self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(_NUM_DRAWS))
+
+  @parameterized.parameters(_stateless_draws, _numpy_draws)
+  def test_any_key_that_differs_gives_other_draws(self, draw):
+    # Seed, round, client, epoch.
+    keys = itertools.product(range(3), repeat=4)
+    first_draws = [draw(seed, _PURPOSE, *rest)[0] for seed, *rest in keys]
+    # float32 has 2^23 values there; 81 draws may agree once in 2600 cases.
+    self.assertLen(set(first_draws), 3**4)
+
+  @parameterized.parameters(_stateless_draws, _numpy_draws)
+  def test_keys_that_follow_each_other_give_unrelated_draws(self, draw):
+    streams = [draw(0, _PURPOSE, round_num) for round_num in range(8)]
+    correlations = np.corrcoef(streams) - np.eye(8)
+    self.assertLess(np.abs(correlations).max(), 5 / np.sqrt(_NUM_DRAWS))
+
+
+class StatelessSeedTest(tf.test.TestCase):
+  def test_is_what_stateless_ops_take(self):
+    seed = random_seeds.stateless_seed(1, _PURPOSE, 2)
+    self.assertEqual(seed.dtype, tf.int32)
+    self.assertEqual(seed.shape, [2])
+
+  def test_purposes_have_values_of_their_own(self):
+    seeds = [
+      tuple(random_seeds.stateless_seed(0, purpose).numpy())
+      for purpose in _PURPOSES
+    ]
+    self.assertLen(set(seeds), len(_PURPOSES))
+
+  def test_one_more_key_is_folded_in(self):
+    seed = random_seeds.stateless_seed(1, _PURPOSE, 2)
+    self.assertAllEqual(
+      random_seeds.stateless_seed(1, _PURPOSE, 2, 3),
+      random_seeds.fold_in(seed, 3),
+    )
+    self.assertNotAllEqual(random_seeds.fold_in(seed, 0), seed)
+
+  def test_tensors_in_a_graph_give_the_seed_of_integers(self):
+    @tf.function
+    def in_graph(seed, round_num, client):
+      return random_seeds.stateless_seed(seed, _PURPOSE, round_num, client)
+
+    self.assertAllEqual(
+      in_graph(tf.constant(7), tf.constant(8, tf.int64), tf.constant(9)),
+      random_seeds.stateless_seed(7, _PURPOSE, 8, 9),
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,226 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of checkpoints, damaged ones and failing disks included."""
+
+import asyncio
+import collections
+import os
+import pathlib
+import shutil
+from unittest import mock
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow_federated as tff
+
+from tests.runs import full_disk
+from tff_semifl.files import durable_files
+from tff_semifl.runs import checkpoints
+
+_SIZE = 10_000
+
+
+def _state(value):
+  return collections.OrderedDict(
+    a=np.full([_SIZE], value, np.float32), b=[np.int32(value)]
+  )
+
+
+def _flip_a_bit(path):
+  content = bytearray(path.read_bytes())
+  content[len(content) // 2] ^= 1
+  path.write_bytes(content)
+
+
+def _cut(path):
+  path.write_bytes(path.read_bytes()[:-1])
+
+
+def _empty(path):
+  path.write_bytes(b'')
+
+
+class CheckpointsTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path, 'checkpoints')
+
+  def _open(self):
+    return checkpoints.Checkpoints(self.folder, num_kept=3)
+
+  def _save(self, *versions):
+    manager = self._open()
+    for version in versions:
+      asyncio.run(manager.save(_state(version), version))
+
+  def _load_latest(self):
+    """Returns what the newest state holds, and its version."""
+    state, version = asyncio.run(self._open().load_latest(_state(0)))
+    if state is None:
+      return None, version
+    np.testing.assert_array_equal(state['a'], np.full([_SIZE], state['b'][0]))
+    return int(state['b'][0]), version
+
+  def _path(self, version):
+    return self.folder / f'program_state_{version}.npz'
+
+  def test_newest_is_loaded_and_three_are_kept(self):
+    self.assertEqual(self._load_latest(), (None, 0))
+    self._save(0, 1, 2, 3, 4)
+    self.assertEqual(self._load_latest(), (4, 4))
+    self.assertEqual(asyncio.run(self._open().get_versions()), [2, 3, 4])
+    self.assertSameElements(
+      [path.name for path in self.folder.iterdir()],
+      [self._path(version).name for version in (2, 3, 4)],
+    )
+
+  def test_intact_version_is_not_replaced(self):
+    self._save(1)
+    with self.assertRaises(tff.program.ProgramStateExistsError):
+      self._save(1)
+
+  def test_everything_is_on_the_disk_before_it_takes_its_place(self):
+    self._save(1)
+    fsync, rename, events = os.fsync, pathlib.Path.rename, []
+
+    def note_fsync(descriptor):
+      fsync(descriptor)
+      events.append(pathlib.Path(os.readlink(f'/proc/self/fd/{descriptor}')))
+
+    def note_rename(source, target):
+      rename(source, target)
+      events.append((source.name, target.name))
+
+    with (
+      mock.patch.object(os, 'fsync', note_fsync),
+      mock.patch.object(pathlib.Path, 'rename', note_rename),
+    ):
+      self._save(2)
+    folder = self.folder.resolve()
+    self.assertEqual(
+      events,
+      [
+        folder / 'program_state_2.temporary',
+        ('program_state_2.temporary', self._path(2).name),
+        folder,
+      ],
+    )
+
+  @parameterized.parameters(
+    (_flip_a_bit, 'a.npy'),
+    (_cut, 'not a zip file'),
+    (_empty, 'not a zip file'),
+  )
+  def test_damaged_version_is_left_out_by_name(self, damage, message):
+    self._save(1, 2, 3)
+    damage(self._path(3))
+    with self.assertLogs(level='WARNING') as logs:
+      self.assertEqual(self._load_latest(), (2, 2))
+    [line] = logs.output
+    self.assertIn(f'{self._path(3)} is damaged: ', line)
+    self.assertIn(message, line)
+    # The round is run again, and can be saved.
+    self._save(3)
+    with self.assertNoLogs(level='WARNING'):
+      self.assertEqual(self._load_latest(), (3, 3))
+
+  def test_damaged_versions_after_the_newest_do_not_crowd_it_out(self):
+    self._save(1, 2, 3)
+    for version in (2, 3):
+      _cut(self._path(version))
+    self._save(2)
+    self.assertEqual(self._load_latest(), (2, 2))
+    self._save(3)
+    self.assertEqual(self._load_latest(), (3, 3))
+
+  def test_no_intact_version_is_an_error_and_nothing_is_removed(self):
+    self._save(1, 2)
+    for version in (1, 2):
+      _cut(self._path(version))
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      f'no checkpoint in {self.folder} is intact .*{self._path(1)}.* remove',
+    ):
+      self._load_latest()
+    self.assertTrue(self._path(1).exists())
+    shutil.rmtree(self.folder)
+    self.assertEqual(self._load_latest(), (None, 0))
+
+  def test_newest_is_read_without_its_structure(self):
+    self.assertIsNone(checkpoints.read_latest(self.folder))
+    self._save(1, 2, 3, 10)
+    arrays, version = checkpoints.read_latest(self.folder)
+    self.assertEqual(version, 10)
+    np.testing.assert_array_equal(arrays['a'], np.full([_SIZE], 10))
+    self.assertEqual(arrays['b/0'], 10)
+    _cut(self._path(10))
+    with self.assertLogs(level='WARNING') as logs:
+      _, version = checkpoints.read_latest(self.folder)
+    self.assertEqual(version, 3)
+    self.assertLen(logs.output, 1)
+
+  def test_reading_leaves_alone_what_is_being_written(self):
+    self._save(1)
+    unfinished = self.folder / 'program_state_2.temporary'
+    shutil.copy(self._path(1), unfinished)
+    _, version = checkpoints.read_latest(self.folder)
+    self.assertEqual(version, 1)
+    self.assertTrue(unfinished.exists())
+
+  def test_reading_what_is_all_damaged(self):
+    self._save(1)
+    _cut(self._path(1))
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'no checkpoint in {self.folder} is intact'
+    ):
+      checkpoints.read_latest(self.folder)
+
+  def test_what_a_kill_left_is_removed_and_not_read(self):
+    self._save(1)
+    leftover = self.folder / 'program_state_2.temporary'
+    shutil.copy(self._path(1), leftover)
+    self.assertEqual(self._load_latest(), (1, 1))
+    self.assertFalse(leftover.exists())
+
+  def test_full_disk_leaves_what_was_saved_before(self):
+    self._save(1)
+    with (
+      # Four bytes a number do not fit.
+      full_disk.full_disk(2 * _SIZE),
+      self.assertRaisesRegex(
+        durable_files.OutputError, f'cannot write {self._path(2)}: File too'
+      ),
+    ):
+      self._save(2)
+    self.assertEqual(list(self.folder.iterdir()), [self._path(1)])
+    self.assertEqual(self._load_latest(), (1, 1))
+    self._save(2)
+    self.assertEqual(self._load_latest(), (2, 2))
+
+  def test_folder_that_is_not_one_any_more(self):
+    manager = self._open()
+    shutil.rmtree(self.folder)
+    self.folder.write_text('a file')
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      f'cannot write {self._path(1)}: Not a directory',
+    ):
+      asyncio.run(manager.save(_state(1), 1))
+
+  def test_folder_that_may_not_be_written_to(self):
+    if os.geteuid() == 0:
+      self.skipTest('nothing is forbidden to root')
+    self._save(1)
+    self.folder.chmod(0o500)
+    self.addCleanup(self.folder.chmod, 0o700)
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'cannot write {self._path(2)}: Permission'
+    ):
+      self._save(2)
+    self.assertEqual(self._load_latest(), (1, 1))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,134 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the files in which clients' states are kept."""
+
+import collections
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import simulation_test_case
+from tests.runs import full_disk
+from tff_semifl.files import durable_files
+from tff_semifl.runs import client_states
+
+
+@tff.tensorflow.computation
+def _initialize():
+  return collections.OrderedDict(a=tf.zeros([2]), b=[tf.constant(7)])
+
+
+def _state(value):
+  return collections.OrderedDict(
+    a=np.full([2], value, np.float32), b=[np.int32(value)]
+  )
+
+
+class ClientStatesTest(simulation_test_case.SimulationTestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _open(self):
+    return client_states.ClientStates(self.folder, _initialize, num_kept=3)
+
+  def _values(self, clients, round_num):
+    return [int(s['b'][0]) for s in self._open().load(clients, round_num)]
+
+  def test_client_that_never_worked_has_the_first_state(self):
+    [state] = self._open().load([5], 1)
+    self.assertEqual(list(state), ['a', 'b'])
+    np.testing.assert_array_equal(state['a'], [0, 0])
+    self.assertEqual(state['b'][0], 7)
+
+  def test_states_are_those_of_the_clients_in_the_order_asked_for(self):
+    self._open().save([4, 9], [_state(40), _state(90)], 1)
+    self.assertEqual(self._values([9, 5, 4], 2), [90, 7, 40])
+    [state] = self._open().load([9], 2)
+    np.testing.assert_array_equal(state['a'], [90, 90])
+
+  def test_a_round_that_is_run_again_sees_what_was_before_it(self):
+    store = self._open()
+    store.save([4], [_state(1)], 1)
+    store.save([4], [_state(2)], 2)
+    self.assertEqual(self._values([4], 2), [1])
+    store.save([4], [_state(3)], 2)
+    self.assertEqual(self._values([4], 3), [3])
+
+  def test_every_kept_checkpoint_finds_its_states_and_no_more_are_kept(self):
+    store = self._open()
+    for round_num in range(1, 11):
+      store.save([4], [_state(round_num)], round_num)
+    # Checkpoints of rounds 8 to 10 are kept, from which rounds 9 to 11 follow.
+    for round_num in (9, 10, 11):
+      self.assertEqual(self._values([4], round_num), [round_num - 1])
+    self.assertLessEqual(len(list((self.folder / '4').iterdir())), 4)
+
+  def test_client_that_worked_long_ago_is_remembered(self):
+    store = self._open()
+    store.save([4], [_state(1)], 1)
+    store.save([4], [_state(50)], 50)
+    self.assertEqual(self._values([4], 49), [1])
+    self.assertEqual(self._values([4], 51), [50])
+
+  def test_file_that_was_being_written_is_not_read(self):
+    self._open().save([4], [_state(1)], 1)
+    (self.folder / '4' / '2.temporary').write_bytes(b'half')
+    self.assertEqual(self._values([4], 3), [1])
+    self._open().save([4], [_state(2)], 2)
+    self.assertEqual(self._values([4], 3), [2])
+
+  @parameterized.named_parameters(
+    ('emptied', lambda content: b''),
+    ('cut', lambda content: content[: len(content) // 2]),
+    ('zeroed', lambda content: bytes(len(content))),
+    (
+      'changed_in_a_number',
+      lambda content: content.replace(
+        np.float32(1).tobytes(), np.float32(2).tobytes(), 1
+      ),
+    ),
+  )
+  def test_damaged_file_is_named(self, damage):
+    self._open().save([4], [_state(1)], 1)
+    path = self.folder / '4' / '1.npz'
+    content = path.read_bytes()
+    path.write_bytes(damage(content))
+    self.assertNotEqual(path.read_bytes(), content)
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'^{path} is damaged: '
+    ):
+      self._values([4], 2)
+
+  def test_full_disk_leaves_what_was_saved_before(self):
+    self._open().save([4], [_state(1)], 1)
+    with (
+      full_disk.full_disk(100),
+      self.assertRaisesRegex(
+        durable_files.OutputError, f'^cannot write {self.folder}/4/2.npz: File'
+      ),
+    ):
+      self._open().save([4], [_state(2)], 2)
+    self.assertEqual(self._values([4], 3), [1])
+
+  def test_memories_that_were_removed_are_missed(self):
+    self.folder /= 'states'
+    memories = client_states.ClientMemories(self._open())
+    # Nobody has ended a turn so far.
+    memories.keep(memories.initialize(), 1, [], [])
+    memories.recall((), 1, [])
+    memories.recall((), 2, [4])
+    self.folder.rmdir()
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'^{self.folder} is missing, in which clients'
+    ):
+      memories.recall((), 3, [4])
+
+
+if __name__ == '__main__':
+  absltest.main()

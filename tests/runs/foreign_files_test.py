@@ -1,0 +1,335 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what others put in the place of an experiment's files.
+
+Each ends with a line that names the file, and the run goes on, to the same
+numbers as one that nobody disturbed.
+"""
+
+import asyncio
+import contextlib
+import functools
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import tempfile
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+
+from tests import simulation_test_case
+from tests.runs import linear_program
+from tests.runs import saved_run
+from tff_semifl.files import array_files
+from tff_semifl.files import durable_files
+from tff_semifl.runs import client_states
+from tff_semifl.runs import metrics_table
+from tff_semifl.runs import outputs
+from tff_semifl.runs import saved_experiment
+from tff_semifl.runs import training
+
+_TOTAL_ROUNDS = 4
+_FLAGS = {'seed': 0}
+
+
+def _make_socket(path):
+  with socket.socket(socket.AF_UNIX) as server:
+    server.bind(str(path))
+
+
+_SPECIAL_FILES = {
+  'a FIFO': os.mkfifo,
+  'a folder': os.mkdir,
+  'a socket': _make_socket,
+  'a device': lambda path: path.symlink_to('/dev/zero'),
+  'a link to nothing': lambda path: path.symlink_to('nothing'),
+}
+
+
+@contextlib.contextmanager
+def _no_waiting():
+  """Raises a TimeoutError in the `with` block where it waits for a file."""
+
+  def give_up(number, frame):
+    raise TimeoutError('it waits')
+
+  before = signal.signal(signal.SIGALRM, give_up)
+  signal.alarm(60)
+  try:
+    yield
+  finally:
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+# Whoever resumes has a program of its own, but tracing it takes seconds.
+_create_program = functools.cache(linear_program.create_program)
+
+
+def _train(path, total_rounds=_TOTAL_ROUNDS, *, on_round=lambda number: None):
+  """Trains, going on from what there is."""
+  folder = outputs.ExperimentFolder(path, _FLAGS)
+  log = folder.tensorboard_log()
+
+  def show_round(number, metrics):
+    log.show_round(number, metrics)
+    on_round(number)
+
+  asyncio.run(
+    training.train(
+      _create_program(total_rounds),
+      state_manager=folder.state_manager(),
+      metrics_manager=folder.metrics_manager(),
+      on_start=log.start,
+      on_round=show_round,
+    )
+  )
+
+
+class ForeignFilesTest(simulation_test_case.SimulationTestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = pathlib.Path(tempfile.mkdtemp())
+    cls.addClassCleanup(shutil.rmtree, folder)
+    cls._undisturbed = folder / 'undisturbed'
+    cls._begun = folder / 'begun'
+    _train(cls._undisturbed)
+    _train(cls._begun, 2)
+
+  def setUp(self):
+    super().setUp()
+    # A short path, as a socket needs.
+    folder = pathlib.Path(tempfile.mkdtemp())
+    self.addCleanup(shutil.rmtree, folder)
+    self.path = folder / 'run'
+    shutil.copytree(self._begun, self.path)
+
+  def _checkpoint(self, version):
+    return self.path / 'checkpoints' / f'program_state_{version}.npz'
+
+  def _assert_ends_as_undisturbed(self):
+    self.assertEqual(
+      saved_run.read(self.path), saved_run.read(self._undisturbed)
+    )
+
+  @parameterized.product(
+    name=['metrics.csv', 'hparams.json', '.lock'], kind=list(_SPECIAL_FILES)
+  )
+  def test_special_file_is_named_before_anything_is_run(self, name, kind):
+    path = self.path / name
+    kept = path.rename(path.with_name('kept'))
+    _SPECIAL_FILES[kind](path)
+    with (
+      _no_waiting(),
+      self.assertRaisesRegex(
+        durable_files.OutputError,
+        f'^{path} is (damaged: it is )?{kind}, not a file; (put|remove)[^\n]*$',
+      ),
+    ):
+      _train(self.path)
+    # The remedy.
+    path.rmdir() if kind == 'a folder' else path.unlink()
+    kept.rename(path)
+    with _no_waiting():
+      _train(self.path)
+    self._assert_ends_as_undisturbed()
+
+  @parameterized.parameters(*_SPECIAL_FILES)
+  def test_special_file_in_place_of_a_checkpoint_is_left_out(self, kind):
+    self._checkpoint(2).unlink()
+    _SPECIAL_FILES[kind](self._checkpoint(2))
+    with _no_waiting(), self.assertLogs(level='WARNING') as logs:
+      if kind == 'a folder':
+        with self.assertRaisesRegex(
+          durable_files.OutputError,
+          f'^cannot write {self._checkpoint(2)}: Is a directory; with this',
+        ):
+          _train(self.path)
+        self._checkpoint(2).rmdir()
+      _train(self.path)
+    self.assertIn(
+      f'{self._checkpoint(2)} is damaged: it is {kind}, not a file; it is left'
+      ' out',
+      logs.output[0],
+    )
+    self._assert_ends_as_undisturbed()
+
+  @parameterized.parameters(*_SPECIAL_FILES)
+  def test_special_file_where_a_client_has_its_state(self, kind):
+    folder = self.path / 'client_states'
+    states = client_states.ClientStates(
+      folder, lambda: np.float32(0), num_kept=3
+    )
+    states.save([7], [np.float32(1)], 1)
+    path = folder / '7/1.npz'
+    path.unlink()
+    _SPECIAL_FILES[kind](path)
+    with (
+      _no_waiting(),
+      self.assertRaisesRegex(
+        durable_files.OutputError,
+        f'^{path} is damaged: it is {kind}, not a file; put a good copy',
+      ),
+    ):
+      states.load([7], 2)
+
+  @parameterized.parameters(*_SPECIAL_FILES)
+  def test_special_file_where_a_file_is_being_written(self, kind):
+    path = self.path / 'state.npz'
+    temporary = self.path / 'state.temporary'
+    _SPECIAL_FILES[kind](temporary)
+    with (
+      _no_waiting(),
+      self.assertRaisesRegex(
+        durable_files.OutputError, f'^{temporary} is {kind}, not a file; remove'
+      ),
+    ):
+      array_files.write(path, np.float32(1))
+    self.assertFalse(path.exists())
+
+  @parameterized.parameters(*_SPECIAL_FILES)
+  def test_who_only_reads_does_not_wait_either(self, kind):
+    for name, error, read in (
+      (
+        'hparams.json',
+        saved_experiment.SavedExperimentError,
+        lambda path: saved_experiment.read_hparams(path.parent),
+      ),
+      ('metrics.csv', metrics_table.MetricsError, metrics_table.read_metrics),
+    ):
+      path = self.path / name
+      path.unlink()
+      _SPECIAL_FILES[kind](path)
+      with (
+        _no_waiting(),
+        self.assertRaisesRegex(error, f'^{path} is {kind}, not a file'),
+      ):
+        read(path)
+
+  def test_special_file_among_the_pictures(self):
+    path = self.path / 'pictures/a.png'
+    path.parent.mkdir()
+    os.mkfifo(path)
+    with (
+      _no_waiting(),
+      self.assertRaisesRegex(
+        durable_files.OutputError, f'^{path} is a FIFO, not a file; remove'
+      ),
+    ):
+      _train(self.path)
+    path.unlink()
+    _train(self.path)
+    self._assert_ends_as_undisturbed()
+
+  @parameterized.named_parameters(
+    ('junk', lambda path: path.write_bytes(b'\xff\0junk')),
+    ('empty', lambda path: path.write_bytes(b'')),
+    ('zeros', lambda path: path.write_bytes(bytes(100))),
+    ('other_table', lambda path: path.write_text('a,b\n1,2\n')),
+    ('shorter_table', lambda path: path.write_text('round,a\n0,2\n')),
+    ('rounds_that_are_none', lambda path: path.write_text('round\nx\n')),
+    *(
+      (
+        kind.replace(' ', '_'),
+        lambda path, make=make: path.unlink() or make(path),
+      )
+      for kind, make in _SPECIAL_FILES.items()
+    ),
+  )
+  @pytest.mark.slow
+  def test_table_that_is_replaced_in_mid_run_loses_no_row(self, replace):
+    """The table that was put in its place is kept, too."""
+    path = self.path / 'metrics.csv'
+    shutil.rmtree(self.path)
+
+    def disturb(number):
+      if number == 1:
+        replace(path)
+
+    with _no_waiting(), self.assertLogs(level='WARNING') as logs:
+      _train(self.path, on_round=disturb)
+    [line] = logs.output
+    damaged = path.with_name('metrics.csv.damaged1')
+    self.assertRegex(
+      line,
+      f'{path} is .*, though a run is using it: its rows were put back; what'
+      f' was found is {damaged} now',
+    )
+    self.assertTrue(damaged.exists() or damaged.is_symlink())
+    self._assert_ends_as_undisturbed()
+
+  def test_table_that_is_replaced_twice_and_removed(self):
+    path = self.path / 'metrics.csv'
+    shutil.rmtree(self.path)
+
+    def disturb(number):
+      if number < 2:
+        path.write_text(f'junk {number}')
+      elif number == 2:
+        path.unlink()
+
+    with self.assertLogs(level='WARNING') as logs:
+      _train(self.path, on_round=disturb)
+    self.assertLen(logs.output, 3)
+    self.assertRegex(logs.output[2], f'{path} is gone, .* were put back$')
+    for number in (0, 1):
+      damaged = path.with_name(f'metrics.csv.damaged{number + 1}')
+      self.assertEqual(damaged.read_text(), f'junk {number}')
+    self._assert_ends_as_undisturbed()
+
+  @parameterized.parameters(3, 4, 9)
+  @pytest.mark.slow
+  def test_checkpoint_that_is_copied_to_another_number(self, number):
+    shutil.copy(self._checkpoint(2), self._checkpoint(number))
+    with self.assertLogs(level='WARNING') as logs:
+      _train(self.path)
+    message = (
+      f'{self._checkpoint(number)} has a name that is not its own: it holds the'
+      f' state after round 2 and belongs in {self._checkpoint(2)}'
+    )
+    self.assertIn(f'{message}; it is left out', logs.output[0])
+    if number <= _TOTAL_ROUNDS:
+      self.assertIn(f'{message}; it is replaced', logs.output[1])
+      self.assertLen(logs.output, 2)
+    self._assert_ends_as_undisturbed()
+
+  @pytest.mark.slow
+  def test_checkpoint_that_is_moved_to_another_number(self):
+    """The only one there is holds what is not to be lost."""
+    for version in (0, 1):
+      self._checkpoint(version).unlink()
+    self._checkpoint(2).rename(self._checkpoint(3))
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      f'^no checkpoint in .* is intact .{self._checkpoint(3)} has a name that'
+      f' is not its own: .* round 2 and belongs in {self._checkpoint(2)}',
+    ):
+      _train(self.path)
+    self._checkpoint(3).rename(self._checkpoint(2))
+    _train(self.path)
+    self._assert_ends_as_undisturbed()
+
+  @pytest.mark.slow
+  def test_checkpoint_that_appears_in_mid_run(self):
+    other = self._undisturbed / 'checkpoints/program_state_4.npz'
+    with self.assertRaisesRegex(
+      durable_files.OutputError,
+      f'^{self._checkpoint(4)} is there, and was not when this run began; move',
+    ):
+      _train(
+        self.path,
+        on_round=lambda number: shutil.copy(other, self._checkpoint(4)),
+      )
+    self._checkpoint(4).unlink()
+    _train(self.path)
+    self._assert_ends_as_undisturbed()
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,79 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of confidence intervals: published numbers, and limits."""
+
+import math
+
+from absl.testing import absltest
+import numpy as np
+
+from tff_semifl.runs import intervals
+
+
+class IntervalsTest(absltest.TestCase):
+  def test_accuracy(self):
+    # Newcombe (Statistics in Medicine 17, 1998), Table I, method 3.
+    for num_right, num_images, low, high in (
+      (81, 263, 0.2553, 0.3662),
+      (15, 148, 0.0624, 0.1605),
+      (0, 20, 0.0, 0.1611),
+      (1, 29, 0.0061, 0.1718),
+    ):
+      found = intervals.of_accuracy(num_right, num_images)
+      np.testing.assert_allclose(found, (low, high), atol=5e-5)
+
+  def test_difference_is_that_of_agresti_and_min(self):
+    # 3 images are gained, 1 is lost, of 10; with halves added 3.5, 1.5, of 12:
+    # the mean is 2/12, the variance of an image 5/12 - (2/12)^2 = 0.388889.
+    before = np.array([1, 0, 0, 0, 1, 1, 1, 0, 0, 0], bool)
+    after = np.array([0, 1, 1, 1, 1, 1, 1, 0, 0, 0], bool)
+    half = 1.959964 * math.sqrt(0.388889 / 12)
+    np.testing.assert_allclose(
+      intervals.of_difference(before, after),
+      (2 / 12 - half, 2 / 12 + half),
+      atol=1e-6,
+    )
+
+  def test_one_image_of_few_says_nothing(self):
+    before, after = np.ones(24, bool), np.ones(24, bool)
+    before[7] = False
+    low, high = intervals.of_difference(before, after)
+    self.assertLess(low, 0)
+    self.assertGreater(high, 1 / 24)
+    # Nor do two models that are right on the same images.
+    low, high = intervals.of_difference(after, after)
+    self.assertLess(low, -0.05)
+    self.assertAlmostEqual(high, -low)
+
+  def test_covers_what_it_should(self):
+    # 2,000 samples of 30 images, of which 30% are gained and 10% lost.
+    generator = np.random.default_rng(0)
+    drawn = generator.random([2000, 30])
+    is_covered = [
+      low <= 0.2 <= high
+      for low, high in (
+        intervals.of_difference(row > 0.9, (row < 0.3)) for row in drawn
+      )
+    ]
+    # The standard error of the share is half a point.
+    self.assertBetween(np.mean(is_covered), 0.935, 0.98)
+
+  def test_standard_error(self):
+    # Off the mean by -3, 1 and 2: the root of 14/2 over that of 3.
+    self.assertAlmostEqual(
+      intervals.standard_error([0.80, 0.84, 0.85]),
+      math.sqrt(7) / math.sqrt(3) / 100,
+    )
+
+  def test_says_of_what_an_accuracy_is(self):
+    text = intervals.describe(0.5, [2, 2, 0, 4])
+    self.assertStartsWith(text, '50.0% of 8 images of 3 of 4 classes (')
+    # Wilson, by hand: 0.5 +- 1.96 / 2 / sqrt(8 + 1.96^2).
+    self.assertIn('21.5% to 78.5%', text)
+    self.assertNotIn('classes', intervals.describe(0.5, [4, 4]))
+    self.assertEqual(intervals.show(0, 0), 'unknown')
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,177 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A training program that is over in a moment."""
+
+import functools
+import pathlib
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import linear_reference
+from tests import small_systems
+from tff_semifl.batch_norm import federated_batch_norm_statistics
+from tff_semifl.batch_norm import pooled_batch_norm_statistics
+from tff_semifl.data import mapped_images
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.models import functional
+from tff_semifl.models import static_batch_norm
+from tff_semifl.privacy import privacy_key as privacy_key_lib
+from tff_semifl.runs import by_reference
+from tff_semifl.runs import client_states
+from tff_semifl.runs import training
+from tff_semifl.training import evaluation
+
+_THRESHOLD = 0.37
+
+
+def create_program(
+  total_rounds: int,
+  *,
+  has_federated_statistics: bool = False,
+  is_by_reference: bool = False,
+  dropout_probability: float = 0.0,
+  **changes: Any,
+) -> training.TrainingProgram:
+  """Creates a program: four clients of six images, two of them in a round.
+
+  Of 30 images the server has the first six. All are tested on.
+
+  Args:
+    total_rounds: The last round.
+    has_federated_statistics: Whether the model normalizes what it sees, by
+      statistics of all clients; it is tested once more with those of all
+      images, as means over batches of four.
+    is_by_reference: Whether images are passed by reference.
+    dropout_probability: Of a client of a cohort.
+    **changes: Settings of the system, other than usual here.
+  """
+  labels = (np.arange(30) % 3).astype(np.int32)
+  data = sources.LabeledImages(linear_reference.create_images(30), labels)
+  images = mapped_images.MappedImages([data])
+  if is_by_reference:
+    [data] = images.references
+  clients = pipelines.ClientPopulation(
+    sources.ImagePool(*data.select(np.arange(6, 30))),
+    np.split(np.arange(24), 4),
+    clients_per_round=2,
+    seed=0,
+    dropout_probability=dropout_probability,
+  )
+  computations = _build_computations(has_federated_statistics, **changes)
+  statistics = final_test = None
+  if has_federated_statistics:
+    statistics = training.StatisticsPass(
+      computations.federated_statistics, clients.all_datasets()
+    )
+    final_test = training.StatisticsPass(
+      computations.pooled_statistics,
+      tf.data.Dataset.from_tensors(data.images),
+    )
+  program = training.TrainingProgram(
+    process=computations.process,
+    evaluation=computations.evaluation,
+    server_dataset=pipelines.labeled_dataset(data.select(np.arange(6))),
+    clients=clients,
+    test_dataset=pipelines.batched_dataset(data, 10),
+    total_rounds=total_rounds,
+    measures_pseudo_labels=True,
+    statistics=statistics,
+    final_test=final_test,
+  )
+  if is_by_reference:
+    return by_reference.take_indices(program, images)
+  return program
+
+
+class _Computations(NamedTuple):
+  """The computations of a program; statistics only if it has some."""
+
+  process: tff.templates.IterativeProcess
+  evaluation: tff.Computation
+  federated_statistics: tff.Computation | None = None
+  pooled_statistics: tff.Computation | None = None
+
+
+# To trace them takes longer than to run a program.
+@functools.cache
+def _build_computations(has_federated_statistics, **changes) -> _Computations:
+  classifier = linear_reference.create_classifier()
+  if has_federated_statistics:
+    classifier = _create_normalizing_classifier()
+  computations = _Computations(
+    process=small_systems.build(
+      'semifl',
+      {
+        # The schedule is that of the whole run, however far it is taken.
+        'total_rounds': 4,
+        'clients_per_round': 2,
+        'server_batch_size': 2,
+        'client_epochs': 1,
+        'learning_rate': 0.3,
+        'server_epochs': 1,
+        'confidence_threshold': _THRESHOLD,
+        **changes,
+      },
+      classifier=classifier,
+      computes_statistics=False,
+      returns_given_labels=True,
+      privacy_key=privacy_key_lib.PrivacyKey(bytes(32)),
+    ),
+    evaluation=evaluation.build_evaluation(classifier),
+  )
+  if not has_federated_statistics:
+    return computations
+  return computations._replace(
+    federated_statistics=(
+      federated_batch_norm_statistics.build_federated_batch_norm_statistics(
+        classifier
+      )
+    ),
+    pooled_statistics=(
+      pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
+        classifier, batch_size=4
+      )
+    ),
+  )
+
+
+def create_memories(
+  program: training.TrainingProgram, folder: str, *, num_kept: int
+) -> client_states.ClientMemories | None:
+  """Creates what keeps the memories of clients, if they have any.
+
+  Args:
+    program: A program of here.
+    folder: Where its files go.
+    num_kept: How many of the last rounds must be possible to go back to.
+  """
+  if program.process.initialize_memory is None:
+    return None
+  return client_states.ClientMemories(
+    client_states.ClientStates(
+      pathlib.Path(folder, 'client_states'),
+      program.process.initialize_memory,
+      num_kept=num_kept,
+    )
+  )
+
+
+def _create_normalizing_classifier() -> functional.ImageClassifier:
+  return functional.from_keras(
+    tf.keras.Sequential(
+      [
+        tf.keras.Input(linear_reference.IMAGE_SHAPE),
+        static_batch_norm.StaticBatchNormalization(),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(
+          linear_reference.NUM_CLASSES,
+          kernel_initializer=tf.keras.initializers.RandomNormal(seed=0),
+        ),
+      ]
+    )
+  )

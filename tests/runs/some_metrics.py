@@ -1,0 +1,28 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Metrics of rounds, of which only some numbers matter."""
+
+from tff_semifl.runs import round_metrics
+
+
+def create(
+  accuracy: float, label_ratio: float, seconds: float
+) -> round_metrics.RoundMetrics:
+  """Returns the metrics of a round; all others are 0.
+
+  Args:
+    accuracy: On the test images, the best so far, too.
+    label_ratio: The share of the clients' images that are trained on.
+    seconds: The time that the round took.
+  """
+  return round_metrics.RoundMetrics(
+    test=round_metrics.EvaluationMetrics(accuracy, 0.0, accuracy),
+    server=round_metrics.ServerMetrics(0.0, 0.0),
+    client=round_metrics.ClientMetrics(
+      **dict.fromkeys(round_metrics.ClientMetrics._fields, 0.0)
+    )._replace(label_ratio=label_ratio),
+    learning_rate=0.0,
+    seconds=seconds,
+    aggregator={},
+  )

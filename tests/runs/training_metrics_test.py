@@ -1,0 +1,197 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what the training program measures and writes down."""
+
+import dataclasses
+import types
+
+from absl.testing import absltest
+import numpy as np
+import pytest
+
+from tests.runs import linear_program
+from tests.runs import training_test_case
+
+
+class TrainingMetricsTest(training_test_case.TrainingTestCase):
+  def test_rows_columns_and_values(self):
+    folder = self.create_tempdir().full_path
+    seen = {}
+    final = self.train(folder, 4, on_round=seen.__setitem__)
+    rows = self.read_metrics(folder)
+    self.assertEqual(list(rows[0]), training_test_case.COLUMNS)
+    self.assertEqual([row['round'] for row in rows], list('01234'))
+    self.assertEqual(
+      [seen[n].test.accuracy for n in range(5)],
+      [float(row['test/accuracy']) for row in rows],
+    )
+    self.assertEqual(rows[0]['client/num_participating'], '0.0')
+    # Rate 0.3 for rounds 0 and 1, then half a cosine over four rounds.
+    np.testing.assert_allclose(
+      [float(row['learning_rate']) for row in rows],
+      [0.3, *(0.15 * (1 + np.cos(np.pi * np.arange(4) / 4)))],
+      rtol=1e-6,
+    )
+    accuracies = [float(row['test/accuracy']) for row in rows]
+    self.assertEqual(final.round_num, 4)
+    self.assertAlmostEqual(final.accuracy, accuracies[-1])
+    self.assertAlmostEqual(final.best_accuracy, max(accuracies))
+    self.assertEqual(
+      [float(row['test/best_accuracy']) for row in rows],
+      [max(accuracies[: n + 1]) for n in range(5)],
+    )
+    self.assertGreater(max(float(r['client/label_ratio']) for r in rows[1:]), 0)
+
+  def test_cells_of_what_was_not_measured_are_empty(self):
+    """Round 0 has no clients; a round without labels has none to be right."""
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(2, confidence_threshold=1.0)
+    self.train(folder, 2, program=program)
+    rows = self.read_metrics(folder)
+    measured = {'num_participating', 'num_rejected', 'num_dropped'}
+    for row, names in zip(
+      rows,
+      (
+        measured,
+        # Labels were made, and none of them trained on (D17).
+        *[
+          measured
+          | {
+            'label_ratio',
+            'pseudo_accuracy',
+            'threshold_accuracy',
+            'own/highest_confidence',
+          }
+        ]
+        * 2,
+      ),
+      strict=True,
+    ):
+      self.assertEqual(
+        {name for name, cell in row.items() if cell == ''},
+        {
+          column
+          for column in training_test_case.COLUMNS
+          if column.startswith('client/')
+          and column.removeprefix('client/') not in names
+        },
+      )
+    self.assertEqual(rows[1]['client/label_ratio'], '0.0')
+    self.assertEqual(rows[1]['client/threshold_accuracy'], '0.0')
+
+  def test_truth_that_is_not_known(self):
+    folder = self.create_tempdir().full_path
+    program = dataclasses.replace(
+      linear_program.create_program(2), measures_pseudo_labels=False
+    )
+    self.train(folder, 2, program=program)
+    for row in self.read_metrics(folder)[1:]:
+      for name in ('pseudo', 'threshold', 'micro_threshold'):
+        self.assertEqual(row[f'client/{name}_accuracy'], '')
+      self.assertNotEqual(row['client/label_ratio'], '')
+
+  @pytest.mark.slow
+  def test_server_that_trains_on_nothing(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(1, server_epochs=0)
+    self.train(folder, 1, program=program)
+    for row in self.read_metrics(folder):
+      self.assertEqual(row['server/loss'], '')
+      self.assertEqual(row['server/accuracy'], '')
+
+  def test_pseudo_labels_are_compared_with_the_truth(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(2)
+    outputs = []
+
+    def run(*arguments):
+      outputs.append(program.process.next(*arguments))
+      return outputs[-1]
+
+    recorder = types.SimpleNamespace(
+      initialize=program.process.initialize, next=run, initialize_memory=None
+    )
+    self.train(
+      folder, 2, program=dataclasses.replace(program, process=recorder)
+    )
+    for round_num, row in enumerate(self.read_metrics(folder)[1:], 1):
+      right = [
+        # Image n of all is of class n modulo 3; clients have those from 6 on.
+        given.label == (6 * client + given.image) % 3
+        for given, client in zip(
+          outputs[round_num].given_labels,
+          program.clients.cohort(round_num),
+          strict=True,
+        )
+      ]
+      self.assertAlmostEqual(
+        float(row['client/pseudo_accuracy']),
+        np.concatenate(right).mean(),
+        places=6,
+      )
+
+  def test_what_clients_measure_besides_has_columns_of_its_own(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(1)
+
+    def run(*arguments):
+      output = program.process.next(*arguments)
+      client = {**output.metrics['client'], 'doubt': np.float32(0.25)}
+      return output._replace(metrics={**output.metrics, 'client': client})
+
+    process = types.SimpleNamespace(
+      initialize=program.process.initialize, next=run, initialize_memory=None
+    )
+    self.train(folder, 1, program=dataclasses.replace(program, process=process))
+    for row in self.read_metrics(folder):
+      self.assertEqual(row['client/own/doubt'], '0.25')
+      self.assertSameElements(
+        row, [*training_test_case.COLUMNS, 'client/own/doubt']
+      )
+
+  def test_dropped_clients_are_counted(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(4, dropout_probability=0.4)
+    self.train(folder, 4, program=program)
+    found = [row['client/num_dropped'] for row in self.read_metrics(folder)]
+    sizes = [len(program.clients.cohort(n)) for n in range(5)]
+    # Two are chosen, in all rounds but the first.
+    self.assertEqual(found, ['0.0', *(f'{2 - n:.1f}' for n in sizes[1:])])
+    self.assertGreater(len(set(found[1:])), 1)
+
+  @pytest.mark.slow
+  def test_columns_of_an_aggregator_come_last(self):
+    folder = self.create_tempdir().full_path
+    program = linear_program.create_program(2, aggregator='robust')
+    self.train(folder, 2, program=program)
+    rows = self.read_metrics(folder)
+    self.assertEqual(
+      list(rows[0]),
+      [
+        *training_test_case.COLUMNS,
+        'aggregator/zeroed_count',
+        'aggregator/zeroing/clipped_count',
+        'aggregator/zeroing/clipping_norm',
+        'aggregator/zeroing_norm',
+      ],
+    )
+    # 2 * 10 + 1 to begin with, and nobody was there to change it.
+    self.assertEqual(
+      [row['aggregator/zeroing_norm'] for row in rows[:2]], ['21.0'] * 2
+    )
+
+  def test_epsilon_is_that_of_the_rounds_so_far(self):
+    folder = self.create_tempdir().full_path
+    program = dataclasses.replace(
+      linear_program.create_program(2), epsilon_fn=lambda n: 0.25 * n
+    )
+    self.train(folder, 2, program=program)
+    self.assertEqual(
+      [row['aggregator/epsilon'] for row in self.read_metrics(folder)],
+      ['0.0', '0.25', '0.5'],
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

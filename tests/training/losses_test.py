@@ -1,0 +1,197 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for the losses, against NumPy."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.training import losses
+
+_NUM_CLASSES = 5
+
+
+def _random_batch(size):
+  """Returns logits and two sets of labels."""
+  generator = np.random.default_rng(size)
+  return (
+    generator.normal(scale=3, size=(size, _NUM_CLASSES)).astype(np.float32),
+    generator.integers(_NUM_CLASSES, size=size).astype(np.int32),
+    generator.integers(_NUM_CLASSES, size=size).astype(np.int32),
+  )
+
+
+def _cross_entropy(logits, labels):
+  """Mean of -log(softmax), in float64."""
+  exponentials = np.exp(logits.astype(np.float64))
+  probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+  return -np.log(probabilities[np.arange(len(labels)), labels]).mean()
+
+
+class CrossEntropyTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(1, 7, 10)
+  def test_equals_numpy_for_any_batch_size(self, size):
+    logits, labels, _ = _random_batch(size)
+    loss = losses.cross_entropy(logits, labels)
+    self.assertEqual(loss.shape, [])
+    self.assertAllClose(loss, _cross_entropy(logits, labels), rtol=1e-5)
+
+  def test_equal_logits_give_the_logarithm_of_the_number_of_classes(self):
+    loss = losses.cross_entropy(tf.fill([3, 8], 2.0), tf.constant([0, 3, 7]))
+    self.assertAllClose(loss, np.log(8))
+
+  def test_huge_logits(self):
+    logits = tf.constant([[1e4, 0.0], [0.0, 1e4]])
+    # Right in both: -log(1). Wrong in both: -log(exp(-1e4)).
+    self.assertAllClose(losses.cross_entropy(logits, tf.constant([0, 1])), 0)
+    self.assertAllClose(losses.cross_entropy(logits, tf.constant([1, 0])), 1e4)
+
+  @parameterized.parameters(tf.float32, tf.float64)
+  def test_has_the_dtype_of_the_logits(self, dtype):
+    logits, labels, _ = _random_batch(4)
+    loss = losses.cross_entropy(tf.cast(logits, dtype), labels)
+    self.assertEqual(loss.dtype, dtype)
+
+  def test_a_batch_of_unknown_size_in_a_graph(self):
+    logits, labels, _ = _random_batch(6)
+    in_graph = tf.function(
+      losses.cross_entropy,
+      input_signature=[
+        tf.TensorSpec([None, _NUM_CLASSES]),
+        tf.TensorSpec([None], tf.int32),
+      ],
+    )
+    self.assertAllClose(
+      in_graph(logits, labels), losses.cross_entropy(logits, labels)
+    )
+
+  def test_weights_multiply_the_loss_of_each(self):
+    logits, labels, _ = _random_batch(3)
+    expected = sum(
+      weight * _cross_entropy(logits[i : i + 1], labels[i : i + 1]) / 3
+      for i, weight in enumerate([2.0, 0.0, 0.5])
+    )
+    self.assertAllClose(
+      losses.cross_entropy(logits, labels, tf.constant([2.0, 0.0, 0.5])),
+      expected,
+      rtol=1e-5,
+    )
+    self.assertAllClose(
+      losses.mix_loss(
+        logits, labels, labels, tf.constant(0.3), tf.constant([2.0, 0.0, 0.5])
+      ),
+      expected,
+      rtol=1e-5,
+    )
+
+  def test_offset_is_added_to_the_logits(self):
+    logits, labels, _ = _random_batch(3)
+    offset = np.linspace(-1, 1, _NUM_CLASSES).astype(np.float32)
+    expected = _cross_entropy(logits + offset, labels)
+    self.assertAllClose(
+      losses.cross_entropy(logits, labels, offset=offset), expected, rtol=1e-5
+    )
+    self.assertAllClose(
+      losses.mix_loss(logits, labels, labels, tf.constant(0.3), offset=offset),
+      expected,
+      rtol=1e-5,
+    )
+
+
+class MaskedCrossEntropyTest(tf.test.TestCase):
+  def test_is_divided_by_all_examples_and_not_by_those_that_count(self):
+    logits, labels, _ = _random_batch(10)
+    is_counted = np.arange(10) < 4
+    self.assertAllClose(
+      losses.masked_cross_entropy(logits, labels, is_counted),
+      0.4 * _cross_entropy(logits[:4], labels[:4]),
+      rtol=1e-5,
+    )
+
+  def test_all_and_none(self):
+    logits, labels, _ = _random_batch(10)
+    self.assertAllClose(
+      losses.masked_cross_entropy(logits, labels, np.full(10, True)),
+      losses.cross_entropy(logits, labels),
+    )
+    self.assertEqual(
+      losses.masked_cross_entropy(logits, labels, np.full(10, False)), 0
+    )
+
+
+class MixLossTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(0.0, 0.25, 0.7, 1.0)
+  def test_equals_numpy(self, coefficient):
+    logits, first, second = _random_batch(10)
+    loss = losses.mix_loss(logits, first, second, tf.constant(coefficient))
+    self.assertEqual(loss.shape, [])
+    # One coefficient for the whole batch multiplies both terms (A.8).
+    self.assertAllClose(
+      loss,
+      coefficient * _cross_entropy(logits, first)
+      + (1 - coefficient) * _cross_entropy(logits, second),
+      rtol=1e-5,
+    )
+
+  def test_coefficient_1_is_the_cross_entropy_with_the_first_labels(self):
+    logits, first, second = _random_batch(10)
+    self.assertAllEqual(
+      losses.mix_loss(logits, first, second, tf.constant(1.0)),
+      losses.cross_entropy(logits, first),
+    )
+
+  def test_coefficient_0_is_the_cross_entropy_with_the_second_labels(self):
+    logits, first, second = _random_batch(10)
+    self.assertAllEqual(
+      losses.mix_loss(logits, first, second, tf.constant(0.0)),
+      losses.cross_entropy(logits, second),
+    )
+
+
+class ConsistencyTest(tf.test.TestCase):
+  def test_is_the_mean_over_examples_and_classes(self):
+    first = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
+    second = np.array([[0.5, 0.1, 0.4], [0.0, 0.3, 0.7]])
+    # (0.16 + 0.16 + 0.09 + 0.09) / 6.
+    self.assertAllClose(losses.consistency(first, second), 0.5 / 6)
+    self.assertEqual(losses.consistency(first, first), 0)
+
+
+class DivergenceTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    generator = np.random.default_rng(1)
+    self._target, self._logits = generator.normal(size=(2, 6, 4))
+
+  def test_equals_numpy(self):
+    target, predicted = (
+      np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+      for logits in (self._target, self._logits)
+    )
+    each = (target * np.log(target / predicted)).sum(axis=1)
+    self.assertAllClose(
+      losses.divergence(self._target, self._logits), each.mean()
+    )
+    # What is left out counts among those that are divided by.
+    is_counted = np.arange(6) < 2
+    self.assertAllClose(
+      losses.divergence(self._target, self._logits, is_counted),
+      each[:2].sum() / 6,
+    )
+
+  def test_has_the_gradient_of_the_cross_entropy_with_soft_labels(self):
+    target, logits = tf.constant(self._target), tf.constant(self._logits)
+    with tf.GradientTape(persistent=True) as tape:
+      tape.watch([target, logits])
+      divergence = losses.divergence(target, logits)
+      cross_entropy = losses.cross_entropy(logits, tf.nn.softmax(target))
+    self.assertAllClose(
+      tape.gradient(divergence, logits), tape.gradient(cross_entropy, logits)
+    )
+    self.assertIsNone(tape.gradient(divergence, target))
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,133 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests for pseudo-labels, and which of them are trusted (A.6)."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.training import pseudo_labels
+
+
+class FromLogitsTest(parameterized.TestCase, tf.test.TestCase):
+  def test_equals_numpy(self):
+    """The label is an integer, not a vector of probabilities (D12)."""
+    logits = np.random.default_rng(0).normal(scale=3, size=(20, 6))
+    exponentials = np.exp(logits)
+    probabilities = exponentials / exponentials.sum(axis=1, keepdims=True)
+
+    found = pseudo_labels.from_logits(tf.constant(logits, tf.float32))
+
+    self.assertEqual(found.labels.dtype, tf.int32)
+    self.assertAllEqual(found.labels, np.argmax(logits, axis=1))
+    self.assertEqual(found.confidences.dtype, tf.float32)
+    self.assertAllClose(found.confidences, probabilities.max(axis=1), rtol=1e-5)
+
+  def test_probabilities_that_are_known(self):
+    # softmax(log(p)) is p.
+    logits = tf.math.log([[0.1, 0.7, 0.2], [0.05, 0.0, 0.95]])
+    found = pseudo_labels.from_logits(logits)
+    self.assertAllEqual(found.labels, [1, 2])
+    self.assertAllClose(found.confidences, [0.7, 0.95])
+
+  def test_huge_logits(self):
+    found = pseudo_labels.from_logits(tf.constant([[-1e4, 0.0, 1e4]]))
+    self.assertAllEqual(found.labels, [2])
+    self.assertAllEqual(found.confidences, [1.0])
+
+  @parameterized.parameters(tf.float16, tf.float64)
+  def test_confidences_are_float32_whatever_the_logits_are(self, dtype):
+    found = pseudo_labels.from_logits(tf.constant([[0.0, 3.0]], dtype))
+    self.assertEqual(found.confidences.dtype, tf.float32)
+    # Of a float16 softmax only three digits would be right.
+    self.assertAllClose(
+      found.confidences, [1 / (1 + np.exp(-3.0))], rtol=1e-6, atol=0
+    )
+
+  def test_no_images(self):
+    found = pseudo_labels.from_logits(tf.zeros([0, 10]))
+    self.assertEqual(found.labels.shape, [0])
+    self.assertEqual(found.confidences.shape, [0])
+
+
+class IsConfidentTest(tf.test.TestCase):
+  def test_includes_the_threshold_itself(self):
+    threshold = np.float32(0.95)
+    confidences = [
+      np.nextafter(threshold, np.float32(0)),
+      threshold,
+      np.nextafter(threshold, np.float32(1)),
+    ]
+    labels = pseudo_labels.PseudoLabels(
+      labels=tf.zeros([3], tf.int32),
+      confidences=tf.constant(confidences),
+      probabilities=tf.zeros([3, 10]),
+    )
+    self.assertAllEqual(
+      pseudo_labels.is_confident(labels, 0.95), [False, True, True]
+    )
+
+  def test_includes_the_threshold_when_it_comes_from_logits(self):
+    # Equal logits of two classes: exactly 1/2.
+    labels = pseudo_labels.from_logits(tf.constant([[3.0, 3.0], [3.0, 4.0]]))
+    self.assertAllEqual(pseudo_labels.is_confident(labels, 0.5), [True, True])
+    self.assertAllEqual(pseudo_labels.is_confident(labels, 0.51), [False, True])
+
+  def test_threshold_1_asks_for_certainty(self):
+    labels = pseudo_labels.from_logits(tf.constant([[0.0, 1e4], [0.0, 9.0]]))
+    self.assertAllEqual(pseudo_labels.is_confident(labels, 1.0), [True, False])
+
+
+class CompleteTest(tf.test.TestCase):
+  def test_of_classes(self):
+    labels = pseudo_labels.complete(tf.constant([2, 0], tf.int64), 3)
+    self.assertAllEqual(labels.labels, [2, 0])
+    self.assertEqual(labels.labels.dtype, tf.int32)
+    self.assertAllEqual(labels.confidences, [1.0, 1.0])
+    self.assertAllEqual(labels.probabilities, [[0, 0, 1], [1, 0, 0]])
+
+  def test_of_probabilities(self):
+    probabilities = [[0.25, 0.75], [0.5, 0.5]]
+    labels = pseudo_labels.complete(tf.constant(probabilities), 2)
+    self.assertAllEqual(labels.labels, [1, 0])
+    self.assertAllEqual(labels.confidences, [0.75, 0.5])
+    self.assertAllEqual(labels.probabilities, probabilities)
+
+
+class SelectionTest(tf.test.TestCase):
+  def test_bools_weigh_the_same(self):
+    found, weights = pseudo_labels.split_selection(tf.constant([False, True]))
+    self.assertAllEqual(found, [False, True])
+    self.assertEqual(weights, ())
+
+  def test_what_weighs_nothing_is_left_out(self):
+    found, (weights,) = pseudo_labels.split_selection(
+      tf.constant([0.0, 0.25, 3.0])
+    )
+    self.assertAllEqual(found, [False, True, True])
+    self.assertAllEqual(weights, [0.0, 0.25, 3.0])
+
+
+class SharpenTest(parameterized.TestCase, tf.test.TestCase):
+  @parameterized.parameters(1.0, 0.5, 0.1)
+  def test_equals_numpy(self, temperature):
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(5), size=8)
+    powers = probabilities ** (1 / temperature)
+    self.assertAllClose(
+      pseudo_labels.sharpen(tf.constant(probabilities), temperature),
+      powers / powers.sum(axis=1, keepdims=True),
+    )
+
+  def test_certainty_and_tiny_probabilities(self):
+    found = pseudo_labels.sharpen(
+      # Their squares are below the least float32.
+      tf.constant([[0.0, 1.0, 0.0], [1e-30, 1e-30, 0.0]]),
+      0.5,
+    )
+    self.assertAllClose(found, [[0, 1, 0], [0.5, 0.5, 0]])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,226 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Turns of clients of any system, of a model that is trained in a moment."""
+
+import collections
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests import small_systems
+from tff_semifl import runtime
+from tff_semifl.augment import augmentation
+from tff_semifl.augment import rand_augment
+from tff_semifl.augment import weak
+from tff_semifl.core import client_turn
+from tff_semifl.core import client_work
+from tff_semifl.core import round_context
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.models import keyed_dropout
+from tff_semifl.models import static_batch_norm
+from tff_semifl.randomness import portable_draws
+from tff_semifl.randomness import random_draws
+from tff_semifl.training import client_work_process
+from tff_semifl.training import optimizers
+from tff_semifl.training import padded_rows
+from tff_semifl.training import turn_form
+
+_IMAGE_SHAPE = (8, 8, 3)
+_NUM_CLASSES = 3
+BATCH_SIZE = 4
+NUM_IMAGES = 22
+_THRESHOLD = 0.5
+_TOLERANCE = 1e-3
+
+
+def _run_without_xla(loop, examples):
+  with (
+    random_draws.drawing_by(portable_draws.GENERATOR),
+    rand_augment.applying_to_all(),
+  ):
+    return loop(padded_rows.PaddedRows(*turn_form.pad(examples)))
+
+
+# The operations of the compiled form, which XLA takes minutes to compile.
+PADDED = dataclasses.replace(turn_form.COMPILED, run=_run_without_xla)
+
+# All parts that no other system has.
+_PARTS = {
+  'selection': 'softmatch',
+  'regularizer': 'sharpness_aware',
+  'consistency_threshold': _THRESHOLD,
+  'alignment': 'distribution',
+  'adjustment': 'client_classes',
+  'labeler': 'averaged_teacher',
+  'weighting': 'learning_status',
+  'soft_pseudo_labels': True,
+  'mix_once_per_round': True,
+  'mix_before_augmentation': True,
+}
+
+
+@functools.cache
+def _create_classifier():
+  tf.keras.utils.set_random_seed(3)
+  pixels = tf.keras.Input(_IMAGE_SHAPE)
+  features = tf.keras.layers.Rescaling(1 / 255)(pixels)
+  features = tf.keras.layers.Conv2D(4, 3, strides=2)(features)
+  features = static_batch_norm.StaticBatchNormalization()(features)
+  features = tf.keras.layers.Flatten()(tf.nn.relu(features))
+  features = keyed_dropout.KeyedDropout(0.4, key=0)(features)
+  # Logits large enough that the model is sure of some images.
+  logits = tf.keras.layers.Dense(
+    _NUM_CLASSES, kernel_initializer=tf.keras.initializers.RandomNormal(0, 1)
+  )(features)
+  return functional.from_keras(tf.keras.Model(pixels, logits))
+
+
+def _create_images(client, number):
+  generator = np.random.default_rng(5 + client)
+  return generator.integers(256, size=(number, *_IMAGE_SHAPE), dtype=np.uint8)
+
+
+def _create_labels(number):
+  return np.arange(number, dtype=np.int32) % _NUM_CLASSES
+
+
+@functools.cache
+def _create_system(system_name):
+  parts = _PARTS if system_name == 'composed_semifl' else {}
+  return small_systems.create(
+    system_name,
+    {'client_batch_size': BATCH_SIZE, 'client_epochs': 2, **parts},
+    usual={'confidence_threshold': _THRESHOLD},
+  )
+
+
+@functools.cache
+def build(
+  system_name: str,
+  form: turn_form.TurnForm,
+  strong_augmentation: augmentation.Augmentation | None = None,
+) -> client_work_process.ClientWorkProcess:
+  """Builds the work of clients.
+
+  Args:
+    system_name: One of `registry.SYSTEMS`.
+    form: The form of their turns.
+    strong_augmentation: By default crops.
+  """
+  classifier = _create_classifier()
+  ingredients = small_systems.create_ingredients(
+    classifier=classifier,
+    weak_augmentation=functools.partial(
+      weak.flip_and_crop, flip=True, padding=2
+    ),
+    strong_augmentation=strong_augmentation
+    or functools.partial(weak.flip_and_crop, flip=False, padding=1),
+    turn_form=form,
+  )
+  system = _create_system(system_name)
+  optimizer, _ = system.create_optimizers(classifier)
+  client = system.client
+  guidance = client.build_guidance(classifier)
+  context_type = round_context.ROUND_CONTEXT_TYPE
+  if guidance is not None:
+    tell = guidance.build_tell(
+      classifier.weights_type, pipelines.labeled_type(classifier.image_shape)
+    )
+    context_type = tell.type_signature.result
+  return client_work.build_client_work(
+    classifier,
+    client.build(ingredients, optimizer, system.client_turn),
+    data_type=client.client_data_type(classifier),
+    optimizer=optimizer,
+    keep_optimizer_state=True,
+    max_update_norm_ratio=10.0,
+    return_given_labels=client.measures_pseudo_labels,
+    context_type=context_type,
+  )
+
+
+@functools.cache
+def take(
+  system_name: str,
+  form: turn_form.TurnForm,
+  *sizes: int,
+) -> Any:
+  """Returns what clients make of their images in round 3.
+
+  Args:
+    system_name: One of `registry.SYSTEMS`.
+    form: The form of their turns.
+    *sizes: Numbers of images, one for each client.
+  """
+  process = build(system_name, form)
+  client = _create_system(system_name).client
+  classifier = _create_classifier()
+  weights = classifier.initial_weights
+  context = round_context.RoundContext(7, 3, np.float32(0.2))
+  guidance = client.build_guidance(classifier)
+  if guidance is not None:
+    told = guidance.tell(
+      guidance.initialize(),
+      client_turn.Server(
+        model=classifier,
+        seed=tf.constant(context.seed),
+        round_num=tf.constant(context.round_num),
+        weights=weights,
+        data=linear_reference.labeled_dataset(
+          _create_images(0, NUM_IMAGES), _create_labels(NUM_IMAGES)
+        ),
+      ),
+    )
+    context = context._replace(
+      guidance=tf.nest.map_structure(lambda tensor: tensor.numpy(), told)
+    )
+  datasets = []
+  for number, size in enumerate(sizes):
+    data = {
+      'client_id': np.int32(5 + number),
+      'image': _create_images(number, size),
+    }
+    if client.client_data_type(classifier) is not None:
+      data['label'] = _create_labels(size)
+    datasets.append(tf.data.Dataset.from_tensors(collections.OrderedDict(data)))
+  with runtime.simulation_context():
+    output = process.next(
+      process.initialize(),
+      [(weights, context)] * len(sizes),
+      datasets,
+      [process.initialize_memory()] * len(sizes),
+    )
+  # The learning rate in the memory is replaced in the client's next turn.
+  for result in output.result:
+    result.memory.pop(optimizers.LEARNING_RATE_KEY)
+  return output
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+  """Checks that two outputs of `take` are equal, but for rounding.
+
+  Args:
+    found: One of them.
+    expected: The other.
+  """
+  tf.nest.assert_same_structure(found, expected)
+  for a, b in zip(
+    tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
+  ):
+    # A step's gradient is off by some 1e-5 of its size where sums are in
+    # another order, and each step starts with the errors of those before. A
+    # bias before normalization has no gradient but such errors.
+    scale = np.max(np.abs(b), initial=0.0)
+    np.testing.assert_allclose(a, b, rtol=0, atol=_TOLERANCE * scale + 1e-5)
+
+
+def forget() -> None:
+  """Forgets all turns: TensorFlow complains of functions that outlive it."""
+  for function in (build, take, _create_classifier):
+    function.cache_clear()

@@ -1,0 +1,157 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that a client's turn computes the same in all its forms."""
+
+import collections
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tests import simulation_test_case
+from tests.training import small_turns
+from tff_semifl.augment import keras_cv_policy
+from tff_semifl.experiments import system_registry
+from tff_semifl.systems import averaging
+from tff_semifl.training import turn_form
+
+# One for each client that trains on what it selects, or on labels. FedMatch's
+# is another's, with a model of its own.
+_SYSTEMS = tuple(
+  {
+    system.client: name
+    for name, system in system_registry.SYSTEMS.items()
+    if isinstance(system, averaging.Averaging) and not system.models
+  }.values()
+)
+# To compile a turn takes longest. These train in all ways that there are; how
+# other systems label is compiled in `compiled_labels_test`.
+_COMPILED_SYSTEMS = (
+  'semifl',
+  'batch_label_semifl',
+  'supervised_fedavg',
+  'composed_semifl',
+)
+
+
+def tearDownModule():
+  small_turns.forget()
+
+
+class TurnFormTest(simulation_test_case.SimulationTestCase):
+  def _compare(self, system_name, form, *sizes):
+    sizes = sizes or (small_turns.NUM_IMAGES,)
+    small_turns.assert_equal(
+      small_turns.take(system_name, form, *sizes),
+      small_turns.take(system_name, turn_form.DYNAMIC, *sizes),
+    )
+
+  @parameterized.parameters(*_COMPILED_SYSTEMS)
+  @pytest.mark.slow
+  def test_compiled(self, system_name):
+    # Both are padded to 32 images.
+    self._compare(system_name, turn_form.COMPILED, small_turns.NUM_IMAGES, 17)
+
+  def test_without_xla(self):
+    self._compare('semifl', small_turns.PADDED)
+
+  @parameterized.parameters(
+    name for name in _SYSTEMS if name not in _COMPILED_SYSTEMS
+  )
+  @pytest.mark.slow
+  def test_others_without_xla(self, system_name):
+    self._compare(system_name, small_turns.PADDED)
+
+  def test_last_batch_has_padding_and_images_are_left_out(self):
+    """The other tests would see less if it were not so."""
+    output = small_turns.take(
+      'semifl', turn_form.DYNAMIC, small_turns.NUM_IMAGES
+    )
+    num_selected = np.count_nonzero(output.result[0].given_labels.share)
+    self.assertBetween(
+      num_selected, small_turns.BATCH_SIZE + 1, small_turns.NUM_IMAGES - 1
+    )
+    self.assertNotEqual(num_selected % small_turns.BATCH_SIZE, 0)
+
+  @parameterized.parameters('semifl', 'batch_label_semifl')
+  @pytest.mark.slow
+  def test_no_image(self, system_name):
+    self._compare(system_name, turn_form.COMPILED, 0)
+
+
+@pytest.mark.slow
+class ProgramTest(absltest.TestCase):
+  def test_turn_is_one_program(self):
+    outside, programs = _find_operations(turn_form.COMPILED)
+    self.assertLen(programs, 1)
+    # All loops are inside: those of epochs, steps and batches.
+    self.assertGreaterEqual(programs[0]['StatelessWhile'], 3)
+    self.assertGreater(programs[0]['Conv2D'], 0)
+    self.assertNotIn('Conv2D', outside)
+    self.assertEmpty([op for op in outside if 'While' in op])
+    # Beside it images are read, and padding of given labels is dropped.
+    self.assertLess(sum(outside.values()), sum(programs[0].values()) / 10)
+
+  def test_dynamic_turn_is_none(self):
+    outside, programs = _find_operations(turn_form.DYNAMIC)
+    self.assertEmpty(programs)
+    self.assertNotEmpty([op for op in outside if 'While' in op])
+
+  def test_operations_that_cannot_be_compiled_are_refused(self):
+    with self.assertRaisesRegex(
+      ValueError, 'XLA cannot compile Equalization, .*--strong_augmentation'
+    ):
+      small_turns.build(
+        'semifl',
+        turn_form.COMPILED,
+        strong_augmentation=keras_cv_policy.build_gentle_rand_augment(),
+      )
+
+
+def _find_operations(form):
+  """Counts the operations of a turn of SemiFL, by where they are.
+
+  Args:
+    form: The form of the turn.
+
+  Returns:
+    A counter of those that are not compiled, and one for each program.
+  """
+  process = small_turns.build('semifl', form)
+  graph_defs = []
+
+  def find(block):
+    if isinstance(block, tff.framework.CompiledComputation):
+      graph_defs.append(
+        tf.compat.v1.GraphDef.FromString(block.proto.tensorflow.graph_def.value)
+      )
+    return block, False
+
+  tff.framework.transform_postorder(process.next.to_building_block(), find)
+  outside, programs = collections.Counter(), []
+
+  def count(nodes, functions, counter):
+    for node in nodes:
+      counter[node.op] += 1
+      inner = counter
+      if counter is outside and node.attr['_XlaMustCompile'].b:
+        inner = collections.Counter()
+        programs.append(inner)
+      for attribute in node.attr.values():
+        if attribute.HasField('func'):
+          count(functions[attribute.func.name], functions, inner)
+
+  for graph_def in graph_defs:
+    functions = {
+      each.signature.name: each.node_def for each in graph_def.library.function
+    }
+    count(graph_def.node, functions, outside)
+  return outside, programs
+
+
+if __name__ == '__main__':
+  absltest.main()

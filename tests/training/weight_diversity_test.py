@@ -1,0 +1,110 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the diversity of updates (equation 7 of Zhang et al., E.5, D51)."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tff_semifl.models import functional
+from tff_semifl.training import weight_diversity
+
+_KERNEL = 1
+
+
+def _measure(kernels):
+  """Returns both numbers for updates of a kernel, added up as clients' are."""
+  updates = [
+    weight_diversity.update_sums(
+      # Weights other than the kernel have no effect.
+      (tf.constant([float(number)]), tf.constant(kernel, tf.float32)),
+      _KERNEL,
+    )
+    for number, kernel in enumerate(kernels)
+  ]
+  sums = tf.nest.map_structure(lambda *parts: tf.add_n(parts), *updates)
+  measured = weight_diversity.measure(sums, tf.constant(float(len(kernels))))
+  return [float(value) for value in measured.values()]
+
+
+class MeasureTest(parameterized.TestCase):
+  @parameterized.parameters(1, 2, 7)
+  def test_least_is_of_equal_updates(self, num_clients):
+    kernel = np.array([[1.0, -2.0], [0.5, 3.0]])
+    # n |d|^2 / |n d|^2 = 1 / n.
+    np.testing.assert_allclose(
+      _measure([kernel] * num_clients), [1 / num_clients, 1], rtol=1e-6
+    )
+
+  def test_orthogonal_updates_of_any_lengths(self):
+    # Squares 9 + 16 + 1, and the square of the sum (3, 4, 1) is the same.
+    kernels = [[[3.0, 0, 0]], [[0, 4.0, 0]], [[0, 0, 1.0]]]
+    np.testing.assert_allclose(_measure(kernels), [1, 3], rtol=1e-6)
+
+  def test_written_out(self):
+    # Squares 1 + 4 and 0 + 9; the sum is (1, -1), whose square is 2.
+    np.testing.assert_allclose(
+      _measure([[[1.0, 2.0]], [[0.0, -3.0]]]), [14 / 2, 14], rtol=1e-6
+    )
+
+  def test_relative_is_mean_of_squares_by_square_of_mean(self):
+    """D51: as the authors' script has it."""
+    kernels = np.random.default_rng(0).normal(size=(5, 4, 3))
+    diversity, relative = _measure(kernels)
+    squares = np.sum(kernels**2, axis=(1, 2))
+    np.testing.assert_allclose(
+      diversity, squares.sum() / np.sum(kernels.sum(axis=0) ** 2), rtol=1e-5
+    )
+    np.testing.assert_allclose(
+      relative, squares.mean() / np.sum(kernels.mean(axis=0) ** 2), rtol=1e-5
+    )
+
+  def test_nothing_to_measure(self):
+    zeros = np.zeros([2, 2])
+    np.testing.assert_array_equal(_measure([zeros, zeros]), [np.nan] * 2)
+    sums = weight_diversity.update_sums((tf.ones([2, 2]),), None)
+    self.assertEqual(sums.update.shape, [])
+    for value in weight_diversity.measure(sums, tf.constant(1.0)).values():
+      self.assertTrue(np.isnan(value))
+
+
+class KernelTest(absltest.TestCase):
+  def test_last_dense_layer(self):
+    classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input(linear_reference.IMAGE_SHAPE),
+          tf.keras.layers.Flatten(),
+          # Of as many units as there are classes, and yet not the last.
+          tf.keras.layers.Dense(3),
+          tf.keras.layers.Dense(3),
+        ]
+      )
+    )
+    index = weight_diversity.find_classifier_kernel(classifier)
+    self.assertEqual(index, 2)
+    update = [tf.constant(w) for w in classifier.initial_weights.trainable]
+    sums = weight_diversity.update_sums(update, index)
+    self.assertEqual(sums.update.shape, [3, 3])
+
+  def test_model_without_a_dense_layer(self):
+    classifier = functional.from_keras(
+      tf.keras.Sequential(
+        [
+          tf.keras.Input(linear_reference.IMAGE_SHAPE),
+          tf.keras.layers.Conv2D(3, 2),
+          tf.keras.layers.Flatten(),
+        ]
+      )
+    )
+    self.assertIsNone(weight_diversity.find_classifier_kernel(classifier))
+    update = [tf.constant(w) for w in classifier.initial_weights.trainable]
+    sums = weight_diversity.update_sums(update, None)
+    self.assertEqual(sums.update.shape, [])
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,147 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Aggregators that combine the clients' updates into one.
+
+They are TFF's factories, configured so that they draw no random numbers other
+than those that follow from the run's key. The weighted factories leave out
+clients whose weight is 0, such as clients without a confident image. The
+private mean is unweighted: it includes these clients with an update of zero.
+"""
+
+import math
+
+import numpy as np
+import tensorflow_federated as tff
+import tensorflow_privacy
+
+from tff_semifl.privacy import keyed_gaussian_query
+from tff_semifl.privacy import privacy_key
+
+# Smaller tensors are sent as they are: sending the minimum and the maximum with
+# the quantized values would cost as much as quantization saves.
+_MIN_QUANTIZED_ELEMENTS = 256
+
+
+def build_mean() -> tff.aggregators.WeightedAggregationFactory:
+  """Builds the uniform mean of the clients that count (A.12).
+
+  Returns:
+    A weighted factory.
+  """
+  # The mean over no client at all is zero, not 0 / 0.
+  return tff.aggregators.MeanFactory(no_nan_division=True)
+
+
+def build_robust_mean(
+  *, clipping_quantile: float = 0.8
+) -> tff.aggregators.WeightedAggregationFactory:
+  """Builds a mean that limits the influence of long updates.
+
+  It is `tff.learning.robust_aggregator` with the quantile as an argument. An
+  update that is far longer than those seen so far counts as zero; one that is
+  longer than the estimated quantile is clipped to it. Clients that do not count
+  enter the estimates with a length of zero.
+
+  Args:
+    clipping_quantile: The quantile of the updates' lengths to clip to, in
+      (0, 1).
+
+  Returns:
+    A weighted factory.
+  """
+  estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
+  clipping_norm = estimate(
+    initial_estimate=1.0, target_quantile=clipping_quantile, learning_rate=0.2
+  )
+  # The estimate rises quickly to a little more than twice the longest update.
+  zeroing_norm = estimate(
+    initial_estimate=10.0,
+    target_quantile=0.98,
+    learning_rate=math.log(10.0),
+    multiplier=2.0,
+    increment=1.0,
+  )
+  return tff.aggregators.zeroing_factory(
+    zeroing_norm,
+    tff.aggregators.clipping_factory(clipping_norm, build_mean()),
+  )
+
+
+def build_private_mean(
+  *,
+  noise_multiplier: float,
+  clipping_norm: float,
+  clients_per_round: int,
+  key: privacy_key.PrivacyKey,
+) -> tff.aggregators.UnweightedAggregationFactory:
+  """Builds the mean with differential privacy (McMahan et al., 2018).
+
+  Updates are clipped and summed, Gaussian noise is added, and the sum is
+  divided by a number that does not depend on which clients took part. The
+  guarantee covers the weights; no noise is added to the clients' metrics.
+
+  Args:
+    noise_multiplier: Standard deviation of the noise, in units of
+      `clipping_norm`.
+    clipping_norm: Largest length of an update; longer ones are scaled down to
+      it.
+    clients_per_round: The number that the sum is divided by.
+    key: The secret key that determines the noise. Draw it with
+      `PrivacyKey.draw()` and keep it for as long as the run may be resumed.
+      Anyone who knows it can subtract the noise. The cohorts of the run should
+      follow from it as well, because they must stay secret, too.
+
+  Returns:
+    An unweighted factory.
+  """
+  query = keyed_gaussian_query.KeyedGaussianSumQuery(
+    l2_norm_clip=clipping_norm,
+    stddev=noise_multiplier * clipping_norm,
+    key=key,
+  )
+  return tff.aggregators.DifferentiallyPrivateFactory(
+    tensorflow_privacy.NormalizedQuery(query, float(clients_per_round))
+  )
+
+
+def build_quantized_mean(
+  *, bits: int = 8
+) -> tff.aggregators.WeightedAggregationFactory:
+  """Builds the mean of updates that clients send quantized.
+
+  Each element is rounded to the nearest of `2**bits` values, spaced evenly from
+  the minimum to the maximum of its tensor. Rounding is not stochastic, because
+  TFF's random numbers for it would not follow from the run's seed.
+
+  Args:
+    bits: Number of bits of each element, from 1 to 16.
+
+  Returns:
+    A weighted factory.
+  """
+  return tff.aggregators.MeanFactory(
+    tff.aggregators.EncodedSumFactory.quantize_above_threshold(
+      quantization_bits=bits,
+      threshold=_MIN_QUANTIZED_ELEMENTS,
+      stochastic=False,
+    ),
+    no_nan_division=True,
+  )
+
+
+def create(
+  factory: tff.aggregators.AggregationFactory, value_type: tff.Type
+) -> tff.templates.AggregationProcess:
+  """Creates an aggregation process, weighted if the factory is.
+
+  Args:
+    factory: A weighted or an unweighted factory.
+    value_type: The type of a client's update.
+
+  Returns:
+    The process. If it is weighted, weights are float32 scalars.
+  """
+  if isinstance(factory, tff.aggregators.WeightedAggregationFactory):
+    return factory.create(value_type, tff.TensorType(np.float32))
+  return factory.create(value_type)

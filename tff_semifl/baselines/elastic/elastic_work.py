@@ -1,0 +1,118 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The turn of a client that keeps a model of its own, tied to an anchor (E.6).
+
+It trains its own model, goes a share of the way to the anchor that the server
+sent, and keeps where it arrived for its next turn.
+"""
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import client_work
+from tff_semifl.core import round_context
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.training import client_report
+from tff_semifl.training import client_work_process
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
+from tff_semifl.training import weight_diversity
+
+
+class ElasticMemory(NamedTuple):
+  """The memory of a client.
+
+  Attributes:
+    trainable: The trainable weights of its own model.
+    optimizer_state: State of its optimizer.
+  """
+
+  trainable: Any
+  optimizer_state: Any
+
+
+def build_elastic_work(
+  classifier: functional.ImageClassifier,
+  train_fn: client_work.LocalTrainingFn,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  pull: float,
+  max_update_norm_ratio: float,
+) -> client_work_process.ClientWorkProcess:
+  """Builds client work in which each client trains a model of its own.
+
+  With z for the anchor and x for the client's model after training,
+
+      update = z - x
+      next model = (1 - pull) * x + pull * z
+
+  A client that is rejected, or has no image, has an update of zero and the
+  memory with which it came.
+
+  Args:
+    classifier: The model, whose initial weights are those of all clients.
+    train_fn: Trains on a client's labeled images.
+    optimizer: The optimizer of `train_fn`.
+    pull: The share of the way to the anchor, in [0, 1].
+    max_update_norm_ratio: As in `client_work.build_client_work`, for what the
+      client trained in its turn.
+
+  Returns:
+    A `ClientWorkProcess` on chunks of `pipelines.labeled_client_type`, with an
+    `ElasticMemory` as a client's memory.
+  """
+  kernel_index = weight_diversity.find_classifier_kernel(classifier)
+
+  @tff.tensorflow.computation
+  def initialize_memory() -> ElasticMemory:
+    trainable = classifier.initial_weights.trainable
+    return ElasticMemory(
+      tuple(tf.constant(array) for array in trainable),
+      training_loop.initial_optimizer_state(optimizer, trainable),
+    )
+
+  @tff.tensorflow.computation(
+    tff.types.to_type(
+      (classifier.weights_type, round_context.ROUND_CONTEXT_TYPE)
+    ),
+    pipelines.labeled_client_type(classifier.image_shape),
+    initialize_memory.type_signature.result,
+  )
+  def take_turn(
+    received: Any, dataset: tf.data.Dataset, memory: ElasticMemory
+  ) -> tuple[client_work_process.ClientResult, client_report.ClientSums]:
+    anchor, context = received
+    own = anchor._replace(trainable=tuple(memory.trainable))
+    local = train_fn(
+      own,
+      context,
+      pipelines.concatenate_chunks(dataset),
+      optimizer.set_hparams(
+        memory.optimizer_state,
+        {optimizers.LEARNING_RATE_KEY: context.learning_rate},
+      ),
+    )
+    result, sums = client_report.report(
+      own,
+      memory.optimizer_state,
+      local,
+      max_update_norm_ratio=max_update_norm_ratio,
+      kernel_index=kernel_index,
+    )
+    counts = result.update_weight > 0
+    update, pulled = [], []
+    for z, x, old in zip(
+      anchor.trainable, local.training.trainable, own.trainable, strict=True
+    ):
+      update.append(tf.where(counts, z - x, tf.zeros_like(x)))
+      pulled.append(tf.where(counts, (1.0 - pull) * x + pull * z, old))
+    memory = ElasticMemory(tuple(pulled), result.memory)
+    return result._replace(update=tuple(update), memory=memory), sums
+
+  return client_work_process.build_client_work_process(
+    take_turn, client_report.summarize, initialize_memory
+  )

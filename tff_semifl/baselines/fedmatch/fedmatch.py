@@ -1,0 +1,218 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""FedMatch, as its own authors have it and as SemiFL's tables do (D.6)."""
+
+from collections.abc import Sequence
+import dataclasses
+import types
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.baselines.fedmatch import fedmatch_client_work
+from tff_semifl.baselines.fedmatch import fedmatch_losses
+from tff_semifl.baselines.fedmatch import fedmatch_process
+from tff_semifl.baselines.fedmatch import fedmatch_training
+from tff_semifl.baselines.fedmatch import helpers
+from tff_semifl.core import federated_process
+from tff_semifl.core import server_work
+from tff_semifl.methods import label_each_batch
+from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import functional
+from tff_semifl.runs import outputs
+from tff_semifl.systems import averaging
+from tff_semifl.systems import method
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.training import optimizers
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Averaging(aggregator_settings.Aggregation):
+  """Averages updates with weights of 0 or 1."""
+
+  aggregator: aggregator_settings.Aggregator = (
+    aggregator_settings.choose_without_privacy(
+      'FedMatch weighs its updates, which is not private'
+    )
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedMatch(system.System):
+  """FedMatch (Jeong et al., ICLR 2021), with helpers; its authors' settings."""
+
+  usual = types.MappingProxyType(
+    {'model': 'fedmatch_resnet', 'strong_augmentation': 'fedmatch'}
+  )
+  models = ('fedmatch_resnet',)
+  measures_pseudo_labels = True
+  chooses_statistics = False
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts(
+    clients_per_round=5
+  )
+  rounds: training_settings.Rounds = training_settings.Rounds(
+    total_rounds=200, learning_rate=1e-3
+  )
+  client_turn: training_settings.ClientEpochs = training_settings.ClientEpochs(
+    client_epochs=1.0, client_batch_size=100
+  )
+  server: training_settings.ServerEpochs = training_settings.ServerEpochs(
+    server_epochs=1.0, server_batch_size=100
+  )
+  confidence: training_settings.Confidence = training_settings.Confidence(
+    confidence_threshold=0.75
+  )
+  supervised_loss_weight: float = settings.setting(
+    10.0,
+    "Factor on the server's loss, lambda_s in FedMatch.",
+    settings.AT_LEAST_0,
+  )
+  num_helpers: int = settings.setting(
+    2,
+    'Clients whose models a client is sent to label with, H in FedMatch.',
+    settings.AT_LEAST_1,
+  )
+  rounds_per_help: int = settings.setting(
+    10,
+    'Only every so many rounds are clients sent such models.',
+    settings.AT_LEAST_1,
+  )
+  client_loss_weights: fedmatch_losses.ClientLossWeights = (
+    fedmatch_losses.ClientLossWeights()
+  )
+  averaging: _Averaging = _Averaging()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    classifier = ingredients.classifier
+    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
+    of_server = optimizers.restrict(descent, parts.sigma)
+    of_clients = optimizers.restrict(descent, parts.phi)
+    return fedmatch_process.compose_fedmatch_process(
+      classifier,
+      server_work.build_server_work(
+        classifier,
+        fedmatch_training.build_server_training(
+          classifier,
+          optimizer=of_server,
+          num_epochs=self.server.server_epochs,
+          batch_size=self.server.filled_batch_size,
+          loss_weight=self.supervised_loss_weight,
+        ),
+        optimizer=of_server,
+        keep_optimizer_state=False,
+      ),
+      fedmatch_client_work.build_fedmatch_client_work(
+        classifier,
+        fedmatch_training.build_client_training(
+          classifier,
+          strong_augmentation=ingredients.strong_augmentation,
+          optimizer=of_clients,
+          num_epochs=self.client_turn.client_epochs,
+          batch_size=self.client_turn.client_batch_size,
+          confidence_threshold=self.confidence.confidence_threshold,
+          loss_weights=self.client_loss_weights,
+        ),
+        optimizer=of_clients,
+        max_update_norm_ratio=self.averaging.max_update_norm_ratio,
+        seed=ingredients.seed,
+        return_given_labels=ingredients.returns_given_labels,
+      ),
+      self.averaging.aggregator.build(self.cohorts.clients_per_round, None),
+      learning_rate=self.rounds.learning_rate,
+      seed=ingredients.seed,
+    )
+
+  def create_memories(
+    self,
+    process: federated_process.FederatedProcess,
+    folder: outputs.ExperimentFolder,
+    *,
+    num_clients: int,
+    num_kept: int,
+  ) -> helpers.Helpers:
+    """Creates what remembers models, and sends them to clients to help."""
+    return helpers.Helpers(
+      process,
+      folder.path / 'helpers',
+      num_clients=num_clients,
+      num_helpers=self.num_helpers,
+      rounds_per_help=self.rounds_per_help,
+      num_kept=num_kept,
+    )
+
+  @property
+  def rounds_may_be_added(self) -> bool:
+    """True if the learning rate does not depend on how many there are."""
+    return self.rounds.are_of_any_number
+
+  @property
+  def aggregation(self) -> aggregator_settings.Aggregation:
+    """The aggregation of updates."""
+    return self.averaging
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    return system.Steps(
+      self.server.count_steps(num_labeled),
+      self.client_turn.count_steps(client_sizes),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FedMatchAsInSemiFL(averaging.Alternating):
+  """FedMatch as SemiFL's tables have it: disjoint learning alone (D40)."""
+
+  usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
+  models = ('decomposed_wide_resnet',)
+
+  client: method.Method = label_each_batch.LabelEachBatch()
+  reproduce_bugs: bool = settings.setting(
+    True,
+    "Whether, as in the code of SemiFL's authors, half of the outputs of each"
+    ' kernel only decay at the server, and nobody trains normalization and'
+    ' classifier (D41).',
+  )
+
+  def create_optimizers(
+    self, classifier: functional.ImageClassifier
+  ) -> tuple[
+    tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
+  ]:
+    """Creates the optimizers of clients, for phi, and of the server, for sigma.
+
+    What a side does not train stays as it came, and does not decay. Gradients
+    are clipped by the norm of those of all weights, although gradients of sigma
+    and of phi are the same, so that steps are shorter than with plain kernels.
+
+    Args:
+      classifier: The model.
+
+    Raises:
+      ValueError: If no kernel of the model has two parts.
+    """
+    parts = decomposed_convolution.find_parts(classifier.trainable_names)
+    optimizer = self.optimizer.build()
+    if self.reproduce_bugs:
+      return (
+        optimizers.restrict(optimizer, parts.phi),
+        optimizers.restrict(
+          optimizer, parts.sigma, optimizers.zero_second_half
+        ),
+      )
+    # Both train normalization and classifier, which are averaged as phi is.
+    return (
+      optimizers.restrict(
+        optimizer, [not is_sigma for is_sigma in parts.sigma]
+      ),
+      optimizers.restrict(optimizer, [not is_phi for is_phi in parts.phi]),
+    )

@@ -1,0 +1,236 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Training of FedMatch's server and clients, with labels at the server (D.6).
+
+Both train models with kernels sigma + phi; the paper calls phi psi. The server
+trains sigma and clients train phi, in one epoch and in fixed order.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.augment import augmentation
+from tff_semifl.baselines.fedmatch import fedmatch_losses
+from tff_semifl.core import round_context
+from tff_semifl.core import server_work
+from tff_semifl.models import decomposed_convolution
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import batch_losses
+from tff_semifl.training import client_report
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import pseudo_labels
+from tff_semifl.training import rows as rows_lib
+from tff_semifl.training import training_loop
+
+# (weights, round context, {'client_id', 'image'}, helpers, optimizer state,
+# labels to extend) -> training. Helpers are phi of other clients: tensors like
+# those of phi, with a first dimension for any number of helpers.
+HelpedTrainingFn = Callable[
+  [
+    functional.ModelWeights,
+    round_context.RoundContext,
+    Mapping[str, tf.Tensor],
+    tuple[tf.Tensor, ...],
+    Any,
+    given_labels_lib.KeptLabels,
+  ],
+  client_report.LocalTraining,
+]
+
+
+def build_server_training(
+  classifier: functional.ImageClassifier,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+  loss_weight: float,
+) -> server_work.SupervisedTrainingFn:
+  """Builds the server's training: in fixed order, without augmentation.
+
+  Args:
+    classifier: The model.
+    optimizer: Takes a step a batch.
+    num_epochs: Epochs in each round.
+    batch_size: Images in a step; the last batch may be smaller.
+    loss_weight: Factor on the mean cross-entropy, lambda_s in the paper.
+
+  Returns:
+    A `SupervisedTrainingFn`, to be given to `server_work.build_server_work`.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> training_loop.TrainingResult:
+    del context  # Unused: nothing is drawn.
+
+    def loss(trainable, batch, epoch, batch_num, state):
+      del epoch, batch_num, state  # Unused.
+      images, labels = batch.examples
+      output = batch_losses.cross_entropy(
+        batch_losses.train_logits(
+          classifier, weights._replace(trainable=trainable), images
+        ),
+        labels,
+      )
+      return output._replace(loss=loss_weight * output.loss)
+
+    return training_loop.train(
+      weights.trainable,
+      optimizer_state,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=lambda *_: training_loop.Selection(
+        rows_lib.AllRows((data['image'], data['label']))
+      ),
+      loss_fn=loss,
+    )
+
+  return train
+
+
+def build_client_training(
+  classifier: functional.ImageClassifier,
+  *,
+  strong_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+  confidence_threshold: float,
+  loss_weights: fedmatch_losses.ClientLossWeights,
+) -> HelpedTrainingFn:
+  """Builds a client's training with the help of other clients.
+
+  Of each batch those images count whose most probable class, by the model in
+  training and without augmentation, is probable enough. Their predictions are
+  drawn to those of the helpers, and those of their strong views to the class
+  that most of client and helpers vote for. Without such images, or without
+  helpers, those terms are zero; phi is kept sparse and close to sigma always.
+
+  Args:
+    classifier: The model, with kernels of two parts.
+    strong_augmentation: Makes strong views.
+    optimizer: Takes a step a batch, on phi.
+    num_epochs: Epochs in each round.
+    batch_size: Images in a step; the last batch may be smaller.
+    confidence_threshold: In (0, 1]; inclusive.
+    loss_weights: The weights of the terms of the loss.
+
+  Returns:
+    A `HelpedTrainingFn`, to be given to
+    `fedmatch_client_work.build_fedmatch_client_work`.
+  """
+  parts = decomposed_convolution.find_parts(classifier.trainable_names)
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    helpers: tuple[tf.Tensor, ...],
+    optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+  ) -> client_report.LocalTraining:
+    num_images = tf.shape(data['image'])[0]
+
+    node = round_context.Node(context, data['client_id'])
+
+    def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
+      del now  # Labels are made in each step.
+      seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
+      strong = strong_augmentation(data['image'], seed)
+      return training_loop.Selection(
+        rows_lib.AllRows((data['image'], strong, tf.range(num_images)))
+      )
+
+    def loss(trainable, batch, epoch, batch_num, state):
+      del epoch, batch_num, state  # Unused.
+      images, strong, indices = batch.examples
+      model = weights._replace(trainable=trainable)
+      logits = batch_losses.train_logits(classifier, model, images)
+      strong_logits = batch_losses.train_logits(classifier, model, strong)
+      of_helpers = helper_logits(classifier, weights, helpers, images)
+      is_confident = pseudo_labels.is_confident(
+        pseudo_labels.from_logits(logits), confidence_threshold
+      )
+      labels = fedmatch_losses.agreed_labels(logits, of_helpers)
+      return training_loop.BatchOutput(
+        loss_weights.consistency
+        * fedmatch_losses.consistency_loss(logits, of_helpers, is_confident)
+        + loss_weights.agreement
+        * fedmatch_losses.agreement_loss(strong_logits, labels, is_confident)
+        + fedmatch_losses.regularization(
+          parts.select_sigma(trainable),
+          parts.select_phi(trainable),
+          loss_weights,
+        ),
+        training_loop.count_correct(strong_logits, labels, is_confident),
+        tf.reduce_sum(tf.cast(is_confident, tf.float32)),
+        given_labels_lib.made_at_once(indices, labels, is_confident),
+      )
+
+    training = training_loop.train(
+      weights.trainable,
+      optimizer_state,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=epoch_data,
+      loss_fn=loss,
+      given_labels=given_labels,
+    )
+    sums = training.sums
+    # The report divides by the confident images: the result is then the mean
+    # over all.
+    loss_sum = sums.loss * tf.math.divide_no_nan(
+      sums.num_examples, sums.num_visited
+    )
+    return client_report.labeled_in_steps(
+      training._replace(sums=sums._replace(loss=loss_sum)), num_images
+    )
+
+  return train
+
+
+def helper_logits(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  helpers: tuple[tf.Tensor, ...],
+  images: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the logits of a batch by each helper, in training mode.
+
+  Args:
+    classifier: The model, with kernels of two parts.
+    weights: The weights as received, of which phi is replaced.
+    helpers: phi of each helper; see `HelpedTrainingFn`.
+    images: uint8 [batch, height, width, channels].
+
+  Returns:
+    float32 [helpers, batch, classes].
+  """
+  parts = decomposed_convolution.find_parts(classifier.trainable_names)
+
+  def predict(index: tf.Tensor, logits: tf.Tensor):
+    phi = [tensor[index] for tensor in helpers]
+    model = weights._replace(trainable=parts.with_phi(weights.trainable, phi))
+    of_one = batch_losses.train_logits(classifier, model, images)
+    return index + 1, tf.concat([logits, of_one[tf.newaxis]], axis=0)
+
+  # Not `tf.map_fn`, which cannot stack the logits of no helper.
+  shape = [None, None, classifier.num_classes]
+  _, logits = tf.while_loop(
+    lambda index, _: index < tf.shape(helpers[0])[0],
+    predict,
+    (0, tf.zeros([0, tf.shape(images)[0], classifier.num_classes])),
+    shape_invariants=(tf.TensorShape([]), tf.TensorShape(shape)),
+  )
+  return logits

@@ -1,0 +1,89 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Federated SGD of FixMatch: the extra curve of SemiFL's Figure 2 (D.4)."""
+
+from typing import Any
+
+import tensorflow_federated as tff
+
+from tff_semifl.core import federated_process
+from tff_semifl.core import round_process
+
+
+def compose_gradient_process(
+  parts: round_process.RoundParts,
+) -> federated_process.FederatedProcess:
+  """Composes a process in which a round is one step of the global model.
+
+  The step's gradient is the gradient of the server's batch plus the uniform
+  mean of the gradients of the clients' batches.
+
+  Args:
+    parts: The components of the process. The clients' updates are gradients,
+      and the server work is that of `gradient_work.build_gradient_server_work`.
+      There is no global momentum: the finalizer is not used.
+
+  Returns:
+    A process of the types of `round_process.build_process`.
+  """
+  update_type = parts.weights_type.trainable
+  choose = parts.build_choice(
+    tff.types.to_type(
+      (parts.aggregator.initialize.type_signature.result.member, update_type)
+    )
+  )
+  state_type = parts.server_work.initialize.type_signature.result.member
+
+  @tff.tensorflow.computation(state_type, update_type)
+  def put_gradient(state: Any, gradient: Any):
+    optimizer_state, _ = state
+    return optimizer_state, gradient
+
+  @tff.tensorflow.computation(state_type)
+  def no_gradient(state: Any):
+    _, gradient = state
+    return tuple(0.0 * array for array in gradient)
+
+  def run_round(state, server_data, client_data, *memories):
+    begun = parts.begin_round(state)
+    # Clients compute gradients of the model that they receive.
+    sent = parts.send(state, begun.context, server_data)
+    trained = parts.client_work.next(
+      state.client_work, sent.result, client_data, *memories
+    )
+    # Their mean is replaced by zero if no client counts.
+    aggregated = parts.aggregate(state.aggregator, trained.result)
+    aggregator, gradient = tff.federated_map(
+      choose,
+      (
+        state.round_num,
+        parts.num_counting(trained),
+        (aggregated.state, aggregated.result),
+        (
+          state.aggregator,
+          tff.federated_map(no_gradient, state.server_work),
+        ),
+      ),
+    )
+    # The server takes a step along the sum of this mean and its own gradient.
+    stepped = parts.server_work.next(
+      tff.federated_map(put_gradient, (state.server_work, gradient)),
+      state.global_model_weights,
+      begun.context,
+      server_data,
+    )
+    weights = parts.with_statistics(stepped.result, server_data)
+    return parts.end_round(
+      state,
+      begun,
+      weights,
+      sent=sent,
+      trained=trained,
+      aggregated=aggregated,
+      aggregator=aggregator,
+      finalizer=state.finalizer,
+      tuned=stepped,
+    )
+
+  return round_process.build_process(parts, run_round)

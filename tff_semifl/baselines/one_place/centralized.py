@@ -1,0 +1,86 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Systems that train in one place, a round an epoch (D.1, D33)."""
+
+from collections.abc import Sequence
+import dataclasses
+
+from tff_semifl import settings
+from tff_semifl.core import alternating
+from tff_semifl.core import federated_process
+from tff_semifl.systems import round_parts
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.training import schedules
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LabelsAlone(system.System):
+  """Supervised training on the server's labels, without clients."""
+
+  labels = system.Labels.AT_SERVER_ALONE
+  uses_strong_views = False
+  lengths = ('total_epochs',)
+
+  total_epochs: int = settings.setting(
+    400,
+    'Epochs, and length of the cosine that the learning rate follows (D33).'
+    ' Each is a round, and the first of them round 0.',
+    settings.AT_LEAST_1,
+  )
+  learning_rate: float = settings.setting(
+    0.1, 'Learning rate of the first epoch.', settings.ABOVE_0
+  )
+  server: training_settings.ServerBatches = training_settings.ServerBatches()
+  optimizer: training_settings.ClippedNesterov = (
+    training_settings.ClippedNesterov()
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    optimizer = self.optimizer.build()
+    return alternating.compose_alternating_process(
+      round_parts.build_round_parts_without_clients(
+        ingredients,
+        round_parts.build_server_work(
+          ingredients,
+          optimizer,
+          training_settings.ServerTurn(
+            server_epochs=1.0, server_batch_size=self.server.server_batch_size
+          ),
+        ),
+        # The schedule counts from 1, its first round, and so do epochs.
+        learning_rate_fn=lambda round_num: schedules.cosine_decay(
+          round_num + 1,
+          initial_value=self.learning_rate,
+          total_rounds=self.total_epochs,
+        ),
+      )
+    )
+
+  @property
+  def total_rounds(self) -> int:
+    """The last round."""
+    return self.total_epochs - 1
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del client_sizes  # There are no clients.
+    return system.Steps(
+      training_settings.count_epoch_steps(
+        num_labeled, self.server.filled_batch_size, 1
+      ),
+      0,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AllLabels(LabelsAlone):
+  """Supervised training on the labels of all images, an upper bound."""
+
+  labels = system.Labels.ALL_AT_SERVER

@@ -1,0 +1,52 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""FixMatch (F.5).
+
+References:
+  Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
+  Simplifying semi-supervised learning with consistency and confidence. NeurIPS
+  2020. Its authors' code, `fixmatch.py`.
+"""
+
+import dataclasses
+from typing import Any
+
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.systems import training_settings
+from tff_semifl.training import losses
+from tff_semifl.training import pseudo_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FixMatch(pooled_method.PooledMethod):
+  """FixMatch: strong views are given the sure labels of weak ones."""
+
+  uses_strong_views = True
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
+  unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
+
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
+    """Returns the loss of a step."""
+    del memory  # There is none.
+    labeled_logits, weak_logits, strong_logits = step.logits(
+      step.labeled_views(), step.weak_views(), step.strong_views()
+    )
+    # Labels are classes, through which no gradient goes.
+    labels = pseudo_labels.from_logits(weak_logits)
+    return pooled_step.PooledStepOutput(
+      losses.cross_entropy(labeled_logits, step.labels)
+      + self.unlabeled.unlabeled_loss_weight
+      * losses.masked_cross_entropy(
+        strong_logits,
+        labels.labels,
+        pseudo_labels.is_confident(
+          labels, self.confidence.confidence_threshold
+        ),
+      ),
+      labeled_logits,
+    )

@@ -1,0 +1,46 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mean Teacher (F.4).
+
+References:
+  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017. The code of FixMatch, `mean_teacher.py`.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.training import losses
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MeanTeacher(pooled_method.PooledMethod):
+  """Mean Teacher: predicts a weak view as the averaged model predicts another.
+
+  The teacher normalizes by the statistics of its batch, as the student does.
+  """
+
+  consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
+    unlabeled_loss_weight=50.0
+  )
+
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
+    """Returns the loss of a step."""
+    del memory  # There is none.
+    (labeled_logits,) = step.logits(step.labeled_views())
+    (target_logits,) = step.teacher_logits(step.weak_views(0))
+    (logits,) = step.logits(step.weak_views(1))
+    return pooled_step.PooledStepOutput(
+      losses.cross_entropy(labeled_logits, step.labels)
+      + self.consistency.factor(step.progress)
+      * losses.consistency(tf.nn.softmax(target_logits), tf.nn.softmax(logits)),
+      labeled_logits,
+    )

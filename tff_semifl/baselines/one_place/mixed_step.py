@@ -1,0 +1,79 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Mixup of labeled and unlabeled images, and passes of interleaved batches.
+
+What MixMatch (F.7) and ReMixMatch (F.8) have in common.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.augment import mixup
+from tff_semifl.baselines.one_place import interleaving
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.randomness import random_seeds
+
+
+class Mixed(NamedTuple):
+  """Mixed images as the student predicts them.
+
+  Attributes:
+    labeled_logits: float32 [labeled, classes], of what was mixed into labeled
+      images.
+    labels: float32 [labeled, classes], mixed alike.
+    unlabeled_logits: float32 [unlabeled views, classes].
+    guesses: float32 [unlabeled views, classes], guessed labels, mixed alike.
+  """
+
+  labeled_logits: tf.Tensor
+  labels: tf.Tensor
+  unlabeled_logits: tf.Tensor
+  guesses: tf.Tensor
+
+
+def mix(
+  step: pooled_step.PooledStep,
+  labeled_views: tf.Tensor,
+  unlabeled_views: Sequence[tf.Tensor],
+  guesses: tf.Tensor,
+  *,
+  concentration: float,
+) -> Mixed:
+  """Mixes all images with each other, and passes them through the student.
+
+  Passes are of as many images as are labeled, each with as many of every kind.
+
+  Args:
+    step: The step.
+    labeled_views: uint8 [labeled, height, width, channels].
+    unlabeled_views: Some views of the unlabeled images, uint8 [unlabeled,
+      height, width, channels] each.
+    guesses: float32 [unlabeled, classes], the same for all views.
+    concentration: See `mixup.mix_with_each_other`.
+
+  Returns:
+    Predictions and labels.
+  """
+  images, labels = mixup.mix_with_each_other(
+    tf.cast(tf.concat([labeled_views, *unlabeled_views], axis=0), tf.float32),
+    tf.concat(
+      [
+        tf.one_hot(step.labels, step.num_classes),
+        *[guesses] * len(unlabeled_views),
+      ],
+      axis=0,
+    ),
+    step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
+    concentration=concentration,
+  )
+  num_blocks = 1 + step.unlabeled_ratio * len(unlabeled_views)
+  blocks = interleaving.interleave(tf.split(images, num_blocks))
+  passes = [logits for block in blocks for logits in step.logits(block)]
+  first, *others = interleaving.interleave(passes)
+  num_labeled = tf.shape(step.labels)[0]
+  return Mixed(
+    first, labels[:num_labeled], tf.concat(others, axis=0), labels[num_labeled:]
+  )

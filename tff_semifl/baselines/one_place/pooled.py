@@ -1,0 +1,204 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Semi-supervised learning in one place: labels and a pool, no clients (F.1).
+
+These are the other rows of SemiFL's Table 1, with which federated systems are
+compared. Defaults are those of the code of FixMatch.
+
+References:
+  Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
+  Simplifying semi-supervised learning with consistency and confidence. NeurIPS
+  2020. https://github.com/google-research/fixmatch
+"""
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.one_place import pooled_training
+from tff_semifl.core import alternating
+from tff_semifl.core import federated_process
+from tff_semifl.systems import round_parts
+from tff_semifl.systems import system
+from tff_semifl.training import optimizers
+from tff_semifl.training import schedules
+
+_HALF_TURNS = 7 / 16
+_MOST_DRAWS = 2**31 - 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Steps(settings.Settings):
+  """The number of steps, and the images of each."""
+
+  total_steps: int = settings.setting(
+    2**20,
+    'Steps in all. The learning rate follows a cosine for 7/16 of a half turn'
+    ' over them.',
+    settings.AT_LEAST_1,
+  )
+  steps_per_round: int = settings.setting(
+    1024,
+    'Steps of a round, after which the model is evaluated. They must divide'
+    ' --total_steps.',
+    settings.AT_LEAST_1,
+  )
+  batch_size: int = settings.setting(
+    64, 'Labeled images in a step.', settings.AT_LEAST_1
+  )
+  unlabeled_ratio: int = settings.setting(
+    1,
+    'Unlabeled images in a step for each labeled one, mu of FixMatch.',
+    settings.AT_LEAST_1,
+  )
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.total_steps % self.steps_per_round:
+      raise settings.SettingError(
+        'steps_per_round',
+        self.steps_per_round,
+        f'must divide total_steps, {self.total_steps}',
+      )
+    num_unlabeled = self.batch_size * self.unlabeled_ratio
+    num_drawn = self.total_steps * num_unlabeled
+    if num_drawn > _MOST_DRAWS:
+      raise settings.SettingError(
+        'total_steps',
+        self.total_steps,
+        f'of {num_unlabeled} unlabeled images are {num_drawn} images; at'
+        f' most {_MOST_DRAWS} can be counted',
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KernelDecay(settings.Settings):
+  """Gradient descent with Nesterov momentum, and decay of kernels alone."""
+
+  learning_rate: float = settings.setting(
+    0.03, 'Learning rate of the first step.', settings.ABOVE_0
+  )
+  momentum: float = settings.setting(
+    0.9, 'Nesterov momentum.', settings.BELOW_1
+  )
+  weight_decay: float = settings.setting(
+    5e-4,
+    'Weight decay of kernels; biases and normalizations do not decay.',
+    settings.AT_LEAST_0,
+  )
+
+  def build(
+    self, trainable_names: Sequence[str], num_others: int
+  ) -> tff.learning.optimizers.Optimizer:
+    """Builds the optimizer; a schedule sets its learning rate.
+
+    Args:
+      trainable_names: Names of the model's weights.
+      num_others: How many weights are trained after these: of a head, a kernel
+        and a bias in turn.
+    """
+    return optimizers.build_nesterov_sgd(
+      momentum=self.momentum,
+      weight_decay=self.weight_decay,
+      clip_norm=None,
+      is_decayed=[
+        *('kernel' in name.rpartition('/')[2] for name in trainable_names),
+        *(index % 2 == 0 for index in range(num_others)),
+      ],
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Average(settings.Settings):
+  """The averaged model, which is evaluated and exported."""
+
+  average_decay: float = settings.setting(
+    0.999,
+    'How much of the averaged weights, which are evaluated and exported, stays'
+    ' in a step; 0 evaluates the trained weights themselves.',
+    settings.BELOW_1,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Pooled(system.System):
+  """Semi-supervised training in one place, without clients."""
+
+  labels = system.Labels.AT_SERVER_WITH_POOL
+  lengths = ('total_steps',)
+
+  method: pooled_method.PooledMethod
+  steps: Steps = Steps()
+  optimizer: KernelDecay = KernelDecay()
+  average: Average = Average()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    training = self.build_training(ingredients)
+    return alternating.compose_alternating_process(
+      round_parts.build_round_parts_without_clients(
+        ingredients,
+        pooled_training.build_pooled_work(training),
+        learning_rate_fn=training.steps.last_learning_rate,
+      )
+    )
+
+  def build_training(
+    self, ingredients: system.Ingredients
+  ) -> pooled_training.PooledTraining:
+    """Builds what the server does in a round, plain TensorFlow."""
+    classifier = ingredients.classifier
+    head = self.method.create_head(classifier, ingredients.seed)
+    return pooled_training.PooledTraining(
+      classifier=classifier,
+      loss_fn=self.method.loss,
+      weak_augmentation=ingredients.weak_augmentation,
+      strong_augmentation=ingredients.strong_augmentation,
+      initial_head=head,
+      initial_memory=self.method.create_memory(classifier),
+      steps=pooled_training.PooledSteps(
+        steps_per_round=self.steps.steps_per_round,
+        total_steps=self.steps.total_steps,
+        batch_size=self.steps.batch_size,
+        unlabeled_ratio=self.steps.unlabeled_ratio,
+        average_decay=self.average.average_decay,
+        optimizer=self.optimizer.build(classifier.trainable_names, len(head)),
+        learning_rate_fn=functools.partial(
+          schedules.warm_up_and_cosine,
+          base_value=self.optimizer.learning_rate,
+          warm_up_steps=0,
+          total_steps=self.steps.total_steps,
+          half_turns=_HALF_TURNS,
+          floor=0.0,
+        ),
+      ),
+    )
+
+  @property
+  def summary(self) -> str:
+    """A line on what it is, and one on its method."""
+    return f'{super().summary} {system.summarize(self.method)}'
+
+  @property
+  def uses_strong_views(self) -> bool:
+    """True if strong views are trained on."""
+    return self.method.uses_strong_views
+
+  @property
+  def total_rounds(self) -> int:
+    """The last round, of those that are counted from 0."""
+    return self.steps.total_steps // self.steps.steps_per_round - 1
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del num_labeled, client_sizes  # Their number is a setting.
+    return system.Steps(self.steps.steps_per_round, 0)

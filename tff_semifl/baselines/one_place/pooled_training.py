@@ -1,0 +1,290 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps on labeled and unlabeled images in one place, with averaged weights.
+
+The model that a round begins and ends with is the average (F.1). The model that
+is trained, the student, stays at the server beside it.
+"""
+
+import collections
+from collections.abc import Callable, Mapping
+import dataclasses
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.augment import augmentation
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.core import round_context
+from tff_semifl.core import server_work
+from tff_semifl.data import pipelines
+from tff_semifl.data import sources
+from tff_semifl.models import functional
+from tff_semifl.randomness import draws
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import optimizers
+from tff_semifl.training import training_loop
+from tff_semifl.training import weight_averages
+
+_Purpose = random_seeds.Purpose
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PooledSteps:
+  """The steps of a round.
+
+  Attributes:
+    steps_per_round: Steps in each round, the first one, round 0, included.
+    total_steps: Steps of the whole run.
+    batch_size: Labeled images in a step.
+    unlabeled_ratio: Unlabeled images in a step for each labeled one.
+    average_decay: What of the average a step leaves.
+    optimizer: Takes the steps.
+    learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
+      learning rate.
+  """
+
+  steps_per_round: int
+  total_steps: int
+  batch_size: int
+  unlabeled_ratio: int
+  average_decay: float
+  optimizer: tff.learning.optimizers.Optimizer
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+
+  @property
+  def num_unlabeled(self) -> int:
+    """Unlabeled images in a step."""
+    return self.batch_size * self.unlabeled_ratio
+
+  def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
+    """Returns the learning rate of the last step of a round."""
+    return self.learning_rate_fn((round_num + 1) * self.steps_per_round - 1)
+
+
+class StudentState(NamedTuple):
+  """The state of the server beside the averaged weights.
+
+  Attributes:
+    trained: The student's weights, and those of the method's head after them.
+    optimizer: State of the optimizer.
+    memory: The method's memory.
+  """
+
+  trained: Any
+  optimizer: Any
+  memory: Any
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PooledTraining:
+  """The training of a round, plain TensorFlow.
+
+  Each step has the next images of an endless row of epochs over the labeled
+  ones, and of another over all images, the labeled ones among them (F.1).
+
+  Attributes:
+    classifier: The model.
+    loss_fn: What is minimized.
+    weak_augmentation: Makes weak views.
+    strong_augmentation: Makes strong views.
+    steps: The steps of a round.
+    initial_head: Arrays, weights that are trained beside those of the model.
+    initial_memory: The method's memory before the first step, a structure of
+      arrays.
+  """
+
+  classifier: functional.ImageClassifier
+  loss_fn: pooled_step.LossFn
+  weak_augmentation: augmentation.Augmentation
+  strong_augmentation: augmentation.Augmentation
+  steps: PooledSteps
+  initial_head: tuple[Any, ...] = ()
+  initial_memory: Any = ()
+
+  def initial_state(self) -> StudentState:
+    """Returns the state before the first round, tensors."""
+    initial_weights = self.classifier.initial_weights.trainable
+    trained = (*initial_weights, *self.initial_head)
+    return StudentState(
+      trained=tuple(tf.constant(array) for array in trained),
+      optimizer=training_loop.initial_optimizer_state(
+        self.steps.optimizer, trained
+      ),
+      memory=tf.nest.map_structure(tf.constant, self.initial_memory),
+    )
+
+  def train(
+    self,
+    state: StudentState,
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+  ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
+    """Trains for the steps of a round.
+
+    Args:
+      state: The state before the round.
+      weights: The averaged weights before it.
+      context: The round.
+      data: `image`, uint8 [images, height, width, channels], and `label`, int32
+        [images], `sources.UNKNOWN_LABEL` where there is none.
+
+    Returns:
+      State and averaged weights after the round, and `loss`, that of the
+      method, and `accuracy` on weak views of labeled images, or on what they
+      were mixed into, means over all steps.
+    """
+    steps = self.steps
+    rows = _Rows.draw(data, context, steps)
+    class_shares = _class_shares(data['label'], self.classifier.num_classes)
+
+    def take_step(step_in_round, state, average, sums):
+      num = context.round_num * steps.steps_per_round + step_in_round
+      with tf.GradientTape() as tape:
+        tape.watch(state.trained)
+        step = pooled_step.PooledStep(
+          self.classifier,
+          rows.batch(data, step_in_round),
+          student=weights._replace(trainable=state.trained[: len(average)]),
+          teacher=weights._replace(trainable=average),
+          head=state.trained[len(average) :],
+          weak_augmentation=self.weak_augmentation,
+          strong_augmentation=self.strong_augmentation,
+          class_shares=class_shares,
+          unlabeled_ratio=steps.unlabeled_ratio,
+          seed=context.seed,
+          num=num,
+          total_steps=steps.total_steps,
+        )
+        output = self.loss_fn(step, state.memory)
+      gradients = tape.gradient(output.loss, state.trained)
+      optimizer_state, trained = steps.optimizer.next(
+        steps.optimizer.set_hparams(
+          state.optimizer,
+          {optimizers.LEARNING_RATE_KEY: steps.learning_rate_fn(num)},
+        ),
+        state.trained,
+        gradients,
+      )
+      average = weight_averages.move(
+        average, tuple(trained[: len(average)]), steps.average_decay
+      )
+      loss, num_correct = sums
+      num_correct += training_loop.count_correct(
+        output.labeled_logits, step.labels
+      )
+      return (
+        step_in_round + 1,
+        StudentState(tuple(trained), optimizer_state, output.memory),
+        average,
+        (loss + output.loss, num_correct),
+      )
+
+    zero = tf.zeros([])
+    _, state, average, (loss, num_correct) = tf.while_loop(
+      lambda step_in_round, *_: step_in_round < steps.steps_per_round,
+      take_step,
+      (0, state, tuple(weights.trainable), (zero, zero)),
+    )
+    metrics = collections.OrderedDict(
+      loss=loss / steps.steps_per_round,
+      accuracy=num_correct / (steps.steps_per_round * steps.batch_size),
+    )
+    return state, weights._replace(trainable=average), metrics
+
+
+def build_pooled_work(
+  training: PooledTraining,
+) -> server_work.ServerWorkProcess:
+  """Builds the work of a server that has labeled and unlabeled images.
+
+  Args:
+    training: What it does in a round.
+
+  Returns:
+    A `ServerWorkProcess` on data of `pipelines.labeled_type`, whose weights are
+    the average and whose state is a `StudentState`.
+  """
+  initialize = tff.tensorflow.computation(training.initial_state)
+
+  @tff.tensorflow.computation(
+    initialize.type_signature.result,
+    training.classifier.weights_type,
+    round_context.ROUND_CONTEXT_TYPE,
+    pipelines.labeled_type(training.classifier.image_shape),
+  )
+  def train(
+    state: StudentState,
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    dataset: tf.data.Dataset,
+  ):
+    return training.train(
+      state, weights, context, pipelines.concatenate_chunks(dataset)
+    )
+
+  return server_work.place_server_work(initialize, train)
+
+
+class _Rows(NamedTuple):
+  """The images of the steps of a round, by their numbers.
+
+  Attributes:
+    labeled: int32 [steps, labeled].
+    unlabeled: int32 [steps, unlabeled].
+  """
+
+  labeled: tf.Tensor
+  unlabeled: tf.Tensor
+
+  @classmethod
+  def draw(
+    cls,
+    data: Mapping[str, tf.Tensor],
+    context: round_context.RoundContext,
+    steps: PooledSteps,
+  ) -> '_Rows':
+    """Draws them for all steps at once."""
+
+    def draw(num_images, size, purpose):
+      # A round is one batch of the stream.
+      drawn = draws.select_from_stream(
+        num_images,
+        steps.steps_per_round * size,
+        context.round_num,
+        random_seeds.stateless_seed(context.seed, purpose),
+      )
+      return tf.reshape(drawn, [steps.steps_per_round, size])
+
+    has_label = tf.not_equal(data['label'], sources.UNKNOWN_LABEL)
+    labeled = tf.cast(tf.where(has_label)[:, 0], tf.int32)
+    return cls(
+      labeled=tf.gather(
+        labeled,
+        draw(tf.shape(labeled)[0], steps.batch_size, _Purpose.SERVER_ORDER),
+      ),
+      unlabeled=draw(
+        tf.shape(data['label'])[0], steps.num_unlabeled, _Purpose.FIX_ORDER
+      ),
+    )
+
+  def batch(
+    self, data: Mapping[str, tf.Tensor], step: tf.Tensor
+  ) -> pooled_step.Batch:
+    """Returns the images of a step of the round."""
+    labeled, unlabeled = self.labeled[step], self.unlabeled[step]
+    return pooled_step.Batch(
+      labeled=tf.gather(data['image'], labeled),
+      labels=tf.gather(data['label'], labeled),
+      unlabeled=tf.gather(data['image'], unlabeled),
+    )
+
+
+def _class_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
+  """Returns the share of each class among known labels, float32 [classes]."""
+  # An unknown label has a row of zeros.
+  counts = tf.reduce_sum(tf.one_hot(labels, num_classes), axis=0)
+  return counts / tf.reduce_sum(counts)

@@ -1,0 +1,60 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pseudo-labeling (F.5).
+
+References:
+  Lee. Pseudo-label: The simple and efficient semi-supervised learning method
+  for deep neural networks. ICML 2013 workshop on challenges in representation
+  learning. The code of FixMatch, `pseudo_label.py`.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.systems import training_settings
+from tff_semifl.training import losses
+from tff_semifl.training import pseudo_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PseudoLabeling(pooled_method.PooledMethod):
+  """Pseudo-labeling: weak views are given their own sure labels."""
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
+  ramped: pooled_method.RampedLoss = pooled_method.RampedLoss(
+    unlabeled_loss_weight=1.0
+  )
+  reproduce_mask: bool = settings.setting(
+    False,
+    'Whether, as in the code of FixMatch, all images are trained on, sure of'
+    ' their label or not, and the share of sure ones is a factor on the loss'
+    ' (S6).',
+  )
+
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
+    """Returns the loss of a step."""
+    del memory  # There is none.
+    (labeled_logits,) = step.logits(step.labeled_views())
+    (logits,) = step.logits(step.weak_views())
+    labels = pseudo_labels.from_logits(logits)
+    is_sure = pseudo_labels.is_confident(
+      labels, self.confidence.confidence_threshold
+    )
+    if self.reproduce_mask:
+      share = tf.reduce_mean(tf.cast(is_sure, tf.float32))
+      loss = share * losses.cross_entropy(logits, labels.labels)
+    else:
+      loss = losses.masked_cross_entropy(logits, labels.labels, is_sure)
+    return pooled_step.PooledStepOutput(
+      losses.cross_entropy(labeled_logits, step.labels)
+      + self.ramped.factor(step.progress) * loss,
+      labeled_logits,
+    )

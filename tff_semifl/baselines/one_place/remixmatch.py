@@ -1,0 +1,137 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""ReMixMatch (F.8).
+
+References:
+  Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
+  Semi-supervised learning with distribution alignment and augmentation
+  anchoring. ICLR 2020. The code of FixMatch, `remixmatch_no_cta.py` and
+  `cta/cta_remixmatch.py`.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.augment import rotations
+from tff_semifl.baselines.one_place import mixed_step
+from tff_semifl.baselines.one_place import mixmatch
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.methods import distribution_alignment
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import losses
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ReMixMatch(pooled_method.PooledMethod):
+  """ReMixMatch: aligned guesses of weak views for strong ones; rotations."""
+
+  uses_strong_views = True
+
+  mixing: mixmatch.Mixing = mixmatch.Mixing()
+  num_strong_views: int = settings.setting(
+    1,
+    'Strong views of each unlabeled image: 1 as a default of the code, 8 in the'
+    ' paper (S10).',
+    settings.AT_LEAST_1,
+  )
+  aligned_batches: int = settings.setting(
+    128,
+    'Last batches whose predictions are aligned with the labels.',
+    settings.AT_LEAST_1,
+  )
+  mixed_loss_weight: float = settings.setting(
+    1.5, 'Factor on the loss of mixed unlabeled images.', settings.AT_LEAST_0
+  )
+  strong_loss_weight: float = settings.setting(
+    0.5,
+    'Factor on the loss of the first strong views, not mixed.',
+    settings.AT_LEAST_0,
+  )
+  rotation_loss_weight: float = settings.setting(
+    0.5,
+    'Factor on the loss of guessing the rotation of these strong views.',
+    settings.AT_LEAST_0,
+  )
+
+  def create_memory(self, classifier: functional.ImageClassifier) -> np.ndarray:
+    """Creates the mean predictions of the last batches."""
+    return distribution_alignment.initialize_recent(
+      classifier.num_classes, self.aligned_batches
+    ).numpy()
+
+  def create_head(
+    self, classifier: functional.ImageClassifier, seed: int
+  ) -> tuple[np.ndarray, ...]:
+    """Creates kernel and bias of the layer that guesses rotations."""
+    features = classifier.features
+    if features is None:
+      raise ValueError(
+        'ReMixMatch guesses rotations from what the last layer is given, and'
+        ' the last layer of this model is not dense. Please choose another'
+        ' model.'
+      )
+    height, width, _ = classifier.image_shape
+    if height != width:
+      raise ValueError(
+        f'ReMixMatch rotates images, which have to be square; found {height} by'
+        f' {width} pixels.'
+      )
+    draws = random_seeds.numpy_generator(
+      seed, random_seeds.Purpose.INITIAL_WEIGHTS, rotations.NUM_ROTATIONS
+    )
+    kernel = tf.keras.initializers.GlorotNormal(int(draws.integers(2**30)))
+    return (
+      kernel([features.size, rotations.NUM_ROTATIONS]).numpy(),
+      np.zeros([rotations.NUM_ROTATIONS], np.float32),
+    )
+
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
+    """Returns the loss of a step."""
+    weak_views = step.weak_views()
+    strong_views = [
+      step.strong_views(key) for key in range(self.num_strong_views)
+    ]
+    # Each of these passes normalizes by the statistics of its own batch.
+    (weak_logits,) = step.logits(weak_views)
+    (strong_logits,) = step.logits(strong_views[0])
+    weak_logits = tf.stop_gradient(weak_logits)
+    aligned = distribution_alignment.align(
+      weak_logits, tf.reduce_mean(memory, axis=0), step.class_shares
+    )
+    guesses = tf.nn.softmax(aligned / self.mixing.guess_temperature)
+    mixed = mixed_step.mix(
+      step,
+      step.labeled_views(),
+      [weak_views, *strong_views],
+      guesses,
+      concentration=self.mixing.mixup_concentration,
+    )
+    return pooled_step.PooledStepOutput(
+      losses.cross_entropy(mixed.labeled_logits, mixed.labels)
+      + self.mixing.ramp(step.num)
+      * (
+        self.mixed_loss_weight
+        * losses.cross_entropy(mixed.unlabeled_logits, mixed.guesses)
+        + self.strong_loss_weight * losses.cross_entropy(strong_logits, guesses)
+      )
+      + self.rotation_loss_weight * _rotation_loss(step, strong_views[0]),
+      mixed.labeled_logits,
+      distribution_alignment.remember(memory, tf.nn.softmax(weak_logits)),
+    )
+
+
+def _rotation_loss(step: pooled_step.PooledStep, views: tf.Tensor) -> tf.Tensor:
+  """Returns the cross-entropy of guesses by how much views were rotated."""
+  rotated, num_turns = rotations.rotate(views)
+  (features,) = step.features(rotated)
+  kernel, bias = step.head
+  return losses.cross_entropy(features @ kernel + bias, num_turns)

@@ -1,0 +1,117 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Unsupervised data augmentation, UDA (F.6).
+
+References:
+  Xie, Dai, Hovy, Luong, Le. Unsupervised data augmentation for consistency
+  training. NeurIPS 2020. The code of FixMatch, `uda.py`.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.baselines.one_place import pooled_method
+from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.systems import training_settings
+from tff_semifl.training import losses
+from tff_semifl.training import pseudo_labels
+
+_ANNEALING_SCALE = 5.0
+# Progress -> how far the threshold has risen, both in [0, 1].
+_ANNEALING = {
+  'none': tf.ones_like,
+  'linear': tf.identity,
+  'exp': lambda progress: tf.exp((progress - 1.0) * _ANNEALING_SCALE),
+  'log': lambda progress: 1.0 - tf.exp(-progress * _ANNEALING_SCALE),
+}
+
+
+def annealed_threshold(
+  progress: tf.Tensor, num_classes: int, annealing: str
+) -> tf.Tensor:
+  """Returns the probability up to which labeled images are trained on.
+
+  It rises from that of a guess, one over the number of classes, to 1.
+
+  Args:
+    progress: float32 scalar in [0, 1], the share of training that is over.
+    num_classes: Number of classes.
+    annealing: none, linear, exp or log.
+  """
+  guess = 1.0 / num_classes
+  return guess + _ANNEALING[annealing](progress) * (1.0 - guess)
+
+
+def annealed_cross_entropy(
+  logits: tf.Tensor, labels: tf.Tensor, threshold: tf.Tensor
+) -> tf.Tensor:
+  """Mean cross-entropy of the examples that are not known too well.
+
+  Args:
+    logits: float32 [batch, classes].
+    labels: int32 [batch].
+    threshold: Scalar; an example whose class has a higher probability is left
+      out.
+
+  Returns:
+    A scalar, 0 if all are left out.
+  """
+  probabilities = tf.nn.softmax(tf.stop_gradient(logits))
+  of_class = tf.gather(probabilities, labels, batch_dims=1)
+  is_counted = tf.cast(of_class <= threshold, tf.float32)
+  each = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+  return tf.math.divide_no_nan(
+    tf.reduce_sum(each * is_counted), tf.reduce_sum(is_counted)
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class UDA(pooled_method.PooledMethod):
+  """UDA: predictions for strong views are to be those for sure weak views."""
+
+  uses_strong_views = True
+
+  confidence: training_settings.Confidence = training_settings.Confidence()
+  unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
+  target_temperature: float = settings.setting(
+    1.0,
+    'Temperature by which predictions for weak views are sharpened before those'
+    ' for strong views are compared with them: 1 in the code of FixMatch, 0.4'
+    ' in the paper of UDA (S8). The threshold is for predictions that are not'
+    ' sharpened.',
+    settings.ABOVE_0,
+  )
+  signal_annealing: str = settings.setting(
+    'none',
+    'How the probability rises up to which labeled images are trained on: none,'
+    " as in FixMatch's code, trains on all; linear, exp or log (S8).",
+    settings.one_of(*_ANNEALING),
+  )
+
+  def loss(
+    self, step: pooled_step.PooledStep, memory: Any
+  ) -> pooled_step.PooledStepOutput:
+    """Returns the loss of a step."""
+    del memory  # There is none.
+    labeled_logits, weak_logits, strong_logits = step.logits(
+      step.labeled_views(), step.weak_views(), step.strong_views()
+    )
+    is_sure = pseudo_labels.is_confident(
+      pseudo_labels.from_logits(weak_logits),
+      self.confidence.confidence_threshold,
+    )
+    threshold = annealed_threshold(
+      step.progress, step.num_classes, self.signal_annealing
+    )
+    return pooled_step.PooledStepOutput(
+      annealed_cross_entropy(labeled_logits, step.labels, threshold)
+      + self.unlabeled.unlabeled_loss_weight
+      * losses.divergence(
+        weak_logits / self.target_temperature, strong_logits, is_sure
+      ),
+      labeled_logits,
+    )

@@ -1,0 +1,161 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Training of the users of Zhang et al., whose images have no labels (E.2).
+
+References:
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
+  3 and 4.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl.augment import augmentation
+from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.core import client_work
+from tff_semifl.core import round_context
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import client_report
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import losses
+from tff_semifl.training import pseudo_labels
+from tff_semifl.training import training_loop
+
+
+def build_consistency_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  strong_augmentation: augmentation.Augmentation,
+  steps: local_steps.LocalSteps,
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds a client's training by consistency regularization (equation 4).
+
+  Weak and strong views of a batch are one batch to the model, so that batch
+  normalization, if it has any, is over both. The weak half gives labels,
+  through which no gradient flows; the strong half is trained on where they are
+  sure.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views that labels are made of.
+    strong_augmentation: Makes the views that are trained on.
+    steps: The steps of a round.
+    confidence_threshold: tau, in (0, 1]; inclusive.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+  """
+
+  def label(model, batch):
+    logits = model.train_logits(tf.concat(batch, axis=0))
+    weak_logits, strong_logits = tf.split(logits, 2)
+    return weak_logits, strong_logits
+
+  def views(images, node):
+    purpose = random_seeds.Purpose
+    return (
+      weak_augmentation(images, node.seed(purpose.WEAK_VIEW)),
+      strong_augmentation(images, node.seed(purpose.STRONG_VIEW)),
+    )
+
+  return _build_training(classifier, steps, views, label, confidence_threshold)
+
+
+def build_self_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  steps: local_steps.LocalSteps,
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds a client's self-training (equation 3).
+
+  The model labels in inference mode the same views on which it is trained.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views.
+    steps: The steps of a round.
+    confidence_threshold: tau, in (0, 1]; inclusive.
+
+  Returns:
+    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+  """
+
+  def label(model, batch):
+    return model.logits(batch), model.train_logits(batch)
+
+  def views(images, node):
+    return weak_augmentation(images, node.seed(random_seeds.Purpose.WEAK_VIEW))
+
+  return _build_training(classifier, steps, views, label, confidence_threshold)
+
+
+def _build_training(
+  classifier: functional.ImageClassifier,
+  steps: local_steps.LocalSteps,
+  views_fn: Callable[[tf.Tensor, round_context.Node], Any],
+  logits_fn: Callable[
+    [local_steps.StepModel, Any], tuple[tf.Tensor, tf.Tensor]
+  ],
+  confidence_threshold: float,
+) -> client_work.LocalTrainingFn:
+  """Builds training on pseudo-labels that are made in each step.
+
+  A client that has images takes part in the mean, whether or not it is sure of
+  any: its steps are taken in any case, if only by momentum and decay.
+
+  Args:
+    classifier: The model.
+    steps: The steps of a round.
+    views_fn: (images, node that draws) -> views, a structure of tensors.
+    logits_fn: (model, batch of views) -> logits that give labels, and logits
+      that are trained.
+    confidence_threshold: tau, in (0, 1]; inclusive.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+    given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+  ) -> client_report.LocalTraining:
+    num_images = tf.shape(data['image'])[0]
+    node = round_context.Node(context, data['client_id'])
+
+    def loss(model, batch):
+      indices, batch_views = batch
+      label_logits, logits = logits_fn(model, batch_views)
+      labels = pseudo_labels.from_logits(tf.stop_gradient(label_logits))
+      is_confident = pseudo_labels.is_confident(labels, confidence_threshold)
+      return training_loop.BatchOutput(
+        losses.masked_cross_entropy(logits, labels.labels, is_confident),
+        training_loop.count_correct(logits, labels.labels, is_confident),
+        tf.math.count_nonzero(is_confident, dtype=tf.float32),
+        given_labels_lib.made_at_once(indices, labels.labels, is_confident),
+      )
+
+    training = local_steps.train(
+      classifier,
+      weights,
+      optimizer_state,
+      steps=steps,
+      node=node,
+      num_images=num_images,
+      views_fn=lambda indices: (
+        indices,
+        views_fn(tf.gather(data['image'], indices), node),
+      ),
+      loss_fn=loss,
+      given_labels=given_labels,
+    )
+    return client_report.labeled_in_steps(training, num_images)
+
+  return train

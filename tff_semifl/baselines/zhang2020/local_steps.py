@@ -1,0 +1,209 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A fixed number of steps a round, as the nodes of Zhang et al. take (E.2).
+
+Server and clients take the same number of steps however many images they have.
+Each round begins with a new order; a node that comes to the end of its images
+goes on with another.
+
+References:
+  Zhang et al. Benchmarking semi-supervised federated learning. 2020.
+"""
+
+from collections.abc import Callable
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.batch_norm import running_statistics
+from tff_semifl.core import round_context
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import rows as rows_lib
+from tff_semifl.training import training_loop
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LocalSteps:
+  """The steps that every node takes in a round.
+
+  Attributes:
+    num_steps: T, in each round but round 0, which has none.
+    batch_size: Images in a step.
+    optimizer: Takes the steps.
+    learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
+      learning rate.
+  """
+
+  num_steps: int
+  batch_size: int
+  optimizer: tff.learning.optimizers.Optimizer
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+
+  def step(
+    self, round_num: tf.Tensor, step_in_round: tf.Tensor | int
+  ) -> tf.Tensor:
+    """Returns the number of a step in the whole run, an int32 scalar.
+
+    Args:
+      round_num: The round, from 0. Round 0 has no steps, and counts as 1.
+      step_in_round: From 0 to `num_steps - 1`.
+    """
+    return tf.maximum(round_num - 1, 0) * self.num_steps + step_in_round
+
+  def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
+    """Returns the learning rate of the last step of a round."""
+    return self.learning_rate_fn(self.step(round_num, self.num_steps - 1))
+
+
+class StepModel:
+  """The model as it is in one step.
+
+  Attributes:
+    weights: Its weights at the beginning of the step.
+  """
+
+  def __init__(
+    self,
+    classifier: functional.ImageClassifier,
+    weights: functional.ModelWeights,
+    dropout_seed: tf.Tensor,
+  ):
+    """Initializes the model.
+
+    Args:
+      classifier: The model.
+      weights: Its weights at the beginning of the step.
+      dropout_seed: int32 [2], the stateless seed of dropout in the step.
+    """
+    self._classifier = classifier
+    self.weights = weights
+    self._dropout_seed = dropout_seed
+    self._images = None
+
+  def train_logits(self, images: tf.Tensor) -> tf.Tensor:
+    """Returns float32 [batch, classes] in training mode, once in a step.
+
+    Args:
+      images: uint8 [batch, height, width, channels].
+    """
+    self._images = tf.cast(images, tf.float32)
+    return self._classifier.train_logits(
+      self.weights, self._images, self._dropout_seed
+    )
+
+  def logits(self, images: tf.Tensor) -> tf.Tensor:
+    """Returns float32 [batch, classes] in inference mode."""
+    return self._classifier.logits(self.weights, tf.cast(images, tf.float32))
+
+  def pull_statistics(self) -> tf.Tensor:
+    """Returns `running_statistics.pull` of the images trained on."""
+    return running_statistics.pull(self._classifier, self.weights, self._images)
+
+
+def train(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  optimizer_state: Any,
+  *,
+  steps: LocalSteps,
+  node: round_context.Node,
+  num_images: tf.Tensor,
+  views_fn: Callable[[tf.Tensor], Any],
+  loss_fn: Callable[[StepModel, Any], training_loop.BatchOutput],
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+) -> training_loop.TrainingResult:
+  """Trains a node for the steps of a round.
+
+  Args:
+    classifier: The model.
+    weights: Weights to start from. Running statistics are those of the
+      optimizer's state, if it has any.
+    optimizer_state: State of the optimizer to start from.
+    steps: The steps of the round.
+    node: The node that takes them.
+    num_images: int32 scalar, the number of images of the node. With none
+      everything is returned as it came.
+    views_fn: int32 [number], indices of images -> a structure of tensors with
+      as many rows, the examples that are trained on.
+    loss_fn: (model, batch of views) -> loss, with one pass in training mode.
+    given_labels: See `training_loop.train`.
+
+  Returns:
+    The outcome, whose trainable weights are those of the model.
+  """
+  indices, batch_size = _draw_batches(steps, node, num_images)
+  statistics = running_statistics.get_statistics(
+    steps.optimizer, optimizer_state
+  )
+  num_trainable = len(weights.trainable)
+
+  def loss(trained, batch, epoch, batch_num, state):
+    del epoch, state  # All steps are one epoch.
+    model = StepModel(
+      classifier,
+      functional.ModelWeights(
+        trained[:num_trainable],
+        trained[num_trainable:] if statistics else weights.non_trainable,
+      ),
+      node.seed(random_seeds.Purpose.DROPOUT_MASK, batch_num),
+    )
+    output = loss_fn(model, batch.examples)
+    if not statistics:
+      return output
+    return output._replace(loss=output.loss + model.pull_statistics())
+
+  result = training_loop.train(
+    (*weights.trainable, *statistics),
+    optimizer_state,
+    optimizer=steps.optimizer,
+    num_epochs=1,
+    batch_size=batch_size,
+    # All views of a round at once: augmenting in large batches is cheaper.
+    epoch_data_fn=lambda *_: training_loop.Selection(
+      rows_lib.AllRows(views_fn(indices))
+    ),
+    loss_fn=loss,
+    learning_rate_fn=lambda _, batch_num: steps.learning_rate_fn(
+      steps.step(node.context.round_num, batch_num)
+    ),
+    given_labels=given_labels,
+  )
+  return result._replace(trainable=result.trainable[:num_trainable])
+
+
+def _draw_batches(
+  steps: LocalSteps, node: round_context.Node, num_images: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Draws the images of the batches of a round.
+
+  There are as many passes over the images as are needed, each in a new order
+  and without the rest after its last whole batch. A node with less than a batch
+  has all its images in each, where the authors' code would have none.
+
+  Returns:
+    Indices, int32 [images of all batches], and the size of a batch.
+  """
+  batch_size = tf.clip_by_value(num_images, 1, steps.batch_size)
+  batches_per_pass = tf.maximum(num_images // batch_size, 1)
+  num_steps = tf.where(node.context.round_num > 0, steps.num_steps, 0)
+
+  def draw_pass(pass_num: tf.Tensor) -> tf.Tensor:
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(num_images),
+      node.seed(random_seeds.Purpose.FIX_ORDER, pass_num),
+    )
+    return order[: batches_per_pass * batch_size]
+
+  # At least one, as `tf.map_fn` cannot stack the orders of none.
+  num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
+  passes = tf.map_fn(
+    draw_pass,
+    tf.range(num_passes),
+    fn_output_signature=tf.TensorSpec([None], tf.int32),
+  )
+  return tf.reshape(passes, [-1])[: num_steps * batch_size], batch_size

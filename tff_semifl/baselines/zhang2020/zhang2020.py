@@ -1,0 +1,300 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The systems of Zhang et al.: groups of clients, and many short rounds (E).
+
+References:
+  Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
+  federated learning. 2020. Defaults are those of CIFAR-10 (Table A.1). For SVHN
+  `schedule_steps` is 40960 and `schedule_half_turns` 2.3; for EMNIST
+  `learning_rate` is 0.03, `warm_up_steps` 0 and `schedule_steps` 102400 (D43).
+"""
+
+import abc
+from collections.abc import Sequence
+import dataclasses
+import functools
+import types
+
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.aggregation import aggregator_settings
+from tff_semifl.baselines.zhang2020 import consistency_training
+from tff_semifl.baselines.zhang2020 import group_averaging
+from tff_semifl.baselines.zhang2020 import labeled_steps
+from tff_semifl.baselines.zhang2020 import local_steps
+from tff_semifl.baselines.zhang2020 import replicated_server_work
+from tff_semifl.baselines.zhang2020 import slots
+from tff_semifl.batch_norm import running_statistics
+from tff_semifl.core import client_work
+from tff_semifl.core import federated_process
+from tff_semifl.data import pipelines
+from tff_semifl.runs import outputs
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.training import schedules
+
+# An epoch is 65,536 images in batches of 64, however many there are.
+_STEPS_PER_EPOCH = 1024
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LocalSteps(settings.Settings):
+  """The turn of every node between two averages."""
+
+  steps_per_round: int = settings.setting(
+    16,
+    'Steps of server and clients between two averages, T.',
+    settings.AT_LEAST_1,
+  )
+  batch_size: int = settings.setting(
+    64, 'Images in a step of server or client, B.', settings.AT_LEAST_1
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WarmUpAndCosine(training_settings.Rounds):
+  """A learning rate that rises, and then falls on some of a cosine (eq. 10)."""
+
+  # The cosine has a length of its own.
+  of_any_number = True
+
+  learning_rate_floor: float = settings.setting(
+    1e-4,
+    'The least learning rate after the warm-up, as a share of the highest.',
+    settings.FRACTION,
+  )
+  warm_up_steps: int = settings.setting(
+    5 * _STEPS_PER_EPOCH,
+    'Steps in which the learning rate rises to its highest; 1024 are an epoch'
+    ' of Zhang et al., whatever the number of images.',
+    settings.AT_LEAST_0,
+  )
+  schedule_steps: int = settings.setting(
+    200 * _STEPS_PER_EPOCH,
+    'Where the cosine of the learning rate has turned by --schedule_half_turns,'
+    ' warm-up included (D43).',
+    settings.AT_LEAST_1,
+  )
+  schedule_half_turns: float = settings.setting(
+    7 / 16,
+    'Half turns of that cosine, c of equation 10 of Zhang et al.; 7/16 as'
+    " FixMatch's and in the"
+    " authors' code (D43).",
+    settings.AT_LEAST_0,
+  )
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    if self.warm_up_steps >= self.schedule_steps:
+      raise settings.SettingError(
+        'warm_up_steps',
+        self.warm_up_steps,
+        f'must be less than schedule_steps, {self.schedule_steps}',
+      )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ManyShortRounds(system.System):
+  """Base of systems whose nodes take the same steps between two averages."""
+
+  usual = types.MappingProxyType(
+    {
+      'num_clients': 10,
+      'partition': 'main_classes',
+      'model': 'post_activation_resnet',
+      'normalization': 'group',
+      'rounds_per_evaluation': 64,
+    }
+  )
+
+  cohorts: training_settings.Cohorts = training_settings.Cohorts()
+  schedule: WarmUpAndCosine = WarmUpAndCosine(
+    # 300 epochs of 64 rounds.
+    total_rounds=300 * 64,
+    learning_rate=0.146,
+  )
+  steps: LocalSteps = LocalSteps()
+  # Nothing is clipped (D45), and momentum is kept by slots (D47).
+  optimizer: training_settings.Nesterov = training_settings.Nesterov(
+    weight_decay=1e-4
+  )
+  rejection: aggregator_settings.Rejection = aggregator_settings.Rejection()
+
+  def create_steps(
+    self, optimizer: tff.learning.optimizers.Optimizer
+  ) -> local_steps.LocalSteps:
+    """Creates how every node trains in a round.
+
+    Args:
+      optimizer: Takes the steps.
+    """
+    return local_steps.LocalSteps(
+      num_steps=self.steps.steps_per_round,
+      batch_size=self.steps.batch_size,
+      optimizer=optimizer,
+      learning_rate_fn=functools.partial(
+        schedules.warm_up_and_cosine,
+        base_value=self.schedule.learning_rate,
+        warm_up_steps=self.schedule.warm_up_steps,
+        total_steps=self.schedule.schedule_steps,
+        half_turns=self.schedule.schedule_half_turns,
+        floor=self.schedule.learning_rate_floor,
+      ),
+    )
+
+  @property
+  def rounds_may_be_added(self) -> bool:
+    """True if the learning rate does not depend on how many there are."""
+    return self.schedule.are_of_any_number
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del client_sizes  # Each client takes as many.
+    steps = self.steps.steps_per_round
+    return system.Steps(steps if num_labeled else 0, steps)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _GroupAveraging(ManyShortRounds):
+  """Base of the three systems of Zhang et al.: averages in groups."""
+
+  # Statistics of batches are running ones (D48).
+  chooses_statistics = False
+
+  num_groups: int = settings.setting(
+    1,
+    'Groups of clients that are averaged apart, S; 1 is federated averaging'
+    ' with the server as a member (equations 5 and 6 of Zhang et al.).',
+    settings.AT_LEAST_1,
+  )
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    classifier = ingredients.classifier
+    # If the model has static batch normalization, each node has running
+    # averages of its statistics (D48).
+    steps = self.create_steps(
+      running_statistics.track(self.optimizer.build(), classifier)
+    )
+    with settings.blame('num_groups', self.num_groups):
+      return group_averaging.compose_group_averaging_process(
+        group_averaging.GroupParts(
+          classifier=classifier,
+          seed=ingredients.seed,
+          learning_rate_fn=steps.last_learning_rate,
+          client_work=client_work.build_client_work(
+            classifier,
+            self.build_local_training(ingredients, steps),
+            data_type=pipelines.labeled_client_type(classifier.image_shape)
+            if self.clients_have_labels
+            else None,
+            optimizer=steps.optimizer,
+            keep_optimizer_state=True,
+            max_update_norm_ratio=self.rejection.max_update_norm_ratio,
+            return_given_labels=ingredients.returns_given_labels,
+          ),
+          server_work=replicated_server_work.build_replicated_server_work(
+            classifier,
+            functools.partial(
+              labeled_steps.train_on_labels,
+              classifier,
+              weak_augmentation=ingredients.weak_augmentation,
+              steps=steps,
+            ),
+            optimizer=steps.optimizer,
+            num_replicas=self.num_groups,
+          ),
+          num_groups=self.num_groups,
+          clients_per_round=self.cohorts.filled_size,
+        )
+      )
+
+  @abc.abstractmethod
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client.
+
+    Args:
+      ingredients: The model and the augmentations.
+      steps: The steps of every node.
+    """
+
+  def create_memories(
+    self,
+    process: federated_process.FederatedProcess,
+    folder: outputs.ExperimentFolder,
+    *,
+    num_clients: int,
+    num_kept: int,
+  ) -> slots.SlotMemories:
+    """Creates the slots, whose memories they are (D47)."""
+    del folder, num_clients, num_kept  # They are held in main memory.
+    assert process.initialize_memory is not None, 'slots have memories'
+    return slots.SlotMemories(
+      process.initialize_memory, self.cohorts.filled_size
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ConsistencyAveraging(_GroupAveraging):
+  """The system of Zhang et al.: clients train by consistency (equation 4)."""
+
+  measures_pseudo_labels = True
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client."""
+    return consistency_training.build_consistency_training(
+      ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      strong_augmentation=ingredients.strong_augmentation,
+      steps=steps,
+      confidence_threshold=self.confidence.confidence_threshold,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SelfTrainingAveraging(_GroupAveraging):
+  """Zhang et al., clients that train by self-training (equation 3)."""
+
+  uses_strong_views = False
+  measures_pseudo_labels = True
+  confidence: training_settings.Confidence = training_settings.Confidence()
+
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client."""
+    return consistency_training.build_self_training(
+      ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      steps=steps,
+      confidence_threshold=self.confidence.confidence_threshold,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SupervisedAveraging(_GroupAveraging):
+  """Zhang et al., clients that have labels (appendix G)."""
+
+  labels = system.Labels.AT_SERVER_AND_CLIENTS
+  uses_strong_views = False
+
+  def build_local_training(
+    self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
+  ) -> client_work.LocalTrainingFn:
+    """Builds the turn of a client."""
+    return labeled_steps.build_labeled_client_steps(
+      ingredients.classifier,
+      weak_augmentation=ingredients.weak_augmentation,
+      steps=steps,
+    )

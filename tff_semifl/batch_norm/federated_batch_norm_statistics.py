@@ -1,0 +1,103 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Statistics for static batch normalization that clients compute together.
+
+SemiFL (NeurIPS 2022), appendix B as it is written (D8, D9): each client
+computes the moments of its own images, and these are pooled.
+"""
+
+import operator
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+
+
+def build_federated_batch_norm_statistics(
+  classifier: functional.ImageClassifier,
+) -> tff.Computation:
+  """Builds the statistics of the clients' images (D9, "federated").
+
+  Each client computes the moments of the inputs of each layer, over its images
+  in batches of 250. Pooled by appendix B, with N values of mean mu and unbiased
+  variance v at each client m,
+
+      mean = sum_m N_m mu_m / sum_m N_m
+      variance = sum_m [(N_m - 1) v_m + N_m (mu_m - mean)^2] / (sum_m N_m - 1)
+
+  they are exactly mean and unbiased variance of all values that the layer saw
+  at any client. These values themselves depend on the clients: a deeper layer
+  sees inputs normalized by batches of one client's images. If clients have few
+  classes each, that is another statistic than that of mixed batches, which the
+  authors' code takes (`pooled_batch_norm_statistics`).
+
+  The moments of a client, 3 numbers per channel and layer, go into the
+  aggregation, of which the server sees the result alone. The aggregation is
+  not a sum, so that a secure sum cannot do it.
+
+  Args:
+    classifier: A model with static batch normalization.
+
+  Returns:
+    A computation with W for model weights and U for chunks of
+    `pipelines.client_type`:
+
+        (<W@SERVER, {U*}@CLIENTS> -> W@SERVER)
+
+    A client without images adds nothing. Without clients, or without any
+    image, it returns the weights as they are.
+
+  Raises:
+    ValueError: If the model has no static batch normalization.
+  """
+  batch_norm_statistics.check_has_statistics(classifier)
+  weights_type = classifier.weights_type
+  data_type = pipelines.client_type(classifier.image_shape)
+
+  @tff.tensorflow.computation(weights_type, data_type)
+  def compute_moments(
+    weights: functional.ModelWeights, dataset: tf.data.Dataset
+  ):
+    return batch_norm_statistics.fold_batches(
+      classifier,
+      weights,
+      dataset.map(operator.itemgetter('image')),
+      batch_norm_statistics.merge_moments,
+    )
+
+  moments_type = compute_moments.type_signature.result
+
+  @tff.tensorflow.computation
+  def zero():
+    return batch_norm_statistics.zero_moments(classifier)
+
+  @tff.tensorflow.computation(moments_type, moments_type)
+  def merge(first: Any, second: Any):
+    return tuple(map(batch_norm_statistics.merge_moments, first, second))
+
+  @tff.tensorflow.computation(moments_type)
+  def report(moments: Any):
+    return tuple(map(batch_norm_statistics.unbiased_statistics, moments))
+
+  replace = tff.tensorflow.computation(
+    batch_norm_statistics.replace_statistics,
+    (weights_type, report.type_signature.result),
+  )
+
+  @tff.federated_computation(
+    tff.FederatedType(weights_type, tff.SERVER),
+    tff.FederatedType(data_type, tff.CLIENTS),
+  )
+  def federated_batch_norm_statistics(weights, dataset):
+    moments = tff.federated_map(
+      compute_moments, (tff.federated_broadcast(weights), dataset)
+    )
+    statistics = tff.federated_aggregate(moments, zero(), merge, merge, report)
+    return tff.federated_map(replace, (weights, statistics))
+
+  return federated_batch_norm_statistics

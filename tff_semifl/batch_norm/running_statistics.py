@@ -1,0 +1,162 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Batch normalization with running averages that stay at each node (D48).
+
+In the ablation of Zhang et al. only parameters are averaged. Each node, a slot
+of the users or a replica of the server, has running averages of its own
+batches' statistics; self-training labels by the user's, evaluation is by the
+server's.
+
+They are part of the state of the node's optimizer, which stays at the node. A
+running average with momentum m moves by m times its distance from the batch's
+statistic: a step of gradient descent on half the square of that distance, which
+is how it is taken here, beside those of the weights.
+
+A batch's statistics are computed by one more pass without gradients, which
+makes a step about a third longer.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.models import functional
+
+# That of PyTorch (B.3).
+MOMENTUM = 0.1
+_OPTIMIZER_KEY = 'optimizer'
+_STATISTICS_KEY = 'statistics'
+
+Weights = Sequence[tf.Tensor]
+
+
+class _TrackingOptimizer(tff.learning.optimizers.Optimizer):
+  """The optimizer that `track` returns."""
+
+  def __init__(
+    self,
+    inner: tff.learning.optimizers.Optimizer,
+    initial_statistics: Sequence[Any],
+  ):
+    self._inner = inner
+    self._initial_statistics = initial_statistics
+
+  def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
+    return collections.OrderedDict(
+      [
+        (_OPTIMIZER_KEY, self._inner.initialize(specs)),
+        (
+          _STATISTICS_KEY,
+          [tf.constant(array) for array in self._initial_statistics],
+        ),
+      ]
+    )
+
+  def next(
+    self, state: Mapping[str, Any], weights: Weights, gradients: Weights
+  ) -> tuple[Mapping[str, Any], Weights]:
+    num_trained = len(weights) - len(self._initial_statistics)
+    optimizer_state, trained = self._inner.next(
+      state[_OPTIMIZER_KEY], weights[:num_trained], gradients[:num_trained]
+    )
+    statistics = [
+      value - MOMENTUM * gradient
+      for value, gradient in zip(
+        weights[num_trained:], gradients[num_trained:], strict=True
+      )
+    ]
+    new_state = collections.OrderedDict(
+      [(_OPTIMIZER_KEY, optimizer_state), (_STATISTICS_KEY, statistics)]
+    )
+    return new_state, [*trained, *statistics]
+
+  def get_hparams(self, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    return self._inner.get_hparams(state[_OPTIMIZER_KEY])
+
+  def set_hparams(
+    self, state: Mapping[str, Any], hparams: Mapping[str, Any]
+  ) -> Mapping[str, Any]:
+    return collections.OrderedDict(
+      [
+        (
+          _OPTIMIZER_KEY,
+          self._inner.set_hparams(state[_OPTIMIZER_KEY], hparams),
+        ),
+        (_STATISTICS_KEY, state[_STATISTICS_KEY]),
+      ]
+    )
+
+
+def track(
+  optimizer: tff.learning.optimizers.Optimizer,
+  classifier: functional.ImageClassifier,
+) -> tff.learning.optimizers.Optimizer:
+  """Returns an optimizer whose state has running averages, if there are any.
+
+  It takes steps of a model's weights, followed by its running averages, whose
+  gradients are those of `pull`.
+
+  Args:
+    optimizer: Takes the steps of the weights.
+    classifier: The model. Without static batch normalization the optimizer is
+      returned as it is.
+
+  Returns:
+    The optimizer.
+  """
+  if classifier.batch_moments is None:
+    return optimizer
+  return _TrackingOptimizer(optimizer, classifier.initial_weights.non_trainable)
+
+
+def get_statistics(
+  optimizer: tff.learning.optimizers.Optimizer, state: Any
+) -> tuple[tf.Tensor, ...]:
+  """Returns the running averages in a state of an optimizer.
+
+  Args:
+    optimizer: The optimizer, which `track` may have returned.
+    state: Its state.
+
+  Returns:
+    Mean and variance of each layer in turn; () if it does not track any.
+  """
+  if not isinstance(optimizer, _TrackingOptimizer):
+    return ()
+  return tuple(state[_STATISTICS_KEY])
+
+
+def pull(
+  classifier: functional.ImageClassifier,
+  weights: functional.ModelWeights,
+  images: tf.Tensor,
+) -> tf.Tensor:
+  """Returns 0, with a gradient that pulls running averages to a batch's.
+
+  Args:
+    classifier: A model with static batch normalization.
+    weights: Its weights, with running averages for those that are not trained.
+    images: float32 [batch, height, width, channels], the batch. Variances are
+      unbiased, as PyTorch averages them.
+
+  Returns:
+    A float32 scalar.
+  """
+  found = []
+  for moments in classifier.batch_moments(weights, images):
+    _, mean, variance = tf.unstack(
+      batch_norm_statistics.unbiased_statistics(tf.stop_gradient(moments))
+    )
+    found += [mean, variance]
+  distance = tf.add_n(
+    [
+      tf.reduce_sum(tf.square(running - batch)) / 2
+      for running, batch in zip(weights.non_trainable, found, strict=True)
+    ]
+  )
+  return distance - tf.stop_gradient(distance)

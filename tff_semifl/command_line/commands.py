@@ -1,0 +1,151 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands to train: systems, tasks and all of their settings, by name."""
+
+from collections.abc import Callable, Mapping, Sequence
+import functools
+import sys
+from typing import Any, NoReturn
+
+from absl import flags
+
+from tff_semifl import settings
+from tff_semifl.command_line import command_text
+from tff_semifl.command_line import program
+from tff_semifl.command_line import setting_flags
+from tff_semifl.command_line import setting_program
+from tff_semifl.experiments import command as command_lib
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.experiments import system_registry
+from tff_semifl.experiments import task_registry
+
+
+def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
+  """Creates a command.
+
+  Args:
+    system_name: Name of the system.
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If there is no such system or setting, or a setting
+      does not take its value.
+  """
+  return command_lib.create(system_name, task_registry.ChosenTask(), changes)
+
+
+def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
+  """Creates the settings of the data that SemiFL trains on.
+
+  Args:
+    changes: Values of settings by name.
+
+  Raises:
+    settings.SettingError: If there is no such setting, or it does not take its
+      value.
+  """
+  return experiment_settings.create(
+    'semifl',
+    system_registry.load('semifl'),
+    task_registry.ChosenTask(),
+    changes,
+  ).data
+
+
+def names_of_all_settings() -> frozenset[str]:
+  """Returns the names of all settings of all systems of the registry."""
+  return frozenset().union(
+    *(settings.all_names(create(name, {})) for name in system_registry.SYSTEMS)
+  )
+
+
+def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
+  """Returns the command of a command line, without changing global flags.
+
+  Args:
+    system_name: Name of the system.
+    arguments: Flags, with --flagfile and --preset among them.
+
+  Raises:
+    settings.SettingError: If a setting does not take its value.
+    flags.Error: If an argument is not a flag, or not a flag of the system.
+  """
+  return setting_flags.parse(
+    functools.partial(create, system_name),
+    command_text.expand(system_name, arguments),
+    command_text.spell_commands(f'python -m launch.train {system_name}'),
+    names_of_all_settings,
+    flags.FlagValues(),
+  )
+
+
+def run(
+  name: str,
+  description: str,
+  main: Callable[[command_lib.Command], None],
+  *,
+  system_name: str | None = None,
+  create_command: Callable[
+    [str, Mapping[str, Any]], command_lib.Command
+  ] = create,
+) -> None:
+  """Reads a system and its flags, runs `main` and ends the process.
+
+  Args:
+    name: Name of the program's module in `launch`.
+    description: Description of the program, for its help text.
+    main: The program.
+    system_name: Name of the system; by default it is the first argument.
+    create_command: Creates the command of a system from settings by name.
+  """
+  how = command_text.spell_commands(f'python -m launch.{name}')
+  arguments = sys.argv[1:]
+  command_text.answer_version(arguments)
+  try:
+    if system_name is None:
+      if not arguments or arguments[0] in command_text.HELP:
+        _say_systems(f'{how} SYSTEM', description, is_asked=bool(arguments))
+      system_name, *arguments = arguments
+      if system_name.startswith('-'):
+        raise program.FlagError(
+          f'what to train comes before flags: {how} SYSTEM {system_name} ...,'
+          f' where SYSTEM is one of {", ".join(system_registry.SYSTEMS)}'
+        )
+      how = f'{how} {system_name}'
+      try:
+        system_registry.load(system_name)
+      except settings.SettingError as error:
+        # The system is no flag.
+        raise program.FlagError(str(error)) from error
+    arguments = command_text.expand(system_name, arguments)
+  except Exception as error:
+    program.end_with_error(error)
+  setting_program.run(
+    how,
+    description,
+    functools.partial(create_command, system_name),
+    main,
+    arguments=arguments,
+    groups=command_lib.Command.groups,
+    common={'preset': command_text.PRESET_HELP, **setting_program.COMMON},
+    elsewhere=names_of_all_settings,
+    interrupted=program.RESUMES,
+  )
+
+
+def _say_systems(how: str, description: str, *, is_asked: bool) -> NoReturn:
+  """Prints the systems, and ends the process."""
+  lines = [
+    command_text.spell_commands(description),
+    f'usage: {how} [--flag=value ...]',
+    '',
+    'systems:',
+  ]
+  for name, system in system_registry.SYSTEMS.items():
+    lines.append(f'  {name}')
+    lines.append(
+      flags.text_wrap(system.summary, flags.get_help_width(), '      ')
+    )
+  print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
+  sys.exit(0 if is_asked else 1)

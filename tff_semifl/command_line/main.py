@@ -1,0 +1,62 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The list of programs, and the command that starts them.
+
+An installed package has the command tff-semifl. In a clone, it is this:
+
+  python -m launch train semifl --task=digits
+  python -m launch.train semifl --task=digits
+"""
+
+import ast
+import importlib.util
+import pathlib
+import runpy
+import sys
+
+from tff_semifl import installation
+from tff_semifl.command_line import command_text
+from tff_semifl.command_line import interrupts
+
+PROGRAMS = (
+  'train',
+  'demo',
+  'site',
+  'sweep',
+  'export_saved_model',
+  'evaluate',
+  'predict',
+  'plot',
+  'show_augmentations',
+  'show_partition',
+  'show_settings',
+)
+
+
+def main() -> None:
+  """Runs the program that is the first argument, with the other arguments."""
+  name, *arguments = sys.argv[1:] or ['']
+  command_text.answer_version(sys.argv[1:])
+  if name not in PROGRAMS:
+    is_asked = name in command_text.HELP
+    how = command_text.spell_commands('python -m launch.PROGRAM')
+    lines = [f'usage: {how} [--flag=value ...]', '', 'programs:']
+    lines.extend(f'  {key}: {summarize(key)}' for key in PROGRAMS)
+    if name and not is_asked:
+      lines.insert(0, f'there is no program {name!r}')
+    print('\n'.join(lines), file=sys.stdout if is_asked else sys.stderr)
+    sys.exit(0 if is_asked else 1)
+  sys.argv[1:] = arguments
+  interrupts.begin()
+  runpy.run_module(
+    f'{installation.find("launch")}.{name}', run_name='__main__', alter_sys=True
+  )
+
+
+def summarize(name: str) -> str:
+  """Returns the first line of a program's description."""
+  # Read and not imported, as TensorFlow takes seconds.
+  module = importlib.util.find_spec(f'{installation.find("launch")}.{name}')
+  source = pathlib.Path(module.origin).read_text()
+  return ast.get_docstring(ast.parse(source)).partition('\n')[0]

@@ -1,0 +1,89 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The flag --output_file, which says where a program writes its result."""
+
+from collections.abc import Sequence
+import contextlib
+import pathlib
+
+from absl import flags
+
+from tff_semifl.command_line import program
+from tff_semifl.files import durable_files
+
+OUTPUT_FILE = flags.DEFINE_list(
+  'output_file',
+  None,
+  'File to write. A program that draws with Matplotlib takes several, with'
+  ' commas; the suffix of each chooses PNG, PDF or SVG.',
+)
+_WRONG_FORMAT = 'must each end in .png, .pdf or .svg'
+
+
+def one(default: str | None) -> pathlib.Path | None:
+  """Returns the file to write.
+
+  Args:
+    default: The file if the flag is not given, or None to write none then.
+
+  Raises:
+    program.FlagError: If the flag does not name one file.
+  """
+  files = OUTPUT_FILE.value
+  if files is None:
+    return None if default is None else pathlib.Path(default)
+  with program.blame(OUTPUT_FILE, ValueError):
+    if len(files) != 1:
+      raise ValueError('name one file')
+    path = pathlib.Path(files[0])
+    if not path.name or path.is_dir():
+      raise ValueError('is a folder; name a file in it')
+  return path
+
+
+def pictures(default: str) -> list[str]:
+  """Returns the files of a picture.
+
+  Args:
+    default: The only one if the flag is not given.
+
+  Raises:
+    program.FlagError: If the flag names no file, or one in another format.
+  """
+  files = [default] if OUTPUT_FILE.value is None else OUTPUT_FILE.value
+  with program.blame(OUTPUT_FILE, ValueError):
+    if not _are_pictures(files):
+      raise ValueError(_WRONG_FORMAT)
+  return files
+
+
+def require_pictures(flag: flags.FlagHolder[list[str] | None]) -> None:
+  """Restricts a flag to names of files in the formats of pictures.
+
+  Args:
+    flag: A flag whose value is a list of files, or None for no picture.
+  """
+  flags.register_validator(
+    flag.name,
+    lambda files: files is None or _are_pictures(files),
+    message=_WRONG_FORMAT,
+  )
+
+
+def writing(
+  *files: str | pathlib.Path,
+) -> contextlib.AbstractContextManager[None]:
+  """Turns file errors in the `with` block into errors of the flag.
+
+  Args:
+    *files: The files that are written.
+  """
+  return program.blame(
+    OUTPUT_FILE, OSError, durable_files.OutputError, value=files
+  )
+
+
+def _are_pictures(files: Sequence[str]) -> bool:
+  suffixes = {pathlib.Path(file).suffix for file in files}
+  return bool(files) and suffixes <= {'.png', '.pdf', '.svg'}

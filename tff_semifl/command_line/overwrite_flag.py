@@ -1,0 +1,36 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The flag --overwrite of programs that write tables of results.
+
+Pictures need none: the same command draws them again.
+"""
+
+import pathlib
+from typing import TypeVar
+
+from absl import flags
+
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import program
+
+_OVERWRITE = flags.DEFINE_bool(
+  'overwrite', False, 'Whether to replace --output_file if it exists.'
+)
+
+_Path = TypeVar('_Path', pathlib.Path, None)
+
+
+def check(path: _Path) -> _Path:
+  """Returns a file to write, which does not exist or is to be replaced.
+
+  Args:
+    path: The file; None if none is to be written.
+
+  Raises:
+    program.FlagError: If the file exists, and --overwrite is not given.
+  """
+  with program.blame(output_flag.OUTPUT_FILE, ValueError, value=path):
+    if path is not None and path.exists() and not _OVERWRITE.value:
+      raise ValueError('exists; name another file, or give --overwrite')
+  return path

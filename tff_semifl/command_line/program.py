@@ -1,0 +1,257 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The frame of all programs: clear errors, quiet libraries, Ctrl-C."""
+
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+from typing import NoReturn
+
+from absl import app
+from absl import flags
+from absl import logging
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.command_line import command_text
+from tff_semifl.command_line import interrupts
+from tff_semifl.experiments import user_code
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTED = interrupts.INTERRUPTED
+RESUMES = (
+  f'{INTERRUPTED}; the same command goes on from the last complete round'
+)
+
+
+class FlagError(Exception):
+  """A flag has a value that the program cannot work with."""
+
+
+@contextlib.contextmanager
+def blame(
+  flag: flags.FlagHolder, *errors: type[Exception], value: object = None
+) -> Iterator[None]:
+  """Turns errors in the `with` block into an error of one line about a flag.
+
+  Args:
+    flag: The flag whose value causes the errors.
+    *errors: Types of the errors to turn.
+    value: The value to show in the message; by default that of the flag.
+
+  Raises:
+    FlagError: If one of `errors` was raised.
+  """
+  try:
+    yield
+  except errors as error:
+    value = flag.value if value is None else value
+    # Nobody gave a flag that is None.
+    shown = '' if value is None else f'={settings.show(value)}'
+    problem = str(error)
+    if isinstance(error, OSError) and error.filename:
+      problem = f'{error.filename}: {error.strerror}'
+    raise FlagError(f'flag --{flag.name}{shown}: {problem}') from error
+
+
+def is_quiet() -> bool:
+  """Returns whether progress is not to be shown: absl's --verbosity below 0."""
+  flag = flags.FLAGS['verbosity']
+  return bool(flag.present) and flag.value < 0
+
+
+def parse_flags(
+  argv: Sequence[str], *, known_only: bool = False
+) -> Sequence[str]:
+  """Parses flags as `flags.FLAGS` does, but asking for help is no error.
+
+  Args:
+    argv: The command line.
+    known_only: Whether to return unknown flags, too, instead of raising.
+
+  Returns:
+    The program and the arguments that are not flags.
+
+  Raises:
+    flags.Error: If a flag is wrong.
+  """
+  asked = command_text.HELP.intersection(argv)
+  if asked:
+    is_full = any(each.endswith('helpfull') for each in asked)
+    app.usage(shorthelp=not is_full, writeto_stdout=True, exitcode=0)
+  return flags.FLAGS(argv, known_only)
+
+
+def run(
+  main: Callable[[], None],
+  *,
+  arguments: Sequence[str] | None = None,
+  parse: Callable[[Sequence[str]], Sequence[str]] = parse_flags,
+  interrupted: str = INTERRUPTED,
+) -> None:
+  """Parses flags, runs `main` and ends the process.
+
+  The exit code is 0 for success; 1 for invalid flags, as in absl; 130 after
+  Ctrl-C and 143 after SIGTERM, as in a shell. The first such signal ends the
+  program in order, and a second one ends it at once.
+
+  Args:
+    main: The program, called after its flags were parsed.
+    arguments: The command line without the program. By default that of the
+      process, with the content of flagfiles in front.
+    parse: Parses the command line, answers --help, and returns the arguments
+      that are not flags.
+    interrupted: The last line if the program is interrupted.
+  """
+
+  def guarded_main(argv: Sequence[str]) -> None:
+    if len(argv) > 1:
+      end(f'unexpected argument {argv[1]!r}; flags are --name=value')
+    # By default TensorFlow takes all memory of a GPU at once, which leaves none
+    # for other programs.
+    for gpu in tf.config.list_physical_devices('GPU'):
+      tf.config.experimental.set_memory_growth(gpu, True)
+    # TensorFlow's remarks about converted functions and written files do not
+    # help a user.
+    tf.get_logger().setLevel('ERROR')
+    if not flags.FLAGS['verbosity'].present:
+      logging.set_verbosity(logging.WARNING)
+    interrupts = _note_interrupts(interrupted)
+    interrupts.search_for_cycles()
+    try:
+      main()
+    except (KeyboardInterrupt, Exception) as error:
+      # TensorFlow's C++ code sometimes turns an interrupt into another error.
+      if interrupts:
+        end(f'\n{interrupted}', 128 + interrupts[0])
+      end_with_error(error)
+    finally:
+      # All is done or said, and nobody catches an error of Python's own end.
+      for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+          signal.signal(number, signal.SIG_DFL)
+
+  def guarded_parse(argv: Sequence[str]) -> Sequence[str]:
+    try:
+      return parse(argv)
+    except Exception as error:
+      end_with_error(error)
+
+  command_text.answer_version(sys.argv[1:])
+  main_module = sys.modules['__main__']
+  # absl prints it as help.
+  main_module.__doc__ = command_text.spell_commands(main_module.__doc__ or '')
+  if arguments is None:
+    try:
+      arguments = command_text.files_first(sys.argv[1:])
+    except flags.Error as error:
+      end_with_error(error)
+  try:
+    app.run(guarded_main, [sys.argv[0], *arguments], guarded_parse)
+  except (SystemExit, BrokenPipeError) as error:
+    if not _is_unread():
+      raise
+    # As in `--help | head`. Python would write the rest at its end.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(error.code if isinstance(error, SystemExit) else 1)
+
+
+def describe(error: BaseException) -> str | None:
+  """Returns a line about an error of a flag, or None for any other error."""
+  if isinstance(error, settings.SettingError):
+    return f'flag --{error}'
+  if isinstance(error, flags.Error):
+    return command_text.explain(error)
+  if isinstance(error, FlagError):
+    return str(error)
+  return None
+
+
+def end_with_error(error: BaseException) -> NoReturn:
+  """Ends the program with a line about an error of a flag or of user code.
+
+  Args:
+    error: The error; one that is about neither a flag nor code of a user is
+      raised again.
+  """
+  line = describe(error)
+  # The reader of a pipe may be gone.
+  if line is None and not isinstance(error, BrokenPipeError):
+    line = user_code.describe(error)
+  if line is None:
+    raise error
+  end(line)
+
+
+def end(line: str, code: int = 1) -> NoReturn:
+  """Ends the program with a line on stderr, after all that it printed.
+
+  Args:
+    line: The line.
+    code: The exit code.
+  """
+  # What was printed to a file or a pipe would otherwise come after the line.
+  with contextlib.suppress(OSError):
+    sys.stdout.flush()
+  print(line, file=sys.stderr)
+  sys.exit(code)
+
+
+def _is_unread() -> bool:
+  """Returns whether stdout is a pipe that nobody reads any more."""
+  poll = select.poll()
+  try:
+    poll.register(sys.stdout, select.POLLOUT)
+  except OSError:
+    # Python code took its place, as in tests.
+    return False
+  return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def _note_interrupts(message: str) -> Sequence[int]:
+  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and records them.
+
+  The argument of the KeyboardInterrupt is the name of the signal.
+
+  Args:
+    message: The last line if a second one ends the process.
+
+  Returns:
+    The numbers of the signals so far, a list that grows with each signal.
+  """
+  seen = []
+
+  def handle(number, frame):
+    seen.append(number)
+    if len(seen) > 1:
+      interrupts.end_at_once(number, message)
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+  for number in _SIGNALS:
+    # A background job of a shell ignores Ctrl-C, and continues to do so.
+    if signal.getsignal(number) != signal.SIG_IGN:
+      signal.signal(number, handle)
+  # Python calls `handle` only when the main thread returns from C++ code, which
+  # may take a whole round. It writes signals to a pipe at once, though, which
+  # another thread reads.
+  reader, writer = os.pipe()
+  os.set_blocking(writer, False)
+  signal.set_wakeup_fd(writer)
+  threading.Thread(
+    target=_wait_for_second, args=[reader, message], daemon=True
+  ).start()
+  return seen
+
+
+def _wait_for_second(reader: int, message: str) -> NoReturn:
+  """Ends the process at the second SIGINT or SIGTERM."""
+  count = 0
+  while count < 2:
+    number = os.read(reader, 1)[0]
+    count += number in _SIGNALS
+  interrupts.end_at_once(number, message)

@@ -1,0 +1,184 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Flags derived from the settings of a program."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+import contextlib
+from typing import Any, TypeVar
+
+from absl import flags
+
+from tff_semifl import settings
+from tff_semifl.command_line import command_text
+
+_Part = TypeVar('_Part', bound=settings.Settings)
+
+_DEFINE = {
+  bool: flags.DEFINE_bool,
+  float: flags.DEFINE_float,
+  int: flags.DEFINE_integer,
+  str: flags.DEFINE_string,
+  tuple: flags.DEFINE_list,
+}
+
+
+def parse(
+  create: Callable[[Mapping[str, Any]], _Part],
+  arguments: Sequence[str],
+  how: str,
+  elsewhere: Callable[[], Collection[str]],
+  flag_values: flags.FlagValues = flags.FLAGS,
+) -> _Part:
+  """Returns the settings of a command line.
+
+  Args:
+    create: Creates the settings from changes by name.
+    arguments: The command line, without the program and without flagfiles.
+    how: The command, such as 'python -m launch.train semifl'.
+    elsewhere: Returns the names of settings that other commands have, to
+      explain an unknown flag.
+    flag_values: Where to define the flags of settings, and which other flags
+      there are.
+
+  Raises:
+    settings.SettingError: If a setting does not take its value.
+    flags.Error: If an argument is no flag, or of another program.
+  """
+  part = choose(create, arguments)
+  define(part, flag_values)
+  try:
+    _, *rest = flag_values([how, *arguments])
+  except flags.UnrecognizedFlagError as error:
+    raise flags.Error(
+      _explain_unknown(error, part, create, how, elsewhere)
+    ) from error
+  if rest:
+    raise flags.Error(
+      f'unexpected argument {rest[0]!r}; flags are --name=value'
+    )
+  return create(read(part, flag_values))
+
+
+def choose(
+  create: Callable[[Mapping[str, Any]], _Part], arguments: Sequence[str]
+) -> _Part:
+  """Returns the settings that a command line chooses, with their defaults.
+
+  A choice, such as --task, is a setting whose value determines which further
+  settings there are.
+
+  Args:
+    create: Creates the settings from changes by name.
+    arguments: The command line, without the program and without flagfiles.
+
+  Raises:
+    settings.SettingError: If a choice has no such option.
+  """
+  chosen = {}
+  while True:
+    part = create(chosen)
+    values = flags.FlagValues()
+    names = [each.name for each in settings.describe(part) if each.is_choice]
+    for name in names:
+      flags.DEFINE_string(name, None, '', flag_values=values)
+    values(['', *arguments], known_only=True)
+    given = [n for n in names if values[n].present and n not in chosen]
+    if not given:
+      return part
+    # One at a time: a choice may remove the choices after it.
+    chosen[given[0]] = values[given[0]].value
+
+
+def define(
+  part: settings.Settings, flag_values: flags.FlagValues = flags.FLAGS
+) -> None:
+  """Defines a flag for each setting of a tree.
+
+  Args:
+    part: The root of the tree.
+    flag_values: The flags to add them to.
+  """
+  for each in settings.describe(part):
+    meaning = describe(each)
+    default = list(each.value) if each.kind is tuple else each.value
+    _DEFINE[each.kind](each.name, default, meaning, flag_values=flag_values)
+
+
+def read(
+  part: settings.Settings, flag_values: flags.FlagValues = flags.FLAGS
+) -> dict[str, Any]:
+  """Returns the values of those settings whose flags were given, by name.
+
+  Args:
+    part: The root of the tree of settings.
+    flag_values: The parsed flags.
+  """
+  return {
+    name: flag_values[name].value
+    for name in settings.as_dict(part)
+    if flag_values[name].present
+  }
+
+
+def _explain_unknown(
+  error: flags.UnrecognizedFlagError,
+  part: settings.Settings,
+  create: Callable[[Mapping[str, Any]], settings.Settings],
+  how: str,
+  elsewhere: Callable[[], Collection[str]],
+) -> str:
+  """Returns a line that explains why a program does not have a flag."""
+  chosen = {
+    each.name: each.value for each in settings.describe(part) if each.is_choice
+  }
+  for name in (error.flagname, error.flagname.removeprefix('no')):
+    if name in settings.as_dict(part):
+      return f'flag --{error.flagname}: write --{name}=VALUE'
+    owners = settings.find_owners(part, name)
+    if owners:
+      only = f'it is only for --{" or --".join(owners)}'
+      return f'flag --{name}: {only}; leave it out'
+    for choice, value in chosen.items():
+      others = {k: v for k, v in chosen.items() if k != choice}
+      # Some of the other choices may exist only with this value.
+      with contextlib.suppress(settings.SettingError):
+        if name in settings.all_names(create(others)):
+          return (
+            f'flag --{name}: --{choice}={value} has no use for it; leave it out'
+          )
+    if name in elsewhere():
+      return f'flag --{name}: {how} has no use for it; leave it out'
+  return command_text.explain(error)
+
+
+def describe(setting: settings.Description) -> str:
+  """Returns the help text of a setting."""
+  if setting.values.names or setting.values is settings.ANY:
+    return setting.meaning
+  return f'{setting.meaning} Must be {setting.values.description}.'
+
+
+def format_help(groups: Mapping[str, Sequence[settings.Settings]]) -> str:
+  """Returns the help text of all settings, in groups.
+
+  Args:
+    groups: The settings under each heading.
+  """
+  width = flags.get_help_width()
+  lines = []
+  for heading, parts in groups.items():
+    lines.extend(['', f'{heading}:'])
+    for part in parts:
+      for each in settings.describe(part):
+        shown = '' if each.value is None else f' {settings.show(each.value)}'
+        options = (
+          f' ({", ".join(each.values.names)})' if each.values.names else ''
+        )
+        lines.append(
+          flags.text_wrap(
+            f'--{each.name}:{shown}{options}', width, '      ', '  '
+          )
+        )
+        lines.append(flags.text_wrap(describe(each), width, '      '))
+  return '\n'.join(lines)

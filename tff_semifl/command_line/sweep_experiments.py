@@ -1,0 +1,213 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The experiments of a sweep, checked before the first of them runs.
+
+Each is checked in this process by the code of `launch.train`, with the same
+flags, so that a mistake in the last experiment shows before the first one
+begins. Checks that need the data are left to the runs.
+"""
+
+from collections.abc import Sequence
+import pathlib
+import re
+import sys
+
+from absl import flags
+
+from tff_semifl import settings
+from tff_semifl.command_line import command_text
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import program
+from tff_semifl.experiments import command as command_lib
+from tff_semifl.experiments import experiment_settings
+from tff_semifl.sweeps import entries
+from tff_semifl.sweeps import experiments as experiments_lib
+
+# Flags that are not passed on: a sweep sets the first two for each experiment,
+# and the last one does not apply.
+_NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
+# Flags of which a sweep cannot try several values: these, where it writes, what
+# it compares by, and those that stand for many.
+_NOT_TO_VARY = (
+  *_NOT_FOR_ALL,
+  'output_dir',
+  'num_validation',
+  'flagfile',
+  'preset',
+)
+
+
+def check_passed_on(arguments: Sequence[str]) -> None:
+  """Checks the flags that are passed on to all experiments.
+
+  Args:
+    arguments: The flags.
+
+  Raises:
+    program.FlagError: If a flag cannot be passed on, or an argument is not a
+      flag.
+  """
+  may_be_value = False
+  for argument in arguments:
+    is_value, may_be_value = may_be_value, False
+    name = _name_flag(argument)
+    if name is not None:
+      may_be_value = '=' not in argument
+      for own in _NOT_FOR_ALL:
+        if name in (own, f'no{own}'):
+          remedy = 'give --seeds' if own == 'seed' else 'leave it out'
+          raise program.FlagError(
+            f'flag --{own}: a sweep has none for all; {remedy}'
+          )
+    elif not is_value and not argument.startswith('-'):
+      raise program.FlagError(
+        f'unexpected argument {argument!r}; flags are --name=value'
+      )
+
+
+def has_flag(arguments: Sequence[str], name: str | None) -> bool:
+  """Returns whether a flag is among those that are passed on.
+
+  Args:
+    arguments: The flags.
+    name: Its name; None is no flag.
+  """
+  return name is not None and any(
+    _name_flag(argument) in (name, f'no{name}') for argument in arguments
+  )
+
+
+def check_varied(name: str) -> None:
+  """Checks that a sweep can try several values of a setting.
+
+  Args:
+    name: The setting.
+
+  Raises:
+    ValueError: If it cannot.
+  """
+  if name == 'seed':
+    raise ValueError('give --seeds')
+  if name in _NOT_TO_VARY:
+    raise ValueError('this is no setting of which a sweep compares values')
+
+
+def without_flag(arguments: Sequence[str], name: str) -> list[str]:
+  """Returns the flags that are passed on without one of them.
+
+  Args:
+    arguments: The flags.
+    name: The flag, which takes a value: after '=' or as the next argument.
+  """
+  kept = []
+  is_value = False
+  for argument in arguments:
+    is_it = _name_flag(argument) == name
+    if not is_it and not is_value:
+      kept.append(argument)
+    is_value = is_it and '=' not in argument
+  return kept
+
+
+def _name_flag(argument: str) -> str | None:
+  """Returns the name in an argument that is a flag, of one dash or two."""
+  match = re.match(r'--?([A-Za-z_]\w*)', argument)
+  return match and match[1]
+
+
+def create_experiments(
+  entry: entries.Entry,
+  seeds: Sequence[int],
+  arguments: Sequence[str],
+  output_dir: pathlib.Path,
+) -> list[experiments_lib.Experiment]:
+  """Returns the experiments of an entry, one for each seed.
+
+  Args:
+    entry: The entry.
+    seeds: The seeds.
+    arguments: Further flags, which take precedence over those of the entry.
+    output_dir: The folder that holds the folders of all experiments.
+
+  Raises:
+    program.FlagError: If the settings are invalid, or if the folder of an
+      experiment cannot be written to, holds another experiment or is in use.
+  """
+  experiments = []
+  for seed in seeds:
+    of_one = [
+      *entry.arguments,
+      *arguments,
+      *([entry.varied.flag] if entry.varied else []),
+      f'--seed={seed}',
+      f'--output_dir={output_dir}',
+    ]
+    try:
+      _check_source(entry)
+      command = _check(entry, of_one, seed)
+    except (ValueError, flags.Error) as error:
+      flag = 'presets' if entry.is_preset else 'flagfiles'
+      shown = program.describe(error) or str(error)
+      raise program.FlagError(f'flag --{flag}={entry.source}: {shown}') from (
+        error
+      )
+    name = command.run.experiment_name
+    experiments.append(
+      experiments_lib.Experiment(
+        name=name,
+        command=(
+          *(sys.executable, '-m', 'launch.train', entry.system_name),
+          *of_one,
+          f'--experiment_name={name}',
+        ),
+        log_path=output_dir / f'{name}.log',
+        entry=entry,
+        folder=output_dir / name,
+        total_rounds=command.experiment.system.total_rounds,
+        task=repr(command.experiment.data.task),
+        validates=command.experiment.validates,
+      )
+    )
+  return experiments
+
+
+def _name(
+  entry: entries.Entry,
+  experiment: experiment_settings.ExperimentSettings,
+  seed: int,
+) -> str:
+  """Returns the name of an experiment, which says whether it validates."""
+  pieces = [entry.label, f'seed{seed}']
+  if experiment.validates:
+    pieces.insert(1, 'validation')
+  return '_'.join(pieces)
+
+
+def _check_source(entry: entries.Entry) -> None:
+  """Checks that a flagfile has no flag of those that a sweep sets itself."""
+  for argument in command_text.expand(entry.system_name, entry.arguments):
+    name = argument.lstrip('-').partition('=')[0]
+    if name in _NOT_FOR_ALL:
+      raise ValueError(
+        f'--{name} is not for a flagfile of a sweep; leave it out'
+      )
+    if name == 'num_validation':
+      raise ValueError(
+        f'--{name} is not for a flagfile of a sweep; give it to the sweep'
+      )
+
+
+def _check(
+  entry: entries.Entry, arguments: Sequence[str], seed: int
+) -> command_lib.Command:
+  """Checks the settings, and the folder if it is there."""
+  command = commands.parse(entry.system_name, arguments)
+  command.check()
+  name = _name(entry, command.experiment, seed)
+  command = settings.change(command, {'experiment_name': name})
+  # A new folder is left to the run, which records its versions in it. An
+  # existing one is locked here only during the check.
+  if command.run.path.exists():
+    command.check_folder()
+  return command

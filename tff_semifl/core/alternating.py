@@ -1,0 +1,87 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Alternate training: the clients' round, then the server's (Algorithm 1)."""
+
+import tensorflow_federated as tff
+
+from tff_semifl.core import federated_process
+from tff_semifl.core import round_process
+
+
+def compose_alternating_process(
+  parts: round_process.RoundParts,
+) -> federated_process.FederatedProcess:
+  """Composes a process in which the server fine-tunes the clients' aggregate.
+
+      weights ─> distributor ─> client_work ─> aggregator ─> finalizer ─┐
+                                     ^                                  v
+                                client_data                       new weights
+                                                                        │
+      weights <─ batch_norm_statistics <─ server_work <─────────────────┘
+                            ^                   ^
+                            └─── server_data ───┘
+
+  If no client counts in a round, the weights and the states of aggregator and
+  finalizer do not change before the server's turn (A.11): the server trains
+  alone. It always does so in round 0 (D1).
+
+  Args:
+    parts: The components of the process.
+
+  Returns:
+    A process of the types of `round_process.build_process`.
+  """
+  choose = parts.build_choice(
+    tff.types.to_type(
+      (
+        parts.aggregator.initialize.type_signature.result.member,
+        parts.finalizer.initialize.type_signature.result.member,
+        parts.weights_type,
+      )
+    )
+  )
+
+  def run_round(state, server_data, client_data, *memories):
+    begun = parts.begin_round(state)
+    # The server sends its model to the clients of the round, and what some
+    # methods compute from its images.
+    sent = parts.send(state, begun.context, server_data)
+    # They train it on their images.
+    trained = parts.client_work.next(
+      state.client_work, sent.result, client_data, *memories
+    )
+    # The mean of their updates, applied with momentum, gives the new model,
+    aggregated = parts.aggregate(state.aggregator, trained.result)
+    finalized = parts.finalizer.next(
+      state.finalizer, state.global_model_weights, aggregated.result
+    )
+    # unless no client has an update that counts, or in round 0 (D1).
+    aggregator, finalizer, weights = tff.federated_map(
+      choose,
+      (
+        state.round_num,
+        parts.num_counting(trained),
+        (aggregated.state, finalized.state, finalized.result),
+        (state.aggregator, state.finalizer, state.global_model_weights),
+      ),
+    )
+    # The server fine-tunes it on its labeled images, and computes its batch
+    # normalization statistics.
+    tuned = parts.server_work.next(
+      state.server_work, weights, begun.context, server_data
+    )
+    weights = parts.with_statistics(tuned.result, server_data)
+    return parts.end_round(
+      state,
+      begun,
+      weights,
+      sent=sent,
+      trained=trained,
+      aggregated=aggregated,
+      aggregator=aggregator,
+      finalizer=finalizer,
+      tuned=tuned,
+    )
+
+  return round_process.build_process(parts, run_round)

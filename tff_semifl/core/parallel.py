@@ -1,0 +1,158 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Parallel averaging: server and clients train the same weights (D.3).
+
+SemiFL's paper compares its alternate training with this: the server's model is
+one more member of the average, and the average is not fine-tuned.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import federated_process
+from tff_semifl.core import round_process
+
+# Number of clients that count -> weight of the server in the average, both
+# float32 scalars. The clients share the rest equally.
+ServerShareFn = Callable[[tf.Tensor], tf.Tensor]
+
+
+def half(num_clients: tf.Tensor) -> tf.Tensor:
+  """Returns 1/2: server and clients have equal weight (D.3, the code)."""
+  return 0.5 * tf.ones_like(num_clients)
+
+
+def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
+  """Returns the share of one member among all (D35, the paper)."""
+  return 1.0 / (num_clients + 1.0)
+
+
+def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
+  """Returns the server's share if it is a member of two groups (D.5, D38).
+
+  Each group is averaged, and then the two averages. With an odd number of
+  clients the share is the expected one when chance decides which clients are in
+  the smaller group. Weights add up to 1, while those of the authors' code do
+  not for an odd number.
+  """
+  smaller = tf.math.floor(num_clients / 2.0)
+  return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
+
+
+def compose_parallel_process(
+  parts: round_process.RoundParts,
+  *,
+  server_share_fn: ServerShareFn,
+  step_from_received_weights: bool,
+) -> federated_process.FederatedProcess:
+  """Composes a process in which the server is averaged with the clients.
+
+                   ┌─> client_work ─> aggregator ─┐
+      weights ─────┤                              ├─> average ─> finalizer
+                   └─> server_work ───────────────┘                  │
+                            ^                                        v
+                       server_data ─────────> batch_norm_statistics ─> weights
+
+  With W for the weights that all receive, W_s for those that the server has
+  trained, W_m for those that each of n clients has trained, and s for the
+  server's share:
+
+      average = s * W_s + (1 - s) * mean of W_m
+      base = W_s or W
+      new weights = finalizer(base, base - average)
+
+  If no client counts, the average is W_s. In round 0 the server trains alone,
+  as in alternate training.
+
+  Args:
+    parts: The components of the process.
+    server_share_fn: The function n -> s.
+    step_from_received_weights: Whether base is W, so that the momentum is that
+      of the average (D35). If not, base is W_s, as in the authors' code, and
+      the momentum is that of the difference between server and clients.
+
+  Returns:
+    A process of the types of `round_process.build_process`.
+  """
+  weights_type = parts.weights_type
+  choose = parts.build_choice(
+    parts.aggregator.initialize.type_signature.result.member
+  )
+
+  @tff.tensorflow.computation(
+    np.int32, np.float32, weights_type, weights_type, weights_type.trainable
+  )
+  def average(
+    round_num: tf.Tensor,
+    num_counting: tf.Tensor,
+    received: Any,
+    tuned: Any,
+    update: Any,
+  ):
+    share = tf.where(
+      parts.counts(round_num, num_counting),
+      server_share_fn(num_counting),
+      1.0,
+    )
+    base = received if step_from_received_weights else tuned
+    # Without a client, the clients' update need not be finite.
+    return base, tuple(
+      b - share * t - tf.where(share < 1.0, (1.0 - share) * (w - u), 0.0)
+      for b, w, t, u in zip(
+        base.trainable,
+        received.trainable,
+        tuned.trainable,
+        update,
+        strict=True,
+      )
+    )
+
+  def run_round(state, server_data, client_data, *memories):
+    begun = parts.begin_round(state)
+    received_weights = state.global_model_weights
+    # Clients and server train the same model at the same time.
+    sent = parts.send(state, begun.context, server_data)
+    trained = parts.client_work.next(
+      state.client_work, sent.result, client_data, *memories
+    )
+    tuned = parts.server_work.next(
+      state.server_work, received_weights, begun.context, server_data
+    )
+    # The average of their models, applied with momentum, is the new model.
+    aggregated = parts.aggregate(state.aggregator, trained.result)
+    num_counting = parts.num_counting(trained)
+    base, update = tff.federated_map(
+      average,
+      (
+        state.round_num,
+        num_counting,
+        received_weights,
+        tuned.result,
+        aggregated.result,
+      ),
+    )
+    finalized = parts.finalizer.next(state.finalizer, base, update)
+    # If no client counts, the aggregator's state does not change.
+    aggregator = tff.federated_map(
+      choose,
+      (state.round_num, num_counting, aggregated.state, state.aggregator),
+    )
+    weights = parts.with_statistics(finalized.result, server_data)
+    return parts.end_round(
+      state,
+      begun,
+      weights,
+      sent=sent,
+      trained=trained,
+      aggregated=aggregated,
+      aggregator=aggregator,
+      finalizer=finalized.state,
+      tuned=tuned,
+    )
+
+  return round_process.build_process(parts, run_round)

@@ -1,0 +1,336 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The components that rounds of server and clients are composed of.
+
+They correspond to the components of
+`tff.learning.templates.compose_learning_process`, for training with labels at
+the server and none at the clients. `alternating`, `parallel` and
+`fedsgd_fixmatch` each compose a round of them in one function. The server's
+data are an argument of a round; `learning_process.bind_server_data` turns such
+a process into a `tff.learning.templates.LearningProcess`.
+"""
+
+import collections
+from collections.abc import Callable
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.core import federated_process
+from tff_semifl.core import guidance as guidance_lib
+from tff_semifl.core import round_context
+from tff_semifl.core import server_work as server_work_lib
+from tff_semifl.models import functional
+from tff_semifl.training import client_work_process
+
+
+class RoundState(NamedTuple):
+  """State of a process of server and clients, with TFF's attributes first.
+
+  Attributes:
+    global_model_weights: The server's `tff.learning.models.ModelWeights`.
+    distributor: State of the distributor.
+    client_work: State of the client work.
+    aggregator: State of the aggregator.
+    finalizer: State of the finalizer, such as the global momentum.
+    server_work: State of the server work, such as its optimizer's momentum.
+    round_num: int32, the round that `next` will run.
+    seed: int32, the run's seed.
+    guidance: State of the guidance; the empty structure without one.
+  """
+
+  global_model_weights: Any
+  distributor: Any
+  client_work: Any
+  aggregator: Any
+  finalizer: Any
+  server_work: Any
+  round_num: Any
+  seed: Any
+  guidance: Any = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RoundParts:
+  """The components of a process of server and clients.
+
+  Attributes:
+    initial_weights: The initial weights, as arrays.
+    seed: The run's seed.
+    learning_rate_fn: Round -> learning rate of server and clients.
+    distributor: Sends model weights to the clients.
+    client_work: The clients' work, which takes `<model weights, RoundContext>`
+      and client data.
+    aggregator: Aggregates the updates; if it is weighted, with weights of at
+      least 0.
+    finalizer: Applies the aggregated update.
+    server_work: The server's work, which trains on the server's data.
+    batch_norm_statistics: Computation `(<W@SERVER, L*@SERVER> -> W@SERVER)`, or
+      None for models without static batch normalization.
+    guidance: Additional state that the server keeps and sends to clients, or
+      None.
+  """
+
+  initial_weights: functional.ModelWeights
+  seed: int
+  learning_rate_fn: Callable[[tf.Tensor], tf.Tensor]
+  distributor: tff.learning.templates.DistributionProcess
+  client_work: client_work_process.ClientWorkProcess
+  aggregator: tff.templates.AggregationProcess
+  finalizer: tff.learning.templates.FinalizerProcess
+  server_work: server_work_lib.ServerWorkProcess
+  batch_norm_statistics: tff.Computation | None
+  guidance: guidance_lib.Guidance | None = None
+
+  @property
+  def weights_type(self) -> tff.Type:
+    """The type of model weights."""
+    return self.distributor.next.type_signature.parameter[1].member
+
+  @property
+  def reports_beside_updates(self) -> bool:
+    """True if clients report anything to `Guidance.update`."""
+    _, result, _ = self.client_work.next.type_signature.result
+    return bool(tff.structure.flatten(result.member.report))
+
+  def counts(self, round_num: tf.Tensor, num_counting: tf.Tensor) -> tf.Tensor:
+    """Returns whether the clients' aggregate is used, a bool scalar.
+
+    It is used if any client counts, but not in round 0: the server trains
+    alone then (D1), as an untrained model has no useful pseudo-labels.
+
+    Args:
+      round_num: int32 scalar, the round.
+      num_counting: float32 scalar, the result of `num_counting`.
+    """
+    return tf.logical_and(round_num > 0, num_counting > 0)
+
+  def num_counting(self, trained: tff.Value) -> tff.Value:
+    """Counts the clients whose update counts, inside a federated computation.
+
+    With an unweighted aggregator all clients of the round count; a client
+    without an update has an update of zero.
+
+    Args:
+      trained: The output of the client work.
+
+    Returns:
+      The number of clients, float32 at SERVER.
+    """
+    if self.aggregator.is_weighted:
+      return trained.measurements.num_participating
+    return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
+
+  def build_choice(self, value_type: tff.Type) -> tff.Computation:
+    """Builds a computation that returns the new value if any client counts.
+
+    Args:
+      value_type: V, the type of the values.
+
+    Returns:
+      The computation (<round, number that counts, new V, old V> -> V).
+    """
+
+    @tff.tensorflow.computation(np.int32, np.float32, value_type, value_type)
+    def choose(
+      round_num: tf.Tensor, num_counting: tf.Tensor, new: Any, old: Any
+    ):
+      counts = self.counts(round_num, num_counting)
+      return tf.nest.map_structure(
+        lambda new, old: tf.where(counts, new, old), new, old
+      )
+
+    return choose
+
+  def aggregate(self, state: tff.Value, trained: tff.Value) -> tff.Value:
+    """Aggregates the updates of a round, inside a federated computation.
+
+    Args:
+      state: State of the aggregator, at SERVER.
+      trained: The results of the client work, at CLIENTS.
+
+    Returns:
+      The aggregator's `MeasuredProcessOutput`.
+    """
+    weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
+    return self.aggregator.next(state, trained.update, *weights)
+
+  def begin_round(self, state: tff.Value) -> tff.Value:
+    """Returns the `round_context.Beginning` of a round, at SERVER.
+
+    Like the methods after it, it is called inside a federated computation.
+    """
+    begin = round_context.build_beginning(self.learning_rate_fn)
+    return tff.federated_map(begin, (state.seed, state.round_num))
+
+  def send(
+    self, state: tff.Value, context: tff.Value, server_data: tff.Value
+  ) -> tff.templates.MeasuredProcessOutput:
+    """Sends model, context and guidance, if there is any, to the clients.
+
+    Args:
+      state: The `RoundState` before the round.
+      context: The context of the round.
+      server_data: The server's images, which guidance may depend on.
+
+    Returns:
+      The distributor's output; its result is what the client work takes.
+    """
+    sent = self.distributor.next(state.distributor, state.global_model_weights)
+    if self.guidance is not None:
+      context = tff.federated_map(
+        self.guidance.build_tell(
+          self.weights_type, server_data.type_signature.member
+        ),
+        (state.guidance, state.global_model_weights, server_data, context),
+      )
+    received = tff.federated_zip(
+      (sent.result, tff.federated_broadcast(context))
+    )
+    return tff.templates.MeasuredProcessOutput(
+      sent.state, received, sent.measurements
+    )
+
+  def end_round(
+    self,
+    state: tff.Value,
+    begun: tff.Value,
+    weights: tff.Value,
+    *,
+    sent: tff.templates.MeasuredProcessOutput,
+    trained: tff.Value,
+    aggregated: tff.Value,
+    aggregator: tff.Value,
+    finalizer: tff.Value,
+    tuned: tff.Value,
+  ) -> federated_process.RoundOutput:
+    """Returns the output of a round.
+
+    Args:
+      state: The `RoundState` before the round.
+      begun: The result of `begin_round`.
+      weights: The model weights after the round.
+      sent: The output of `send`.
+      trained: The output of the client work.
+      aggregated: The output of the aggregator.
+      aggregator: The state of the aggregator after the round, which may be the
+        one before it.
+      finalizer: The state of the finalizer after the round, likewise.
+      tuned: The output of the server work.
+    """
+    return federated_process.RoundOutput(
+      state=tff.federated_zip(
+        RoundState(
+          global_model_weights=weights,
+          distributor=sent.state,
+          client_work=trained.state,
+          aggregator=aggregator,
+          finalizer=finalizer,
+          server_work=tuned.state,
+          round_num=begun.next_round_num,
+          seed=state.seed,
+          guidance=self._update_guidance(
+            state, begun.context, weights, trained
+          ),
+        )
+      ),
+      metrics=tff.federated_zip(
+        collections.OrderedDict(
+          client=trained.measurements,
+          server=tuned.measurements,
+          aggregator=aggregated.measurements,
+          learning_rate=begun.context.learning_rate,
+        )
+      ),
+      memories=trained.result.memory,
+      given_labels=trained.result.given_labels,
+    )
+
+  def _update_guidance(
+    self,
+    state: tff.Value,
+    context: tff.Value,
+    weights: tff.Value,
+    trained: tff.Value,
+  ) -> tff.Value:
+    """Returns the state of the guidance after a round."""
+    if self.guidance is None or self.guidance.update is None:
+      return state.guidance
+    reports = tff.federated_sum(trained.result.report)
+    return tff.federated_map(
+      self.guidance.build_update(
+        self.weights_type, reports.type_signature.member
+      ),
+      (state.guidance, context, weights, reports),
+    )
+
+  def with_statistics(
+    self, weights: tff.Value, server_data: tff.Value
+  ) -> tff.Value:
+    """Returns weights with batch normalization statistics, if it has any.
+
+    Args:
+      weights: Model weights, at SERVER.
+      server_data: The server's images, which the statistics are computed over.
+    """
+    if self.batch_norm_statistics is None:
+      return weights
+    return self.batch_norm_statistics(weights, server_data)
+
+
+def build_process(
+  parts: RoundParts, run_round: Callable[..., federated_process.RoundOutput]
+) -> federated_process.FederatedProcess:
+  """Builds a process of server and clients.
+
+  Args:
+    parts: The components of the process.
+    run_round: Runs a round; see `federated_process.build_federated_process`.
+
+  Returns:
+    A process whose state S is a `RoundState`, with L for chunks of labeled
+    images and U for chunks of a client's images. Its metrics are `client`,
+    `server` and `aggregator`, the measurements of these components, and
+    `learning_rate`. Its memories are those of the client work.
+  """
+
+  @tff.tensorflow.computation
+  def initial_values():
+    return (
+      tf.nest.map_structure(tf.constant, parts.initial_weights),
+      tf.constant(0, tf.int32),
+      tf.constant(parts.seed, tf.int32),
+    )
+
+  @tff.federated_computation
+  def initialize_fn():
+    weights, round_num, base_seed = tff.federated_eval(
+      initial_values, tff.SERVER
+    )
+    return tff.federated_zip(
+      RoundState(
+        global_model_weights=weights,
+        distributor=parts.distributor.initialize(),
+        client_work=parts.client_work.initialize(),
+        aggregator=parts.aggregator.initialize(),
+        finalizer=parts.finalizer.initialize(),
+        server_work=parts.server_work.initialize(),
+        round_num=round_num,
+        seed=base_seed,
+        guidance=tff.federated_value((), tff.SERVER)
+        if parts.guidance is None
+        else tff.federated_eval(parts.guidance.build_initialize(), tff.SERVER),
+      )
+    )
+
+  return federated_process.build_federated_process(
+    initialize_fn,
+    run_round,
+    server_data_type=parts.server_work.next.type_signature.parameter[3],
+    client_data_type=parts.client_work.next.type_signature.parameter[2],
+    initialize_memory=parts.client_work.initialize_memory,
+  )

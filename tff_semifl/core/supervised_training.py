@@ -1,0 +1,112 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Training on labeled images, weakly augmented (A.3)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.augment import augmentation
+from tff_semifl.core import round_context
+from tff_semifl.core import server_work
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.training import batch_losses
+from tff_semifl.training import rows as rows_lib
+from tff_semifl.training import training_loop
+
+
+def build_supervised_training(
+  classifier: functional.ImageClassifier,
+  *,
+  weak_augmentation: augmentation.Augmentation,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int,
+) -> server_work.SupervisedTrainingFn:
+  """Builds training by the cross-entropy of labels, of the server.
+
+  Each epoch has a new order and new views. Its last batch is kept even if it is
+  smaller. `num_epochs=0` leaves the weights as they are.
+
+  Args:
+    classifier: The model.
+    weak_augmentation: Makes the views that are trained on.
+    optimizer: Takes a step a batch, with the round's learning rate.
+    num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
+    batch_size: Images in a step.
+
+  Returns:
+    A `SupervisedTrainingFn`.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    data: Mapping[str, tf.Tensor],
+    optimizer_state: Any,
+  ) -> training_loop.TrainingResult:
+    purpose = random_seeds.Purpose
+    node = round_context.Node(context)
+
+    def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
+      del now  # Labels are true.
+      in_order = rows_lib.AllRows((data['image'], data['label'])).shuffle(
+        node.seed(purpose.SERVER_ORDER, epoch)
+      )
+      images, labels = in_order.examples
+      views = weak_augmentation(
+        images, node.seed(purpose.SERVER_AUGMENTATION, epoch)
+      )
+      return training_loop.Selection(in_order.replace((views, labels)))
+
+    def loss(trainable, batch, epoch, batch_num, state):
+      del state  # There is none.
+      images, labels = batch.examples
+      logits = batch_losses.train_logits(
+        classifier,
+        weights._replace(trainable=trainable),
+        images,
+        node.seed(purpose.DROPOUT_MASK, epoch, batch_num),
+      )
+      return batch_losses.cross_entropy(logits, labels)
+
+    return training_loop.train(
+      weights.trainable,
+      optimizer_state,
+      optimizer=optimizer,
+      num_epochs=num_epochs,
+      batch_size=batch_size,
+      epoch_data_fn=epoch_data,
+      loss_fn=loss,
+    )
+
+  return train
+
+
+def begin_with(
+  first_fn: server_work.SupervisedTrainingFn,
+  training_fn: server_work.SupervisedTrainingFn,
+) -> server_work.SupervisedTrainingFn:
+  """Returns training that is another one in round 0.
+
+  Args:
+    first_fn: Trains in round 0.
+    training_fn: Trains in all other rounds.
+  """
+
+  def train(
+    weights: functional.ModelWeights,
+    context: round_context.RoundContext,
+    *data_and_state: Any,
+  ) -> training_loop.TrainingResult:
+    return tf.cond(
+      context.round_num > 0,
+      lambda: training_fn(weights, context, *data_and_state),
+      lambda: first_fn(weights, context, *data_and_state),
+    )
+
+  return train

@@ -1,0 +1,89 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A teacher: the average of the server's models, which labels (I.7).
+
+References:
+  Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
+  consistency targets improve semi-supervised deep learning results. NeurIPS
+  2017. There the average is over steps, here over rounds.
+"""
+
+import dataclasses
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.core import client_turn
+from tff_semifl.methods import client_parts
+from tff_semifl.models import functional
+from tff_semifl.training import weight_averages
+
+
+def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
+  """Returns the share of the teacher that stays, less in the first rounds.
+
+  Args:
+    round_num: int32 scalar, the round t from 0.
+    decay: The share in later rounds.
+
+  Returns:
+    float32 scalar, min(`decay`, (1 + t) / (10 + t)).
+  """
+  t = tf.cast(round_num, tf.float32)
+  return tf.minimum(decay, (1.0 + t) / (10.0 + t))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class AveragedTeacher(client_parts.Labeler):
+  """Labels by an average of the server's models.
+
+  It is sent to clients beside the model that they train, which doubles what
+  they receive. Its batch normalization statistics are of the server's images,
+  whatever those of the model are.
+  """
+
+  teacher_decay: float = settings.setting(
+    0.9,
+    'Share of the teacher that stays in a round, less in the first ones; with 0'
+    ' it is the model itself.',
+    settings.BELOW_1,
+  )
+
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> functional.ModelWeights:
+    """Returns the initial weights."""
+    return tf.nest.map_structure(tf.constant, model.initial_weights)
+
+  def tell(
+    self, kept: functional.ModelWeights, server: client_turn.Server
+  ) -> functional.ModelWeights:
+    """Returns the teacher, with statistics of the server's images."""
+    model = server.model
+    if model.batch_moments is None:
+      return kept
+    return batch_norm_statistics.compute_server_statistics(
+      model, kept, server.data
+    )
+
+  def guidance(
+    self,
+    kept: functional.ModelWeights,
+    sums: tuple[()],
+    server: client_turn.Server,
+  ) -> functional.ModelWeights:
+    """Returns the teacher after a round."""
+    del sums  # Clients report nothing.
+    decay = decay_in_round(server.round_num, self.teacher_decay)
+    return functional.ModelWeights(
+      weight_averages.move(
+        tuple(kept.trainable), tuple(server.weights.trainable), decay
+      ),
+      kept.non_trainable,
+    )
+
+  def choose(self, turn: client_turn.Turn) -> functional.ModelWeights:
+    """Returns the weights of the teacher."""
+    return turn.guidance

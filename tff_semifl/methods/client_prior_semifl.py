@@ -1,0 +1,179 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""SemiFL with client priors: labels and losses know a client's classes (H.1).
+
+A client estimates the shares of the classes among its images from the images
+alone. It labels with them, and adds them to the logits in its losses, so that
+it does not unlearn the classes that it does not have. The model that it returns
+is for the server's shares of classes, as the one that it received.
+
+References:
+  Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
+  adjustment. ICLR 2021.
+  Zhang, Li, Li, Xu, Wu, Ding, Wu. Federated learning with label distribution
+  skew via logits calibration. ICML 2022. Its clients know their labels.
+"""
+
+import abc
+from collections.abc import Mapping
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.core import client_turn
+from tff_semifl.data import folding
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import client_prior
+from tff_semifl.methods import composed
+from tff_semifl.systems import averaging
+from tff_semifl.systems import method
+from tff_semifl.systems import system
+from tff_semifl.training import pseudo_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PriorFixMix(composed.ComposedFixMix):
+  """Base of SemiFL's clients that use their prior, in labels and in losses.
+
+  With neither they are SemiFL's clients. The server sends them
+  `{'server_prior': ..., 'label_prior_weight': ...}`. All parts, which names
+  choose, can be combined with it, except those that adjust logits in the
+  losses, too.
+  """
+
+  prior_pseudo_count: float = settings.setting(
+    10.0,
+    "Images with the server's shares of classes that are added to a client's"
+    ' own to get its shares; with ever more of them SemiFL is left.',
+    settings.ABOVE_0,
+  )
+  label_prior_weight: float | None = settings.setting(
+    None,
+    "Weight of a client's own shares of classes in those with which it labels"
+    " (E-step), beside the server's; with 0 it labels as SemiFL's clients do,"
+    ' and with 1 it can go wrong where labels are few (H.8). By default'
+    ' n^2 / (n^2 + 4 C^2) for n labels of C classes at the server: 1/2 with two'
+    ' of each class, nearly 1 with many.',
+    settings.FRACTION,
+  )
+  train_with_prior: bool = settings.setting(
+    True,
+    'Whether the shares of classes of a client are an offset of the logits in'
+    ' its losses (M-step).',
+  )
+
+  def __post_init__(self) -> None:
+    super().__post_init__()
+    adjusts = self.adjustment != client_parts.Adjustment()
+    if self.train_with_prior and adjusts:
+      raise settings.SettingError(
+        'train_with_prior',
+        True,
+        f'adds to the logits in the losses what {self.adjustment} would add a'
+        ' second time; choose one of them',
+      )
+
+  @abc.abstractmethod
+  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
+    """Returns the client's prior, float32 [classes].
+
+    Args:
+      turn: The turn.
+      logits: float32 [images, classes], of all images, by the model that the
+        client received.
+    """
+
+  def tell(self, kept: Any, server: client_turn.Server) -> dict[str, Any]:
+    """Returns what labels of the server say (H.2, H.3).
+
+    That is their prior, and the weight of clients' own priors.
+    """
+    del kept  # There is nothing.
+    num_classes = server.model.num_classes
+
+    def add_counts(counts: tf.Tensor, chunk: Mapping[str, tf.Tensor]):
+      labels = tf.one_hot(chunk['label'], num_classes)
+      return counts + tf.reduce_sum(labels, axis=0)
+
+    counts = folding.fold(server.data, tf.zeros([num_classes]), add_counts)
+    return {
+      'server_prior': client_prior.from_counts(counts),
+      'label_prior_weight': client_prior.label_weight(counts)
+      if self.label_prior_weight is None
+      else tf.constant(self.label_prior_weight),
+    }
+
+  def pseudo_label(
+    self, turn: client_turn.Turn, logits: tf.Tensor
+  ) -> pseudo_labels.PseudoLabels:
+    """Returns labels of all images of a client, with its prior."""
+    prior = self.find_prior(turn, logits)
+    server_prior = turn.guidance['server_prior']
+    weight = turn.guidance['label_prior_weight']
+    label_prior = weight * prior + (1 - weight) * server_prior
+    logits = client_prior.adapt(logits, label_prior, server_prior)
+    return super().pseudo_label(turn, logits)._replace(prior=prior)
+
+  def logit_offset(
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor | None:
+    """Returns what is added to logits in the losses (H.4)."""
+    if not self.train_with_prior:
+      return super().logit_offset(turn, labels)
+    return client_prior.logit_offset(
+      labels.prior, turn.guidance['server_prior']
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientPriorFixMix(PriorFixMix):
+  """SemiFL's client with its own class prior, estimated from its images."""
+
+  prior_iterations: int = settings.setting(
+    3,
+    'Iterations of expectation maximization in which a client estimates its'
+    " shares of classes; with 1 they are the mean of the model's"
+    ' probabilities. More of them believe a model that is often wrong too much'
+    ' (H.8).',
+    settings.AT_LEAST_1,
+  )
+
+  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
+    """Returns the prior that is estimated from logits (H.3)."""
+    return client_prior.estimate(
+      logits,
+      turn.guidance['server_prior'],
+      pseudo_count=self.prior_pseudo_count,
+      iterations=self.prior_iterations,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TruePriorFixMix(PriorFixMix):
+  """SemiFL's client with its own class prior, counted from true labels."""
+
+  clients_have_labels = True
+
+  def find_prior(self, turn: client_turn.Turn, logits: tf.Tensor) -> tf.Tensor:
+    """Returns the prior of the client's true labels, with the pseudo-count."""
+    del logits  # The true labels are known.
+    return client_prior.from_probabilities(
+      tf.one_hot(turn.true_labels, turn.num_classes),
+      turn.guidance['server_prior'],
+      self.prior_pseudo_count,
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TruePriorSemiFL(averaging.Alternating):
+  """SemiFL with true client priors, an upper bound for estimated ones (H.6).
+
+  Clients use no more of their labels than the count of each class.
+  """
+
+  labels = system.Labels.AT_SERVER_AND_CLIENTS
+
+  client: method.Method = TruePriorFixMix()

@@ -1,0 +1,101 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""SemiFL's client with parts of later methods, chosen by name (I.1).
+
+A new kind of a part is a file, its test and a line in one of these tables. One
+of another package is called `package.module:NAME`.
+"""
+
+import dataclasses
+
+from tff_semifl import settings
+from tff_semifl.methods import averaged_teacher
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import cohort_alignment
+from tff_semifl.methods import fix_mix
+from tff_semifl.methods import flexmatch
+from tff_semifl.methods import flfl
+from tff_semifl.methods import freematch
+from tff_semifl.methods import logit_adjustment
+from tff_semifl.methods import softmatch
+
+SELECTIONS = {
+  'fixed_threshold': client_parts.FixedThreshold(),
+  'flexmatch': flexmatch.FlexMatch(),
+  'freematch': freematch.FreeMatch(),
+  'softmatch': softmatch.SoftMatch(),
+  'class_adaptive': flfl.ClassAdaptiveThresholds(),
+}
+LABELERS = {
+  'received_model': client_parts.Labeler(),
+  'averaged_teacher': averaged_teacher.AveragedTeacher(),
+}
+ALIGNMENTS = {
+  'none': client_parts.Alignment(),
+  'distribution': cohort_alignment.DistributionAlignment(),
+}
+ADJUSTMENTS = {
+  'none': client_parts.Adjustment(),
+  'client_classes': logit_adjustment.LogitAdjustment(),
+}
+REGULARIZERS = {
+  'none': client_parts.Regularizer(),
+  'sharpness_aware': flfl.SharpnessAwareConsistency(),
+}
+WEIGHTINGS = {
+  'equal': client_parts.Weighting(),
+  'learning_status': flfl.LearningStatus(),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComposedFixMix(fix_mix.FixMix):
+  """SemiFL's client with parts of later methods, each chosen by its name."""
+
+  selection: client_parts.Selection = settings.choice(
+    SELECTIONS,
+    'fixed_threshold',
+    'Which images are trained on: fixed_threshold, those of a confidence; with'
+    ' a threshold of each class flexmatch, from how often it was labeled,'
+    ' freematch, from how often all clients predict it, and class_adaptive of'
+    ' (FL)^2, from how often the client does; softmatch, all of them, weighed'
+    ' by confidence.',
+    load=settings.outside(client_parts.Selection),
+  )
+  labeler: client_parts.Labeler = settings.choice(
+    LABELERS,
+    'received_model',
+    'The model that labels: received_model, the one that clients train;'
+    " averaged_teacher, an average of the server's models.",
+    load=settings.outside(client_parts.Labeler),
+  )
+  alignment: client_parts.Alignment = settings.choice(
+    ALIGNMENTS,
+    'none',
+    'How probabilities are aligned before labels are made: none, not at all;'
+    ' distribution, to classes that are equally frequent over all clients.',
+    load=settings.outside(client_parts.Alignment),
+  )
+  adjustment: client_parts.Adjustment = settings.choice(
+    ADJUSTMENTS,
+    'none',
+    'What is added to logits in the losses of clients: none, nothing;'
+    ' client_classes, the logarithms of the shares of classes that a client'
+    ' seems to have.',
+    load=settings.outside(client_parts.Adjustment),
+  )
+  regularizer: client_parts.Regularizer = settings.choice(
+    REGULARIZERS,
+    'none',
+    'A further loss of clients: none; sharpness_aware, the consistency of'
+    ' (FL)^2.',
+    load=settings.outside(client_parts.Regularizer),
+  )
+  weighting: client_parts.Weighting = settings.choice(
+    WEIGHTINGS,
+    'equal',
+    'How much updates of clients that train count: equal, all the same;'
+    ' learning_status of (FL)^2, more where the model is less sure.',
+    load=settings.outside(client_parts.Weighting),
+  )

@@ -1,0 +1,148 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Data sharing: the server sends labeled images to its clients (E.7).
+
+The server's images are a small set of all classes. A model is trained on them
+first, and some of them are sent to every client, which has labels, too, and
+trains on both. It is the only system here in which images leave the server:
+whoever is a client sees them.
+
+References:
+  Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
+  2018.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl import settings
+from tff_semifl.core import alternating
+from tff_semifl.core import client_turn
+from tff_semifl.core import client_work
+from tff_semifl.core import federated_process
+from tff_semifl.core import round_context
+from tff_semifl.data import pipelines
+from tff_semifl.methods import supervised_fedavg
+from tff_semifl.models import functional
+from tff_semifl.randomness import random_seeds
+from tff_semifl.systems import averaging
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.training import client_report
+
+
+def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
+  """Returns how many of the server's images are sent, an int32 scalar.
+
+  Args:
+    num_images: The number of all of them.
+    fraction: The share that is sent, rounded to whole images.
+  """
+  share = fraction * tf.cast(num_images, tf.float64)
+  return tf.cast(tf.math.round(share), tf.int32)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
+  """Trains on true labels, of a client's images and of some of the server's."""
+
+  shared_fraction: float = settings.setting(
+    0.5,
+    "Share of the server's images that all clients are sent, with their labels;"
+    ' 0 is federated averaging.',
+    settings.FRACTION,
+  )
+
+  def build(
+    self,
+    ingredients: system.Ingredients,
+    optimizer: tff.learning.optimizers.Optimizer,
+    turn: training_settings.ClientEpochs,
+  ) -> client_work.LocalTrainingFn:
+    """Builds what a client does, plain TensorFlow."""
+    train = super().build(ingredients, optimizer, turn)
+
+    def train_on_both(
+      weights: functional.ModelWeights,
+      context: round_context.RoundContext,
+      data: Mapping[str, tf.Tensor],
+      *others: Any,
+    ) -> client_report.LocalTraining:
+      both = {
+        name: tf.concat([data[name], context.guidance[name]], axis=0)
+        for name in ('image', 'label')
+      }
+      return train(weights, context, {**data, **both}, *others)
+
+    return train_on_both
+
+  def tell(
+    self, kept: tuple[()], server: client_turn.Server
+  ) -> dict[str, tf.Tensor]:
+    """Returns images with labels, which are the same in all rounds."""
+    del kept  # There is nothing.
+    data = pipelines.concatenate_chunks(server.data)
+    num_images = tf.shape(data['label'])[0]
+    # The server's images may be sorted by class.
+    order = tf.random.experimental.stateless_shuffle(
+      tf.range(num_images),
+      random_seeds.stateless_seed(
+        server.seed, random_seeds.Purpose.SHARED_IMAGE
+      ),
+    )
+    chosen = order[: count_shared(num_images, self.shared_fraction)]
+    return {name: tf.gather(data[name], chosen) for name in ('image', 'label')}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class WarmUp(training_settings.ServerBatches):
+  """The training of the server before clients train."""
+
+  warm_up_epochs: float = settings.setting(
+    5.0,
+    'Epochs of the server on its images in round 0, before clients train.',
+    settings.AT_LEAST_0,
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class DataSharing(averaging.Averaging):
+  """Federated averaging of labels, with images that the server shares (E.7)."""
+
+  labels = system.Labels.AT_SERVER_AND_CLIENTS
+  uses_strong_views = False
+
+  client: TrainOnSharedLabels = TrainOnSharedLabels()
+  warm_up: WarmUp = WarmUp()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    return alternating.compose_alternating_process(
+      self.build_parts(
+        ingredients,
+        training_settings.ServerTurn(
+          server_batch_size=self.warm_up.server_batch_size,
+          server_epochs=0.0,
+          server_pretraining_epochs=self.warm_up.warm_up_epochs,
+        ),
+      )
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round after the warm-up."""
+    num_shared = int(count_shared(num_labeled, self.client.shared_fraction))
+    return system.Steps(
+      0,
+      self.client_turn.count_steps(
+        [size + num_shared for size in client_sizes]
+      ),
+    )

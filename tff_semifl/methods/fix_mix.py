@@ -1,0 +1,239 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""SemiFL's client: it labels once, then trains on fix and mix losses.
+
+References:
+  Diao, Ding, Tarokh. SemiFL: Semi-supervised federated learning for unlabeled
+  clients with alternate training. NeurIPS 2022. Section 3.4, Algorithm 1.
+"""
+
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.augment import mixup
+from tff_semifl.core import client_turn
+from tff_semifl.methods import client_parts
+from tff_semifl.randomness import random_seeds
+from tff_semifl.systems import method
+from tff_semifl.systems import system
+from tff_semifl.training import pseudo_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fix(method.Method):
+  """Labels all images once, with the received model, and trains on sure ones.
+
+  With its default parts, this is SemiFL with the fix loss alone (section 3.3).
+  Each part can be exchanged.
+
+  Attributes:
+    selection: Which images are trained on.
+    labeler: The model that labels.
+    alignment: How its logits become labels.
+    adjustment: What is added to logits in the losses.
+    regularizer: A further loss.
+    weighting: How much the client's update counts.
+  """
+
+  selection: client_parts.Selection = client_parts.FixedThreshold()
+  labeler: client_parts.Labeler = client_parts.Labeler()
+  alignment: client_parts.Alignment = client_parts.Alignment()
+  adjustment: client_parts.Adjustment = client_parts.Adjustment()
+  regularizer: client_parts.Regularizer = client_parts.Regularizer()
+  weighting: client_parts.Weighting = client_parts.Weighting()
+  measure_pseudo_labels: bool = settings.setting(
+    True,
+    'Whether to compare pseudo-labels with the true ones, which a simulation'
+    ' knows; training never does. Cells of metrics.csv are empty otherwise, as'
+    ' they are where the classes of images are not known.',
+  )
+
+  def label(
+    self, turn: client_turn.Turn, state: Any
+  ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
+    """Labels images by their logits, and selects those to be trained on."""
+    del state  # There is none.
+    weights = self.labeler.choose(turn.of_part('labeler'))
+    labels = self.pseudo_label(turn, turn.by(weights).logits())
+    offset = self.logit_offset(turn, labels)
+    if offset is not None:
+      labels = labels._replace(offset=offset)
+    return labels, self.select(turn, labels)
+
+  def pseudo_label(
+    self, turn: client_turn.Turn, logits: tf.Tensor
+  ) -> pseudo_labels.PseudoLabels:
+    """Returns labels of images.
+
+    Args:
+      turn: The turn.
+      logits: float32 [images, classes].
+    """
+    return self.alignment.label(turn.of_part('alignment'), logits)
+
+  def logit_offset(
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor | None:
+    """Returns what is added to logits in the losses, float32 [classes]."""
+    return self.adjustment.logit_offset(turn.of_part('adjustment'), labels)
+
+  def select(
+    self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
+  ) -> tf.Tensor:
+    """Selects or weighs images; see `client_parts.Selection.select`."""
+    selected = tf.convert_to_tensor(
+      self.selection.select(turn.of_part('selection'), labels)
+    )
+    if selected.dtype not in (tf.bool, tf.float32) or selected.shape.rank != 1:
+      raise _wrong_result(
+        'selection',
+        self.selection,
+        'select must return bool or float32 [images]',
+        selected,
+      )
+    return selected
+
+  def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
+    """Returns the fix loss, and that of the regularizer (A.8)."""
+    del state  # There is none.
+    total = self.fix_loss(step)
+    further = self.regularizer.loss(step)
+    return total if further is None else total + further
+
+  def fix_loss(self, step: client_turn.Step) -> tf.Tensor:
+    """Returns the mean cross-entropy of strong views."""
+    return step.cross_entropy(
+      step.logits(step.strong), self.targets(step.labels)
+    )
+
+  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+    """Returns what predictions should be, hard labels (D12)."""
+    return labels.labels
+
+  def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
+    """Returns the weight of the client's update in the mean."""
+    weight = tf.convert_to_tensor(
+      self.weighting.weigh(turn.of_part('weighting'))
+    )
+    if weight.dtype != tf.float32 or weight.shape.rank != 0:
+      raise _wrong_result(
+        'weighting',
+        self.weighting,
+        'weigh must return a float32 scalar',
+        weight,
+      )
+    return weight
+
+  @property
+  def parts(self) -> dict[str, client_parts.ClientPart]:
+    """The parts by name."""
+    return {
+      name: value
+      for name, value in vars(self).items()
+      if isinstance(value, client_parts.ClientPart)
+    }
+
+  @property
+  def summary(self) -> str:
+    """A line that describes it and each part that is not SemiFL's."""
+    usual = vars(Fix())
+    others = (
+      part
+      for name, part in self.parts.items()
+      if type(part) is not type(usual.get(name))
+    )
+    return ' '.join(map(system.summarize, [self, *others]))
+
+  @property
+  def weighs_clients(self) -> bool:
+    """True if updates of clients that train may differ in weight."""
+    return type(self.weighting).weigh is not client_parts.Weighting.weigh
+
+  @property
+  def measures_pseudo_labels(self) -> bool:
+    """True if pseudo-labels are compared with the truth, where it is known."""
+    return self.measure_pseudo_labels
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FixMix(Fix):
+  """SemiFL's client: labels once, then trains on fix and mix losses."""
+
+  mixup_concentration: float = settings.setting(
+    0.75,
+    'Both parameters of the Beta distribution that mixup draws from.',
+    settings.ABOVE_0,
+  )
+  mix_loss_weight: float = settings.setting(
+    1.0,
+    'Factor on the loss of mixed images; 0 leaves them out.',
+    settings.AT_LEAST_0,
+  )
+  soft_pseudo_labels: bool = settings.setting(
+    False,
+    "Whether clients train on the probabilities of all classes, as the paper's"
+    ' formulas have it, instead of the most probable class (D12).',
+  )
+  mix_once_per_round: bool = settings.setting(
+    False,
+    'Whether all epochs of a client mix with the same images, as in the paper,'
+    ' instead of each with a new draw (D13).',
+  )
+  mix_before_augmentation: bool = settings.setting(
+    False,
+    'Whether raw images are mixed and the mixture augmented, as in the paper,'
+    ' instead of two weak views mixed (D14).',
+  )
+
+  def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
+    """Returns the key of the images that are mixed with (D13)."""
+    return 0 if self.mix_once_per_round else epoch
+
+  def fix_loss(self, step: client_turn.Step) -> tf.Tensor:
+    """Returns the fix and the mix loss (A.8)."""
+    total = super().fix_loss(step)
+    if self.mix_loss_weight:
+      # A pass of its own, normalized by the statistics of its batch.
+      total += self.mix_loss_weight * self.mix_loss(step)
+    return total
+
+  def mix_loss(self, step: client_turn.Step) -> tf.Tensor:
+    """Returns the loss of images that are mixed with others."""
+    coefficient = mixup.sample_coefficient(
+      step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
+      concentration=self.mixup_concentration,
+    )
+    pair = (
+      (step.images, step.mix.images)
+      if self.mix_before_augmentation
+      else (step.weak, step.mix.weak)
+    )
+    first, second = (tf.cast(images, tf.float32) for images in pair)
+    mixture = mixup.mix(first, second, coefficient)
+    if self.mix_before_augmentation:
+      mixture = step.augment_weakly(mixture)
+    logits = step.logits(mixture)
+    own, other = (
+      step.cross_entropy(logits, self.targets(labels))
+      for labels in (step.labels, step.mix.labels)
+    )
+    return coefficient * own + (1.0 - coefficient) * other
+
+  def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
+    """Returns what predictions should be (D12)."""
+    return labels.probabilities if self.soft_pseudo_labels else labels.labels
+
+
+def _wrong_result(
+  name: str, part: client_parts.ClientPart, must: str, found: tf.Tensor
+) -> settings.SettingError:
+  """Returns the error of a part that returns something else."""
+  return settings.SettingError(
+    name,
+    type(part).__qualname__,
+    f'{must}, not {found.dtype.name} {found.shape}',
+  )

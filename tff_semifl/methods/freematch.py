@@ -1,0 +1,83 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""FreeMatch's self-adaptive threshold for each class (I.3).
+
+References:
+  Wang, Chen, Heng, Hou, Fan, Wu, Wang, Savvides, Shinozaki, Raj, Schiele, Xie.
+  FreeMatch: Self-adaptive thresholding for semi-supervised learning. ICLR 2023.
+
+FreeMatch averages over steps; here the averages are over rounds. FreeMatch's
+fairness loss is left out.
+"""
+
+import dataclasses
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.core import client_turn
+from tff_semifl.methods import client_parts
+from tff_semifl.methods import cohort_averages
+from tff_semifl.models import functional
+
+
+def class_thresholds(
+  mean_confidence: tf.Tensor, class_shares: tf.Tensor
+) -> tf.Tensor:
+  """Returns the threshold of each class, lower where it is predicted less.
+
+  Args:
+    mean_confidence: float32 scalar, the mean confidence of images.
+    class_shares: float32 [classes], the mean of their probabilities.
+
+  Returns:
+    float32 [classes]: the mean confidence for the most frequent class, and for
+    others as much less as they are less frequent.
+  """
+  return mean_confidence * tf.math.divide_no_nan(
+    class_shares, tf.reduce_max(class_shares)
+  )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
+  """Trains on images above FreeMatch's threshold of their class."""
+
+  threshold_decay: float = settings.setting(
+    0.9,
+    'Share of the average confidence and of the average class shares that stays'
+    ' in a round; with 0 thresholds are those of the last round.',
+    settings.BELOW_1,
+  )
+
+  @property
+  def decay(self) -> float:
+    """The share of the averages that stays in a round."""
+    return self.threshold_decay
+
+  def init_guidance(
+    self, model: functional.ImageClassifier
+  ) -> cohort_averages.Averages:
+    """Returns the averages of a model that knows nothing."""
+    num_classes = model.num_classes
+    return {
+      'confidence': tf.constant(1.0 / num_classes),
+      'class_shares': tf.fill([num_classes], 1.0 / num_classes),
+    }
+
+  def tell(
+    self, kept: cohort_averages.Averages, server: client_turn.Server
+  ) -> tf.Tensor:
+    """Returns the thresholds that follow from the averages."""
+    del server  # Averages are all that matters.
+    return class_thresholds(kept['confidence'], kept['class_shares'])
+
+  def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
+    """Returns sums of confidences and of probabilities."""
+    return cohort_averages.sum_over_images(
+      {
+        'confidence': turn.labels.confidences,
+        'class_shares': turn.labels.probabilities,
+      }
+    )

@@ -1,0 +1,44 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Selection of images by their pseudo-labels (A.6)."""
+
+import tensorflow as tf
+
+from tff_semifl.training import given_labels
+from tff_semifl.training import pseudo_labels
+from tff_semifl.training import rows as rows_lib
+from tff_semifl.training import training_loop
+
+
+def select(
+  selected: tf.Tensor,
+  labels: pseudo_labels.PseudoLabels,
+  examples: rows_lib.Rows,
+  indices: tf.Tensor,
+) -> training_loop.Selection:
+  """Keeps those examples that are selected for training.
+
+  Args:
+    selected: bool or float32 [number], the result of a
+      `pseudo_labels.split_selection`.
+    labels: Pseudo-labels of the examples, which were made at the same time.
+    examples: The examples, such as views.
+    indices: int32 [number], the images that the examples are made from.
+
+  Returns:
+    The batch (examples, labels, weights) of the selected examples, in the order
+    in which they came, and the labels that all of them were given. Weights are
+    () or (float32 [selected],).
+  """
+  is_selected, weights = pseudo_labels.split_selection(selected)
+  chosen = examples.replace((examples.examples, labels.labels, weights))
+  return training_loop.Selection(
+    chosen.keep(is_selected),
+    given_labels.made_at_once(
+      indices,
+      labels.labels,
+      is_selected,
+      None if examples.num_real is None else examples.is_real,
+    ),
+  )

@@ -1,0 +1,81 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Federated averaging of clients that have labels, an upper bound (D.7)."""
+
+from collections.abc import Sequence
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl import settings
+from tff_semifl.core import alternating
+from tff_semifl.core import client_turn
+from tff_semifl.core import federated_process
+from tff_semifl.systems import averaging
+from tff_semifl.systems import method
+from tff_semifl.systems import system
+from tff_semifl.systems import training_settings
+from tff_semifl.training import batch_losses
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainOnLabels(method.Method):
+  """Trains on true labels, as HeteroFL's clients do (D.7, D53)."""
+
+  clients_have_labels = True
+  labels_are_true = True
+
+  mask_absent_classes: bool = settings.setting(
+    False,
+    'Whether logits of classes that a client has no image of are 0 in its loss,'
+    ' as in HeteroFL. Rows of the classifier are averaged over all clients in'
+    ' any case (D53).',
+  )
+
+  def label(
+    self, turn: client_turn.Turn, state: Any
+  ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns the true labels, all of which are trained on."""
+    del state  # There is none.
+    return turn.true_labels, tf.ones_like(turn.true_labels, tf.bool)
+
+  def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
+    """Returns the mean cross-entropy of weak views."""
+    del state  # There is none.
+    logits = step.logits(step.weak)
+    if self.mask_absent_classes:
+      logits = batch_losses.mask_absent(logits, step.turn.true_labels)
+    return step.cross_entropy(logits)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Supervised(averaging.Averaging):
+  """Federated averaging of clients that have labels, an upper bound (D.7).
+
+  The server has no image and takes no step.
+  """
+
+  labels = system.Labels.AT_CLIENTS
+  uses_strong_views = False
+
+  client: TrainOnLabels = TrainOnLabels()
+
+  def build(
+    self, ingredients: system.Ingredients
+  ) -> federated_process.FederatedProcess:
+    """Builds the process."""
+    return alternating.compose_alternating_process(
+      self.build_parts(
+        dataclasses.replace(ingredients, computes_statistics=False),
+        training_settings.ServerTurn(server_epochs=0.0, server_batch_size=1),
+      )
+    )
+
+  def count_steps(
+    self, num_labeled: int, client_sizes: Sequence[int]
+  ) -> system.Steps:
+    """Counts the steps of a round."""
+    del num_labeled  # There are none.
+    return system.Steps(0, self.client_turn.count_steps(client_sizes))

@@ -1,0 +1,104 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A picture that shows how augmentations change images."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from PIL import Image
+from PIL import ImageDraw
+import tensorflow as tf
+
+from tff_semifl.augment import augmentation
+from tff_semifl.randomness import random_seeds
+
+_NUM_STRONG_VIEWS = 8
+# Small images are enlarged by a whole number, to at least this width in pixels.
+_MIN_WIDTH = 64
+_GAP = 6
+# Height in pixels of a line of text above and below the columns.
+_LINE_HEIGHT = 16
+
+
+def create_picture(
+  images: np.ndarray,
+  *,
+  weak: augmentation.Augmentation,
+  strong: augmentation.Augmentation,
+  seed: int,
+  notes: Sequence[str] = (),
+) -> Image.Image:
+  """Creates the picture: a row for each image, a column for each of its views.
+
+  Args:
+    images: uint8 [number, height, width, channels].
+    weak: The augmentation of the second column.
+    strong: The augmentation of all columns after the second.
+    seed: The run's seed, which determines the views.
+    notes: Lines of up to 110 characters, drawn below the images.
+
+  Returns:
+    An RGB picture.
+  """
+  return _draw(
+    _create_views(tf.constant(images), weak=weak, strong=strong, seed=seed),
+    notes,
+  )
+
+
+def _create_views(
+  images: tf.Tensor,
+  *,
+  weak: augmentation.Augmentation,
+  strong: augmentation.Augmentation,
+  seed: int,
+) -> list[tuple[str, np.ndarray]]:
+  """Returns the columns of the picture, each as its name and its images."""
+  purpose = random_seeds.Purpose
+  weak_views = weak(
+    images, random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
+  )
+  strong_views = [
+    strong(
+      images, random_seeds.stateless_seed(seed, purpose.STRONG_VIEW, index)
+    ).numpy()
+    for index in range(_NUM_STRONG_VIEWS)
+  ]
+  return [
+    ('original', images.numpy()),
+    ('weak', weak_views.numpy()),
+    *((f'strong {k + 1}', views) for k, views in enumerate(strong_views)),
+  ]
+
+
+def _draw(
+  columns: Sequence[tuple[str, np.ndarray]], notes: Sequence[str]
+) -> Image.Image:
+  """Draws images in columns, each with its name above, and notes below."""
+  num_rows, height, width, _ = columns[0][1].shape
+  scale = -(-_MIN_WIDTH // width)
+  row_height, column_width = height * scale + _GAP, width * scale + _GAP
+  notes_top = _LINE_HEIGHT + num_rows * row_height + _GAP
+  picture = Image.new(
+    'RGB',
+    (
+      len(columns) * column_width + _GAP,
+      notes_top + len(notes) * _LINE_HEIGHT,
+    ),
+    'white',
+  )
+  drawing = ImageDraw.Draw(picture)
+  for column, (name, images) in enumerate(columns):
+    left = _GAP + column * column_width
+    drawing.text((left, _GAP // 2), name, fill='black')
+    for row, image in enumerate(images):
+      color = np.broadcast_to(image, (height, width, 3))
+      enlarged = color.repeat(scale, axis=0).repeat(scale, axis=1)
+      picture.paste(
+        Image.fromarray(enlarged),
+        (left, _GAP + _LINE_HEIGHT + row * row_height),
+      )
+  for line, note in enumerate(notes):
+    drawing.text((_GAP, notes_top + line * _LINE_HEIGHT), note, fill='black')
+  return picture

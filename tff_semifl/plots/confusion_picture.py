@@ -1,0 +1,88 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A picture of a confusion matrix."""
+
+from collections.abc import Sequence
+
+from matplotlib import colors
+from matplotlib import figure
+from matplotlib import ticker
+import numpy as np
+
+from tff_semifl.plots import picture_text
+
+_TITLE_SIZE = 12
+# Longer names, in inches, are broken into lines.
+_MAX_NAME = 3.0
+# With more classes, the numbers in the cells would be too small to read.
+_MAX_CLASSES_WITH_NUMBERS = 30
+
+
+def create_figure(
+  confusion: np.ndarray, class_names: Sequence[str], title: str
+) -> figure.Figure:
+  """Creates the picture: a row for each true class, a column for each answer.
+
+  The darker a cell, the larger is its share of the row's images; white means
+  none. Only the lightness varies, and shares of a row make a class with few
+  images as visible as one with many. The scale is the square root of the share,
+  because most mistakes are rare. With up to 30 classes the cells show their
+  numbers of images, except 0.
+
+  Args:
+    confusion: int [num_classes, num_classes], the number of images of each
+      class (row) that were taken for each class (column).
+    class_names: A name for each class.
+    title: Title of the picture.
+
+  Returns:
+    The figure.
+  """
+  num_classes = len(class_names)
+  sizes = confusion.sum(axis=1, keepdims=True)
+  shares = confusion / np.maximum(sizes, 1)
+  # In inches, enough for a line of text for each class.
+  side = float(np.clip(1.2 + 0.38 * num_classes, 4, 14.5))
+  font_size = float(np.clip(45 * side / num_classes, 5.5, 9))
+  names = picture_text.wrap_names(class_names, _MAX_NAME, font_size)
+  title = picture_text.wrap(title, side, _TITLE_SIZE)
+  picture = figure.Figure(
+    (
+      side + names.length + 1.6,
+      side + names.length + 0.7 + 0.2 * title.count('\n'),
+    ),
+    # With cells that are squares, constrained layout cuts labels off.
+    layout='compressed',
+  )
+  axes = picture.add_subplot()
+  mesh = axes.imshow(
+    shares,
+    cmap='Blues',
+    norm=colors.PowerNorm(0.5, vmin=0, vmax=1),
+    interpolation='nearest',
+  )
+  axes.set_title(title, fontsize=_TITLE_SIZE)
+  axes.set_xlabel('taken for')
+  axes.set_ylabel('class')
+  ticks = range(num_classes)
+  axes.set_xticks(ticks, names.texts, fontsize=font_size, rotation=90)
+  axes.set_yticks(ticks, names.texts, fontsize=font_size)
+  if num_classes <= _MAX_CLASSES_WITH_NUMBERS:
+    for row, column in np.argwhere(confusion):
+      axes.text(
+        column,
+        row,
+        str(confusion[row, column]),
+        color='white' if shares[row, column] > 0.3 else 'black',
+        fontsize=font_size,
+        horizontalalignment='center',
+        verticalalignment='center',
+      )
+  picture.colorbar(
+    mesh,
+    label="share of the class's images",
+    format=ticker.PercentFormatter(1),
+    fraction=0.04,
+  )
+  return picture

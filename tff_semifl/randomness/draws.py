@@ -1,0 +1,120 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Random draws of examples: whole epochs, batches of epochs, and mix data."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl.randomness import random_draws
+from tff_semifl.randomness import random_seeds
+
+
+def shuffle(examples: Any, seed: tf.Tensor) -> Any:
+  """Returns examples in a new order.
+
+  Args:
+    examples: A structure of tensors with one row for each example.
+    seed: int32 [2], a stateless seed.
+
+  Returns:
+    The same structure; the rows of all tensors are permuted alike.
+  """
+  order = random_draws.order(count_rows(examples), seed)
+  return tf.nest.map_structure(lambda rows: tf.gather(rows, order), examples)
+
+
+def draw_with_replacement(
+  examples: Any,
+  number: tf.Tensor,
+  seed: tf.Tensor,
+  *,
+  num_real: tf.Tensor | None = None,
+) -> Any:
+  """Draws examples uniformly and independently of each other.
+
+  Args:
+    examples: A structure of tensors with one row for each example.
+    number: int32 scalar, the number of draws; 0 if there are no examples.
+    seed: int32 [2], a stateless seed.
+    num_real: int32 scalar, how many of the first rows are examples; by default
+      all are.
+
+  Returns:
+    The same structure, with `number` rows in each tensor.
+  """
+  if num_real is None:
+    num_real = count_rows(examples)
+  drawn = random_draws.integers(
+    [number], seed, least=0, bound=tf.maximum(num_real, 1)
+  )
+  return tf.nest.map_structure(lambda rows: tf.gather(rows, drawn), examples)
+
+
+def select_batch(
+  num_images: tf.Tensor,
+  batch_size: int,
+  turn: tf.Tensor,
+  order_seed: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the batch of one turn, out of epochs that are cut into batches.
+
+  An epoch visits each image once, in a new order. Its last batch has the images
+  that are left.
+
+  Args:
+    num_images: int32 scalar, the number of images.
+    batch_size: Images in a batch; the last of an epoch may have fewer.
+    turn: int32 scalar, the number of batches that were taken before.
+    order_seed: int32 [2], a stateless seed from which all orders follow.
+
+  Returns:
+    int32 [batch], indices of images; none if there are no images.
+  """
+  num_batches = tf.maximum(-(-num_images // batch_size), 1)
+  start = turn % num_batches * batch_size
+  order = random_draws.order(
+    num_images, random_seeds.fold_in(order_seed, turn // num_batches)
+  )
+  return order[start : start + batch_size]
+
+
+def select_from_stream(
+  num_images: tf.Tensor,
+  batch_size: int,
+  step: tf.Tensor,
+  order_seed: tf.Tensor,
+) -> tf.Tensor:
+  """Returns the batch of one step, out of epochs in an unbroken row.
+
+  All batches are whole: one may end an epoch and begin the next.
+
+  Args:
+    num_images: int32 scalar, the number of images, at least one.
+    batch_size: Images in a batch.
+    step: int32 scalar, the number of batches that were taken before.
+    order_seed: int32 [2], a stateless seed from which all orders follow.
+
+  Returns:
+    int32 [batch_size], indices of images.
+  """
+  first = step * batch_size
+  last = first + batch_size - 1
+  orders = tf.map_fn(
+    lambda epoch: random_draws.order(
+      num_images, random_seeds.fold_in(order_seed, epoch)
+    ),
+    tf.range(first // num_images, last // num_images + 1),
+  )
+  start = first % num_images
+  return tf.reshape(orders, [-1])[start : start + batch_size]
+
+
+def count_rows(examples: Any) -> tf.Tensor:
+  """Returns the number of rows, an int32 scalar.
+
+  Args:
+    examples: A structure of tensors with one row for each example.
+  """
+  return tf.shape(tf.nest.flatten(examples)[0])[0]

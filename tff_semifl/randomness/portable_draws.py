@@ -1,0 +1,218 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The numbers of TensorFlow's kernels, made of the bits that they are made of.
+
+The bits of a stateless seed, by Philox, are the same on a CPU, on a GPU and
+compiled by XLA. What TensorFlow's kernels for CPUs make of them is written out
+here in operations that XLA can compile. A test holds each draw to the kernel's.
+
+References:
+  Salmon, Moraes, Dror, Shaw. Parallel random numbers: as easy as 1, 2, 3. SC
+  2011.
+  Marsaglia, Tsang. A simple method for generating gamma variables. ACM TOMS 26,
+  2000.
+"""
+
+import math
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.randomness import random_draws
+
+# The number of the algorithm in TensorFlow, and the key by which seeds are made
+# keys of it.
+_PHILOX = 1
+_SCRAMBLING_KEY = 0x02461E293EC8F720
+# Of a float, the bits of 1 and those of the fraction.
+_ONE_BITS = 0x3F800000
+_FRACTION_BITS = 0x7FFFFF
+# Likewise of a double, of which there are 20 in the upper half.
+_DOUBLE_ONE_BITS = 0x3FF0000000000000
+_UPPER_FRACTION_BITS = 0xFFFFF
+# A kernel reserves as many blocks of four words for each number of a Gamma
+# distribution. The first sixteen are never used up: these are fourteen attempts
+# or more, each of which succeeds 95 times in 100.
+_RESERVED_BLOCKS = 256
+_BLOCKS = 16
+_SMALLEST = 1e-7
+
+
+def _bits(shape: random_draws.Shape, seed: tf.Tensor) -> tf.Tensor:
+  """Returns uint32 of a shape, whose bits are random.
+
+  They are those of `tf.random.stateless_uniform` with the algorithm 'philox',
+  made by half as many operations. Where XLA is to choose the algorithm,
+  negative seeds have other bits.
+  """
+  scrambled = _philox([4], [_SCRAMBLING_KEY], tf.cast(seed, tf.uint64))
+  words = tf.bitcast(tf.reshape(scrambled, [2, 2]), tf.uint64)
+  # Not `tf.split`, which has no kernel for such words on a GPU.
+  return _philox(shape, words[:1], tf.concat([[0], words[1:]], axis=0))
+
+
+def _philox(shape, key, counter) -> tf.Tensor:
+  return tf.raw_ops.StatelessRandomUniformFullIntV2(
+    shape=shape,
+    key=tf.convert_to_tensor(key, tf.uint64),
+    counter=counter,
+    alg=_PHILOX,
+    dtype=tf.uint32,
+  )
+
+
+def _fold_in(seed, key) -> tf.Tensor:
+  return tf.stack([tf.bitcast(_bits([], seed), tf.int32), key])
+
+
+def _uniform(shape, seed) -> tf.Tensor:
+  fraction = tf.bitwise.bitwise_and(_bits(shape, seed), _FRACTION_BITS)
+  return (
+    tf.bitcast(tf.bitwise.bitwise_or(fraction, _ONE_BITS), tf.float32) - 1.0
+  )
+
+
+def _integers(shape, seed, least, bound) -> tf.Tensor:
+  number = tf.cast(tf.subtract(bound, least), tf.uint32)
+  return tf.cast(_bits(shape, seed) % number, tf.int32) + least
+
+
+def _order(num_rows, seed, num_real) -> tf.Tensor:
+  """Exchanges each row in turn with one of those that follow, or itself."""
+  rows = tf.range(num_rows)
+  num_following = tf.cast(tf.maximum(num_real - rows, 1), tf.uint32)
+  others = rows + tf.cast(_bits([num_rows], seed) % num_following, tf.int32)
+
+  def exchange(row: tf.Tensor, order: tf.Tensor) -> tuple[tf.Tensor, ...]:
+    # Not `others[row]`: XLA takes the begin of a slice, and all that it comes
+    # from, for constants, and would compile anew for each seed.
+    pair = tf.stack([row, tf.gather(others, row)])
+    exchanged = tf.gather(order, tf.reverse(pair, [0]))
+    # In place: the loop takes a time that grows with the number of rows alone.
+    return row + 1, tf.tensor_scatter_nd_update(
+      order, pair[:, tf.newaxis], exchanged
+    )
+
+  _, order = tf.while_loop(lambda row, _: row < num_rows, exchange, (0, rows))
+  return order
+
+
+class _Attempts(NamedTuple):
+  """Numbers of a Gamma distribution, some of which are still to be drawn.
+
+  Attributes:
+    next_block: int32 [number], the block that is used next.
+    normals: int32 [number], the next number of its normal distribution,
+      counted over all blocks; odd ones come first.
+    uniforms: Likewise.
+    value: float64 [number], the number, once it is drawn.
+    is_done: bool [number], whether it is.
+  """
+
+  next_block: tf.Tensor
+  normals: tf.Tensor
+  uniforms: tf.Tensor
+  value: tf.Tensor
+  is_done: tf.Tensor
+
+
+def _gamma(number, seed, concentration) -> tf.Tensor:
+  words = _bits([number, _RESERVED_BLOCKS, 4], seed)
+  fractions = _to_doubles(words[:, :_BLOCKS])
+  if concentration == 1.0:
+    return -tf.math.log1p(-fractions[:, 0, 1])
+  return _draw_gamma(fractions, concentration)
+
+
+def _to_doubles(words: tf.Tensor) -> tf.Tensor:
+  """Returns float64 [number, blocks, 2] in [0, 1), one for two words."""
+  upper, lower = tf.unstack(
+    tf.cast(tf.reshape(words, [*words.shape[:-1], 2, 2]), tf.uint64), axis=-1
+  )
+  fraction = tf.bitwise.bitwise_or(
+    tf.bitwise.left_shift(
+      tf.bitwise.bitwise_and(upper, _UPPER_FRACTION_BITS),
+      tf.constant(32, tf.uint64),
+    ),
+    lower,
+  )
+  ones = tf.bitwise.bitwise_or(fraction, _DOUBLE_ONE_BITS)
+  return tf.bitcast(ones, tf.float64) - 1.0
+
+
+def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
+  """Draws by Marsaglia and Tsang's method.
+
+  Args:
+    fractions: float64 [number, blocks, 2] in [0, 1).
+    concentration: Above 1.
+
+  Returns:
+    float64 [number].
+  """
+  d = concentration - 1.0 / 3.0
+  c = 1.0 / 3.0 / math.sqrt(d)
+  number = fractions.shape[0]
+  angles = 2 * math.pi * fractions[..., 1]
+  radii = tf.sqrt(-2.0 * tf.math.log(tf.maximum(fractions[..., 0], _SMALLEST)))
+  normals = tf.stack([radii * tf.sin(angles), radii * tf.cos(angles)], axis=-1)
+  normals = tf.reshape(normals, [number, -1])
+  uniforms = tf.reshape(fractions, [number, -1])
+
+  def take(values, position, next_block, is_taken):
+    """Takes the next value; the second of a block first, then the first."""
+    is_used_up = tf.equal(position % 2, 0)
+    is_new = is_taken & is_used_up
+    taken = tf.where(is_used_up, 2 * next_block + 1, position - 1)
+    return (
+      tf.gather(values, taken, batch_dims=1),
+      tf.where(is_taken, taken, position),
+      next_block + tf.cast(is_new, tf.int32),
+    )
+
+  def attempt(state: _Attempts) -> tuple[_Attempts]:
+    is_open = ~state.is_done
+    x, normal, block = take(normals, state.normals, state.next_block, is_open)
+    v, square = 1.0 + c * x, tf.square(x)
+    is_positive = is_open & (v > 0.0)
+    v *= v * v
+    u, uniform, block = take(uniforms, state.uniforms, block, is_positive)
+    is_accepted = is_positive & (
+      (u < 1.0 - 0.0331 * square * square)
+      | (tf.math.log(u) < 0.5 * square + d * (1.0 - v + tf.math.log(v)))
+    )
+    return (
+      _Attempts(
+        block,
+        normal,
+        uniform,
+        tf.where(is_accepted, d * v, state.value),
+        state.is_done | is_accepted,
+      ),
+    )
+
+  zeros = tf.zeros([number], tf.int32)
+  (state,) = tf.while_loop(
+    lambda state: ~tf.reduce_all(state.is_done),
+    attempt,
+    (
+      _Attempts(
+        zeros,
+        zeros,
+        zeros,
+        tf.zeros([number], tf.float64),
+        tf.zeros([number], tf.bool),
+      ),
+    ),
+  )
+  return state.value
+
+
+GENERATOR = random_draws.Generator(
+  fold_in=_fold_in,
+  uniform=_uniform,
+  integers=_integers,
+  order=_order,
+  gamma=_gamma,
+)

@@ -1,0 +1,219 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Checkpoints, in files that are complete or recognized as damaged.
+
+TFF's own manager of program states writes a SavedModel whose graph has an
+operation for each array. That takes more than a second for a WideResNet-28-2.
+"""
+
+from collections.abc import Sequence
+import pathlib
+import re
+
+from absl import logging
+import numpy as np
+import tensorflow_federated as tff
+
+from tff_semifl.files import array_files
+from tff_semifl.files import durable_files
+
+
+class CheckpointExistsError(
+  durable_files.OutputError, tff.program.ProgramStateExistsError
+):
+  """A checkpoint of another run is in the place of the next one."""
+
+  def __init__(self, path: pathlib.Path):
+    """Initializes the error.
+
+    Args:
+      path: The existing checkpoint.
+    """
+    Exception.__init__(
+      self,
+      f'{path} is there, and was not when this run began; move it away, and the'
+      ' same command goes on',
+    )
+
+
+class Checkpoints(tff.program.ProgramStateManager):
+  """The latest versions of a state: `<folder>/program_state_<version>.npz`.
+
+  A version appears under its name only when it is on the disk completely, so
+  that a kill leaves complete versions only. A version that was damaged later is
+  not read, and neither is one whose `round_num` differs from the version in its
+  name.
+  """
+
+  def __init__(self, folder: pathlib.Path, *, num_kept: int):
+    """Creates the folder if needed, and removes unfinished files from it.
+
+    Args:
+      folder: The folder of the checkpoints.
+      num_kept: The number of checkpoints to keep.
+
+    Raises:
+      durable_files.OutputError: If the folder cannot be written to.
+    """
+    self._folder = folder
+    self._num_kept = num_kept
+    with durable_files.naming(folder):
+      folder.mkdir(parents=True, exist_ok=True)
+      durable_files.remove_unfinished(folder)
+
+  async def get_versions(self) -> list[int] | None:
+    """Returns all versions, damaged or not, or None if there are none."""
+    return _versions(self._folder) or None
+
+  async def load(
+    self, version: int, structure: tff.program.ProgramStateStructure
+  ) -> tff.program.ProgramStateStructure:
+    """Loads a version.
+
+    Args:
+      version: The version's number.
+      structure: A state of the same structure.
+
+    Returns:
+      The state.
+
+    Raises:
+      durable_files.OutputError: If it is damaged or has another structure.
+      tff.program.ProgramStateNotFoundError: If there is no such version.
+    """
+    path = _path(self._folder, version)
+    if not path.exists():
+      raise tff.program.ProgramStateNotFoundError(version)
+    try:
+      arrays = _read(path, version)
+    except array_files.DamagedFileError as error:
+      raise durable_files.OutputError(str(error)) from error
+    return _pack_as(structure, arrays, path)
+
+  async def load_latest(
+    self, structure: tff.program.ProgramStateStructure
+  ) -> tuple[tff.program.ProgramStateStructure | None, int]:
+    """Loads the newest intact version.
+
+    Damaged versions are named in the log.
+
+    Args:
+      structure: A state of the same structure.
+
+    Returns:
+      The state and its version, or (None, 0) if nothing was ever saved.
+
+    Raises:
+      durable_files.OutputError: If there are versions but all are damaged, or
+        if the newest intact one has another structure.
+    """
+    latest = read_latest(self._folder)
+    if latest is None:
+      return None, 0
+    arrays, version = latest
+    return _pack_as(structure, arrays, _path(self._folder, version)), version
+
+  async def save(
+    self, program_state: tff.program.ProgramStateStructure, version: int
+  ) -> None:
+    """Saves a version, and removes the oldest versions before it.
+
+    The version is on the disk when this returns.
+
+    Args:
+      program_state: The state.
+      version: The version's number. A damaged version of that number is
+        replaced, with a warning in the log.
+
+    Raises:
+      durable_files.OutputError: If it cannot be written. Existing versions do
+        not change.
+      CheckpointExistsError: If there is an intact version of that number.
+    """
+    path = _path(self._folder, version)
+    if path.exists() or path.is_symlink():
+      try:
+        _read(path, version)
+      except array_files.DamagedFileError as error:
+        logging.warning('%s; it is replaced', error)
+      else:
+        raise CheckpointExistsError(path)
+    state = await tff.program.materialize_value(program_state)
+    with durable_files.naming(path):
+      array_files.write(path, state)
+      # Versions after it, if any, are damaged and not counted: otherwise
+      # training would have gone on from them.
+      before = [n for n in _versions(self._folder) if n <= version]
+      for old in before[: -self._num_kept]:
+        # Checkpoints are files: a folder is not one of them.
+        if not _path(self._folder, old).is_dir():
+          _path(self._folder, old).unlink()
+
+
+def read_latest(
+  folder: pathlib.Path,
+) -> tuple[dict[str, np.ndarray], int] | None:
+  """Reads the newest intact version, of a state of any structure.
+
+  Nothing is written or removed, so that a run may use the folder meanwhile.
+
+  Args:
+    folder: The folder of the checkpoints.
+
+  Returns:
+    The arrays of the state by name, as in `array_files`, and its version; None
+    if nothing was saved.
+
+  Raises:
+    durable_files.OutputError: If there are versions but all are damaged.
+  """
+  damage = None
+  for version in reversed(_versions(folder)):
+    try:
+      return _read(_path(folder, version), version), version
+    except array_files.DamagedFileError as error:
+      logging.warning('%s; it is left out', error)
+      damage = error
+  if damage is None:
+    return None
+  raise durable_files.OutputError(
+    f'no checkpoint in {folder} is intact ({damage}); put a good copy in its'
+    ' place, or remove that folder to train from the beginning'
+  )
+
+
+def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
+  return folder / f'program_state_{version}.npz'
+
+
+def _versions(folder: pathlib.Path) -> Sequence[int]:
+  """Returns the versions in a folder, the newest last."""
+  names = (path.name for path in folder.glob('program_state_*'))
+  # Files with other names are not checkpoints.
+  pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
+  return sorted(
+    int(match[1]) for match in map(pattern.fullmatch, names) if match
+  )
+
+
+def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
+  """Reads a version; raises a DamagedFileError if it is of another round."""
+  arrays = array_files.read(path)
+  round_num = arrays.get('round_num')
+  if round_num is not None and round_num != version:
+    raise array_files.DamagedFileError(
+      f'{path} has a name that is not its own: it holds the state after round'
+      f' {round_num} and belongs in {_path(path.parent, round_num)}'
+    )
+  return arrays
+
+
+def _pack_as(structure, arrays, path):
+  try:
+    return array_files.pack_as(structure, arrays)
+  except ValueError as error:
+    raise durable_files.OutputError(
+      f'{path} has no state of this program, but perhaps of another version of'
+      f' it ({error}); go on with that one, or choose another folder'
+    ) from error

@@ -1,0 +1,253 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The file `hparams.json`: what an experiment is, and what ran it."""
+
+from collections.abc import Collection, Mapping, Sequence
+import importlib.metadata
+import json
+import pathlib
+import platform
+import subprocess
+from typing import Any, NamedTuple
+
+from tff_semifl.files import durable_files
+
+NAME = 'hparams.json'
+
+_PACKAGES = (
+  'tensorflow',
+  'tensorflow-federated',
+  'tensorflow-datasets',
+  'keras-cv',
+  'numpy',
+)
+# What other JSON, or none, leads to.
+_NOT_AS_WRITTEN = (
+  AttributeError,
+  KeyError,
+  RecursionError,
+  TypeError,
+  ValueError,
+)
+
+
+class Length(NamedTuple):
+  """The flags that say how long training is.
+
+  Attributes:
+    names: Names of the flags, which are numbers.
+    may_grow: Whether rounds are the same whatever their number, so that a run
+      can be given more of them.
+  """
+
+  names: Collection[str]
+  may_grow: bool
+
+
+UNKNOWN_LENGTH = Length((), may_grow=False)
+
+
+class Hparams(NamedTuple):
+  """The content of an experiment's `hparams.json`.
+
+  Attributes:
+    system: Name of the system, or None if the file has none.
+    flags: All flags of the program by name, including defaults.
+    data: A description of the data if they may change under the same flags,
+      else None.
+    versions: Versions of Python and of packages, and the Git commit, by name.
+    parts: The classes of system, task and model, with their fields that are no
+      flags, as `settings.identify` returns them; None where an earlier version
+      did not record them.
+    notes: What is to be known of the data, in lines.
+  """
+
+  system: str | None
+  flags: Mapping[str, Any]
+  data: str | None
+  versions: Mapping[str, str | None]
+  parts: Mapping[str, Any] | None = None
+  notes: Sequence[str] = ()
+
+  def find_difference(
+    self,
+    now: 'Hparams',
+    may_change: Collection[str],
+    length: Length = UNKNOWN_LENGTH,
+  ) -> str | None:
+    """Returns in words what is another experiment's, or None if nothing is.
+
+    Args:
+      now: What would be written now.
+      may_change: Names of flags that may differ.
+      length: Which of them say how long training is, and whether it may go on.
+    """
+    if self.system != now.system:
+      found = f'another experiment, of {self.system} and not {now.system}'
+      if self.parts is None or now.parts is None:
+        return f'{found}; choose another --output_dir'
+      # The same parts may have several names.
+      part = find_other_part(
+        self.parts.get('system'), now.parts.get('system'), 'system'
+      )
+      if part is not None:
+        return f'{found}, {part}; choose another --output_dir'
+    for name in sorted({*now.flags, *self.flags}.difference(may_change)):
+      before, after = self.flags.get(name), now.flags.get(name)
+      if name in length.names and _is_less(before, after):
+        if length.may_grow:
+          continue
+        return (
+          f'a run with --{name}={before}, to which no round can be added: with'
+          f' {after}, earlier rounds would have been others, because the'
+          ' learning rate, or another schedule, depends on how many there are;'
+          ' choose another --output_dir to train anew'
+        )
+      if before != after:
+        return (
+          f'another experiment, with --{name}={before} and not {after}; choose'
+          ' another --output_dir, or repeat its flags to resume it'
+        )
+    if self.parts is None:
+      if now.parts is not None and not _is_named(now.parts):
+        return (
+          'an experiment of an earlier version, which did not record of which'
+          ' parts it was; choose another --output_dir'
+        )
+    elif now.parts is not None:
+      found = find_other_part(self.parts, now.parts)
+      if found is not None:
+        return f'another experiment, {found}; choose another --output_dir'
+    if self.data != now.data:
+      return (
+        f'an experiment on other data ({self.data}) than these ({now.data});'
+        ' choose another --output_dir'
+      )
+    return None
+
+
+def create(
+  system: str | None,
+  flags: Mapping[str, Any],
+  data: str | None,
+  parts: Mapping[str, Any] | None = None,
+  notes: Sequence[str] = (),
+) -> Hparams:
+  """Creates what is written now, as it will be read."""
+  flags, parts = json.loads(json.dumps([flags, parts]))
+  return Hparams(system, flags, data, _versions(), parts, notes)
+
+
+def read(path: pathlib.Path) -> Hparams:
+  """Reads a file.
+
+  Args:
+    path: The file.
+
+  Raises:
+    OSError: If it cannot be read.
+    ValueError: If it is not what an experiment writes.
+  """
+  found = durable_files.describe_special_file(path)
+  if found is not None:
+    raise ValueError(f'{path} is {found}, not a file')
+  try:
+    content = json.loads(path.read_text())
+    return Hparams(
+      content.get('system'),
+      {str(name): value for name, value in dict(content['flags']).items()},
+      content['data'],
+      dict(content['versions']),
+      dict(parts) if (parts := content.get('parts')) is not None else None,
+      tuple(map(str, content.get('notes', ()))),
+    )
+  except _NOT_AS_WRITTEN as error:
+    raise ValueError(f'{path} is not what an experiment writes') from error
+
+
+def write(path: pathlib.Path, hparams: Hparams) -> None:
+  """Writes a file; raises an OSError if it cannot be written."""
+  with durable_files.replacing(path) as file:
+    file.write(f'{json.dumps(hparams._asdict(), indent=2)}\n'.encode())
+
+
+def find_other_part(
+  before: Any, now: Any, place: str = 'system, task or model'
+) -> str | None:
+  """Returns in words the first difference of `parts`, or None if there is none.
+
+  Args:
+    before: What was recorded.
+    now: What would be recorded.
+    place: Where this is.
+  """
+  if before == now:
+    return None
+  if not isinstance(before, dict) or not isinstance(now, dict):
+    return f'whose {place} is {before} and not {now}'
+  if 'class' in before and before['class'] != now.get('class'):
+    found = now.get('class', now)
+    return f'whose {place} is {before["class"]} and not {found}'
+  if before.keys() & {'code', 'digest'} and before.keys() == now.keys():
+    for name in ('code', 'digest'):
+      if before.get(name) != now.get(name):
+        kind = before.get('class') or before.get('name')
+        return f'whose {place}, {kind}, had another content or other code'
+  for name in sorted({*before, *now}):
+    inside = name if 'class' not in before else f'{place}.{name}'
+    found = find_other_part(before.get(name), now.get(name), inside)
+    if found is not None:
+      return found
+  return None
+
+
+def _is_less(before: Any, now: Any) -> bool:
+  """Returns whether a recorded number, if it is one, is less than it is now."""
+  return isinstance(before, int) and isinstance(now, int) and before < now
+
+
+def _is_named(parts: Any) -> bool:
+  """Returns whether these are parts of this package, with no other fields.
+
+  A system's name and the flags say all of them then.
+  """
+  if not isinstance(parts, dict):
+    return isinstance(parts, str) and parts.startswith('tff_semifl.')
+  return all(map(_is_named, parts.values()))
+
+
+def _versions() -> dict[str, str | None]:
+  versions = {name: importlib.metadata.version(name) for name in _PACKAGES}
+  return {
+    'git_commit': _git_commit(),
+    'processor': _processor(),
+    'python': platform.python_version(),
+    **versions,
+  }
+
+
+def _processor() -> str:
+  """Returns the processor's name, as far as the operating system knows it."""
+  try:
+    lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
+  except OSError:
+    lines = []
+  names = (line.partition(':')[2] for line in lines if 'model name' in line)
+  return next(names, platform.processor()).strip()
+
+
+def _git_commit() -> str | None:
+  """Returns the program's Git commit, with `-dirty` if files have changed."""
+  # It would refresh Git's index, and may leave its lock on a full disk.
+  command = 'git --no-optional-locks describe --always --dirty --abbrev=40'
+  try:
+    return subprocess.run(
+      command.split(),
+      cwd=pathlib.Path(__file__).parent,
+      capture_output=True,
+      check=True,
+      text=True,
+    ).stdout.strip()
+  except (OSError, subprocess.CalledProcessError):
+    return None

@@ -1,0 +1,144 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The table of metrics, a file that is complete at any moment."""
+
+import csv
+import itertools
+import math
+import pathlib
+
+from absl import logging
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.files import durable_files
+
+_KEY = 'round'
+
+
+class MetricsFile(tff.program.ReleaseManager):
+  """A CSV file with a row for each round.
+
+  TFF's manager writes a new file and renames it, so that a row is never
+  incomplete; a row replaces those of its round and of later rounds. This class
+  adds four things: each row is on the disk before the round's state is saved;
+  lines end as those of a text file, in LF; the error about a damaged file names
+  the file; and no row is lost if another program replaces the table while a run
+  uses it.
+  """
+
+  def __init__(self, path: pathlib.Path):
+    """Reads the table, if there is one, and removes unfinished files.
+
+    Args:
+      path: The file, in an existing folder.
+
+    Raises:
+      durable_files.OutputError: If it is damaged, cannot be written, or is not
+        a regular file.
+    """
+    self._path = path
+    with durable_files.naming(path):
+      for leftover in path.parent.glob(f'{path.name}_temp*'):
+        leftover.unlink()
+      try:
+        _check(path)
+        self._table = tff.program.CSVFileReleaseManager(
+          str(path),
+          save_mode=tff.program.CSVSaveMode.WRITE,
+          key_fieldname=_KEY,
+        )
+      except (
+        tff.program.CSVKeyFieldnameNotFoundError,
+        csv.Error,
+        TypeError,
+        ValueError,
+      ) as error:
+        raise durable_files.OutputError(
+          f'{path} is damaged: {error}; put a good copy in its place, or remove'
+          ' it, and the table begins with the next round'
+        ) from error
+      self._content = self._end_lines()
+
+  async def release(
+    self, value: tff.program.ReleasableStructure, key: int
+  ) -> None:
+    """Writes a row, which is on the disk when this returns.
+
+    If another program has changed the table, its file is renamed to
+    `<name>.damaged1`, the table is written again, and a warning is logged.
+
+    Args:
+      value: The row's values, in any structure. NaN becomes an empty cell.
+      key: The row's round. Rows of this round and of later ones are removed.
+
+    Raises:
+      durable_files.OutputError: If the table cannot be written.
+    """
+    with durable_files.naming(self._path):
+      self._restore()
+      await self._table.release(tf.nest.map_structure(_to_cell, value), key)
+      self._content = self._end_lines()
+
+  def _end_lines(self) -> bytes:
+    """Ends lines in LF, where TFF has CR LF, and returns the whole table."""
+    content = self._path.read_bytes().replace(b'\r\n', b'\n')
+    with durable_files.replacing(self._path) as file:
+      file.write(content)
+    return content
+
+  def _restore(self) -> None:
+    """Puts the table back if it has been removed, changed or replaced."""
+    path = self._path
+    found = durable_files.describe_special_file(path)
+    is_there = found is not None or path.exists()
+    if found is None:
+      if is_there and path.read_bytes() == self._content:
+        return
+      found = 'changed' if is_there else 'gone'
+    remedy = ''
+    with durable_files.replacing(path) as file:
+      file.write(self._content)
+      if is_there:
+        damaged = _free_name(path)
+        path.rename(damaged)
+        remedy = f'; what was found is {damaged} now'
+    logging.warning(
+      '%s is %s, though a run is using it: its rows were put back%s',
+      path,
+      found,
+      remedy,
+    )
+
+
+def _free_name(path: pathlib.Path) -> pathlib.Path:
+  """Returns an unused path to which a damaged file can be renamed."""
+  for number in itertools.count(1):
+    name = path.with_name(f'{path.name}.damaged{number}')
+    if not (name.exists() or name.is_symlink()):
+      return name
+
+
+def _to_cell(value: float) -> float | str:
+  return '' if math.isnan(value) else value
+
+
+def _check(path: pathlib.Path) -> None:
+  """Raises a ValueError or csv.Error if a row could not be added later."""
+  found = durable_files.describe_special_file(path)
+  if found is not None:
+    raise ValueError(f'it is {found}, not a file')
+  if not path.exists():
+    return
+  # TFF's manager ends lines at '\n' only.
+  lines = path.read_bytes().decode().split('\n')
+  header, *rows = [row for row in csv.reader(lines, strict=True) if row] or [[]]
+  if len(set(header)) < len(header):
+    raise ValueError('two columns have the same name')
+  for row in rows:
+    if len(row) != len(header):
+      raise ValueError(
+        f'a row has {len(row)} cells, and {len(header)} columns have names'
+      )
+    int(row[header.index(_KEY)])

@@ -1,0 +1,143 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Releases metrics to MLflow.
+
+  python -m launch.train semifl \
+    --release_managers=tff_semifl.runs.mlflow_release:create
+
+MLflow's own variables say where: MLFLOW_TRACKING_URI, by default the folder
+mlruns, and MLFLOW_EXPERIMENT_NAME, by default tff_semifl. Each experiment
+folder is a run of that name, with the settings as parameters. A run that is
+resumed goes on in the run of MLflow whose identifier is in its folder.
+"""
+
+from collections.abc import Mapping
+import itertools
+import math
+import os
+import pathlib
+import time
+from typing import Any
+
+import tensorflow_federated as tff
+
+from tff_semifl.files import durable_files
+from tff_semifl.runs import round_metrics
+
+_RUN_ID_FILE = 'mlflow_run_id.txt'
+_DEFAULT_EXPERIMENT = 'tff_semifl'
+# The most that one request may have.
+_MAX_PARAMETERS = 100
+
+
+def create(
+  path: pathlib.Path, settings: Mapping[str, Any]
+) -> 'MLflowReleaseManager':
+  """Returns a manager that releases to a run of MLflow, new or resumed.
+
+  Args:
+    path: The folder of the experiment.
+    settings: Its settings by name, among them `total_rounds`. Those that are
+      None are left out.
+
+  Raises:
+    ModuleNotFoundError: If MLflow is not installed.
+    ValueError: If MLflow does not have the run that is to be resumed, or cannot
+      be reached.
+    durable_files.OutputError: If the folder cannot be written to.
+  """
+  mlflow = _import_mlflow()
+  client = mlflow.MlflowClient()
+  file = path / _RUN_ID_FILE
+  durable_files.require_file(file, 'remove it, and a new run of MLflow begins')
+  try:
+    if file.exists():
+      run_id = file.read_text().strip()
+      client.update_run(run_id, status='RUNNING')
+    else:
+      run_id = _create_run(mlflow, client, path.name, settings)
+      with durable_files.naming(file), durable_files.replacing(file) as opened:
+        opened.write(f'{run_id}\n'.encode())
+  except mlflow.exceptions.MlflowException as error:
+    raise ValueError(
+      f'MLflow at {mlflow.get_tracking_uri()}: {error}; {file}, if it is there,'
+      ' names the run, and without it a new one begins'
+    ) from error
+  return MLflowReleaseManager(
+    mlflow, client, run_id, last_round=settings['total_rounds']
+  )
+
+
+class MLflowReleaseManager(tff.program.ReleaseManager):
+  """A run of MLflow, which takes the metrics of each evaluated round."""
+
+  def __init__(self, mlflow: Any, client: Any, run_id: str, last_round: int):
+    """Initializes the manager.
+
+    Args:
+      mlflow: The module.
+      client: Its client.
+      run_id: Identifier of the run.
+      last_round: The round after which the run is complete.
+    """
+    self._mlflow = mlflow
+    self._client = client
+    self._run_id = run_id
+    self._last_round = last_round
+
+  async def release(self, value: round_metrics.RoundMetrics, key: int) -> None:
+    """Logs metrics under the names of their columns in `metrics.csv`.
+
+    Args:
+      value: The metrics; what was not measured is left out.
+      key: The round, which is MLflow's step.
+    """
+    now = int(1000 * time.time())
+    self._client.log_batch(
+      self._run_id,
+      metrics=[
+        self._mlflow.entities.Metric(name, number, now, key)
+        for name, number in round_metrics.by_column(value).items()
+        if not math.isnan(number)
+      ],
+    )
+    if key == self._last_round:
+      self._client.set_terminated(self._run_id)
+
+
+def _import_mlflow() -> Any:
+  try:
+    import mlflow
+    import mlflow.entities
+    import mlflow.exceptions
+  except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+      f'MLflow cannot be imported ({error}); install it: pip install'
+      " 'mlflow-skinny<2.18'"
+    ) from error
+  return mlflow
+
+
+def _create_run(
+  mlflow: Any, client: Any, name: str, settings: Mapping[str, Any]
+) -> str:
+  """Returns the identifier of a new run, which has the settings."""
+  experiment_name = os.environ.get(
+    'MLFLOW_EXPERIMENT_NAME', _DEFAULT_EXPERIMENT
+  )
+  experiment = client.get_experiment_by_name(experiment_name)
+  experiment_id = (
+    client.create_experiment(experiment_name)
+    if experiment is None
+    else experiment.experiment_id
+  )
+  run_id = client.create_run(experiment_id, run_name=name).info.run_id
+  parameters = (
+    mlflow.entities.Param(key, str(value))
+    for key, value in settings.items()
+    if value is not None
+  )
+  while batch := [*itertools.islice(parameters, _MAX_PARAMETERS)]:
+    client.log_batch(run_id, params=batch)
+  return run_id

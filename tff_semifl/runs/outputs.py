@@ -1,0 +1,318 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The folder of an experiment: the files of a run, and their owner."""
+
+from collections.abc import Collection, Mapping, Sequence
+import fcntl
+import gc
+import os
+import pathlib
+from typing import IO, Any
+
+import numpy as np
+import tensorflow_federated as tff
+
+from tff_semifl.files import array_files
+from tff_semifl.files import durable_files
+from tff_semifl.privacy import privacy_key
+from tff_semifl.privacy import privacy_key_file
+from tff_semifl.runs import checkpoints
+from tff_semifl.runs import client_states
+from tff_semifl.runs import hparams_file
+from tff_semifl.runs import metrics_file
+from tff_semifl.runs import run_log
+from tff_semifl.runs import tensorboard_log
+
+_LOCK_NAME = '.lock'
+# Checkpoints, of which there are several, leave them out.
+FROZEN_WEIGHTS_NAME = 'frozen_weights.npz'
+NUM_CHECKPOINTS = 3
+
+
+class ExperimentFolder:
+  """The folder `<output_dir>/<experiment_name>`, created if it is missing.
+
+  It holds `hparams.json`, `metrics.csv`, `log.txt`, `checkpoints/` and
+  `export/`, optionally `client_states/`, `logdir/` and `pictures/`,
+  `frozen_weights.npz` of a model that has some, and the key of a private run
+  until the run is complete.
+  """
+
+  def __init__(
+    self,
+    path: pathlib.Path,
+    flags: Mapping[str, Any],
+    may_change: Collection[str] = (),
+    data: str | None = None,
+    system: str | None = None,
+    parts: Mapping[str, Any] | None = None,
+    length: hparams_file.Length = hparams_file.UNKNOWN_LENGTH,
+    notes: Sequence[str] = (),
+  ):
+    """Locks a folder that is new or belongs to the same experiment.
+
+    Args:
+      path: The folder.
+      flags: All flags of the program by name, to be recorded.
+      may_change: Names of flags that may have another value when the
+        experiment is resumed.
+      data: A description of the data if they may change under the same flags,
+        else None.
+      system: Name of the system that is trained.
+      parts: As in `hparams_file.Hparams`.
+      length: The flags that say how long training is; see `record_length`.
+      notes: What is to be known of the data, in lines, for `hparams.json` and
+        `log.txt`.
+
+    Raises:
+      durable_files.OutputError: If the folder cannot be written to, is in use,
+        or belongs to an experiment with another system, other flags, other
+        parts or other data.
+    """
+    self.path = path
+    self._notes = notes
+    self._hparams = {
+      name: value for name, value in flags.items() if name not in may_change
+    }
+    try:
+      path.mkdir(parents=True, exist_ok=True)
+      if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(13, 'Permission denied')
+      self._lock_file = self._lock()
+      try:
+        self._now = hparams_file.create(system, flags, data, parts, notes)
+        self._recorded = self._check_or_write_hparams(may_change, length)
+        self._length = length
+      except BaseException:
+        # The error's traceback may keep this object, and so the lock, alive.
+        self._lock_file.close()
+        raise
+    except OSError as error:
+      raise durable_files.OutputError(
+        f'cannot write to {path}: {error.strerror}; choose another --output_dir'
+      ) from error
+
+  @property
+  def export_path(self) -> pathlib.Path:
+    """The folder of the SavedModel."""
+    return self.path / 'export'
+
+  @property
+  def metrics_path(self) -> pathlib.Path:
+    """The path of the table of metrics, with a row for each round."""
+    return self.path / 'metrics.csv'
+
+  @property
+  def log_path(self) -> pathlib.Path:
+    """The log of the run."""
+    return self.path / 'log.txt'
+
+  @property
+  def pictures_path(self) -> pathlib.Path:
+    """The folder of pictures of the data, which are PNG files."""
+    return self.path / 'pictures'
+
+  @property
+  def has_checkpoint(self) -> bool:
+    """True if there is a checkpoint to go on from."""
+    return any(self.path.glob('checkpoints/*.npz'))
+
+  @property
+  def has_export(self) -> bool:
+    """True if a model was exported after the last checkpoint was written."""
+    written = [
+      path.stat().st_mtime_ns for path in self.path.glob('checkpoints/*.npz')
+    ]
+    return bool(written) and any(
+      path.stat().st_mtime_ns >= max(written)
+      for path in find_models(self.export_path)
+    )
+
+  def state_manager(self) -> checkpoints.Checkpoints:
+    """Returns the manager of the checkpoints."""
+    return checkpoints.Checkpoints(
+      self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
+    )
+
+  def client_memories(
+    self, initialize_memory: tff.Computation, num_kept: int
+  ) -> client_states.ClientMemories:
+    """Returns a store in which each client keeps its own memory.
+
+    Args:
+      initialize_memory: The process's computation `initialize_memory`.
+      num_kept: The number of latest rounds that a run may resume from.
+    """
+    return client_states.ClientMemories(
+      client_states.ClientStates(
+        self.path / 'client_states',
+        initialize_memory,
+        num_kept=num_kept,
+      )
+    )
+
+  def record_length(self) -> None:
+    """Records how long training is now, if it was given more rounds."""
+    lengths = {name: self._now.flags[name] for name in self._length.names}
+    recorded = self._recorded._replace(
+      flags={**self._recorded.flags, **lengths}
+    )
+    if recorded != self._recorded:
+      hparams_file.write(self.path / hparams_file.NAME, recorded)
+      self._recorded = recorded
+
+  def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
+    """Saves the weights that no checkpoint has, as they never change.
+
+    Args:
+      weights: The model's frozen weights.
+
+    Raises:
+      durable_files.OutputError: If the run was begun with others.
+    """
+    path = self.path / FROZEN_WEIGHTS_NAME
+    if not path.exists():
+      array_files.write(path, list(weights))
+      return
+    try:
+      kept = array_files.pack_as(list(weights), array_files.read(path))
+      is_same = all(map(np.array_equal, kept, weights))
+    except (array_files.DamagedFileError, ValueError):
+      is_same = False
+    if not is_same:
+      raise durable_files.OutputError(
+        f'{path} has other frozen weights than the model has now: the run was'
+        ' begun with another file of weights. Put that back, or train anew with'
+        ' another --experiment_name'
+      )
+
+  def keep_privacy_key(
+    self, key: privacy_key.PrivacyKey, last_round: int
+  ) -> None:
+    """Saves the key of a private run, so that the run can be resumed.
+
+    Args:
+      key: The key of the run: the one in the folder, or a new one for a new
+        folder.
+      last_round: The round after which the run is complete and its key is
+        removed.
+
+    Raises:
+      durable_files.OutputError: If the run is incomplete and was begun with
+        another key, or if the key cannot be kept secret.
+    """
+    path = self.path / privacy_key_file.NAME
+    found = privacy_key_file.read(path)
+    if found == key:
+      return
+    latest = checkpoints.read_latest(self.path / 'checkpoints')
+    is_new = latest is None and not self.metrics_path.exists()
+    if found is None and is_new:
+      privacy_key_file.write(path, key)
+    elif latest is not None and (
+      self._recorded.flags.get('total_rounds') == latest[1] < last_round
+    ):
+      raise durable_files.OutputError(
+        f'{self.path} holds a private run that is complete with'
+        f' --total_rounds={latest[1]}: its secret key was removed then, without'
+        ' which no round can be added; choose another --output_dir to train'
+        ' anew'
+      )
+    elif latest is None or latest[1] < last_round:
+      # The same updates would be published twice, with different noise.
+      raise durable_files.OutputError(
+        f'{path}, the secret key that this run was begun with, is missing or'
+        ' another: its private rounds cannot be run again. Put the key back, or'
+        ' train anew with another --experiment_name'
+      )
+
+  def remove_privacy_key(self) -> None:
+    """Removes the key of a complete private run, if there is one."""
+    privacy_key_file.remove(self.path / privacy_key_file.NAME)
+
+  def metrics_manager(self) -> metrics_file.MetricsFile:
+    """Returns the manager of `metrics.csv`."""
+    return metrics_file.MetricsFile(self.metrics_path)
+
+  def run_log(
+    self, total_rounds: int, facts: Sequence[str] = ()
+  ) -> run_log.RunLog:
+    """Returns the log of the run, in `log.txt`.
+
+    Args:
+      total_rounds: The last round.
+      facts: Lines to be written before the first round.
+    """
+    return run_log.RunLog(self.log_path, total_rounds, (*self._notes, *facts))
+
+  def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
+    """Returns the TensorBoard log of this folder's metrics and pictures."""
+    return tensorboard_log.TensorBoardLog(
+      self.path / 'logdir',
+      metrics_file=self.metrics_path,
+      hparams=self._hparams,
+      pictures=sorted(self.pictures_path.glob('*.png')),
+    )
+
+  def _lock(self) -> IO[str]:
+    """Locks the folder for as long as the returned file is open."""
+    path = self.path / _LOCK_NAME
+    durable_files.require_file(path, 'remove it, and the same command goes on')
+    file = path.open('w')
+    try:
+      _take_lock(file)
+    except BlockingIOError:
+      # It may be held by an object of this program that nothing uses any more.
+      gc.collect()
+      try:
+        _take_lock(file)
+      except BlockingIOError as error:
+        raise durable_files.OutputError(
+          f'{self.path} is in use by another run'
+        ) from error
+    return file
+
+  def _check_or_write_hparams(
+    self, may_change: Collection[str], length: hparams_file.Length
+  ) -> hparams_file.Hparams:
+    """Returns what is recorded."""
+    path = self.path / hparams_file.NAME
+    durable_files.require_file(
+      path,
+      'put back the file that was there, and the same command goes on, or'
+      ' choose another --output_dir',
+    )
+    if path.exists():
+      try:
+        recorded = hparams_file.read(path)
+        difference = recorded.find_difference(self._now, may_change, length)
+      except ValueError as error:
+        raise durable_files.OutputError(
+          f'{error}; choose another --output_dir'
+        ) from error
+      if difference is not None:
+        raise durable_files.OutputError(f'{self.path} holds {difference}')
+      return recorded
+    # A kill may have left these files before `hparams.json` was complete.
+    ours = (_LOCK_NAME, durable_files.temporary_path(path).name)
+    if any(path.name not in ours for path in self.path.iterdir()):
+      raise durable_files.OutputError(
+        f'{self.path} is not empty and holds no experiment; choose another'
+        ' --output_dir'
+      )
+    hparams_file.write(path, self._now)
+    return self._now
+
+
+def _take_lock(file: IO[str]) -> None:
+  fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
+  """Returns the files of the models in a folder of exports.
+
+  Args:
+    export_path: The folder; one that is not there has none.
+  """
+  return [*export_path.glob('saved_model.pb'), *export_path.glob('*.tflite')]

@@ -1,0 +1,165 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Progress of training, shown on standard error."""
+
+from collections.abc import Sequence
+import math
+import sys
+from typing import Protocol
+
+import tqdm
+
+from tff_semifl.runs import round_metrics
+
+
+class Narration:
+  """The lines that tell how a run goes."""
+
+  def __init__(self, total_rounds: int, facts: Sequence[str] = ()):
+    """Initializes the narration.
+
+    Args:
+      total_rounds: The last round.
+      facts: Lines to be said before the first round.
+    """
+    self._total_rounds = total_rounds
+    self._facts = facts
+    self._last_round = -1
+    self._is_compiled = False
+    self._num_later_rounds = 0
+    self._later_seconds = 0.0
+
+  def start(self, first_round: int) -> list[str]:
+    """Returns lines about what was there, and about the first round.
+
+    Args:
+      first_round: The round, in which computations are also compiled; later
+        than `total_rounds` if the run is complete, which is a line alone.
+    """
+    if first_round > self._total_rounds:
+      return [f'was complete after round {first_round - 1}; nothing to train']
+    self._last_round = first_round - 1
+    resumed = [f'resumed after round {first_round - 1}'] if first_round else []
+    return [
+      *resumed,
+      *self._facts,
+      f'compiling and running round {first_round}',
+    ]
+
+  def describe_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> str:
+    """Returns accuracy, time left and, if it was measured, the label ratio.
+
+    If clients were rejected and no update is left, it says so.
+
+    Args:
+      round_num: The latest round.
+      metrics: The round's metrics; `seconds` is the time of all rounds since
+        the last call.
+    """
+    num_rounds = round_num - self._last_round
+    # The first round includes compilation, so that later ones are faster.
+    seconds_per_round = metrics.seconds / num_rounds
+    if self._is_compiled:
+      self._num_later_rounds += num_rounds
+      self._later_seconds += metrics.seconds
+      seconds_per_round = self._later_seconds / self._num_later_rounds
+    self._is_compiled = True
+    self._last_round = round_num
+    left = tqdm.tqdm.format_interval(
+      (self._total_rounds - round_num) * seconds_per_round
+    )
+    kind = 'validation accuracy' if metrics.validation else 'accuracy'
+    text = (
+      f'round {round_num}/{self._total_rounds}, {kind}'
+      f' {metrics.evaluation.accuracy:.1%}'
+    )
+    if not math.isnan(metrics.client.label_ratio):
+      text += f', labeled {metrics.client.label_ratio:.1%}'
+    client = metrics.client
+    if client.num_rejected > 0 and not client.num_participating:
+      text += f', no update counts ({client.num_rejected:.0f} clients rejected)'
+    return f'{text}, {left} left'
+
+
+class Watcher(Protocol):
+  """An observer that is told how training goes."""
+
+  def start(self, first_round: int) -> None:
+    """Takes the first round, in which computations are also compiled.
+
+    Args:
+      first_round: The round; later than the last one if the run is complete.
+    """
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Takes an evaluated round.
+
+    Args:
+      round_num: The round.
+      metrics: Its metrics; `seconds` is the time of all rounds since the last
+        call.
+    """
+
+
+class Progress:
+  """A display of progress, to be used as a context manager.
+
+  In a terminal it is one line that is updated, elsewhere a line for each
+  evaluated round.
+  """
+
+  def __init__(self, label: str, total_rounds: int, facts: Sequence[str] = ()):
+    """Initializes the progress.
+
+    Args:
+      label: Name of the run, which begins each line.
+      total_rounds: The last round.
+      facts: Lines to be shown before the first round.
+    """
+    self._label = label
+    self._total_rounds = total_rounds
+    self._narration = Narration(total_rounds, facts)
+    self._bar = None
+
+  def __enter__(self) -> 'Progress':
+    return self
+
+  def __exit__(self, *exception) -> None:
+    if self._bar is not None:
+      self._bar.close()
+
+  def start(self, first_round: int) -> None:
+    """Shows the first round."""
+    *before, last = self._narration.start(first_round)
+    for text in before:
+      self._print(text)
+    if first_round > self._total_rounds or not sys.stderr.isatty():
+      self._print(last)
+      return
+    self._bar = tqdm.tqdm(
+      desc=f'{self._label}: {last}',
+      total=self._total_rounds + 1,
+      initial=first_round,
+      # The description has the number of rounds and the time left.
+      bar_format='{desc} |{bar}|',
+      dynamic_ncols=True,
+    )
+
+  def show_round(
+    self, round_num: int, metrics: round_metrics.RoundMetrics
+  ) -> None:
+    """Shows a round."""
+    text = self._narration.describe_round(round_num, metrics)
+    if self._bar is None:
+      self._print(text)
+    else:
+      self._bar.n = round_num + 1
+      self._bar.set_description_str(f'{self._label}: {text}')
+
+  def _print(self, text: str) -> None:
+    print(f'{self._label}: {text}', file=sys.stderr, flush=True)

@@ -1,0 +1,139 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The results of a run, read from its table of metrics."""
+
+import pathlib
+from typing import NamedTuple
+
+from tff_semifl.runs import metrics_table
+
+
+class Results(NamedTuple):
+  """The results of a run so far.
+
+  Attributes:
+    round_num: The latest round; -1 before any.
+    accuracy: The test accuracy after it, or that on a validation split in place
+      of the test images; 0 before any round.
+    best_accuracy: The highest accuracy so far (D16); 0 before any round.
+    minutes: The time that all rounds took, including those before an
+      interruption.
+  """
+
+  round_num: int
+  accuracy: float
+  best_accuracy: float
+  minutes: float
+
+
+class Validation(NamedTuple):
+  """The result of a run on its validation split, after the latest round.
+
+  Attributes:
+    loss: Mean cross-entropy.
+    accuracy: Share of correct predictions.
+    minutes: As in `Results`.
+  """
+
+  loss: float
+  accuracy: float
+  minutes: float
+
+
+class FinalTest(NamedTuple):
+  """The result of the final test of SemiFL's authors (D11).
+
+  Attributes:
+    round_num: The first round with the best test accuracy.
+    accuracy: The test accuracy of its model with the batch normalization
+      statistics of the final test.
+  """
+
+  round_num: int
+  accuracy: float
+
+
+_NO_ROUND = Results(-1, 0.0, 0.0, 0.0)
+
+
+def read_results(path: pathlib.Path) -> Results:
+  """Reads a `metrics.csv`.
+
+  Args:
+    path: The file; if it is missing, there is no round yet.
+
+  Returns:
+    The results.
+
+  Raises:
+    metrics_table.MetricsError: If it cannot be read or is not a table of
+      metrics.
+  """
+  if not path.exists():
+    return _NO_ROUND
+  metrics = metrics_table.read_metrics(path)
+  if not len(metrics['round']):
+    return _NO_ROUND
+  kind = 'validation' if 'validation/accuracy' in metrics else 'test'
+  _check_columns(
+    path, metrics, f'{kind}/accuracy', f'{kind}/best_accuracy', 'seconds'
+  )
+  return Results(
+    int(metrics['round'][-1]),
+    float(metrics[f'{kind}/accuracy'][-1]),
+    float(metrics[f'{kind}/best_accuracy'][-1]),
+    float(metrics['seconds'].sum()) / 60,
+  )
+
+
+def read_validation(path: pathlib.Path) -> Validation:
+  """Reads the result of a run on its validation split.
+
+  Args:
+    path: The `metrics.csv` of a run that has run rounds.
+
+  Raises:
+    metrics_table.MetricsError: If it cannot be read or is not such a table.
+  """
+  metrics = metrics_table.read_metrics(path)
+  _check_columns(
+    path, metrics, 'validation/loss', 'validation/accuracy', 'seconds'
+  )
+  return Validation(
+    float(metrics['validation/loss'][-1]),
+    float(metrics['validation/accuracy'][-1]),
+    float(metrics['seconds'].sum()) / 60,
+  )
+
+
+def read_final_test(path: pathlib.Path) -> FinalTest | None:
+  """Reads the result of the authors' final test.
+
+  Args:
+    path: A `metrics.csv`.
+
+  Returns:
+    The result, or None if the run has no final test.
+
+  Raises:
+    metrics_table.MetricsError: If it cannot be read or is not a table of
+      metrics.
+  """
+  metrics = metrics_table.read_metrics(path)
+  if not {'test/accuracy', 'final_test/accuracy'} <= metrics.keys():
+    return None
+  if not len(metrics['round']):
+    return None
+  best = int(metrics['test/accuracy'].argmax())
+  return FinalTest(
+    int(metrics['round'][best]), float(metrics['final_test/accuracy'][best])
+  )
+
+
+def _check_columns(
+  path: pathlib.Path, metrics: metrics_table.Metrics, *columns: str
+) -> None:
+  for column in columns:
+    if column not in metrics:
+      raise metrics_table.MetricsError(f'{path} has no column {column}')

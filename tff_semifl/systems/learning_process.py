@@ -1,0 +1,73 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Conversion of a process into one of TFF's learning processes."""
+
+import collections
+
+import tensorflow_federated as tff
+
+from tff_semifl.core import federated_process
+from tff_semifl.core import round_process
+from tff_semifl.models import functional
+
+
+def bind_server_data(
+  process: federated_process.FederatedProcess, server_data: tff.Computation
+) -> tff.learning.templates.LearningProcess:
+  """Returns a `LearningProcess` in which the server's data are fixed.
+
+  The result works with `tff.learning.programs` and everything else that takes a
+  `LearningProcess`. The clients' metrics are under `client_work/train`, where
+  those programs expect them.
+
+  Args:
+    process: A process from `round_process.build_process`.
+    server_data: The data as an unplaced computation `( -> L*)`.
+
+  Raises:
+    TypeError: If clients have a memory, which a `LearningProcess` cannot pass
+      on.
+  """
+  if process.initialize_memory is not None:
+    raise TypeError(
+      'A process that remembers something of clients is no `LearningProcess`;'
+      ' build it without, as with `keep_client_momentum=False`.'
+    )
+  state_type, _, client_data_type = process.next.type_signature.parameter
+  weights_type = state_type.member.global_model_weights
+
+  @tff.federated_computation(state_type, client_data_type)
+  def next_fn(state, client_data):
+    output = process.next(
+      state, tff.federated_eval(server_data, tff.SERVER), client_data
+    )
+    metrics = output.metrics
+    return tff.learning.templates.LearningProcessOutput(
+      output.state,
+      tff.federated_zip(
+        collections.OrderedDict(
+          client_work=collections.OrderedDict(train=metrics.client),
+          server_work=metrics.server,
+          aggregator=metrics.aggregator,
+          learning_rate=metrics.learning_rate,
+        )
+      ),
+    )
+
+  @tff.tensorflow.computation(state_type.member)
+  def get_model_weights(state: round_process.RoundState):
+    return state.global_model_weights
+
+  @tff.tensorflow.computation(state_type.member, weights_type)
+  def set_model_weights(
+    state: round_process.RoundState, weights: functional.ModelWeights
+  ):
+    return state._replace(global_model_weights=weights)
+
+  return tff.learning.templates.LearningProcess(
+    process.initialize,
+    next_fn,
+    get_model_weights=get_model_weights,
+    set_model_weights=set_model_weights,
+  )

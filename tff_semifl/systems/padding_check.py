@@ -1,0 +1,168 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A check that a method makes nothing of padding after the images of a batch.
+
+Compiled loops have padding (`turn_form.COMPILED`). A method that takes a plain
+mean over a batch would train on it without a word.
+"""
+
+import dataclasses
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.core import client_method
+from tff_semifl.core import client_turn
+from tff_semifl.core import client_update
+from tff_semifl.core import round_context
+from tff_semifl.randomness import portable_draws
+from tff_semifl.randomness import random_draws
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import padded_rows
+from tff_semifl.training import rows as rows_lib
+from tff_semifl.training import training_loop
+from tff_semifl.training import turn_form
+
+# Methods of this package are known to leave padding out.
+_OWN = f'{__name__.partition(".")[0]}.'
+_NUM_IMAGES, _NUM_ROWS = 3, 5
+_TOLERANCE = 1e-3
+
+
+def check(
+  method: client_method.ClientMethod, training: client_update.Training
+) -> None:
+  """Compares the loss of a batch with and without padding.
+
+  Args:
+    method: The method.
+    training: What it trains with.
+
+  Raises:
+    ValueError: If the losses differ.
+  """
+  parts = [method, *method.parts.values()]
+  if all(type(part).__module__.startswith(_OWN) for part in parts):
+    return
+  training = dataclasses.replace(
+    training,
+    weak_augmentation=_leave_as_they_are,
+    strong_augmentation=_leave_as_they_are,
+    num_epochs=1,
+    batch_size=_NUM_ROWS,
+    form=turn_form.DYNAMIC,
+  )
+  image = np.random.default_rng(0).integers(
+    256, size=[_NUM_ROWS, *training.model.image_shape], dtype=np.uint8
+  )
+
+  @tf.function(autograph=False)
+  def compute() -> list[tf.Tensor]:
+    with random_draws.drawing_by(portable_draws.GENERATOR):
+      client = _create_client(method, training)
+      images = client_update.Images(
+        tf.constant(image),
+        tf.range(_NUM_ROWS),
+        (tf.zeros([_NUM_ROWS], tf.int32),)
+        if method.clients_have_labels
+        else (),
+      )
+      return [
+        client.loss(rows)
+        for rows in (
+          rows_lib.AllRows(images, tf.constant(_NUM_IMAGES)),
+          padded_rows.PaddedRows(images, tf.constant(_NUM_IMAGES)),
+        )
+      ]
+
+  plain, padded = map(float, compute())
+  if not np.isclose(plain, padded, rtol=_TOLERANCE, atol=_TOLERANCE):
+    raise ValueError(
+      f'{type(method).__qualname__} trains on padding after the images of a'
+      f' batch: its loss is {padded:.4g} with it, and {plain:.4g} without. Take'
+      ' means over a batch by step.mean or step.cross_entropy, or leave'
+      ' jit_compile out'
+    )
+
+
+class _AnyClient(client_update.Client):
+  """A client that trains on all of its images, whatever their labels."""
+
+  def label(self, turn, rows, state):
+    """Labels images, and selects all."""
+    labels, images, given = super().label(turn, rows, state)
+    is_selected = tf.ones_like(images.is_selected)
+    return labels, images._replace(is_selected=is_selected), given
+
+  def loss(self, rows: rows_lib.Rows) -> tf.Tensor:
+    """Returns the loss of a step.
+
+    Args:
+      rows: `Images`.
+    """
+    optimizer = self.training.optimizer
+    real = rows_lib.AllRows(rows.examples, rows.number)
+    turn = self.turn(real, self.received)
+    state = self.method.init_state(turn)
+    if self.method.relabel == 'round':
+      labels, images, _ = self.label(turn, real, state)
+      turn = dataclasses.replace(turn, labels=labels)
+      # Padding has the labels of the last image.
+      number = tf.shape(rows.examples.index)[0]
+      repeated = tf.minimum(tf.range(number), rows.number - 1)
+      images = rows_lib.gather(images, repeated)
+      rows = rows.replace(
+        images._replace(image=rows.examples.image, index=rows.examples.index)
+      )
+    result = self.take_steps(
+      rows,
+      turn,
+      training_loop.initial_optimizer_state(
+        optimizer, self.training.model.initial_weights.trainable
+      ),
+      state,
+      given_labels_lib.NOT_KEPT,
+    )
+    return result.sums.loss
+
+
+def _create_client(
+  method: client_method.ClientMethod, training: client_update.Training
+) -> _AnyClient:
+  """Creates a client in round 1, with weights near the initial ones."""
+  model = training.model
+  # Models may begin with the same loss for all images.
+  generator = np.random.default_rng(1)
+  weights = model.initial_weights._replace(
+    trainable=tuple(
+      tf.constant(each + generator.normal(0, 0.1, each.shape), tf.float32)
+      for each in model.initial_weights.trainable
+    ),
+  )
+  weights = tf.nest.map_structure(tf.convert_to_tensor, weights)
+  context = round_context.RoundContext(
+    tf.constant(0), tf.constant(1), tf.constant(0.1)
+  )
+  guidance = method.build_guidance(model)
+  if guidance is not None:
+    image = tf.zeros([model.num_classes, *model.image_shape], tf.uint8)
+    server = client_turn.Server(
+      model=model,
+      seed=context.seed,
+      round_num=context.round_num,
+      weights=weights,
+      data=tf.data.Dataset.from_tensors(
+        {'image': image, 'label': tf.range(model.num_classes)}
+      ),
+    )
+    told = guidance.tell(guidance.initialize(), server)
+    context = context._replace(guidance=told)
+  node = round_context.Node(context, tf.constant(0))
+  return _AnyClient(training, method, weights, node)
+
+
+def _leave_as_they_are(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+  """Returns images as they are, for views."""
+  del seed  # Nothing is drawn.
+  return images

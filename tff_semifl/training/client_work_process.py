@@ -1,0 +1,172 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The type of all client work: the arguments and results of a cohort.
+
+TFF's `ClientWorkProcess` has a state at the server alone, as clients of a
+cross-device setting are too many to be met twice. The paper's simulation has a
+hundred, each of which keeps the momentum of its optimizer (D5), and only a
+simulation has clients that return the pseudo-labels that they gave.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow_federated as tff
+
+from tff_semifl.training import given_labels as given_labels_lib
+
+
+class ClientResult(NamedTuple):
+  """TFF's `ClientResult`, with further results beside the update.
+
+  Attributes:
+    update: Initial weights minus trained ones.
+    update_weight: float32 scalar, at least 0.
+    memory: The memory that the client keeps; empty if it has none.
+    given_labels: The pseudo-labels that it gave, if they are kept.
+    report: Its message to `Guidance.update`, to be added up.
+  """
+
+  update: Any
+  update_weight: Any
+  memory: Any = ()
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
+  report: Any = ()
+
+
+class ClientWorkProcess(tff.templates.MeasuredProcess):
+  """TFF's `ClientWorkProcess` with memories beside the client data.
+
+  With S for the state at the server, T for what clients receive, D for a
+  sequence of client data, U for updates, G for `GivenLabels` or nothing, and M
+  for metrics:
+
+      initialize: ( -> S@SERVER)
+      next: (<S@SERVER, {T}@CLIENTS, {D}@CLIENTS>
+             -> <state=S@SERVER,
+                 result={ClientResult<U, float32, <>, G>}@CLIENTS,
+                 measurements=M@SERVER>)
+
+  If clients have memories, with C for the memory that one brings to its turn
+  and R for the memory that the turn leaves:
+
+      initialize_memory: ( -> C)
+      next: (<S@SERVER, {T}@CLIENTS, {D}@CLIENTS, {C}@CLIENTS>
+             -> <state=S@SERVER,
+                 result={ClientResult<U, float32, R, G>}@CLIENTS,
+                 measurements=M@SERVER>)
+  """
+
+  def __init__(
+    self,
+    initialize_fn: tff.Computation,
+    next_fn: tff.Computation,
+    initialize_memory: tff.Computation | None = None,
+  ):
+    """Initializes the process.
+
+    Args:
+      initialize_fn: `initialize` of the class.
+      next_fn: `next` of the class.
+      initialize_memory: ( -> C), the memory that a client brings to its first
+        turn; None if clients have no memory.
+
+    Raises:
+      TypeError: If the types differ from those of the class.
+    """
+    super().__init__(initialize_fn, next_fn)
+    check_memories(next_fn, initialize_memory)
+    parameter = next_fn.type_signature.parameter
+    if any(part.placement is not tff.CLIENTS for part in list(parameter)[1:]):
+      raise TypeError(
+        '`next_fn` must take a state at the server and, at the clients,'
+        ' received values, data and, if `initialize_memory` is given, memories;'
+        f' found {parameter}.'
+      )
+    self._initialize_memory = initialize_memory
+
+  @property
+  def initialize_memory(self) -> tff.Computation | None:
+    """The computation ( -> C), or None if clients have no memory."""
+    return self._initialize_memory
+
+
+def check_memories(
+  next_fn: tff.Computation, initialize_memory: tff.Computation | None
+) -> None:
+  """Checks that a computation takes memories if and only if clients have any.
+
+  Args:
+    next_fn: A computation of three arguments, with memories as the fourth.
+    initialize_memory: ( -> C), or None if clients have no memory.
+
+  Raises:
+    TypeError: If it takes more arguments or fewer, or other memories than C.
+  """
+  parameter = next_fn.type_signature.parameter
+  num_arguments = 3 if initialize_memory is None else 4
+  if len(parameter) != num_arguments:
+    raise TypeError(
+      f'`next_fn` must take {num_arguments} arguments, as clients have'
+      f' {"no" if initialize_memory is None else "a"} memory; found'
+      f' {parameter}.'
+    )
+  if initialize_memory is not None:
+    found = initialize_memory.type_signature.result
+    if not parameter[3].member.is_assignable_from(found):
+      raise TypeError(
+        '`initialize_memory` must return the memory that `next_fn` takes,'
+        f' {parameter[3].member}; found {found}.'
+      )
+
+
+def build_client_work_process(
+  turn: tff.Computation,
+  summarize: Callable[[Any], Any],
+  initialize_memory: tff.Computation | None = None,
+) -> ClientWorkProcess:
+  """Builds client work from the turn of one client.
+
+  Args:
+    turn: (<T, D> -> <ClientResult, sums>), or (<T, D, C> -> the same).
+    summarize: Sums of all clients -> M, plain TensorFlow.
+    initialize_memory: ( -> C), or None if clients have no memory.
+
+  Returns:
+    A `ClientWorkProcess` without state, in which each client takes a turn and
+    the sums are added up at the server.
+  """
+
+  @tff.federated_computation
+  def initialize_fn():
+    return tff.federated_value((), tff.SERVER)
+
+  types = (
+    initialize_fn.type_signature.result,
+    *(
+      tff.FederatedType(part, tff.CLIENTS)
+      for part in turn.type_signature.parameter
+    ),
+  )
+
+  summary = tff.tensorflow.computation(summarize, turn.type_signature.result[1])
+
+  def work(state: tff.Value, *arguments: tff.Value):
+    result, sums = tff.federated_map(turn, arguments)
+    metrics = tff.federated_map(summary, tff.federated_sum(sums))
+    return tff.templates.MeasuredProcessOutput(state, result, metrics)
+
+  if initialize_memory is None:
+
+    @tff.federated_computation(*types)
+    def next_fn(state, received, data):
+      return work(state, received, data)
+
+  else:
+
+    @tff.federated_computation(*types)
+    def next_fn(state, received, data, memories):
+      return work(state, received, data, memories)
+
+  return ClientWorkProcess(initialize_fn, next_fn, initialize_memory)

@@ -1,0 +1,63 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The evaluation of a model on test images."""
+
+import collections
+from collections.abc import Mapping
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.data import folding
+from tff_semifl.data import pipelines
+from tff_semifl.models import functional
+from tff_semifl.training import losses
+from tff_semifl.training import training_loop
+
+
+def build_evaluation(
+  classifier: functional.ImageClassifier,
+) -> tff.Computation:
+  """Builds the evaluation of a model on labeled images.
+
+  Args:
+    classifier: The model, evaluated in inference mode.
+
+  Returns:
+    A computation with W for model weights and L for chunks of
+    `pipelines.labeled_type`, evaluated chunk by chunk:
+
+        (<W@SERVER, L*@SERVER> -> <accuracy=float32, loss=float32>@SERVER)
+
+    Both are means over all images, and 0 if there are none.
+  """
+  data_type = pipelines.labeled_type(classifier.image_shape)
+
+  @tff.tensorflow.computation(classifier.weights_type, data_type)
+  def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
+    def add_chunk(sums: tuple[tf.Tensor, ...], chunk: Mapping[str, tf.Tensor]):
+      num_correct, loss, count = sums
+      logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
+      size = tf.cast(tf.shape(logits)[0], tf.float32)
+      mean_loss = losses.cross_entropy(logits, chunk['label'])
+      return (
+        num_correct + training_loop.count_correct(logits, chunk['label']),
+        loss + tf.math.multiply_no_nan(mean_loss, size),
+        count + size,
+      )
+
+    num_correct, loss, count = folding.fold(dataset, (0.0, 0.0, 0.0), add_chunk)
+    return collections.OrderedDict(
+      accuracy=tf.math.divide_no_nan(num_correct, count),
+      loss=tf.math.divide_no_nan(loss, count),
+    )
+
+  @tff.federated_computation(
+    tff.FederatedType(classifier.weights_type, tff.SERVER),
+    tff.FederatedType(data_type, tff.SERVER),
+  )
+  def evaluation(weights, dataset):
+    return tff.federated_map(evaluate, (weights, dataset))
+
+  return evaluation

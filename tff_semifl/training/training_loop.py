@@ -1,0 +1,263 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Epochs of minibatch SGD as one graph, for server and clients alike."""
+
+from collections.abc import Callable, Sequence
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+from tff_semifl.training import given_labels as given_labels_lib
+from tff_semifl.training import optimizers
+from tff_semifl.training import rows as rows_lib
+
+
+class BatchOutput(NamedTuple):
+  """The result of a loss function for a batch.
+
+  Attributes:
+    loss: Scalar, to be minimized.
+    num_correct: Scalar, the number of correct predictions in the batch.
+    num_examples: Scalar, the number of examples that have a part in the loss;
+      None for all. The loss is nevertheless that of the whole batch.
+    given_labels: The pseudo-labels that the loss function gave the batch, if
+      any.
+  """
+
+  loss: tf.Tensor
+  num_correct: tf.Tensor
+  num_examples: tf.Tensor | None = None
+  given_labels: given_labels_lib.GivenLabels | None = None
+
+
+class Selection(NamedTuple):
+  """The examples of an epoch or a batch that are trained on.
+
+  Attributes:
+    rows: These examples.
+    given_labels: The pseudo-labels that all examples were given to select
+      these, if any.
+  """
+
+  rows: rows_lib.Rows
+  given_labels: given_labels_lib.GivenLabels | None = None
+
+
+class TrainingSums(NamedTuple):
+  """Sums over all batches of all epochs, float32 scalars.
+
+  Attributes:
+    loss: Sum of batch losses, each times the size of its batch.
+    num_correct: Sum of correct predictions.
+    num_examples: Sum of batch sizes, of the examples that count.
+    num_visited: Sum of batch sizes, of all examples.
+  """
+
+  loss: tf.Tensor
+  num_correct: tf.Tensor
+  num_examples: tf.Tensor
+  num_visited: tf.Tensor
+
+
+class TrainingResult(NamedTuple):
+  """The outcome of `train`.
+
+  Attributes:
+    trainable: Trained weights.
+    optimizer_state: The optimizer's state after the last step.
+    sums: Sums over the batches.
+    given_labels: The pseudo-labels that were given in them, if they are kept.
+    state: The further state after the last step.
+  """
+
+  trainable: tuple[tf.Tensor, ...]
+  optimizer_state: Any
+  sums: TrainingSums
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT
+  state: Any = ()
+
+
+def train(
+  trainable: tuple[tf.Tensor, ...],
+  optimizer_state: Any,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  num_epochs: float,
+  batch_size: int | tf.Tensor,
+  epoch_data_fn: Callable[[tf.Tensor, TrainingResult], Selection],
+  loss_fn: Callable[
+    [tuple[tf.Tensor, ...], rows_lib.Rows, tf.Tensor, tf.Tensor, Any],
+    BatchOutput,
+  ],
+  select_fn: Callable[[rows_lib.Rows, TrainingResult], Selection] | None = None,
+  after_step_fn: Callable[[Any, tuple[tf.Tensor, ...]], Any] | None = None,
+  learning_rate_fn: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] | None = None,
+  given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
+  state: Any = (),
+) -> TrainingResult:
+  """Trains for some epochs; the last batch of each may be smaller (A.7).
+
+  With no epochs or no examples everything is returned as it came.
+
+  Args:
+    trainable: Weights to start from.
+    optimizer_state: State of `optimizer` to start from.
+    optimizer: Takes one step a batch.
+    num_epochs: Number of epochs. Less than one is that share of the batches
+      of one epoch, rounded up; more than one is rounded up to whole epochs
+      (A.10).
+    batch_size: Examples in a batch, the last of an epoch excepted.
+    epoch_data_fn: (epoch number, training so far) -> the examples of the epoch,
+      in order.
+    loss_fn: (trainable, batch, epoch number, batch number, state) ->
+      `BatchOutput`.
+    select_fn: (batch, training so far) -> which of its examples are trained on.
+      Without any there is no step. By default all are.
+    after_step_fn: (state, trainable) -> the state after a step; by default the
+      same.
+    learning_rate_fn: (epoch number, batch number) -> learning rate of that
+      step. By default all steps have that of the optimizer's state.
+    given_labels: Earlier pseudo-labels, to which those of this training are
+      added.
+    state: Further state to start from, any structure of tensors.
+
+  Returns:
+    The trained weights, the optimizer's state, and sums over all batches.
+
+  Raises:
+    ValueError: If `num_epochs` is negative or no number.
+  """
+  if not 0 <= num_epochs < math.inf:
+    raise ValueError(
+      f'`num_epochs` must be a finite number, at least 0; found {num_epochs}.'
+    )
+
+  def run_epoch(epoch: tf.Tensor, result: TrainingResult):
+    data, given = epoch_data_fn(epoch, result)
+    result = _keep_labels(result, given)
+    num_batches = -(-data.number // batch_size)
+    if num_epochs < 1:
+      # In 64 bits, so that a fifth of five batches is one.
+      share = num_epochs * tf.cast(num_batches, tf.float64)
+      num_batches = tf.cast(tf.math.ceil(share), tf.int32)
+
+    def take_step(
+      batch_num: tf.Tensor, batch: rows_lib.Rows, result: TrainingResult
+    ):
+      with tf.GradientTape() as tape:
+        tape.watch(result.trainable)
+        output = loss_fn(
+          result.trainable, batch, epoch, batch_num, result.state
+        )
+      gradients = tape.gradient(output.loss, result.trainable)
+      optimizer_state = result.optimizer_state
+      if learning_rate_fn is not None:
+        rate = learning_rate_fn(epoch, batch_num)
+        optimizer_state = optimizer.set_hparams(
+          optimizer_state, {optimizers.LEARNING_RATE_KEY: rate}
+        )
+      optimizer_state, trainable = optimizer.next(
+        optimizer_state, result.trainable, gradients
+      )
+      size = tf.cast(batch.number, tf.float32)
+      num_examples = (
+        size if output.num_examples is None else output.num_examples
+      )
+      sums = TrainingSums(
+        loss=result.sums.loss + size * output.loss,
+        num_correct=result.sums.num_correct + output.num_correct,
+        num_examples=result.sums.num_examples + num_examples,
+        num_visited=result.sums.num_visited,
+      )
+      trainable, state = tuple(trainable), result.state
+      if after_step_fn is not None:
+        state = after_step_fn(state, trainable)
+      result = TrainingResult(
+        trainable, optimizer_state, sums, result.given_labels, state
+      )
+      return _keep_labels(result, output.given_labels)
+
+    def run_batch(batch_num: tf.Tensor, result: TrainingResult):
+      batch = data.cut(batch_num * batch_size, batch_size)
+      visited = result.sums.num_visited + tf.cast(batch.number, tf.float32)
+      result = result._replace(sums=result.sums._replace(num_visited=visited))
+      if select_fn is None:
+        return batch_num + 1, take_step(batch_num, batch, result)
+      batch, given = select_fn(batch, result)
+      result = _keep_labels(result, given)
+      return batch_num + 1, tf.cond(
+        batch.number > 0,
+        lambda: take_step(batch_num, batch, result),
+        lambda: result,
+      )
+
+    _, result = tf.while_loop(
+      lambda batch_num, _: batch_num < num_batches, run_batch, (0, result)
+    )
+    return epoch + 1, result
+
+  zero = tf.zeros([], tf.float32)
+  result = TrainingResult(
+    tuple(trainable),
+    optimizer_state,
+    TrainingSums(zero, zero, zero, zero),
+    given_labels,
+    state,
+  )
+  _, result = tf.while_loop(
+    lambda epoch, _: epoch < math.ceil(num_epochs), run_epoch, (0, result)
+  )
+  return result
+
+
+def _keep_labels(
+  result: TrainingResult, given: given_labels_lib.GivenLabels | None
+) -> TrainingResult:
+  if given is None:
+    return result
+  return result._replace(
+    given_labels=given_labels_lib.extend(result.given_labels, given)
+  )
+
+
+def initial_optimizer_state(
+  optimizer: tff.learning.optimizers.Optimizer,
+  trainable: Sequence[np.ndarray],
+) -> Any:
+  """Returns the state of an optimizer before any step.
+
+  Args:
+    optimizer: The optimizer.
+    trainable: Arrays like the weights that it is to change.
+
+  Returns:
+    The state, a structure of tensors.
+  """
+  return optimizer.initialize(
+    [tf.TensorSpec(array.shape, array.dtype) for array in trainable]
+  )
+
+
+def count_correct(
+  logits: tf.Tensor,
+  labels: tf.Tensor,
+  is_counted: tf.Tensor | bool = True,
+) -> tf.Tensor:
+  """Counts the rows of logits that are largest at their label.
+
+  Args:
+    logits: float [batch, classes].
+    labels: int [batch].
+    is_counted: bool [batch], whether to count a row; by default all.
+
+  Returns:
+    A float32 scalar.
+  """
+  predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
+  # Not `==`: in a TFF computation that compares the Python objects.
+  is_correct = tf.equal(predictions, labels) & is_counted
+  return tf.reduce_sum(tf.cast(is_correct, tf.float32))
