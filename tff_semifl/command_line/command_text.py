@@ -49,15 +49,15 @@ def spell_commands(text: str) -> str:
   return text
 
 
-def answer_version(arguments: Sequence[str]) -> None:
-  """Prints the version of this package and ends the process if asked for it.
+def read() -> list[str]:
+  """The command line of this process, without the program.
 
-  Args:
-    arguments: The command line, without the program.
+  If it asks for the version of this package, prints that and ends the process.
   """
-  if '--version' in arguments:
+  if '--version' in sys.argv[1:]:
     print(f'tff-semifl {tff_semifl.__version__}')
     sys.exit(0)
+  return sys.argv[1:]
 
 
 def files_first(arguments: Sequence[str]) -> list[str]:

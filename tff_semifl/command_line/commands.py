@@ -100,8 +100,7 @@ def run(
     create_command: Creates the command of a system from settings by name.
   """
   how = command_text.spell_commands(f'python -m launch.{name}')
-  arguments = sys.argv[1:]
-  command_text.answer_version(arguments)
+  arguments = command_text.read()
   try:
     if system_name is None:
       if not arguments or arguments[0] in command_text.HELP:

@@ -36,8 +36,7 @@ PROGRAMS = (
 
 def main() -> None:
   """Runs the program that is the first argument, with the other arguments."""
-  name, *arguments = sys.argv[1:] or ['']
-  command_text.answer_version(sys.argv[1:])
+  name, *arguments = command_text.read() or ['']
   if name not in PROGRAMS:
     is_asked = name in command_text.HELP
     how = command_text.spell_commands('python -m launch.PROGRAM')

@@ -121,14 +121,14 @@ def run(
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
-    interrupts = _note_interrupts(interrupted)
+    signals = _note_interrupts(interrupted)
     interrupts.search_for_cycles()
     try:
       main()
     except (KeyboardInterrupt, Exception) as error:
       # TensorFlow's C++ code sometimes turns an interrupt into another error.
-      if interrupts:
-        end(f'\n{interrupted}', 128 + interrupts[0])
+      if signals:
+        end(f'\n{interrupted}', 128 + signals[0])
       end_with_error(error)
     finally:
       # All is done or said, and nobody catches an error of Python's own end.
@@ -142,13 +142,13 @@ def run(
     except Exception as error:
       end_with_error(error)
 
-  command_text.answer_version(sys.argv[1:])
+  given = command_text.read()
   main_module = sys.modules['__main__']
   # absl prints it as help.
   main_module.__doc__ = command_text.spell_commands(main_module.__doc__ or '')
   if arguments is None:
     try:
-      arguments = command_text.files_first(sys.argv[1:])
+      arguments = command_text.files_first(given)
     except flags.Error as error:
       end_with_error(error)
   try:
