@@ -1,0 +1,205 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Computes the features of images with a pretrained backbone.
+
+  python -m launch.compute_features --tfds_name=cifar10 --split=train \
+    --size=128 --output_file=features/train.npz
+  python -m launch.compute_features --image_folder=photos/clients \
+    --folders=clients --output_file=features/clients.npz
+
+The output has the arrays `features`, float32 [images, dimension], and, where
+the input says so, `labels` or `client_ids`, int32 [images], and the names of
+folders. What was computed is kept in a cache, by images, weights and
+preparation: the same command goes on after an interrupt.
+"""
+
+import pathlib
+from typing import Any
+
+from absl import flags
+import numpy as np
+
+from tff_semifl.data import image_files
+from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
+from tff_semifl.data import sources
+from tff_semifl.data import tfds_images
+from tff_semifl.features import backbone as backbone_lib
+from tff_semifl.features import backbones
+from tff_semifl.features import feature_cache
+from tff_semifl.features import progress_lines
+from tff_semifl.launch import output_flag
+from tff_semifl.launch import overwrite_flag
+from tff_semifl.launch import program
+from tff_semifl.programs import durable_files
+
+_MAX_BYTES_IN_MEMORY = 2**30
+
+_BACKBONE = flags.DEFINE_string(
+  'backbone',
+  'efficientnet_lite0',
+  'efficientnet_lite0, a network of Keras Applications, a preset of KerasCV, or'
+  ' a file .keras.',
+)
+_SIZE = flags.DEFINE_integer(
+  'size',
+  None,
+  'Height and width that images are resized to, in pixels. By default 224, or'
+  ' that of the file .keras.',
+  lower_bound=32,
+)
+_WEIGHTS = flags.DEFINE_string(
+  'weights',
+  None,
+  'Weights of a network of Keras Applications: imagenet, or an HDF5 file.',
+)
+_INPUT_RANGE = flags.DEFINE_string(
+  'input_range',
+  None,
+  'The range of pixels that a file .keras or a preset of KerasCV takes; by'
+  ' default 0_to_255.',
+)
+_TFDS_NAME = flags.DEFINE_string(
+  'tfds_name', None, 'Input: data set of TensorFlow Datasets, such as cifar10.'
+)
+_SPLIT = flags.DEFINE_string('split', 'train', 'Split of that data set.')
+_DATA_DIR = flags.DEFINE_string(
+  'data_dir', None, 'Folder of TensorFlow Datasets.'
+)
+_IMAGE_FOLDER = flags.DEFINE_string(
+  'image_folder', None, 'Input: folder that has folders of images.'
+)
+_FOLDERS = flags.DEFINE_enum(
+  'folders',
+  'classes',
+  ['classes', 'clients'],
+  'What the folders in --image_folder are.',
+)
+_IMAGES_FILE = flags.DEFINE_string(
+  'images_file',
+  None,
+  'Input: .npz file with images, uint8 [images, height, width, 1 or 3], and'
+  ' perhaps labels or client_ids; or .npy file of images, of any size.',
+)
+_CACHE_DIR = flags.DEFINE_string(
+  'cache_dir',
+  None,
+  'Folder where features are kept; by default ~/.cache/tff_semifl/features.',
+)
+
+
+def main() -> None:
+  """Runs the program, after flags were parsed."""
+  path = overwrite_flag.check(output_flag.one(None))
+  with program.blame(output_flag.OUTPUT_FILE, ValueError):
+    if path is None or path.suffix != '.npz':
+      raise ValueError('name a .npz file to write')
+  with program.blame(_BACKBONE, ValueError):
+    backbone = backbones.load(
+      _BACKBONE.value,
+      image_size=_SIZE.value and (_SIZE.value, _SIZE.value),
+      weights=_WEIGHTS.value,
+      input_range=_INPUT_RANGE.value,
+    )
+  images, others = _read_input(backbone)
+  with program.blame(_CACHE_DIR, durable_files.OutputError):
+    folder = feature_cache.default_folder()
+    features = feature_cache.compute(
+      backbone,
+      images,
+      pathlib.Path(_CACHE_DIR.value) if _CACHE_DIR.value else folder,
+      _say_nothing if program.is_quiet() else progress_lines.to_stderr,
+    )
+  with output_flag.writing(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with durable_files.replacing(path) as file:
+      np.savez(file, features=features, **others)
+  print(f'backbone: {backbone.name}, {_shape(backbone.image_size)}')
+  print(f'features: {_shape(features.shape)}')
+  print(f'file: {path}')
+
+
+def _read_input(
+  backbone: backbone_lib.Backbone,
+) -> tuple[sources.Images, dict[str, Any]]:
+  """Returns images, and the other arrays of the output by name."""
+  given = [
+    flag
+    for flag in (_TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)
+    if flag.value is not None
+  ]
+  if len(given) != 1:
+    raise program.FlagError(
+      'give one of the flags --tfds_name, --image_folder and --images_file, to'
+      ' say which images'
+    )
+  with program.blame(
+    given[0],
+    ValueError,
+    OSError,
+    sources.DataNotFoundError,
+    image_listing.ImageFolderError,
+  ):
+    if given[0] is _TFDS_NAME:
+      found = tfds_images.load_split(
+        _TFDS_NAME.value, _SPLIT.value, _DATA_DIR.value, may_download=True
+      )
+      return found.images, {'labels': found.labels}
+    if given[0] is _IMAGE_FOLDER:
+      return _read_folder(pathlib.Path(_IMAGE_FOLDER.value), backbone)
+    return _read_file(pathlib.Path(_IMAGES_FILE.value))
+
+
+def _read_folder(
+  root: pathlib.Path, backbone: backbone_lib.Backbone
+) -> tuple[sources.Images, dict[str, Any]]:
+  is_clients = _FOLDERS.value == 'clients'
+  problems = []
+  folders = image_listing.list_folders(root, problems, may_be_empty=is_clients)
+  image_listing.raise_if_any(root, problems)
+  form = image_reading.ImageForm(
+    (*backbone.image_size, 3), image_files.OnOddSize.RESIZE
+  )
+  files = [file for each in folders.values() for file in each]
+  found = image_reading.read(files, form, problems, _MAX_BYTES_IN_MEMORY)
+  image_listing.raise_if_any(root, problems)
+  numbers = np.repeat(
+    np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
+  )
+  names = np.array(list(folders))
+  if is_clients:
+    return found.images, {'client_ids': numbers, 'client_names': names}
+  return found.images, {'labels': numbers, 'class_names': names}
+
+
+def _read_file(path: pathlib.Path) -> tuple[sources.Images, dict[str, Any]]:
+  found = np.load(path, mmap_mode='r', allow_pickle=False)
+  arrays = {'images': found} if isinstance(found, np.ndarray) else dict(found)
+  if 'images' not in arrays:
+    raise ValueError(f'has the arrays {", ".join(arrays)}, but no images')
+  images = arrays['images']
+  for name, array in arrays.items():
+    if name != 'images' and array.shape[:1] != images.shape[:1]:
+      raise ValueError(
+        f'has {len(images)} images, but {name} of shape {list(array.shape)}'
+      )
+  if images.dtype != np.uint8 or images.ndim != 4 or not len(images):
+    raise ValueError(
+      f'has images of dtype {images.dtype} and shape {list(images.shape)}; they'
+      ' must be uint8 [images, height, width, 1 or 3]'
+    )
+  others = {k: v for k, v in arrays.items() if k in ('labels', 'client_ids')}
+  return images, others
+
+
+def _say_nothing(line: str) -> None:
+  del line
+
+
+def _shape(sizes: tuple[int, ...]) -> str:
+  return 'x'.join(map(str, sizes))
+
+
+if __name__ == '__main__':
+  program.run(main)

@@ -1,0 +1,174 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A frozen network that turns images into feature vectors."""
+
+import functools
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.features import preparation as preparation_lib
+
+# Larger batches are no faster on processors, and a GPU is busy with it, too.
+BATCH_SIZE = 32
+
+
+class BackboneError(ValueError):
+  """A backbone cannot be had or used; the message is one line."""
+
+
+class Backbone:
+  """A pretrained network in inference mode, with its preparation of pixels.
+
+  Attributes:
+    name: Its name for users.
+    network: From float32 [batch, height, width, 3], prepared, to features,
+      float32 [batch, feature_dimension].
+    preparation: Resizes images, and scales their pixels, for the network.
+  """
+
+  def __init__(
+    self,
+    name: str,
+    network: tf.keras.Model,
+    preparation: preparation_lib.Preparation,
+  ):
+    """Initializes the backbone.
+
+    Args:
+      name: Its name for users.
+      network: A Keras model from float32 [batch, *preparation.image_size, 3] to
+        feature vectors [batch, d], or to feature maps [batch, h, w, d], which
+        are averaged over pixels.
+      preparation: What the network's pixels go through.
+
+    Raises:
+      BackboneError: If the network has other inputs or outputs.
+    """
+    self.name = name
+    self.preparation = preparation
+    self.network = _pool(name, network, preparation.image_size)
+    self.network.trainable = False
+    self._compute = functools.cache(self._build_compute)
+
+  @property
+  def image_size(self) -> tuple[int, int]:
+    """Height and width that the network takes."""
+    return self.preparation.image_size
+
+  @property
+  def feature_dimension(self) -> int:
+    """The length of a feature vector."""
+    return self.network.output_shape[-1]
+
+  @functools.cached_property
+  def digest(self) -> str:
+    """SHA-256, in hexadecimal digits, of layers, weights and preparation.
+
+    Equal for equal networks in other processes: names of layers, which Keras
+    numbers as they come, are left out.
+    """
+    found = hashlib.sha256()
+    facts = [self.preparation.description, *_describe(self.network)]
+    found.update(json.dumps(facts, sort_keys=True, default=_name_type).encode())
+    for array in self.network.get_weights():
+      found.update(f'{array.dtype}{array.shape}'.encode())
+      found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+  def __call__(self, images: tf.Tensor) -> tf.Tensor:
+    """Features as a part of a TensorFlow graph.
+
+    Args:
+      images: [batch, height, width, 1 or 3] in 0..255, uint8 or float32, of a
+        known height and width.
+
+    Returns:
+      float32 [batch, feature_dimension].
+    """
+    return self.network(self.preparation(images), training=False)
+
+  def features(self, images: np.ndarray) -> np.ndarray:
+    """Computes features, `BATCH_SIZE` images at a time.
+
+    Args:
+      images: uint8 [images, height, width, 1 or 3] in 0..255, of any size.
+
+    Returns:
+      float32 [images, feature_dimension].
+
+    Raises:
+      ValueError: If images have another shape or dtype.
+    """
+    if images.dtype != np.uint8 or images.ndim != 4:
+      raise ValueError(
+        f'found images of dtype {images.dtype} and shape {list(images.shape)};'
+        ' give uint8 [images, height, width, 1 or 3] in 0..255'
+      )
+    compute = self._compute(images.shape[1:])
+    found = np.empty([len(images), self.feature_dimension], np.float32)
+    for start in range(0, len(images), BATCH_SIZE):
+      chosen = slice(start, start + BATCH_SIZE)
+      found[chosen] = compute(tf.constant(images[chosen])).numpy()
+    return found
+
+  def _build_compute(self, image_shape: tuple[int, int, int]) -> Any:
+    return tf.function(
+      self.__call__,
+      input_signature=[tf.TensorSpec([None, *image_shape], tf.uint8)],
+    )
+
+
+def _pool(
+  name: str, network: tf.keras.Model, image_size: tuple[int, int]
+) -> tf.keras.Model:
+  """Averages feature maps over pixels, and checks shapes."""
+  expected = (None, *image_size, 3)
+  # What has a call method of its own has no such attributes, or no values.
+  shapes = [
+    getattr(network, each, None) for each in ('input_shape', 'output_shape')
+  ]
+  if not all(isinstance(each, tuple) for each in shapes):
+    raise BackboneError(
+      f'backbone {name}: give a functional or sequential Keras model with one'
+      ' input and one output'
+    )
+  if shapes[0] != expected:
+    raise BackboneError(
+      f'backbone {name}: its input has the shape {list(shapes[0][1:])}, not'
+      f' {list(expected[1:])}; choose that image_size'
+    )
+  outputs = network.output
+  if len(shapes[1]) == 4:
+    outputs = tf.keras.layers.GlobalAveragePooling2D()(outputs)
+  elif len(shapes[1]) != 2:
+    raise BackboneError(
+      f'backbone {name}: its output has the shape {list(shapes[1][1:])}; give a'
+      ' model that returns vectors or feature maps [height, width, channels]'
+    )
+  return tf.keras.Model(network.inputs, outputs)
+
+
+def _describe(model: tf.keras.Model) -> list[Any]:
+  """Classes and settings of all layers, without names."""
+  found = []
+  for layer in model.layers:
+    if isinstance(layer, tf.keras.Model):
+      found.append(_describe(layer))
+    else:
+      settings = {
+        key: value
+        for key, value in layer.get_config().items()
+        if key not in ('name', 'trainable')
+      }
+      found.append([type(layer).__name__, settings])
+  return found
+
+
+def _name_type(value: object) -> str:
+  # Never a representation, which may have an address in memory.
+  return type(value).__name__

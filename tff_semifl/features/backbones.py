@@ -1,0 +1,86 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pretrained backbones by name."""
+
+import difflib
+import pathlib
+
+from tff_semifl.features import backbone as backbone_lib
+from tff_semifl.features import efficientnet_lite
+from tff_semifl.features import keras_files
+from tff_semifl.features import keras_networks
+
+# That of most networks in pretraining.
+DEFAULT_SIZE = (224, 224)
+
+
+def load(
+  name: str,
+  *,
+  image_size: tuple[int, int] | None = None,
+  weights: str | None = None,
+  input_range: str | None = None,
+) -> backbone_lib.Backbone:
+  """Loads a pretrained backbone.
+
+  Args:
+    name: 'efficientnet_lite0', whose weights are installed with this package; a
+      function of Keras Applications, such as 'MobileNetV2'; a preset of KerasCV
+      or the folder of one; or a file 'mine.keras'.
+    image_size: Height and width that images are resized to; None for 224x224,
+      or for the size of a `.keras` file. Smaller images are faster: time grows
+      with the number of pixels.
+    weights: Of Keras Applications: 'imagenet', the default, which is downloaded
+      once, or an HDF5 file.
+    input_range: Of KerasCV and `.keras` files: the range of pixels that the
+      network takes, one of `pixel_ranges.NAMES`; '0_to_255' by default.
+
+  Returns:
+    The backbone.
+
+  Raises:
+    backbone_lib.BackboneError: If there is no such backbone, or its weights
+      cannot be had.
+    ValueError: If an argument is wrong for this backbone.
+  """
+  is_application = keras_networks.is_application(name)
+  if weights is not None and not is_application:
+    raise ValueError(
+      f'weights: found {weights!r}, but {name} has its own; leave it out'
+    )
+  if input_range is not None and (
+    is_application or name == efficientnet_lite.NAME
+  ):
+    raise ValueError(
+      f'input_range: found {input_range!r}, but {name} has its own; leave it'
+      ' out'
+    )
+  size = image_size or DEFAULT_SIZE
+  if name == efficientnet_lite.NAME:
+    return efficientnet_lite.load(size)
+  if is_application:
+    return keras_networks.load_application(
+      name, size, weights or keras_networks.IMAGENET
+    )
+  input_range = input_range or '0_to_255'
+  if name.endswith(keras_files.SUFFIX):
+    return keras_files.load(pathlib.Path(name), image_size, input_range)
+  if keras_networks.is_keras_cv(name):
+    return keras_networks.load_keras_cv(name, size, input_range)
+  raise backbone_lib.BackboneError(
+    f'backbone {name}: there is none of this name{_guess(name)}; give'
+    f' {efficientnet_lite.NAME}, a network of Keras Applications (MobileNetV2),'
+    ' a preset of KerasCV (efficientnetv2_b0_imagenet), or a file'
+    f' {keras_files.SUFFIX}'
+  )
+
+
+def _guess(name: str) -> str:
+  """Names the backbone that is probably meant."""
+  known = {
+    each.lower(): each
+    for each in (efficientnet_lite.NAME, *keras_networks.application_names())
+  }
+  found = difflib.get_close_matches(name.lower(), known, n=1)
+  return f' (did you mean {known[found[0]]}?)' if found else ''

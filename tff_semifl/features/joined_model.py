@@ -1,0 +1,67 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A backbone and a linear head as one Keras model, from pixels to logits."""
+
+import numpy as np
+import tensorflow as tf
+
+from tff_semifl.features import backbone as backbone_lib
+
+
+def join(
+  backbone: backbone_lib.Backbone,
+  kernel: np.ndarray,
+  bias: np.ndarray,
+  image_shape: tuple[int, int, int] | None = None,
+) -> tf.keras.Model:
+  """Joins preparation, backbone and head.
+
+  The model is what `saved_model.export_saved_model` and `tflite.convert` take,
+  which add softmax, names of classes and, in the SavedModel, images of any size
+  and files.
+
+  Args:
+    backbone: Computes features.
+    kernel: float [feature_dimension, classes].
+    bias: float [classes].
+    image_shape: Height, width and channels (1 or 3) of the images that the head
+      was trained on; by default the backbone's size and color. Larger images
+      than the backbone's need an operation that TFLite lacks.
+
+  Returns:
+    A model from float32 [batch, *image_shape] in 0..255 to logits, float32
+    [batch, classes].
+
+  Raises:
+    ValueError: If the head does not fit the backbone.
+  """
+  dimension = backbone.feature_dimension
+  if (
+    np.ndim(kernel) != 2
+    or len(kernel) != dimension
+    or np.shape(bias) != np.shape(kernel)[1:]
+  ):
+    raise ValueError(
+      f'found a head of kernel {list(np.shape(kernel))} and bias'
+      f' {list(np.shape(bias))}; features of {backbone.name} need'
+      f' [{dimension}, classes] and [classes]'
+    )
+  inputs = tf.keras.Input(image_shape or (*backbone.image_size, 3))
+  prepared = _Prepare(backbone, name='prepare')(inputs)
+  features = backbone.network(prepared, training=False)
+  head = tf.keras.layers.Dense(len(bias), name='head')
+  model = tf.keras.Model(inputs, head(features))
+  head.set_weights([kernel, bias])
+  return model
+
+
+class _Prepare(tf.keras.layers.Layer):
+  """The preparation of a backbone's images, as a layer."""
+
+  def __init__(self, backbone: backbone_lib.Backbone, **kwargs):
+    super().__init__(trainable=False, **kwargs)
+    self._preparation = backbone.preparation
+
+  def call(self, images: tf.Tensor) -> tf.Tensor:
+    return self._preparation(images)

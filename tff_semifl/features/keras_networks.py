@@ -1,0 +1,147 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Backbones of Keras Applications and of KerasCV."""
+
+import inspect
+import json
+import pathlib
+import sys
+from typing import Any
+
+import tensorflow as tf
+
+from tff_semifl.features import backbone as backbone_lib
+from tff_semifl.features import keras_files
+from tff_semifl.features import preparation
+from tff_semifl.features import quiet_keras_cv
+
+IMAGENET = 'imagenet'
+
+
+def application_names() -> list[str]:
+  """The names of all networks of Keras Applications."""
+  return sorted(
+    name
+    for name, found in vars(tf.keras.applications).items()
+    if inspect.isfunction(found)
+  )
+
+
+def is_application(name: str) -> bool:
+  """Whether Keras Applications has a network of this name."""
+  return name in application_names()
+
+
+def load_application(
+  name: str, image_size: tuple[int, int], weights: str = IMAGENET
+) -> backbone_lib.Backbone:
+  """Loads a network of Keras Applications.
+
+  Pixels are scaled by the `preprocess_input` of the network's own module.
+
+  Args:
+    name: The function, such as 'MobileNetV2'.
+    image_size: Height and width of its input.
+    weights: 'imagenet', which Keras downloads to ~/.keras/models unless the
+      file is there, or an HDF5 file with the weights of the network without its
+      last layer.
+
+  Raises:
+    backbone_lib.BackboneError: If the weights cannot be had, or do not fit.
+  """
+  function = getattr(tf.keras.applications, name)
+  if weights != IMAGENET and not pathlib.Path(weights).is_file():
+    raise backbone_lib.BackboneError(
+      f'backbone {name}: the file of weights {weights} is missing'
+    )
+  try:
+    network = function(
+      include_top=False, weights=weights, input_shape=(*image_size, 3)
+    )
+  # Keras raises a plain Exception where a download fails.
+  except Exception as error:
+    reason = str(error).partition('\n')[0]
+    remedy = (
+      'if the download failed, copy the file to ~/.keras/models, or name it as'
+      ' weights'
+      if weights == IMAGENET
+      else 'give what save_weights of'
+      f' tf.keras.applications.{name}(include_top=False) writes'
+    )
+    raise backbone_lib.BackboneError(
+      f'backbone {name} with weights {weights}: {reason}; {remedy}'
+    ) from error
+  module = function.__module__
+  return backbone_lib.Backbone(
+    name,
+    network,
+    preparation.Preparation(
+      image_size,
+      f'preprocess_input of {module.rpartition(".")[2]}',
+      sys.modules[module].preprocess_input,
+    ),
+  )
+
+
+def is_keras_cv(name: str) -> bool:
+  """Whether KerasCV has a preset of this name, or this is a preset's folder."""
+  return _find_preset_class(name) is not None or _config_file(name).is_file()
+
+
+def load_keras_cv(
+  name: str, image_size: tuple[int, int], input_range: str = '0_to_255'
+) -> backbone_lib.Backbone:
+  """Loads a backbone of KerasCV with the weights of a preset.
+
+  Args:
+    name: A preset with weights, such as 'efficientnetv2_b0_imagenet', which
+      KerasCV downloads from Kaggle or takes from its cache; or the folder of a
+      preset, with config.json and weights.
+    image_size: Height and width of its input.
+    input_range: The range of pixels it takes, one of `pixel_ranges.NAMES`.
+      Those with `include_rescaling` take 0..255.
+
+  Raises:
+    backbone_lib.BackboneError: If it cannot be had, or has no weights.
+    ValueError: If there is no such range.
+  """
+  prepare = preparation.in_range(image_size, input_range)
+  preset_class = _find_preset_class(name)
+  try:
+    if preset_class is None:
+      preset_class = quiet_keras_cv.load().models.Backbone
+      config = json.loads(_config_file(name).read_text())
+      keras_files.check_modules(config)
+      if not config.get('weights'):
+        raise ValueError('it has no weights')
+    network = preset_class.from_preset(
+      name, load_weights=True, input_shape=(*image_size, 3)
+    )
+    # KerasCV's class warns when TensorFlow looks at its attributes.
+    network = tf.keras.Model(network.inputs, network.outputs[0])
+  # Networks, Kaggle and damaged files fail with errors of many types.
+  except Exception as error:
+    reason = str(error).partition('\n')[0] or type(error).__name__
+    raise backbone_lib.BackboneError(
+      f'backbone {name} of KerasCV: {reason}; give a preset with weights, or'
+      ' the folder of one'
+    ) from error
+  return backbone_lib.Backbone(name, network, prepare)
+
+
+def _find_preset_class(name: str) -> Any:
+  """Returns the class of KerasCV that has a preset, or None."""
+  models = quiet_keras_cv.load().models
+  for found in vars(models).values():
+    if (
+      inspect.isclass(found)
+      and issubclass(found, models.Backbone)
+      and name in found.presets
+    ):
+      return found
+  return None
+
+
+def _config_file(folder: str) -> pathlib.Path:
+  return pathlib.Path(folder) / 'config.json'

@@ -1,0 +1,100 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a backbone's pixels go through before its first layer."""
+
+from collections.abc import Callable
+import dataclasses
+
+import tensorflow as tf
+
+from tff_semifl.export import resizing
+from tff_semifl.models import pixel_ranges
+
+
+@dataclasses.dataclass(frozen=True)
+class Preparation:
+  """Resizes images and scales their pixels.
+
+  Attributes:
+    image_size: Height and width that the network takes.
+    scaling: A name for `scale`, such as '(x - 127) / 128': part of the key of
+      cached features.
+    scale: Scales float32 [batch, height, width, 3] in 0..255.
+  """
+
+  image_size: tuple[int, int]
+  scaling: str
+  scale: Callable[[tf.Tensor], tf.Tensor]
+
+  def __call__(self, images: tf.Tensor) -> tf.Tensor:
+    """Prepares images.
+
+    Args:
+      images: [batch, height, width, 1 or 3] in 0..255, uint8 or float32, of a
+        known height and width. Gray images get three equal channels.
+
+    Returns:
+      float32 [batch, *image_size, 3], scaled.
+
+    Raises:
+      ValueError: If they have another shape.
+    """
+    if images.shape.rank != 4 or images.shape[-1] not in (1, 3):
+      raise ValueError(
+        f'found images of shape {images.shape}; give [images, height, width, 1'
+        ' or 3]'
+      )
+    fitted = fit(images, self.image_size)
+    if fitted.shape[-1] == 1:
+      fitted = tf.repeat(fitted, 3, axis=-1)
+    return self.scale(fitted)
+
+  @property
+  def description(self) -> str:
+    """One line that changes whenever the result for an image does."""
+    height, width = self.image_size
+    return f'cover {height}x{width}, bilinear, antialiased; {self.scaling}'
+
+
+def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
+  """Resizes images by `resizing.fit_to_size`, by fewer operations if possible.
+
+  Args:
+    images: [batch, height, width, channels] in 0..255, uint8 or float32, of a
+      known height and width.
+    image_size: Height and width of the results.
+
+  Returns:
+    float32 [batch, *image_size, channels] in 0..255.
+  """
+  height, width = images.shape[1:3]
+  if height is None or width is None:
+    raise ValueError(f'found images of shape {images.shape}; give one size')
+  if (height, width) == image_size:
+    return tf.cast(images, tf.float32)
+  # Nothing is cut off, and nothing antialiased: plain bilinear resizing is
+  # the same, and TFLite has it.
+  if height * image_size[1] == width * image_size[0] and height < image_size[0]:
+    return tf.image.resize(tf.cast(images, tf.float32), image_size)
+  return resizing.fit_to_size(images, *image_size)
+
+
+def in_range(image_size: tuple[int, int], name: str) -> Preparation:
+  """Prepares images for a network that takes pixels in a range.
+
+  Args:
+    image_size: Height and width that the network takes.
+    name: The range, one of `pixel_ranges.NAMES`, such as '-1_to_1'.
+
+  Raises:
+    ValueError: If there is no such range.
+  """
+  if name not in pixel_ranges.NAMES:
+    raise ValueError(
+      f'input_range: found {name!r}; give one of'
+      f' {", ".join(pixel_ranges.NAMES)}'
+    )
+  return Preparation(
+    image_size, name, lambda images: pixel_ranges.rescale(images, name)
+  )

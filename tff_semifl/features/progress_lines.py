@@ -1,0 +1,77 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Lines that say every few seconds how far a long computation is."""
+
+from collections.abc import Callable
+import sys
+import time
+
+import tqdm
+
+Say = Callable[[str], None]
+
+
+def to_stderr(line: str) -> None:
+  """Prints a line on standard error, at once."""
+  print(line, file=sys.stderr, flush=True)
+
+
+class ProgressLines:
+  """Counts images, and says their number, rate and the time left."""
+
+  def __init__(
+    self,
+    total: int,
+    say: Say,
+    *,
+    num_before: int = 0,
+    seconds_between: float = 5.0,
+    clock: Callable[[], float] = time.monotonic,
+  ):
+    """Initializes the progress.
+
+    Args:
+      total: Number of all images.
+      say: Called with each line.
+      num_before: Images that were done before, which the rate leaves out.
+      seconds_between: The least time between two lines.
+      clock: Returns the time in seconds.
+    """
+    self._total = total
+    self._say = say
+    self._done = self._num_before = num_before
+    self._seconds_between = seconds_between
+    self._clock = clock
+    self._start = self._last = clock()
+
+  def advance(self, number: int) -> None:
+    """Counts more images as done, and says so if a line is due."""
+    self._done += number
+    now = self._clock()
+    if now - self._last < self._seconds_between or self._done == self._total:
+      return
+    self._last = now
+    rate = self.rate()
+    left = tqdm.tqdm.format_interval((self._total - self._done) / rate)
+    self._say(
+      f'features: {self._done:,} of {self._total:,} images,'
+      f' {_show(rate)} images/s, {left} left'
+    )
+
+  def finish(self) -> None:
+    """Says how many images were done in how much time."""
+    seconds = tqdm.tqdm.format_interval(self._clock() - self._start)
+    self._say(
+      f'features: {self._done - self._num_before:,} images in {seconds},'
+      f' {_show(self.rate())} images/s'
+    )
+
+  def rate(self) -> float:
+    """Images per second, since the start of this object."""
+    seconds = max(self._clock() - self._start, 1e-9)
+    return max(self._done - self._num_before, 1e-9) / seconds
+
+
+def _show(rate: float) -> str:
+  return f'{rate:,.0f}' if rate >= 10 else f'{rate:.2g}'
