@@ -1,0 +1,107 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of frozen networks as functions of images."""
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests.features import small_backbone
+from tff_semifl.features import backbone as backbone_lib
+from tff_semifl.features import preparation
+
+
+class BackboneTest(parameterized.TestCase):
+  def test_averages_maps_and_computes_all_batches(self):
+    images = small_backbone.noise(2 * backbone_lib.BATCH_SIZE + 3, 4, 4, 3)
+    backbone = small_backbone.create(factor=2)
+    self.assertEqual(backbone.feature_dimension, 3)
+    found = backbone.features(images)
+    self.assertEqual(found.dtype, np.float32)
+    np.testing.assert_allclose(found, 2 * images.mean((1, 2)), rtol=1e-5)
+
+  def test_takes_images_of_any_size_and_gray_ones(self):
+    backbone = small_backbone.create()
+    for shape in ((8, 8, 3), (2, 2, 3), (4, 4, 1), (3, 7, 1)):
+      images = np.full((2, *shape), 9, np.uint8)
+      np.testing.assert_allclose(
+        backbone.features(images), np.full((2, 3), 9), rtol=1e-5
+      )
+    self.assertEqual(
+      backbone.features(np.zeros((0, 4, 4, 3), np.uint8)).shape, (0, 3)
+    )
+
+  def test_is_in_inference_mode(self):
+    inputs = tf.keras.Input((4, 4, 3))
+    x = tf.keras.layers.BatchNormalization()(inputs)
+    network = tf.keras.Model(inputs, tf.keras.layers.Dropout(0.5)(x))
+    backbone = backbone_lib.Backbone(
+      'mine', network, preparation.in_range((4, 4), '0_to_255')
+    )
+    images = np.full((8, 4, 4, 3), 100, np.uint8)
+    # The initial statistics, and Keras' epsilon.
+    expected = np.full((8, 3), 100 / np.sqrt(1.001))
+    for _ in range(2):
+      np.testing.assert_allclose(
+        backbone.features(images), expected, rtol=1e-5
+      )
+
+  def test_digest_is_that_of_equal_backbones_alone(self):
+    digest = small_backbone.create().digest
+    self.assertRegex(digest, '^[0-9a-f]{64}$')
+    # Its layers have other names.
+    self.assertEqual(small_backbone.create().digest, digest)
+    others = (
+      small_backbone.create(factor=1.0001),
+      small_backbone.create(input_range='0_to_1'),
+      small_backbone.create(image_size=(4, 5)),
+    )
+    self.assertLen({digest, *(each.digest for each in others)}, 4)
+
+  def test_digest_tells_layers_without_weights_apart(self):
+    digests = set()
+    for activation in ('relu', 'relu6'):
+      inputs = tf.keras.Input((4, 4, 3))
+      outputs = tf.keras.layers.Activation(activation)(inputs)
+      inner = tf.keras.Model(inputs, outputs)
+      outer = tf.keras.Sequential([tf.keras.Input((4, 4, 3)), inner])
+      for network in (inner, outer):
+        backbone = backbone_lib.Backbone(
+          'mine', network, preparation.in_range((4, 4), '0_to_255')
+        )
+        digests.add(backbone.digest)
+    self.assertLen(digests, 4)
+
+  def test_refuses_other_images(self):
+    backbone = small_backbone.create()
+    for images in (np.zeros((2, 4, 4, 3)), np.zeros((4, 4, 3), np.uint8)):
+      with self.assertRaisesRegex(ValueError, 'found images of dtype'):
+        backbone.features(images)
+
+  def test_refuses_other_networks(self):
+    prepare = preparation.in_range((8, 8), '0_to_255')
+    inputs = tf.keras.Input((8, 8, 3))
+
+    class Subclass(tf.keras.Model):
+      def call(self, inputs):
+        return inputs
+
+    for network, message in (
+      (small_backbone.create_network(), r'shape \[4, 4, 3\], not \[8, 8, 3\]'),
+      (tf.keras.Model(inputs, [inputs, inputs]), 'one input and one output'),
+      (Subclass(), 'one input and one output'),
+      (
+        tf.keras.Model(inputs, tf.keras.layers.Reshape((64, 3))(inputs)),
+        r'its output has the shape \[64, 3\]',
+      ),
+    ):
+      with self.assertRaisesRegex(
+        backbone_lib.BackboneError, f'^backbone mine: .*{message}'
+      ):
+        backbone_lib.Backbone('mine', network, prepare)
+
+
+if __name__ == '__main__':
+  absltest.main()
