@@ -44,9 +44,7 @@ class BackboneTest(parameterized.TestCase):
     # The initial statistics, and Keras' epsilon.
     expected = np.full((8, 3), 100 / np.sqrt(1.001))
     for _ in range(2):
-      np.testing.assert_allclose(
-        backbone.features(images), expected, rtol=1e-5
-      )
+      np.testing.assert_allclose(backbone.features(images), expected, rtol=1e-5)
 
   def test_digest_is_that_of_equal_backbones_alone(self):
     digest = small_backbone.create().digest

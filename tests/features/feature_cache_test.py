@@ -128,7 +128,12 @@ class FeatureCacheTest(parameterized.TestCase):
     backbone = FakeBackbone()
     changed = _IMAGES.copy()
     changed[-1, -1, -1, -1] ^= 1
-    for images in (_IMAGES, changed, _IMAGES[:-1], _IMAGES.reshape(1200, 1, 4, 3)):
+    for images in (
+      _IMAGES,
+      changed,
+      _IMAGES[:-1],
+      _IMAGES.reshape(1200, 1, 4, 3),
+    ):
       before = backbone.num_computed
       self._compute(backbone, images)
       self.assertEqual(backbone.num_computed - before, len(images))

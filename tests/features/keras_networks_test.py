@@ -18,7 +18,6 @@ from tff_semifl.features import keras_networks
 from tff_semifl.features import quiet_keras_cv
 
 
-
 class ApplicationTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()

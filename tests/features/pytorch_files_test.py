@@ -61,9 +61,7 @@ class PyTorchFilesTest(parameterized.TestCase):
         'end': pytorch_checkpoint.Tensor(_ELEMENTS, 4, (2,), (1,)),
       }
     )
-    np.testing.assert_array_equal(
-      found['transposed'], [[0, 3], [1, 4], [2, 5]]
-    )
+    np.testing.assert_array_equal(found['transposed'], [[0, 3], [1, 4], [2, 5]])
     np.testing.assert_array_equal(found['end'], [4, 5])
 
   @parameterized.parameters(

@@ -129,26 +129,25 @@ def _pool(
   """Averages feature maps over pixels, and checks shapes."""
   expected = (None, *image_size, 3)
   # What has a call method of its own has no such attributes, or no values.
-  shapes = [
-    getattr(network, each, None) for each in ('input_shape', 'output_shape')
-  ]
-  if not all(isinstance(each, tuple) for each in shapes):
+  input_shape = getattr(network, 'input_shape', None)
+  output_shape = getattr(network, 'output_shape', None)
+  if not isinstance(input_shape, tuple) or not isinstance(output_shape, tuple):
     raise BackboneError(
       f'backbone {name}: give a functional or sequential Keras model with one'
       ' input and one output'
     )
-  if shapes[0] != expected:
+  if input_shape != expected:
     raise BackboneError(
-      f'backbone {name}: its input has the shape {list(shapes[0][1:])}, not'
+      f'backbone {name}: its input has the shape {list(input_shape[1:])}, not'
       f' {list(expected[1:])}; choose that image_size'
     )
   outputs = network.output
-  if len(shapes[1]) == 4:
+  if len(output_shape) == 4:
     outputs = tf.keras.layers.GlobalAveragePooling2D()(outputs)
-  elif len(shapes[1]) != 2:
+  elif len(output_shape) != 2:
     raise BackboneError(
-      f'backbone {name}: its output has the shape {list(shapes[1][1:])}; give a'
-      ' model that returns vectors or feature maps [height, width, channels]'
+      f'backbone {name}: its output has the shape {list(output_shape[1:])};'
+      ' give a model that returns vectors or maps [height, width, channels]'
     )
   return tf.keras.Model(network.inputs, outputs)
 

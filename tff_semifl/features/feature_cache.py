@@ -156,8 +156,8 @@ class _Entry:
         found.get('backbone') != self.facts['backbone']
       ):
         say(
-          f'features: those of the same images by {found.get("name")} with other'
-          ' weights or preparation, or another size, are not used'
+          f'features: those of the same images by {found.get("name")} with'
+          ' other weights or preparation, or another size, are not used'
         )
         return
 
@@ -169,9 +169,8 @@ class _Entry:
       not isinstance(number, int)
       or not 0 < number <= total
       or not self.unfinished.exists()
-      or self.unfinished.stat().st_size != len(self.header) + (
-        total * dimension * 4
-      )
+      or self.unfinished.stat().st_size
+      != len(self.header) + (total * dimension * 4)
     ):
       return 0
     return number
