@@ -1,0 +1,139 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the program that computes features."""
+
+import contextlib
+import io
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+from absl.testing import parameterized
+import numpy as np
+
+from tests.data import image_tree
+from tests.features import small_backbone
+from tff_semifl.launch import compute_features
+from tff_semifl.launch import program
+
+
+class ComputeFeaturesTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+    self._backbone = self._folder / 'mine.keras'
+    small_backbone.create_network().save(self._backbone)
+    self._output = self._folder / 'new' / 'features.npz'
+
+  def _run(self, **values):
+    """Returns what the program prints, and the arrays that it writes."""
+    values = {
+      'backbone': self._backbone,
+      'cache_dir': self._folder / 'cache',
+      'output_file': self._output,
+    } | values
+    output = io.StringIO()
+    errors = io.StringIO()
+    with (
+      flagsaver.as_parsed(**{k: str(v) for k, v in values.items()}),
+      contextlib.redirect_stdout(output),
+      contextlib.redirect_stderr(errors),
+    ):
+      compute_features.main()
+    with np.load(values['output_file'], allow_pickle=False) as arrays:
+      return output.getvalue().splitlines(), dict(arrays)
+
+  def test_computes_features_of_a_file(self):
+    images = small_backbone.noise(7, 4, 4, 3)
+    labels = np.arange(7)
+    file = self._folder / 'images.npz'
+    np.savez(file, images=images, labels=labels, more=labels)
+    lines, arrays = self._run(images_file=file)
+    self.assertEqual(
+      lines,
+      [
+        f'backbone: {self._backbone}, 4x4',
+        'features: 7x3',
+        f'file: {self._output}',
+      ],
+    )
+    self.assertCountEqual(arrays, ['features', 'labels'])
+    self.assertEqual(arrays['features'].dtype, np.float32)
+    np.testing.assert_allclose(
+      arrays['features'], images.mean((1, 2)), rtol=1e-5
+    )
+    np.testing.assert_array_equal(arrays['labels'], labels)
+
+  def test_maps_a_file_of_images_alone(self):
+    images = small_backbone.noise(7, 4, 4, 3)
+    file = self._folder / 'images.npy'
+    np.save(file, images)
+    _, arrays = self._run(images_file=file, input_range='0_to_1')
+    self.assertCountEqual(arrays, ['features'])
+    np.testing.assert_allclose(
+      arrays['features'], images.mean((1, 2)) / 255, rtol=1e-5
+    )
+
+  def test_computes_features_of_folders(self):
+    for name, level in (
+      ('east/a.png', 10),
+      ('east/b.png', 20),
+      ('north/a.png', 30),
+    ):
+      image_tree.write_image(self._folder / 'images' / name, level)
+    folder = self._folder / 'images'
+    _, arrays = self._run(image_folder=folder)
+    np.testing.assert_allclose(
+      arrays['features'], np.repeat([[10], [20], [30]], 3, 1), rtol=1e-5
+    )
+    self.assertEqual(arrays['labels'].tolist(), [0, 0, 1])
+    self.assertEqual(arrays['class_names'].tolist(), ['east', 'north'])
+    (folder / 'south').mkdir()
+    _, arrays = self._run(image_folder=folder, folders='clients', overwrite=1)
+    self.assertEqual(arrays['client_ids'].tolist(), [0, 0, 1])
+    self.assertEqual(
+      arrays['client_names'].tolist(), ['east', 'north', 'south']
+    )
+
+  @parameterized.parameters(
+    ({}, 'give one of the flags --tfds_name, --image_folder and'),
+    ({'image_folder': 'a', 'images_file': 'b'}, 'give one of the flags'),
+    ({'image_folder': '/no'}, '^flag --image_folder=/no: .*is missing'),
+    ({'images_file': '/no.npz'}, '^flag --images_file=/no.npz: .*No such file'),
+    (
+      {'backbone': 'resnet51'},
+      '^flag --backbone=resnet51: backbone resnet51: ',
+    ),
+    ({'weights': 'imagenet'}, "weights: found 'imagenet', but .* has its own"),
+    ({'output_file': 'a.csv'}, '^flag --output_file=.*name a .npz file'),
+  )
+  def test_names_the_flag_that_is_wrong(self, values, message):
+    with self.assertRaisesRegex(program.FlagError, message):
+      self._run(**values)
+
+  @parameterized.parameters(
+    ({'pixels': np.zeros(3)}, 'has the arrays pixels, but no images'),
+    ({'images': np.zeros((3, 4, 4, 3))}, 'has images of dtype float64'),
+    (
+      {'images': np.zeros((3, 4, 4, 3), np.uint8), 'labels': np.zeros(2)},
+      r'has 3 images, but labels of shape \[2\]',
+    ),
+  )
+  def test_says_what_a_file_lacks(self, arrays, message):
+    file = self._folder / 'images.npz'
+    np.savez(file, **arrays)
+    with self.assertRaisesRegex(
+      program.FlagError, f'^flag --images_file={file}: {message}'
+    ):
+      self._run(images_file=file)
+
+  def test_replaces_no_file_unasked(self):
+    self._output.parent.mkdir()
+    self._output.write_text('')
+    with self.assertRaisesRegex(program.FlagError, 'exists; name another file'):
+      self._run(images_file='a')
+
+
+if __name__ == '__main__':
+  absltest.main()
