@@ -39,8 +39,8 @@ _MAX_BYTES_IN_MEMORY = 2**30
 _BACKBONE = flags.DEFINE_string(
   'backbone',
   'efficientnet_lite0',
-  'efficientnet_lite0, a network of Keras Applications, a preset of KerasCV, or'
-  ' a file .keras.',
+  'Network that computes features: efficientnet_lite0, a network of Keras'
+  ' Applications such as MobileNetV2, a preset of KerasCV, or a file .keras.',
 )
 _SIZE = flags.DEFINE_integer(
   'size',
