@@ -20,6 +20,9 @@ from typing import Any
 from absl import flags
 import numpy as np
 
+from tff_semifl.command_line import output_flag
+from tff_semifl.command_line import overwrite_flag
+from tff_semifl.command_line import program
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
@@ -29,10 +32,7 @@ from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import backbones
 from tff_semifl.features import feature_cache
 from tff_semifl.features import progress_lines
-from tff_semifl.launch import output_flag
-from tff_semifl.launch import overwrite_flag
-from tff_semifl.launch import program
-from tff_semifl.programs import durable_files
+from tff_semifl.files import durable_files
 
 _MAX_BYTES_IN_MEMORY = 2**30
 

@@ -22,7 +22,7 @@ import pytest
 from tests.features import small_backbone
 from tff_semifl.data import stored_images
 from tff_semifl.features import feature_cache
-from tff_semifl.programs import durable_files
+from tff_semifl.files import durable_files
 
 _IMAGES = small_backbone.noise(1200, 2, 2, 3)
 _CHUNK = 512

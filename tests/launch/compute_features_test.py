@@ -12,10 +12,10 @@ from absl.testing import flagsaver
 from absl.testing import parameterized
 import numpy as np
 
+from launch import compute_features
 from tests.data import image_tree
 from tests.features import small_backbone
-from tff_semifl.launch import compute_features
-from tff_semifl.launch import program
+from tff_semifl.command_line import program
 
 
 class ComputeFeaturesTest(parameterized.TestCase):

@@ -27,7 +27,7 @@ import numpy as np
 from tff_semifl.data import sources
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import progress_lines
-from tff_semifl.programs import durable_files
+from tff_semifl.files import durable_files
 
 # Part of the key: another format has other keys.
 _FORMAT = 1
