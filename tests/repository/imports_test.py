@@ -25,6 +25,7 @@ _ROOMS = (
   'data',
   'batch_norm',
   'export',
+  'features',
   'training',
   'core',
   'runs',

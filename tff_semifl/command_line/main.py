@@ -27,6 +27,7 @@ PROGRAMS = (
   'export_saved_model',
   'evaluate',
   'predict',
+  'compute_features',
   'plot',
   'show_augmentations',
   'show_partition',
