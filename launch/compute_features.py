@@ -15,7 +15,6 @@ preparation: the same command goes on after an interrupt.
 """
 
 import pathlib
-from typing import Any
 
 from absl import flags
 import numpy as np
@@ -23,18 +22,15 @@ import numpy as np
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
-from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
-from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 from tff_semifl.data import tfds_images
 from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import backbones
 from tff_semifl.features import feature_cache
+from tff_semifl.features import image_inputs
 from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
-
-_MAX_BYTES_IN_MEMORY = 2**30
 
 _BACKBONE = flags.DEFINE_string(
   'backbone',
@@ -122,7 +118,7 @@ def main() -> None:
 
 def _read_input(
   backbone: backbone_lib.Backbone,
-) -> tuple[sources.Images, dict[str, Any]]:
+) -> image_inputs.ImageInput:
   """Returns images, and the other arrays of the output by name."""
   given = [
     flag
@@ -145,52 +141,14 @@ def _read_input(
       found = tfds_images.load_split(
         _TFDS_NAME.value, _SPLIT.value, _DATA_DIR.value, may_download=True
       )
-      return found.images, {'labels': found.labels}
+      return image_inputs.ImageInput(found.images, {'labels': found.labels})
     if given[0] is _IMAGE_FOLDER:
-      return _read_folder(pathlib.Path(_IMAGE_FOLDER.value), backbone)
-    return _read_file(pathlib.Path(_IMAGES_FILE.value))
-
-
-def _read_folder(
-  root: pathlib.Path, backbone: backbone_lib.Backbone
-) -> tuple[sources.Images, dict[str, Any]]:
-  is_clients = _FOLDERS.value == 'clients'
-  problems = []
-  folders = image_listing.list_folders(root, problems, may_be_empty=is_clients)
-  image_listing.raise_if_any(root, problems)
-  form = image_reading.ImageForm(
-    (*backbone.image_size, 3), image_files.OnOddSize.RESIZE
-  )
-  files = [file for each in folders.values() for file in each]
-  found = image_reading.read(files, form, problems, _MAX_BYTES_IN_MEMORY)
-  image_listing.raise_if_any(root, problems)
-  numbers = np.repeat(
-    np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
-  )
-  names = np.array(list(folders))
-  if is_clients:
-    return found.images, {'client_ids': numbers, 'client_names': names}
-  return found.images, {'labels': numbers, 'class_names': names}
-
-
-def _read_file(path: pathlib.Path) -> tuple[sources.Images, dict[str, Any]]:
-  found = np.load(path, mmap_mode='r', allow_pickle=False)
-  arrays = {'images': found} if isinstance(found, np.ndarray) else dict(found)
-  if 'images' not in arrays:
-    raise ValueError(f'has the arrays {", ".join(arrays)}, but no images')
-  images = arrays['images']
-  for name, array in arrays.items():
-    if name != 'images' and array.shape[:1] != images.shape[:1]:
-      raise ValueError(
-        f'has {len(images)} images, but {name} of shape {list(array.shape)}'
+      return image_inputs.read_folders(
+        pathlib.Path(_IMAGE_FOLDER.value),
+        backbone.image_size,
+        are_clients=_FOLDERS.value == 'clients',
       )
-  if images.dtype != np.uint8 or images.ndim != 4 or not len(images):
-    raise ValueError(
-      f'has images of dtype {images.dtype} and shape {list(images.shape)}; they'
-      ' must be uint8 [images, height, width, 1 or 3]'
-    )
-  others = {k: v for k, v in arrays.items() if k in ('labels', 'client_ids')}
-  return images, others
+    return image_inputs.read_file(pathlib.Path(_IMAGES_FILE.value))
 
 
 def _say_nothing(line: str) -> None:

@@ -1,0 +1,102 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images to compute features of, with their labels or clients."""
+
+import pathlib
+from typing import NamedTuple
+import zipfile
+import zlib
+
+import numpy as np
+
+from tff_semifl.data import image_files
+from tff_semifl.data import image_listing
+from tff_semifl.data import image_reading
+from tff_semifl.data import sources
+
+# More are kept in a file on disk.
+_MAX_BYTES_IN_MEMORY = 2**30
+_KEPT = ('labels', 'client_ids')
+
+
+class ImageInput(NamedTuple):
+  """Images, and what is known of them.
+
+  Attributes:
+    images: uint8 [images, height, width, 1 or 3], in memory, mapped, or in a
+      file.
+    others: Arrays by name: `labels` or `client_ids`, int [images], and
+      `class_names` or `client_names`, strings.
+  """
+
+  images: sources.Images
+  others: dict[str, np.ndarray]
+
+
+def read_folders(
+  root: pathlib.Path, image_size: tuple[int, int], *, are_clients: bool
+) -> ImageInput:
+  """Reads a folder that has folders of images.
+
+  Args:
+    root: The folder. Its folders are numbered in the order of their names.
+    image_size: Height and width to which images are scaled and cropped.
+    are_clients: Whether the folders are clients, which may be empty; else they
+      are classes.
+
+  Raises:
+    image_listing.ImageFolderError: If a folder is missing or empty, or
+      something in it is no image.
+  """
+  problems = []
+  folders = image_listing.list_folders(root, problems, may_be_empty=are_clients)
+  image_listing.raise_if_any(root, problems)
+  form = image_reading.ImageForm((*image_size, 3), image_files.OnOddSize.RESIZE)
+  files = [file for each in folders.values() for file in each]
+  if not files:
+    raise image_listing.ImageFolderError(f'{root} has no image in it')
+  found = image_reading.read(files, form, problems, _MAX_BYTES_IN_MEMORY)
+  image_listing.raise_if_any(root, problems)
+  numbers = np.repeat(
+    np.arange(len(folders), dtype=np.int32), [*map(len, folders.values())]
+  )
+  names = np.array(list(folders))
+  if are_clients:
+    return ImageInput(
+      found.images, {'client_ids': numbers, 'client_names': names}
+    )
+  return ImageInput(found.images, {'labels': numbers, 'class_names': names})
+
+
+def read_file(path: pathlib.Path) -> ImageInput:
+  """Reads a file of arrays.
+
+  Args:
+    path: A .npz file with `images` and perhaps `labels` or `client_ids`, or a
+      .npy file of images, which is mapped and so may be of any size.
+
+  Raises:
+    ValueError: If the file is damaged or has other arrays.
+    OSError: If it cannot be read.
+  """
+  try:
+    found = np.load(path, mmap_mode='r', allow_pickle=False)
+    arrays = {'images': found} if isinstance(found, np.ndarray) else dict(found)
+  except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+    raise ValueError(f'is damaged, or no .npz or .npy file: {error}') from error
+  if 'images' not in arrays:
+    raise ValueError(f'has the arrays {", ".join(arrays)}, but no images')
+  images = arrays['images']
+  if images.dtype != np.uint8 or images.ndim != 4 or not len(images):
+    raise ValueError(
+      f'has images of dtype {images.dtype} and shape {list(images.shape)}; they'
+      ' must be uint8 [images, height, width, 1 or 3]'
+    )
+  others = {name: arrays[name] for name in _KEPT if name in arrays}
+  for name, array in others.items():
+    if array.shape != images.shape[:1]:
+      raise ValueError(
+        f'has {len(images)} images, but {name} of shape {list(array.shape)}'
+      )
+  return ImageInput(images, others)
