@@ -83,7 +83,16 @@ def read_file(path: pathlib.Path) -> ImageInput:
   try:
     found = np.load(path, mmap_mode='r', allow_pickle=False)
     arrays = {'images': found} if isinstance(found, np.ndarray) else dict(found)
-  except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+  except (
+    zipfile.BadZipFile,
+    zlib.error,
+    OSError,
+    EOFError,
+    ValueError,
+  ) as error:
+    # A damaged file may send NumPy to a position that no file has.
+    if isinstance(error, OSError) and error.filename:
+      raise
     raise ValueError(f'is damaged, or no .npz or .npy file: {error}') from error
   if 'images' not in arrays:
     raise ValueError(f'has the arrays {", ".join(arrays)}, but no images')
