@@ -39,7 +39,8 @@ class _Halving(client_parts.Weighting):
 
 _MODULE = """
 import dataclasses
-from tff_semifl.systems import averaging, client_parts, fix_mix
+from tff_semifl.methods import client_parts, fix_mix
+from tff_semifl.systems import averaging
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Own(client_parts.Weighting):
