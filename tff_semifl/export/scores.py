@@ -51,7 +51,8 @@ class Scores(NamedTuple):
       whose predicted class has at least that probability, and of those whose
       prediction is right, too.
     confident_noise: int64 [floors], the same number of `NUM_NOISE` images of
-      the model's size, in which each value of each pixel is drawn from 0..255.
+      the model's size, in which each value of each pixel is drawn from 0..255,
+      and each feature from a standard normal distribution.
     bins: float64 [bins, 3], of the images whose predicted class has a
       probability in each of 15 equal parts of 0..1: how many there are, how
       many are right, and the sum of these probabilities.
@@ -159,8 +160,9 @@ def score(
 
   Args:
     model: The model.
-    batches: Images, uint8 [batch, height, width, channels], and their labels,
-      int [batch], in 0..classes-1. At least one image in all.
+    batches: Images, uint8 [batch, height, width, channels], or feature vectors,
+      float32 [batch, features], and their labels, int [batch], in
+      0..classes-1. At least one example in all.
 
   Returns:
     The scores.
@@ -201,8 +203,8 @@ def _score_noise(model: exported_model.ExportedModel) -> np.ndarray:
   generator = np.random.default_rng(0)
   confident = np.zeros(len(FLOORS), np.int64)
   for _ in range(NUM_NOISE // _NOISE_BATCH_SIZE):
-    images = generator.integers(
-      256, size=(_NOISE_BATCH_SIZE, *model.image_shape), dtype=np.uint8
+    images = model.kind.draw_noise(
+      generator, (_NOISE_BATCH_SIZE, *model.image_shape)
     )
     confident += _is_sure(model.predict(images)).sum(axis=1)
   return confident
