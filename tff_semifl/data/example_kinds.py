@@ -8,7 +8,7 @@ other model has one, [features].
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,3 +67,13 @@ def kind_of(shape: Sequence[int | None]) -> ExampleKind:
       ' channels] or feature vectors [features]'
     )
   return _BY_RANK[len(shape)]
+
+
+def has_own_dtype(examples: Any) -> bool:
+  """Returns whether these are images or feature vectors of the kind's dtype.
+
+  Args:
+    examples: An array, or what has its shape and dtype.
+  """
+  kind = _BY_RANK.get(len(examples.shape) - 1)
+  return kind is not None and examples.dtype == kind.dtype

@@ -15,7 +15,7 @@
 | `test_labels`     | as `labels`, [t]                              | no     |
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import os
 import pathlib
@@ -29,7 +29,8 @@ from tff_semifl.data import own_features
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
-SUFFIXES = ('.npy', '.npz')
+# Vectors that are classified at a time.
+_BATCH_SIZE = 1024
 _FEATURES, _LABELS, _CLASS_NAMES = 'features', 'labels', 'class_names'
 _CLIENT_FEATURES, _CLIENT_IDS = 'client_features', 'client_ids'
 _CLIENT_LABELS = 'client_labels'
@@ -101,11 +102,37 @@ def read(path: str | os.PathLike) -> FeatureFile:
     return _create(arrays)
 
 
-def read_vectors(path: str | os.PathLike) -> np.ndarray:
+def read_test(
+  path: str | os.PathLike, class_names: Sequence[str]
+) -> sources.LabeledImages:
+  """Reads the vectors to test on, of a file that may have no others.
+
+  Args:
+    path: The file.
+    class_names: A name for each class, in the order of the labels.
+
+  Raises:
+    FeatureFileError: If it cannot be read or used.
+  """
+  arrays = _read_arrays(pathlib.Path(path), (_TEST_FEATURES, _TEST_LABELS))
+  with _as_own_error():
+    vectors = own_features.convert(_TEST_FEATURES, arrays[_TEST_FEATURES])
+    labels = own_labels.flatten(
+      _TEST_LABELS, arrays[_TEST_LABELS], len(vectors)
+    )
+    return sources.LabeledImages(
+      vectors, own_labels.index(_TEST_LABELS, labels, class_names)
+    )
+
+
+def read_vectors(
+  path: str | os.PathLike, num_features: int | None = None
+) -> np.ndarray:
   """Reads vectors to be classified: a .npy, or `features` of a .npz.
 
   Args:
     path: The file.
+    num_features: How many features vectors must have; None for any number.
 
   Returns:
     float32 [number, features].
@@ -113,9 +140,51 @@ def read_vectors(path: str | os.PathLike) -> np.ndarray:
   Raises:
     FeatureFileError: If it cannot be read or used.
   """
-  arrays = _read_arrays(pathlib.Path(path), only=_FEATURES)
+  arrays = _read_arrays(pathlib.Path(path), (_FEATURES,))
   with _as_own_error():
-    return own_features.convert(_FEATURES, arrays[_FEATURES])
+    vectors = own_features.convert(_FEATURES, arrays[_FEATURES])
+    if num_features not in (None, vectors.shape[1]):
+      raise ValueError(
+        f'{_FEATURES}: found {vectors.shape[1]} features; the model takes'
+        f' {num_features}'
+      )
+    return vectors
+
+
+def read_batches(
+  files: Iterable[pathlib.Path],
+  num_features: int,
+  *,
+  on_error: Callable[[str], None] | None = None,
+) -> Iterator[tuple[list[str], np.ndarray]]:
+  """Reads the vectors of files, see `read_vectors`.
+
+  Args:
+    files: The files.
+    num_features: How many features vectors must have.
+    on_error: Called for a file that cannot be read, which is then left out,
+      with its name and the reason. By default that is an error.
+
+  Yields:
+    Batches: a key for each vector, `<file>[<row>]`, and float32 [batch,
+    features].
+
+  Raises:
+    FeatureFileError: If a file cannot be read and `on_error` is None.
+  """
+  for file in files:
+    try:
+      vectors = read_vectors(file, num_features)
+    except FeatureFileError as error:
+      message = f'{file} {error}'
+      if on_error is None:
+        raise FeatureFileError(message) from error
+      on_error(message)
+      continue
+    for start in range(0, len(vectors), _BATCH_SIZE):
+      batch = vectors[start : start + _BATCH_SIZE]
+      rows = range(start, start + len(batch))
+      yield [f'{file}[{row}]' for row in rows], batch
 
 
 @contextlib.contextmanager
@@ -127,13 +196,13 @@ def _as_own_error() -> Iterator[None]:
 
 
 def _read_arrays(
-  path: pathlib.Path, only: str | None = None
+  path: pathlib.Path, names: Sequence[str] = ()
 ) -> Mapping[str, np.ndarray]:
   """Returns the arrays of a file by name.
 
   Args:
     path: The file.
-    only: The one array that is needed, which a .npy has.
+    names: Those that are needed, of which a .npy has one; by default all.
   """
   expected = 'give a .npz, as numpy.savez writes it'
   try:
@@ -147,21 +216,18 @@ def _read_arrays(
       ' pickled objects'
     ) from error
   if isinstance(found, np.ndarray):
-    if only is None:
+    if len(names) != 1:
       raise FeatureFileError(f'has a single array; {expected}')
-    return {only: found}
+    return {names[0]: found}
   with found:
-    if only is None:
-      _check_names(found.files)
-    elif only not in found.files:
+    missing = [name for name in names if name not in found.files]
+    if missing:
       raise FeatureFileError(
-        f'has no array {only}; it has {", ".join(found.files) or "none"}'
+        f'has no array {missing[0]}; it has {", ".join(found.files) or "none"}'
       )
-    return {
-      name: _read_array(found, name)
-      for name in found.files
-      if only in (None, name)
-    }
+    if not names:
+      _check_names(found.files)
+    return {name: _read_array(found, name) for name in names or found.files}
 
 
 def _check_names(found: list[str]) -> None:

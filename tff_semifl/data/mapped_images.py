@@ -46,17 +46,16 @@ class MappedImages:
     """
     shapes = {part.images.shape[1:] for part in data}
     num_images = sum(len(part.images) for part in data)
-    found = [f'{part.images.dtype}{part.images.shape}' for part in data]
-    kind = example_kinds.kind_of(data[0].images.shape[1:])
-    are_alike = len(shapes) == 1 and all(
-      part.images.dtype == kind.dtype for part in data
+    are_examples = all(
+      example_kinds.has_own_dtype(part.images) for part in data
     )
-    if not num_images or not are_alike:
+    if len(shapes) != 1 or not num_images or not are_examples:
+      found = [f'{part.images.dtype}{part.images.shape}' for part in data]
       raise ValueError(
-        f'Expected {kind.dtype} {kind.name} of one shape, at least one; found'
-        f' [{", ".join(found)}].'
+        'Expected uint8 images of one shape, or float32 feature vectors, at'
+        f' least one; found [{", ".join(found)}].'
       )
-    self._kind = kind
+    self._dtype = example_kinds.kind_of(data[0].images.shape[1:]).dtype
     self._shape = (num_images, *shapes.pop())
     file = os.fdopen(os.memfd_create('images'), 'wb')
     weakref.finalize(self, file.close)
@@ -77,7 +76,7 @@ class MappedImages:
       indices: int64 [number].
     """
     images = tf.raw_ops.ImmutableConst(
-      dtype=self._kind.dtype, shape=self._shape, memory_region_name=self._path
+      dtype=self._dtype, shape=self._shape, memory_region_name=self._path
     )
     return tf.gather(images, indices)
 
