@@ -8,10 +8,12 @@
 
 The program takes SavedModels and TFLite models, and needs no experiment. It
 tests on the test images of a task, or on the images in the folder --images,
-which holds a folder for each class. With --output_file=results.json the results
-are written as JSON, too, with the confusion matrix; an existing file is
-replaced with --overwrite only. For a model that was
-trained with differential privacy it also prints the guarantee for clients.
+which holds a folder for each class. For a model of feature vectors, --images is
+a .npz with the arrays `test_features` and `test_labels`. With
+--output_file=results.json the results are written as JSON, too, with the
+confusion matrix; an existing file is replaced with --overwrite only. For a
+model that was trained with differential privacy it also prints the guarantee
+for clients.
 """
 
 from collections.abc import Iterator
@@ -27,6 +29,8 @@ from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_program
+from tff_semifl.data import example_kinds
+from tff_semifl.data import feature_files
 from tff_semifl.data import image_batches
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
@@ -59,6 +63,8 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
   model = exported_model_flags.load_model()
   if images.value is None:
     batches = _batches_of_task(model, chosen)
+  elif model.kind is example_kinds.FEATURES:
+    batches = _batches_of_features(model, images.value[0])
   else:
     batches = _batches_of_folder(model, images.value[0])
   scores = scores_lib.score(model, batches)
@@ -110,15 +116,23 @@ def _batches_of_task(
         f'its classes are {_list(task.class_names)}; those of the model are'
         f' {_list(model.class_names)}'
       )
-    if task.image_shape[-1] != model.num_channels:
-      raise ValueError(
-        f'its images have {task.image_shape[-1]} channels, those of the model'
-        f' {model.num_channels}'
-      )
+    model.check_takes(task.image_shape)
   test = image_task.load_test(chosen.task, task)
   with settings.blame('task', settings.name_of(chosen, 'task')):
     if not len(test.labels):
       raise ValueError('has no test images')
+  return test.batches(_BATCH_SIZE)
+
+
+def _batches_of_features(
+  model: exported_model.ExportedModel, path: str
+) -> _Batches:
+  """Returns the test vectors of a file."""
+  with exported_model_flags.blame_images(
+    feature_files.FeatureFileError, ValueError
+  ):
+    test = feature_files.read_test(path, model.class_names)
+    model.check_takes(test.images.shape[1:])
   return test.batches(_BATCH_SIZE)
 
 

@@ -9,8 +9,8 @@ r"""Exports the model of an experiment, as a SavedModel or for phones.
 
 The newest intact checkpoint is exported, with a model card, README.md, that
 describes the model and its accuracy. The settings are those of the experiment;
-if its images have been moved since, name their folder by --data_dir or
---image_dir.
+if its images or features have been moved since, say where they are by
+--data_dir, --image_dir or --features_file.
 """
 
 import pathlib
@@ -55,6 +55,9 @@ _DATA_DIR = flags.DEFINE_string(
 )
 _IMAGE_DIR = flags.DEFINE_string(
   'image_dir', None, 'Folder of your own images, if it has changed.'
+)
+_FEATURES_FILE = flags.DEFINE_string(
+  'features_file', None, 'File of your own features, if it has changed.'
 )
 _EVALUATE = flags.DEFINE_bool(
   'evaluate',
@@ -188,7 +191,7 @@ def _where_data_are(values: dict[str, Any]) -> dict[str, str]:
     program.FlagError: If the task has no such setting.
   """
   instead = {}
-  for flag in (_DATA_DIR, _IMAGE_DIR):
+  for flag in (_DATA_DIR, _IMAGE_DIR, _FEATURES_FILE):
     with program.blame(flag, ValueError):
       if flag.value is not None:
         if flag.name not in values:

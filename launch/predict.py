@@ -7,9 +7,11 @@ r"""Predicts the classes of images with an exported model.
     --images=photos,another.jpg --output_file=predictions.csv
 
 Images may have any size, and there may be any number of them: only a few are in
-memory at a time. The table, results/predictions.csv by default, has a row for
-each image, with the columns path, class_name and probability, of its most
-probable class. An existing file is replaced with --overwrite only.
+memory at a time. A model of feature vectors takes .npy files, or .npz files
+with an array `features`, in the place of images. The table,
+results/predictions.csv by default, has a row for each image or vector, with the
+columns path, class_name and probability, of its most probable class. An
+existing file is replaced with --overwrite only.
 """
 
 from absl import flags
@@ -20,6 +22,7 @@ from tff_semifl.command_line import least_confidence_flag
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import overwrite_flag
 from tff_semifl.command_line import program
+from tff_semifl.data import feature_files
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.export import predictions
@@ -59,7 +62,9 @@ def main() -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
       durable_files.replacing(path) as file,
-      exported_model_flags.blame_images(image_files.ImageFileError),
+      exported_model_flags.blame_images(
+        image_files.ImageFileError, feature_files.FeatureFileError
+      ),
     ):
       num_written, num_transparent = predictions.write_table(
         model,

@@ -14,11 +14,13 @@ blank and how much contrast the others keep. It takes the flags of
 
 from absl import flags
 
+from tff_semifl import settings as settings_lib
 from tff_semifl.augment import remaining_contrast
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import output_flag
 from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_program
+from tff_semifl.data import example_kinds
 from tff_semifl.experiments import experiment
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
@@ -40,6 +42,13 @@ def main(settings: experiment_settings.Data) -> None:
   """
   path = output_flag.one('results/augmentations.png')
   task = experiment.create_task(settings)
+  kind = example_kinds.kind_of(task.image_shape)
+  if kind is not example_kinds.IMAGES:
+    raise settings_lib.SettingError(
+      'task',
+      settings.task.reference,
+      f'has {kind.name}, which have no augmentations to be drawn',
+    )
   images = image_task.load(settings.task, task).train.images
   with program.blame(_NUM_IMAGES, ValueError):
     if _NUM_IMAGES.value > len(images):

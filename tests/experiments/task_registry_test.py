@@ -14,8 +14,8 @@ from tff_semifl.experiments import models
 from tff_semifl.experiments import task_registry
 
 _SEED = tf.constant([1, 2])
-# The others, whose images are the user's, have none to create one of here.
-_NAMES = sorted(task_registry.TASKS.keys() - {'image_folder'})
+# The others, whose data are the user's, have none to create one of here.
+_NAMES = sorted(task_registry.TASKS.keys() - {'image_folder', 'features'})
 
 
 class RegistryTest(parameterized.TestCase, tf.test.TestCase):

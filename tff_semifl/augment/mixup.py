@@ -74,7 +74,7 @@ def mix_with_each_other(
   The others are the batch in a new order.
 
   Args:
-    images: float32 [batch, height, width, channels].
+    images: float32 [batch, height, width, channels], or [batch, features].
     labels: float32 [batch, classes], the probability of each class.
     seed: int32 [2], a stateless seed.
     concentration: See `sample_dominant_coefficients`.
@@ -93,7 +93,7 @@ def mix_with_each_other(
     mix(
       images,
       tf.gather(images, order),
-      tf.reshape(coefficients, [-1, 1, 1, 1]),
+      tf.reshape(coefficients, [-1] + [1] * (images.shape.rank - 1)),
     ),
     mix(labels, tf.gather(labels, order), coefficients[:, tf.newaxis]),
   )

@@ -14,6 +14,7 @@ import contextlib
 import contextvars
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tff_semifl.augment import augmentation
@@ -249,19 +250,20 @@ def applying_to_all() -> Iterator[None]:
 
 
 def check_can_be_compiled(
-  augment: augmentation.Augmentation, image_shape: tuple[int, int, int]
+  augment: augmentation.Augmentation, images: np.ndarray
 ) -> None:
   """Checks that XLA can compile the operations of an augmentation.
 
   Args:
     augment: An augmentation that applies random operations, or any other.
-    image_shape: Height, width, channels.
+    images: Any image, uint8 [1, height, width, channels], or what else the
+      augmentation is of.
 
   Raises:
     NotCompiledError: If it cannot.
   """
   with tf.init_scope(), _applying(_refuse):
-    augment(tf.zeros([1, *image_shape], tf.uint8), tf.constant([0, 0]))
+    augment(tf.constant(images), tf.constant([0, 0]))
 
 
 @contextlib.contextmanager

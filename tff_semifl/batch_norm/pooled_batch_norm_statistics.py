@@ -9,11 +9,11 @@ compute it; with those of all clients it takes all images in one place: a
 simulation may do so, a federation could not.
 """
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.batch_norm import batch_norm_statistics
+from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
 
@@ -59,9 +59,7 @@ def build_pooled_batch_norm_statistics(
     ValueError: If the model has no static batch normalization.
   """
   batch_norm_statistics.check_has_statistics(classifier)
-  data_type = tff.SequenceType(
-    tff.TensorType(np.uint8, (None, *classifier.image_shape))
-  )
+  data_type = tff.SequenceType(pipelines.batch_type(classifier.image_shape))
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def compute(weights: functional.ModelWeights, dataset: tf.data.Dataset):

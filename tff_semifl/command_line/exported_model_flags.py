@@ -22,7 +22,8 @@ IMAGES = flags.DEFINE_list(
   'images',
   None,
   'In launch.predict: files and folders of images, with commas. In'
-  ' launch.evaluate: a folder that has a folder of images for each class.',
+  ' launch.evaluate: a folder that has a folder of images for each class. Or'
+  ' files of feature vectors, where the model takes these.',
 )
 
 

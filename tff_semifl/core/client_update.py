@@ -14,6 +14,7 @@ import dataclasses
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -23,6 +24,7 @@ from tff_semifl.core import client_turn
 from tff_semifl.core import client_work
 from tff_semifl.core import guidance as guidance_lib
 from tff_semifl.core import round_context
+from tff_semifl.data import example_kinds
 from tff_semifl.models import features as features_lib
 from tff_semifl.models import functional
 from tff_semifl.randomness import draws
@@ -78,7 +80,11 @@ class Training:
     Raises:
       ValueError: If loops of the form cannot have the strong views.
     """
-    self.form.check_views(self.strong_augmentation, self.model.image_shape)
+    shape = self.model.image_shape
+    self.form.check_views(
+      self.strong_augmentation,
+      np.zeros([1, *shape], example_kinds.kind_of(shape).dtype),
+    )
 
     def train(
       weights: functional.ModelWeights,

@@ -20,7 +20,8 @@ def hash_images(images: sources.Images) -> np.ndarray:
   of 3e-8.
 
   Args:
-    images: uint8 [number, height, width, channels], not at sites.
+    images: uint8 [number, height, width, channels], not at sites, or feature
+      vectors.
 
   Returns:
     uint64 [number].

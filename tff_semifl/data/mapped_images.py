@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 
 _INDICES_TYPE = tff.TensorType(np.int64, (None,))
@@ -45,13 +46,16 @@ class MappedImages:
     """
     shapes = {part.images.shape[1:] for part in data}
     num_images = sum(len(part.images) for part in data)
-    are_bytes = all(part.images.dtype == np.uint8 for part in data)
-    if len(shapes) != 1 or not num_images or not are_bytes:
+    are_examples = all(
+      example_kinds.has_own_dtype(part.images) for part in data
+    )
+    if len(shapes) != 1 or not num_images or not are_examples:
       found = [f'{part.images.dtype}{part.images.shape}' for part in data]
       raise ValueError(
-        'Expected uint8 images of one shape, at least one; found'
-        f' [{", ".join(found)}].'
+        'Expected uint8 images of one shape, or float32 feature vectors, at'
+        f' least one; found [{", ".join(found)}].'
       )
+    self._dtype = example_kinds.kind_of(data[0].images.shape[1:]).dtype
     self._shape = (num_images, *shapes.pop())
     file = os.fdopen(os.memfd_create('images'), 'wb')
     weakref.finalize(self, file.close)
@@ -66,13 +70,13 @@ class MappedImages:
     file.flush()
 
   def read(self, indices: tf.Tensor) -> tf.Tensor:
-    """Returns images, uint8 [number, height, width, channels].
+    """Returns images, uint8 [number, height, width, channels], or features.
 
     Args:
       indices: int64 [number].
     """
     images = tf.raw_ops.ImmutableConst(
-      dtype=tf.uint8, shape=self._shape, memory_region_name=self._path
+      dtype=self._dtype, shape=self._shape, memory_region_name=self._path
     )
     return tf.gather(images, indices)
 
@@ -99,8 +103,9 @@ def take_indices(
 ) -> tff.Computation:
   """Makes a computation of images one of their indices.
 
-  Its datasets have `image=int64[?]` for `image=uint8[?,H,W,C]`, and `int64[?]*`
-  for bare images. All else is unchanged, labels included.
+  Its datasets have `image=int64[?]` for `image=uint8[?,H,W,C]` (or features,
+  `float32[?,D]`), and `int64[?]*` for bare images. All else is unchanged,
+  labels included.
 
   Args:
     computation: Of its parameters each dataset, wherever it is placed, is of

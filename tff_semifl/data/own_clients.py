@@ -17,7 +17,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.data import example_kinds
 from tff_semifl.data import names
+from tff_semifl.data import own_features
 from tff_semifl.data import own_images
 
 
@@ -34,8 +36,8 @@ def concatenate(
       datasets are left out.
 
   Returns:
-    uint8 [images, height, width, channels], and for each client the int64
-    indices of its images.
+    uint8 [images, height, width, channels], or feature vectors, float32
+    [number, features]; and for each client the int64 indices of its images.
 
   Raises:
     ValueError: If they are something else, no client has an image, or images
@@ -51,23 +53,34 @@ def concatenate(
     sizes.append(len(array))
     if not len(array):
       continue
-    if array.ndim < 3:
+    if array.ndim == 2:
+      array = own_features.convert(own, array)
+    elif array.ndim < 2:
       raise ValueError(
         f'{own}: found an array of shape {array.shape}, which has no images;'
         ' give the images of each client, without labels'
       )
     if arrays and array.shape[1:] != arrays[0].shape[1:]:
+      is_feature = 2 in (array.ndim, arrays[0].ndim)
+      what, remedy = (
+        ('feature vectors', example_kinds.FEATURES.how_to_align)
+        if is_feature
+        else ('images', 'resize them to one size')
+      )
       raise ValueError(
-        f'{own}: found images of shape {array.shape[1:]}; those of others are'
-        f' {arrays[0].shape[1:]}; resize them to one size'
+        f'{own}: found {what} of shape {array.shape[1:]}; those of others are'
+        f' {arrays[0].shape[1:]}; {remedy}'
       )
     fields.append(own)
     arrays.append(array)
   if not arrays:
     raise ValueError(f'{field}: found no images; give one at least')
-  # Together, for the brightest of all tells what white is.
-  own_images.check_scales(fields, arrays)
-  images = own_images.convert(field, np.concatenate(arrays))
+  if arrays[0].ndim == 2:
+    images = np.concatenate(arrays)
+  else:
+    # Together, for the brightest of all tells what white is.
+    own_images.check_scales(fields, arrays)
+    images = own_images.convert(field, np.concatenate(arrays))
   return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
 
 

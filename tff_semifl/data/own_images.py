@@ -88,7 +88,9 @@ def stack(field: str, images: Any) -> np.ndarray:
         f'{field}: found images of different shapes, {shapes[0]} and'
         f' {shapes[1]}; resize them to one size, with tf.image.resize say'
       )
-    check_scales(fields, arrays)
+    if shapes and len(shapes[0]) > 1:
+      # Features have no white.
+      check_scales(fields, arrays)
     return np.stack(arrays) if arrays else np.empty(0)
   array = np.asarray(images)
   if not array.ndim:
@@ -144,8 +146,9 @@ def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:
   if len(arrays) != 2:
     return False
   images, labels = (array.ndim for array in arrays)
-  # An image in color and a gray one have 3 and 2 dimensions.
-  return (images, labels) in ((3, 1), (4, 1), (4, 2))
+  # An image in color and a gray one have 3 and 2 dimensions. Features have 2,
+  # and their labels 1.
+  return (images, labels) in ((2, 1), (3, 1), (4, 1), (4, 2))
 
 
 def convert(field: str, images: Any) -> np.ndarray:
@@ -296,6 +299,9 @@ def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
 def _is_batched(spec: tuple[tf.TensorSpec, ...]) -> bool:
   """Returns whether elements are batches of images."""
   image = spec[0].shape
+  if image.rank == 2:
+    # A batch of feature vectors, or a gray image without channels.
+    return image[0] is None and image[1] is not None
   if image.rank != 3:
     return image.rank == 4
   if len(spec) == 2 and spec[1].shape.rank == 0:

@@ -32,9 +32,12 @@ def split_labels(
 ) -> LabelSplit:
   """Draws the same number of labeled images of each class (C.4).
 
+  If all images are to be labeled, they are, however many each class has.
+
   Args:
     labels: int [num_images]; images of no class in 0..num_classes-1 get none.
-    num_labeled: Labeled images in all, a multiple of `num_classes`.
+    num_labeled: Labeled images in all, a multiple of `num_classes`, or all of
+      images that are not the same number of each class.
     num_classes: Number of classes.
     seed: The run's seed.
 
@@ -47,6 +50,11 @@ def split_labels(
   """
   if num_classes < 1:
     raise ValueError(f'{num_classes} classes are none')
+  sizes = _class_sizes(labels, num_classes)
+  if (
+    num_labeled == sizes.sum() == len(labels) and 0 < sizes.min() < sizes.max()
+  ):
+    return LabelSplit(shuffle(num_labeled, seed), np.empty(0, np.int64))
   per_class, rest = divmod(num_labeled, num_classes)
   if rest or per_class < 1:
     lower = max(num_labeled - rest, num_classes)
@@ -64,7 +72,7 @@ def split_labels(
       raise ValueError(
         f'{num_labeled} labeled images take {per_class} of each class, but'
         f' class {class_index} has {len(candidates)}; at most'
-        f' {_smallest_class(labels, num_classes) * num_classes} are possible'
+        f' {sizes.min() * num_classes} are possible'
       )
     chosen.append(generator.choice(candidates, per_class, replace=False))
   labeled = generator.permutation(np.concatenate(chosen))
@@ -74,9 +82,9 @@ def split_labels(
   )
 
 
-def _smallest_class(labels: np.ndarray, num_classes: int) -> int:
+def _class_sizes(labels: np.ndarray, num_classes: int) -> np.ndarray:
   is_known = (labels >= 0) & (labels < num_classes)
-  return np.bincount(labels[is_known], minlength=num_classes).min()
+  return np.bincount(labels[is_known], minlength=num_classes)
 
 
 def shuffle(num_labeled: int, seed: int) -> np.ndarray:

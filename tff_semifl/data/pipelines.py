@@ -17,24 +17,35 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.data import example_kinds
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import turns
 from tff_semifl.randomness import random_seeds
 from tff_semifl.runtime import sites
 
-ImageShape = tuple[int, int, int]
+ImageShape = example_kinds.ExampleShape
+
+
+def batch_type(image_shape: ImageShape) -> tff.TensorType:
+  """Returns the type of any number of images, or of feature vectors.
+
+  Args:
+    image_shape: Height, width and channels, or the number of features.
+  """
+  dtype = example_kinds.kind_of(image_shape).dtype
+  return tff.TensorType(dtype.type, (None, *image_shape))
 
 
 def labeled_type(image_shape: ImageShape) -> tff.SequenceType:
   """Returns the type of the server's data: chunks of images with labels.
 
   Args:
-    image_shape: Height, width and channels of an image.
+    image_shape: Height, width and channels, or the number of features.
   """
   return tff.SequenceType(
     collections.OrderedDict(
-      image=tff.TensorType(np.uint8, (None, *image_shape)),
+      image=batch_type(image_shape),
       label=tff.TensorType(np.int32, (None,)),
     )
   )
@@ -46,12 +57,12 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
   Each chunk has the client's number, which keys the client's random numbers.
 
   Args:
-    image_shape: Height, width and channels of an image.
+    image_shape: Height, width and channels, or the number of features.
   """
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
-      image=tff.TensorType(np.uint8, (None, *image_shape)),
+      image=batch_type(image_shape),
     )
   )
 
@@ -63,13 +74,13 @@ def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
   however many rounds of others are in between.
 
   Args:
-    image_shape: Height, width and channels of an image.
+    image_shape: Height, width and channels, or the number of features.
   """
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
       turn=np.int32,
-      image=tff.TensorType(np.uint8, (None, *image_shape)),
+      image=batch_type(image_shape),
     )
   )
 
@@ -78,12 +89,12 @@ def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
   """Returns the type of the data of a client with labels.
 
   Args:
-    image_shape: Height, width and channels of an image.
+    image_shape: Height, width and channels, or the number of features.
   """
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
-      image=tff.TensorType(np.uint8, (None, *image_shape)),
+      image=batch_type(image_shape),
       label=tff.TensorType(np.int32, (None,)),
     )
   )

@@ -180,7 +180,8 @@ def check_classes_are_known(
   if num_unknown:
     raise ValueError(
       f'{num_unknown} of {len(labels)} unlabeled images have no known class'
-      ' to share them out by'
+      ' to share them out by; choose iid, or give their classes, client_labels'
+      ' in a file of features'
     )
 
 

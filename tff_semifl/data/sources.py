@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Image data sets as arrays with labels."""
+"""Data sets of images or features, as arrays with labels."""
 
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
@@ -19,8 +19,9 @@ class DataNotFoundError(Exception):
   """Raised if a data set is not in the data folder and cannot be downloaded."""
 
 
-# uint8 [num_images, height, width, channels], in memory, or in a file that
-# `np.asarray` reads, or at sites, where nothing here reads them.
+# uint8 [num_images, height, width, channels], or feature vectors, float32
+# [number, features]; in memory, or in a file that `np.asarray` reads, or at
+# sites, where nothing here reads them.
 Images: TypeAlias = (
   np.ndarray | stored_images.StoredImages | site_images.SiteImages
 )
@@ -30,8 +31,9 @@ class LabeledImages(NamedTuple):
   """Images and their classes.
 
   Attributes:
-    images: uint8 [num_images, height, width, channels]; by reference (see
-      `mapped_images`) int64 [num_images].
+    images: uint8 [num_images, height, width, channels], or feature vectors,
+      float32 [number, features]; by reference (see `mapped_images`) int64
+      [num_images].
     labels: int32 [num_images], in 0..classes-1, or `UNKNOWN_LABEL`.
   """
 

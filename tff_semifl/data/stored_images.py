@@ -11,20 +11,21 @@ from typing import IO
 
 import numpy as np
 
+from tff_semifl.data import example_kinds
+
 
 class StoredImages:
   """Images in a file, of which those are in memory that are used.
 
-  They take the place of an array uint8 [number, height, width, channels]: rows
-  are chosen by a slice or an array of indices, which reads nothing, and
-  `np.asarray` reads. The file has no name: nothing is left of it when no object
-  has it any more, or this process ends, however it does.
+  They take the place of an array uint8 [number, height, width, channels], or of
+  feature vectors, float32 [number, features]: rows are chosen by a slice or an
+  array of indices, which reads nothing, and `np.asarray` reads. The file has no
+  name: nothing is left of it when no object has it any more, or this process
+  ends, however it does.
 
   Attributes:
-    dtype: That of the images, uint8.
+    dtype: That of the images, uint8, or of features, float32.
   """
-
-  dtype = np.dtype(np.uint8)
 
   def __init__(
     self, file: IO[bytes], image_shape: tuple[int, ...], rows: np.ndarray
@@ -33,10 +34,11 @@ class StoredImages:
 
     Args:
       file: The file, which has image after image.
-      image_shape: Height, width and channels.
+      image_shape: Height, width and channels, or the number of features.
       rows: int64 [number], which images of the file these are.
     """
     self._file = file
+    self.dtype = example_kinds.kind_of(image_shape).dtype
     self._image_shape = image_shape
     self._rows = rows
 
@@ -75,7 +77,7 @@ class StoredImages:
     return images.astype(dtype or self.dtype, copy=False)
 
   def _offset(self, row: int) -> int:
-    return int(row) * math.prod(self._image_shape)
+    return int(row) * math.prod(self._image_shape) * self.dtype.itemsize
 
 
 def folder() -> pathlib.Path:
@@ -86,18 +88,19 @@ def folder() -> pathlib.Path:
   return pathlib.Path(os.environ.get('TMPDIR') or '/var/tmp')
 
 
-def create(shape: tuple[int, int, int, int]) -> StoredImages:
+def create(shape: tuple[int, ...]) -> StoredImages:
   """Creates a file with room for images, which are black at first.
 
   Args:
-    shape: Number, height, width and channels.
+    shape: Number, height, width and channels; or number and features.
 
   Raises:
     OSError: If there is no such room.
     OverflowError: If no file is so large.
   """
   file = tempfile.TemporaryFile(dir=folder())
-  if size := math.prod(shape):
+  stored = StoredImages(file, shape[1:], np.arange(shape[0]))
+  if size := math.prod(shape) * stored.dtype.itemsize:
     # At once, and not after minutes of reading photos.
     os.posix_fallocate(file.fileno(), 0, size)
-  return StoredImages(file, shape[1:], np.arange(shape[0]))
+  return stored

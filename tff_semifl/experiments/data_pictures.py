@@ -14,6 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from tff_semifl.augment import remaining_contrast
+from tff_semifl.data import example_kinds
 from tff_semifl.data import sources
 from tff_semifl.experiments import federated_data
 from tff_semifl.experiments import image_task
@@ -41,7 +42,8 @@ def draw(
     data: Who has what; it is not drawn if no class of unlabeled images is
       known.
     title: Says which task it is and how its images are shared out.
-    images: The server's, uint8 [number, height, width, channels].
+    images: The server's, uint8 [number, height, width, channels]. Feature
+      vectors are not drawn.
     seed: The run's seed.
 
   Raises:
@@ -64,7 +66,8 @@ def draw(
       file, format='png'
     )
 
-  _draw_once(folder / 'augmentations.png', write_augmentations)
+  if example_kinds.kind_of(task.image_shape) is example_kinds.IMAGES:
+    _draw_once(folder / 'augmentations.png', write_augmentations)
   if np.any(data.unlabeled.true_labels != sources.UNKNOWN_LABEL):
     _draw_once(folder / 'partition.png', write_partition)
 

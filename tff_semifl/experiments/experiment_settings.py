@@ -44,7 +44,8 @@ class ChosenModel(settings.Settings):
   model: models.Model = settings.choice(
     models.MODELS | keras_applications.MODELS,
     'wide_resnet',
-    "Which model: wide_resnet, SemiFL's; resnet, the ResNet-9 or -18 of its"
+    "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
+    ' default for features; resnet, the ResNet-9 or -18 of its'
     " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
     ' emnist_cnn and reddi_emnist_cnn, their small networks (D22);'
     ' decomposed_wide_resnet, with kernels of two parts (B.5);'
@@ -256,10 +257,7 @@ def create(
     settings.SettingError: If a setting does not take its value, is not there,
       or is there twice; or if the system cannot learn the task.
   """
-  names = {'task'} & changes.keys()
-  chosen_task = settings.change_present(
-    chosen_task, {name: changes[name] for name in names}
-  )
+  chosen_task = settings.change_present(chosen_task, changes)
   sharing = sharings.choose_sharing(
     system.labels, is_given=chosen_task.task.gives_shares
   )
@@ -287,7 +285,8 @@ def create(
     else None,
   )
   # What is usual in its paper may have no place beside what is chosen.
-  changed = settings.change_present(experiment, {**system.usual, **changes})
+  usual = {**system.usual, **(chosen_task.task.usual if model is None else {})}
+  changed = settings.change_present(experiment, {**usual, **changes})
   # These are recorded where the task decides on them.
   given = _GIVEN if chosen_task.task.gives_shares else ()
   owner = settings.qualified_name(type(chosen_task.task))

@@ -39,7 +39,7 @@ def fill_in(
   Raises:
     settings.SettingError: If settings contradict each other.
   """
-  _check_model(experiment)
+  _check_model(experiment, task)
   _check_privacy(experiment)
   data = experiment.data.fill_in(task)
   system = experiment.system
@@ -101,7 +101,6 @@ def count_batch_pixels(
     for name, value in settings.as_dict(system).items()
     if name.endswith('batch_size')
   }
-  height, width, _ = task.image_shape
   of_server = [v for k, v in sizes.items() if k.startswith('server')]
   of_clients = [v for k, v in sizes.items() if not k.startswith('server')]
   of_inference = batch_norm_statistics.STATISTICS_BATCH_SIZE
@@ -109,7 +108,8 @@ def count_batch_pixels(
     of_server = of_clients = [math.inf]
   return threads.BatchPixels(
     *(
-      height * width * max(each, default=0)
+      # What counts for features is that there are as few as in a pixel.
+      math.prod(task.image_shape[:-1]) * max(each, default=0)
       for each in (of_clients, of_server, [of_inference])
     )
   )
@@ -146,7 +146,7 @@ def _count_clients_per_round(
 
 
 def _check_model(
-  experiment: experiment_settings.ExperimentSettings,
+  experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
 ) -> None:
   name = settings.name_of(experiment.model, 'model')
   system = experiment.system
@@ -156,6 +156,8 @@ def _check_model(
       name,
       f'{experiment.system_name} trains {" or ".join(system.models)}',
     )
+  with settings.blame('model', name):
+    experiment.model.model.check_takes(task)
 
 
 def _check_privacy(

@@ -10,6 +10,7 @@ import inspect
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import models
 from tff_semifl.models import keras_conversion
@@ -32,6 +33,7 @@ class FunctionModel(models.Converted):
   """
 
   has_static_batch_norm = None
+  takes = (example_kinds.IMAGES, example_kinds.FEATURES)
 
   reference: str
   function: CreateModel

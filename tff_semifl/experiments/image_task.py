@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An image classification task: images, their views, and a model for them."""
+"""A classification task: images or features, their views, and a model."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -20,19 +20,21 @@ from tff_semifl.randomness import random_seeds
 
 
 class TaskData(NamedTuple):
-  """The images of a task.
+  """The images of a task, or feature vectors in their place.
 
   Attributes:
     train: To be shared out among server and clients; all of it the server's if
       there are `shares`.
     test: To evaluate on.
-    unlabeled: More images for the clients, whose classes nobody knows, uint8
-      [number, height, width, channels], in memory or in a file; or those of
-      sites. None for most tasks.
+    unlabeled: More images for the clients, which nobody trains on with labels,
+      uint8 [number, height, width, channels], in memory or in a file; or those
+      of sites. None for most tasks.
     shares: For each client the int64 indices of its images in `unlabeled`,
       where it is given who has what; None for most tasks.
     names: What to call each image of `train`, then of `test`, then of
       `unlabeled`, such as its file; None for what they are in.
+    unlabeled_labels: int32 [number], the classes of `unlabeled`, for partitions
+      and to measure pseudo-labels by; None if nobody knows them.
   """
 
   train: sources.LabeledImages
@@ -40,17 +42,21 @@ class TaskData(NamedTuple):
   unlabeled: sources.Images | None = None
   shares: list[np.ndarray] | None = None
   names: Sequence[str] | None = None
+  unlabeled_labels: np.ndarray | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ImageTask:
-  """An image classification task.
+  """A classification task, of images or of feature vectors.
 
   Attributes:
-    image_shape: Height, width and channels.
+    image_shape: Height, width and channels; or the number of features, which is
+      what says that these are features (`example_kinds`).
     class_names: A name for each class, in the order of the labels.
-    pixel_mean: Mean of each channel over the training images, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
+    pixel_mean: Mean of each channel over the training images, in 0..1; or of
+      each feature.
+    pixel_standard_deviation: Standard deviation of each channel, in 0..1; or of
+      each feature.
     load: Loads the data. Raises `sources.DataNotFoundError` if they cannot be
       had.
     load_test: (may_download=bool) -> the test images alone, likewise. None
@@ -68,7 +74,7 @@ class ImageTask:
       name; no two data have the same. None for most tasks.
   """
 
-  image_shape: tuple[int, int, int]
+  image_shape: tuple[int, ...]
   class_names: tuple[str, ...]
   pixel_mean: tuple[float, ...]
   pixel_standard_deviation: tuple[float, ...]
@@ -147,6 +153,14 @@ class Task(settings.Settings, abc.ABC):
   def shares_description(self) -> str:
     """In a few words, who has which images, where it `gives_shares`."""
     return 'as the task has it'
+
+  @property
+  def usual(self) -> Mapping[str, Any]:
+    """Values of settings by name that suit its examples, if any do.
+
+    They count where nothing is chosen. Most tasks have none.
+    """
+    return {}
 
   @property
   def quick(self) -> Mapping[str, Any]:

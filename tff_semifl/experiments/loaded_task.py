@@ -20,6 +20,7 @@ import numpy as np
 
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import weak
+from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
@@ -130,13 +131,19 @@ def describe(
     names = unlabeled.names
   if unlabeled is None or names:
     unlabeled = data.train.images[:0]
-  no_labels = np.full(len(unlabeled), sources.UNKNOWN_LABEL, np.int32)
+  labels_of_clients = data.unlabeled_labels
+  if labels_of_clients is None:
+    labels_of_clients = np.full(len(unlabeled), sources.UNKNOWN_LABEL, np.int32)
   # Client by client: it matters who has which images.
   everything = [slice(None)]
   digest = hashlib.sha256()
   for images, labels, indices in (
     (*data.train, everything),
-    (unlabeled, no_labels, everything if names else data.shares or everything),
+    (
+      unlabeled,
+      labels_of_clients,
+      everything if names else data.shares or everything,
+    ),
     (*data.test, everything),
   ):
     digest.update(repr(images.shape).encode())
@@ -145,15 +152,15 @@ def describe(
     digest.update(labels.data)
   sizes = [len(share) for share in data.shares or ()]
   digest.update(repr((names or sizes, class_names)).encode())
-  height, width = data.train.images.shape[1:3]
+  shape = data.train.images.shape[1:]
   resized = (
-    f' {num_resized} resized to {height}x{width},' if num_resized else ''
+    f' {num_resized} resized to {shape[0]}x{shape[1]},' if num_resized else ''
   )
   of_clients = f'{len(unlabeled)} of {len(sizes)} clients'
   if names:
     of_clients = f'those of {", ".join(names)}'
   return (
-    f'{len(data.train.labels)} labeled images,'
+    f'{len(data.train.labels)} labeled {example_kinds.kind_of(shape).name},'
     f' {of_clients},'
     f' {len(data.test.labels)} of {origin_of_test} for testing,{resized}'
     f'{transparent}'

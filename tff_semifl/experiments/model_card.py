@@ -10,6 +10,7 @@ import pathlib
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import example_kinds
 from tff_semifl.experiments import markdown
 from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
@@ -133,19 +134,17 @@ def _summary(
   files: Sequence[ExportedFile],
   hparams: hparams_file.Hparams,
 ) -> Iterator[str]:
-  _, height, width, num_channels = model.input_shape
   num_parameters = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
-  colors = 'gray' if num_channels == 1 else 'in color'
   origin = 'from a simulation of federated learning'
   if hparams.flags.keys().isdisjoint(_OF_CLIENTS):
     origin = 'trained in one place, without clients'
   yield f'# {name}'
   yield ''
+  shape = model.input_shape[1:]
+  what, takes, signatures = _describe_input(shape)
   yield (
-    f'An image classifier, `{model.name}` with {num_parameters:,} trained'
-    f' parameters, {origin} (tff_semifl). It'
-    f' takes uint8 images of {height}x{width} pixels, {colors}'
-    f' ({num_channels} channel{"s" if num_channels > 1 else ""}), and gives the'
+    f'{what}, `{model.name}` with {num_parameters:,} trained'
+    f' parameters, {origin} (tff_semifl). It takes {takes}, and gives the'
     f' probabilities of {len(class_names)} classes:'
     f' {", ".join(map(markdown.escape, class_names))}.'
   )
@@ -153,13 +152,33 @@ def _summary(
   yield format_table(files)
   yield ''
   yield (
-    'A SavedModel takes images of any size, which it scales and crops itself;'
-    ' its signature `serving_default` returns `probabilities` and `class_name`,'
-    ' and `serving_encoded` takes JPEG and PNG files instead.'
-    ' A TFLite model takes one image of that size; names of the classes, in'
-    ' order, are in `labels.txt`, which `unzip` finds in the model too.'
+    f'{signatures}; names of the classes, in order, are in `labels.txt`, which'
+    ' `unzip` finds in the model too.'
   )
   yield ''
+
+
+def _describe_input(shape: Sequence[int]) -> tuple[str, str, str]:
+  """Returns what the classifier is, takes, and is called with."""
+  if example_kinds.kind_of(shape) is example_kinds.FEATURES:
+    return (
+      'A classifier of feature vectors',
+      f'float32 vectors of {shape[0]} features',
+      'A SavedModel takes a batch of vectors; its signature `serving_default`'
+      ' returns `probabilities` and `class_name`. A TFLite model takes one'
+      ' vector',
+    )
+  height, width, num_channels = shape
+  colors = 'gray' if num_channels == 1 else 'in color'
+  return (
+    'An image classifier',
+    f'uint8 images of {height}x{width} pixels, {colors} ({num_channels}'
+    f' channel{"s" if num_channels > 1 else ""})',
+    'A SavedModel takes images of any size, which it scales and crops itself;'
+    ' its signature `serving_default` returns `probabilities` and `class_name`,'
+    ' and `serving_encoded` takes JPEG and PNG files instead. A TFLite model'
+    ' takes one image of that size',
+  )
 
 
 def _floor(least_confidence: float) -> Iterator[str]:

@@ -13,11 +13,13 @@ import tensorflow as tf
 from tff_semifl import settings
 from tff_semifl.baselines.fedmatch import fedmatch_resnet
 from tff_semifl.baselines.zhang2020 import post_activation_resnet
+from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.models import decomposed_convolution
 from tff_semifl.models import emnist_cnn
 from tff_semifl.models import fixmatch_wide_resnet
 from tff_semifl.models import keras_conversion
+from tff_semifl.models import linear
 from tff_semifl.models import residual
 from tff_semifl.models import resnet
 from tff_semifl.models import wide_resnet
@@ -38,9 +40,29 @@ class Model(settings.Settings, abc.ABC):
   Attributes:
     has_static_batch_norm: Whether the model has static batch normalization;
       None if only the model itself shows it.
+    takes: The kinds of examples that the model is made for.
   """
 
   has_static_batch_norm: ClassVar[bool | None] = False
+  takes: ClassVar[tuple[example_kinds.ExampleKind, ...]] = (
+    example_kinds.IMAGES,
+  )
+
+  def check_takes(self, task: image_task.ImageTask) -> None:
+    """Checks that the model is made for the examples of a task.
+
+    Args:
+      task: The task.
+
+    Raises:
+      ValueError: If it is not.
+    """
+    kind = example_kinds.kind_of(task.image_shape)
+    if kind not in self.takes:
+      raise ValueError(
+        f'takes {self.takes[0].name}, but the task has {kind.name}; choose'
+        ' linear, or a model of your own'
+      )
 
   @abc.abstractmethod
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
@@ -224,6 +246,24 @@ class ReddiEMNISTCNN(EMNISTCNN):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Linear(Model):
+  """One dense layer on standardized features or pixels."""
+
+  takes = (example_kinds.FEATURES, example_kinds.IMAGES)
+
+  def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
+    """Creates the model for a task; its weights are zero, whatever the seed."""
+    del seed  # Nothing is drawn.
+    unit = example_kinds.kind_of(task.image_shape).unit
+    return linear.create_linear(
+      task.image_shape,
+      task.num_classes,
+      mean=[unit * mean for mean in task.pixel_mean],
+      standard_deviation=[unit * s for s in task.pixel_standard_deviation],
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Converted(_Normalized):
   """Base of the models that Keras makes, of which pure layers are made."""
 
@@ -242,6 +282,7 @@ MODELS = {
   'emnist_cnn': EMNISTCNN(),
   'reddi_emnist_cnn': ReddiEMNISTCNN(),
   'fedmatch_resnet': FedMatchResNet(),
+  'linear': Linear(),
 }
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks of images that a Python program has, in whatever form it has them."""
+"""Tasks of images or features that a Python program has, in any form."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -12,10 +12,13 @@ import numpy as np
 import tensorflow as tf
 
 from tff_semifl import settings
+from tff_semifl.data import example_kinds
 from tff_semifl.data import own_clients
+from tff_semifl.data import own_features
 from tff_semifl.data import own_images
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
+from tff_semifl.experiments import feature_task
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
@@ -34,11 +37,12 @@ def own_data(
   class_names: Sequence[str] | None = None,
   flip: bool = True,
 ) -> image_task.ImageTask:
-  """Creates a task of images that are in memory.
+  """Creates a task of images, or of feature vectors, that are in memory.
 
   Images are arrays [images, height, width, channels], gray ones without the
   last axis too, sequences of images, or anything else that NumPy makes an array
-  of: integers in 0..255, or floats in 0..255 or 0..1. Labels are integers or
+  of: integers in 0..255, or floats in 0..255 or 0..1. Feature vectors take the
+  place of images as arrays of floats [number, features]. Labels are integers or
   strings [images] or [images, 1], or one-hot [images, classes].
 
   Who has which images is given in one of these ways:
@@ -67,7 +71,7 @@ def own_data(
       image in `train`. By default those that occur in `train`, strings in
       sorted order.
     flip: Whether the mirror image of an image is of the same class. It is not,
-      with writing.
+      with writing. Features have none.
 
   Returns:
     The task.
@@ -101,27 +105,30 @@ def own_data(
   else:
     pool = None
   shape = train_images.shape[1:]
+  kind = example_kinds.kind_of(shape)
   for field, images in (
     ('test', test_images),
     ('unlabeled' if clients is None else 'clients', pool),
   ):
     if images is not None and images.shape[1:] != shape:
+      found = images.shape[1:]
       raise ValueError(
-        f'{field}: found images of shape {images.shape[1:]}; those of train are'
-        f' {shape}; make them alike, with tf.image.resize say'
+        f'{field}: found {example_kinds.kind_of(found).name} of shape {found};'
+        f' those of train are {shape}; {kind.how_to_align}'
       )
-  task = loaded_task.create_task(
-    image_task.TaskData(
-      train=sources.LabeledImages(train_images, train_classes),
-      test=sources.LabeledImages(
-        test_images, own_labels.index('test', test_labels, class_names)
-      ),
-      unlabeled=pool,
-      shares=shares,
+  data = image_task.TaskData(
+    train=sources.LabeledImages(train_images, train_classes),
+    test=sources.LabeledImages(
+      test_images, own_labels.index('test', test_labels, class_names)
     ),
-    class_names,
-    flip=flip,
+    unlabeled=pool,
+    shares=shares,
   )
+  if kind is example_kinds.FEATURES:
+    own_features.check_vary('train', train_images)
+    task = feature_task.create_task(data, class_names)
+  else:
+    task = loaded_task.create_task(data, class_names, flip=flip)
   if shares is not None:
     return task
   return dataclasses.replace(task, num_labeled=num_labeled)
@@ -163,7 +170,7 @@ def _to_number(num_labeled: Any) -> int | None:
 
 
 def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
-  """Returns uint8 images, and int64 or str labels."""
+  """Returns images or features, and int64 or str labels."""
   own_images.check_form(field, data)
   if isinstance(data, tf.data.Dataset):
     images, labels = own_images.read_dataset(field, data, labeled=True)
@@ -176,15 +183,15 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
       f'{field}: found a {type(data).__name__}; give (images, labels) or a'
       ' tf.data.Dataset of such pairs'
     )
-  images = own_images.convert(field, images)
+  images = own_features.convert_examples(field, images)
   return images, own_labels.flatten(field, labels, len(images))
 
 
 def _read_unlabeled(data: Any) -> np.ndarray:
-  """Returns uint8 images."""
+  """Returns images or features."""
   if isinstance(data, tf.data.Dataset):
     data, _ = own_images.read_dataset('unlabeled', data, labeled=False)
-  return own_images.convert('unlabeled', data)
+  return own_features.convert_examples('unlabeled', data)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -201,6 +208,14 @@ class OwnTask(image_task.Task):
   def reference(self) -> str:
     """Its name in records. No program finds a task by this name."""
     return REFERENCE
+
+  @property
+  def usual(self) -> Mapping[str, Any]:
+    """Values of settings by name that suit its examples."""
+    if self.prepared is None:
+      return {}
+    kind = example_kinds.kind_of(self.prepared.image_shape)
+    return feature_task.USUAL if kind is example_kinds.FEATURES else {}
 
   def create(self) -> image_task.ImageTask:
     """Returns the task.

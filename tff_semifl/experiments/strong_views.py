@@ -12,6 +12,7 @@ from tff_semifl.augment import fixmatch_pytorch_policy
 from tff_semifl.augment import keras_cv_policy
 from tff_semifl.augment import semifl_policy
 from tff_semifl.baselines.fedmatch import fedmatch_policy
+from tff_semifl.data import example_kinds
 from tff_semifl.experiments import image_task
 from tff_semifl.settings import references
 
@@ -64,6 +65,16 @@ class StrongViews(settings.Settings):
     """Returns a task with these views."""
     if self.strong_augmentation is None:
       return task
+    kind = example_kinds.kind_of(task.image_shape)
+    if (
+      kind is not example_kinds.IMAGES and self.strong_augmentation in BUILDERS
+    ):
+      raise settings.SettingError(
+        'strong_augmentation',
+        self.strong_augmentation,
+        f'is of images, but the task has {kind.name}, which are given noise;'
+        ' leave it out',
+      )
     return dataclasses.replace(
       task,
       strong_augmentation=image_task.weak_then_strong(

@@ -25,6 +25,7 @@ _CLASSES = {
   'stl10': 'STL10',
   'svhn': 'SVHN',
   'image_folder': 'ImageFolder',
+  'features': 'Features',
 }
 
 
@@ -59,7 +60,8 @@ class ChosenTask(image_task.ChosenTask):
   task: image_task.Task = settings.choice(
     TASKS,
     'digits',
-    'Learning task; image_folder uses your own images, in --image_dir.',
+    'Learning task; image_folder uses your own images, in --image_dir, and'
+    ' features your own feature vectors, in --features_file.',
     load=_load,
     refused={
       own_data.REFERENCE: 'its images are only in the program that has them'

@@ -13,6 +13,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.data import names as names_lib
 from tff_semifl.export import resizing
@@ -65,11 +66,12 @@ def check_least_confidence(
 
 
 class ExportedModel(abc.ABC):
-  """An image classifier in a file or a folder.
+  """A classifier of images or feature vectors, in a file or a folder.
 
   Attributes:
     class_names: A name for each class.
-    image_shape: Height, width and channels that its network takes.
+    image_shape: Height, width and channels that its network takes; or the
+      number of features.
     least_confidence: Least probability, in [0, 1], of the most probable class
       for an image to be given it; below, the class is `UNKNOWN`.
     background: Red, green and blue, in 0..255, behind what is transparent.
@@ -78,22 +80,47 @@ class ExportedModel(abc.ABC):
   """
 
   class_names: tuple[str, ...]
-  image_shape: tuple[int, int, int]
+  image_shape: tuple[int, ...]
   least_confidence: float
   background: image_files.Color
   privacy: privacy_statement.PrivacyStatement | None
+
+  @property
+  def kind(self) -> example_kinds.ExampleKind:
+    """Says whether it takes images or feature vectors."""
+    return example_kinds.kind_of(self.image_shape)
 
   @property
   def num_channels(self) -> int:
     """Channels of its input images: 3 for colors, 1 for gray."""
     return self.image_shape[-1]
 
+  def check_takes(self, shape: Sequence[int]) -> None:
+    """Checks that the model can be shown examples of a shape.
+
+    Args:
+      shape: Height, width and channels, or the number of features.
+
+    Raises:
+      ValueError: If it cannot. Images may have any height and width.
+    """
+    kind = example_kinds.kind_of(shape)
+    if kind is not self.kind:
+      raise ValueError(f'has {kind.name}; the model takes {self.kind.name}')
+    if shape[-1] != self.image_shape[-1]:
+      what = 'channels' if kind is example_kinds.IMAGES else 'features'
+      raise ValueError(
+        f'its {kind.name} have {shape[-1]} {what}, those of the model'
+        f' {self.image_shape[-1]}'
+      )
+
   @abc.abstractmethod
   def predict(self, images: np.ndarray) -> np.ndarray:
     """Returns the probability of each class.
 
     Args:
-      images: uint8 [batch, height, width, num_channels], of any size.
+      images: uint8 [batch, height, width, num_channels], of any size; or
+        feature vectors, float32 [batch, features].
 
     Returns:
       float32 [batch, num_classes].
@@ -148,7 +175,9 @@ class _SavedModel(ExportedModel):
     self.privacy = _read_privacy(file.read_bytes, file)
 
   def predict(self, images: np.ndarray) -> np.ndarray:
-    return self._serve(images=tf.constant(images))['probabilities'].numpy()
+    (name,) = self._serve.structured_input_signature[1]
+    outputs = self._serve(**{name: tf.constant(images)})
+    return outputs['probabilities'].numpy()
 
 
 class _TFLiteModel(ExportedModel):
@@ -190,10 +219,12 @@ class _TFLiteModel(ExportedModel):
     self.image_shape = tuple(self._input['shape'][1:].tolist())
 
   def predict(self, images: np.ndarray) -> np.ndarray:
-    height, width, _ = self.image_shape
-    fitted = resizing.fit_to_size(tf.constant(images), height, width)
+    if self.kind is example_kinds.IMAGES:
+      height, width, _ = self.image_shape
+      fitted = resizing.fit_to_size(tf.constant(images), height, width)
+      images = np.rint(fitted.numpy()).astype(np.uint8)
     outputs = []
-    for image in np.rint(fitted.numpy()).astype(np.uint8):
+    for image in images:
       self._interpreter.set_tensor(self._input['index'], image[np.newaxis])
       self._interpreter.invoke()
       # A copy, as the next image overwrites the output.

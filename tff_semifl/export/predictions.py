@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of what an exported model predicts for files of images."""
+"""Tables of what an exported model predicts for files of images or features."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 import csv
 import io
 import pathlib
@@ -12,6 +12,8 @@ from typing import BinaryIO
 import numpy as np
 import tqdm
 
+from tff_semifl.data import example_kinds
+from tff_semifl.data import feature_files
 from tff_semifl.data import image_batches
 from tff_semifl.export import exported_model
 
@@ -25,11 +27,12 @@ def write_table(
   least_confidence: float | None = None,
   on_error: Callable[[str], None] | None = None,
 ) -> tuple[int, int]:
-  """Writes a CSV table with a row for each image.
+  """Writes a CSV table with a row for each image, or for each feature vector.
 
   Args:
     model: The model.
-    files: Images of any sizes.
+    files: Images of any sizes; or files of feature vectors, as for
+      `feature_files.read_vectors`, each of whose rows is `<file>[<row>]`.
     output: A file, open for writing.
     all_probabilities: Whether to write the probability of each class, and not
       just that of the most probable one.
@@ -46,13 +49,11 @@ def write_table(
 
   Raises:
     image_files.ImageFileError: If one cannot be read and `on_error` is None.
+    feature_files.FeatureFileError: Likewise.
   """
   if least_confidence is None:
     least_confidence = model.least_confidence
-  if on_error is None:
-    image_batches.check_files(
-      tqdm.tqdm(files, 'reading', disable=None), model.num_channels
-    )
+  batches = _read_batches(model, files, on_error)
   # Names of files need not be valid text: other bytes are written unchanged.
   text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
   table = csv.writer(text, lineterminator='\n')
@@ -61,12 +62,7 @@ def write_table(
     columns.extend(f'probability/{name}' for name in model.class_names)
   table.writerow(columns)
   num_written = num_transparent = 0
-  for batch in image_batches.read_batches(
-    ((file, file) for file in tqdm.tqdm(files, 'predicting', disable=None)),
-    model.num_channels,
-    model.background,
-    on_error=on_error,
-  ):
+  for batch in batches:
     for file, probabilities in zip(
       batch.keys, model.predict(batch.images), strict=True
     ):
@@ -84,3 +80,34 @@ def write_table(
   # Detached, so that the caller, who opened the file, closes it.
   text.detach()
   return num_written, num_transparent
+
+
+def _read_batches(
+  model: exported_model.ExportedModel,
+  files: Sequence[pathlib.Path],
+  on_error: Callable[[str], None] | None,
+) -> Iterator[image_batches.ImageBatch]:
+  """Returns what is in files, once all are checked; see `write_table`."""
+  is_of_features = model.kind is example_kinds.FEATURES
+  size = model.image_shape[-1]
+  if on_error is None:
+    checked = tqdm.tqdm(files, 'reading', disable=None)
+    if is_of_features:
+      for _ in feature_files.read_batches(checked, size):
+        pass
+    else:
+      image_batches.check_files(checked, size)
+  shown = tqdm.tqdm(files, 'predicting', disable=None)
+  if is_of_features:
+    return (
+      image_batches.ImageBatch(keys, vectors, 0)
+      for keys, vectors in feature_files.read_batches(
+        shown, size, on_error=on_error
+      )
+    )
+  return image_batches.read_batches(
+    ((file, file) for file in shown),
+    size,
+    model.background,
+    on_error=on_error,
+  )

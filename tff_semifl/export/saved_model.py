@@ -3,12 +3,13 @@
 
 """A trained model as a SavedModel that needs nothing but TensorFlow."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import pathlib
 
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.export import decoding
 from tff_semifl.export import exported_model
@@ -36,14 +37,16 @@ def export_saved_model(
   the most probable one, or 'unknown'. The loaded model itself is this function,
   too. Images that have not the model's size are made to fit
   as `resizing` does. The signature `serving_encoded` takes `image_bytes`,
-  string [batch], JPEG or PNG files of any sizes, and returns the same. The
+  string [batch], JPEG or PNG files of any sizes, and returns the same. A model
+  of feature vectors has `features`, float32 [batch, features], in the place of
+  `images`, and no signature for files. The
   signature `class_names` returns the names of all, and `description` returns
   `image_shape`, int32 [3], that of the model, `least_confidence`, float32 [],
   and `background`, int32 [3].
 
   Args:
-    model: The model, from float32 [batch, height, width, channels] in 0..255 to
-      logits.
+    model: The model, from float32 [batch, height, width, channels] in 0..255,
+      or [batch, features], to logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
     privacy: The guarantee to the clients whose images it was trained on.
@@ -57,7 +60,7 @@ def export_saved_model(
       than the model.
   """
   exported_model.check_least_confidence(class_names, least_confidence)
-  _, height, width, num_channels = model.input_shape
+  shape = model.input_shape[1:]
   module = tf.Module()
   # A function and its weights suffice. With the model itself, Keras would
   # save each of its layers a second time.
@@ -78,6 +81,48 @@ def export_saved_model(
       is_sure = tf.reduce_max(probabilities, axis=-1) >= least_confidence
       name = tf.where(is_sure, name, exported_model.UNKNOWN)
     return {'probabilities': probabilities, 'class_name': name}
+
+  @tf.function(input_signature=[], autograph=False)
+  def name_classes() -> dict[str, tf.Tensor]:
+    return {exported_model.CLASS_NAMES: names}
+
+  @tf.function(input_signature=[], autograph=False)
+  def describe() -> dict[str, tf.Tensor]:
+    return {
+      exported_model.IMAGE_SHAPE: tf.constant(shape),
+      exported_model.LEAST_CONFIDENCE: tf.constant(
+        least_confidence, tf.float32
+      ),
+      exported_model.BACKGROUND: tf.constant(background),
+    }
+
+  serving = (
+    _serve_features(shape, classify)
+    if example_kinds.kind_of(shape) is example_kinds.FEATURES
+    else _serve_images(shape, classify, background)
+  )
+  module.__call__ = serving[exported_model.SERVING]
+  tf.saved_model.save(
+    module,
+    str(path),
+    signatures={
+      **serving,
+      exported_model.CLASS_NAMES: name_classes,
+      exported_model.DESCRIPTION: describe,
+    },
+  )
+  if privacy is not None:
+    (path / privacy_statement.NAME).write_text(privacy.to_json())
+  _check_saved_model(path, model)
+
+
+def _serve_images(
+  shape: tuple[int, int, int],
+  classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
+  background: image_files.Color,
+) -> dict[str, Callable]:
+  """Returns the signatures that take images, and files of them."""
+  height, width, num_channels = shape
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
     image = decoding.decode(encoded, num_channels, background)
@@ -107,41 +152,33 @@ def export_saved_model(
       )
     )
 
-  @tf.function(input_signature=[], autograph=False)
-  def name_classes() -> dict[str, tf.Tensor]:
-    return {exported_model.CLASS_NAMES: names}
+  return {
+    exported_model.SERVING: serve,
+    exported_model.SERVING_ENCODED: serve_encoded,
+  }
 
-  @tf.function(input_signature=[], autograph=False)
-  def describe() -> dict[str, tf.Tensor]:
-    return {
-      exported_model.IMAGE_SHAPE: tf.constant([height, width, num_channels]),
-      exported_model.LEAST_CONFIDENCE: tf.constant(
-        least_confidence, tf.float32
-      ),
-      exported_model.BACKGROUND: tf.constant(background),
-    }
 
-  module.__call__ = serve
-  tf.saved_model.save(
-    module,
-    str(path),
-    signatures={
-      exported_model.SERVING: serve,
-      exported_model.SERVING_ENCODED: serve_encoded,
-      exported_model.CLASS_NAMES: name_classes,
-      exported_model.DESCRIPTION: describe,
-    },
+def _serve_features(
+  shape: tuple[int],
+  classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
+) -> dict[str, Callable]:
+  """Returns the signature that takes feature vectors."""
+
+  @tf.function(
+    input_signature=[tf.TensorSpec([None, *shape], tf.float32, 'features')],
+    autograph=False,
   )
-  if privacy is not None:
-    (path / privacy_statement.NAME).write_text(privacy.to_json())
-  _check_saved_model(path, model)
+  def serve(features: tf.Tensor) -> dict[str, tf.Tensor]:
+    return classify(features)
+
+  return {exported_model.SERVING: serve}
 
 
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:
   """Compares the saved model with the trained one, on noise."""
-  generator = np.random.default_rng(0)
-  images = generator.integers(
-    256, size=[2, *model.input_shape[1:]], dtype=np.uint8
+  shape = model.input_shape[1:]
+  images = example_kinds.kind_of(shape).draw_noise(
+    np.random.default_rng(0), [2, *shape]
   )
   expected = tf.nn.softmax(model(images.astype(np.float32), training=False))
   found = exported_model.load(path).predict(images)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from tff_semifl.data import example_kinds
 from tff_semifl.export import exported_model
 
 # A probability below it counts as it, as in Keras: TFLite's integers know no
@@ -51,7 +52,8 @@ class Scores(NamedTuple):
       whose predicted class has at least that probability, and of those whose
       prediction is right, too.
     confident_noise: int64 [floors], the same number of `NUM_NOISE` images of
-      the model's size, in which each value of each pixel is drawn from 0..255.
+      the model's size, in which each value of each pixel is drawn from 0..255,
+      and each feature from those of test vectors, independently of others.
     bins: float64 [bins, 3], of the images whose predicted class has a
       probability in each of 15 equal parts of 0..1: how many there are, how
       many are right, and the sum of these probabilities.
@@ -159,8 +161,9 @@ def score(
 
   Args:
     model: The model.
-    batches: Images, uint8 [batch, height, width, channels], and their labels,
-      int [batch], in 0..classes-1. At least one image in all.
+    batches: Images, uint8 [batch, height, width, channels], or feature vectors,
+      float32 [batch, features], and their labels, int [batch], in
+      0..classes-1. At least one example in all.
 
   Returns:
     The scores.
@@ -170,7 +173,9 @@ def score(
   loss = 0.0
   confident = np.zeros([len(FLOORS), 2], np.int64)
   bins = np.zeros([_NUM_BINS, 3])
+  some = None
   for images, labels in batches:
+    some = images if some is None else some
     probabilities = model.predict(images)
     predicted = probabilities.argmax(axis=1)
     np.add.at(confusion, (labels, predicted), 1)
@@ -191,19 +196,30 @@ def score(
     confusion,
     float(loss / confusion.sum()),
     confident,
-    _score_noise(model),
+    _score_noise(model, some),
     bins,
   )
 
 
-def _score_noise(model: exported_model.ExportedModel) -> np.ndarray:
-  """Returns how many images of noise the model is sure of, int64 [floors]."""
+def _score_noise(
+  model: exported_model.ExportedModel, some: np.ndarray
+) -> np.ndarray:
+  """Returns how many images of noise the model is sure of, int64 [floors].
+
+  Args:
+    model: The model.
+    some: A batch of test images, or of feature vectors.
+  """
   generator = np.random.default_rng(0)
+  shape = (_NOISE_BATCH_SIZE, *model.image_shape)
   confident = np.zeros(len(FLOORS), np.int64)
   for _ in range(NUM_NOISE // _NOISE_BATCH_SIZE):
-    images = generator.integers(
-      256, size=(_NOISE_BATCH_SIZE, *model.image_shape), dtype=np.uint8
-    )
+    if model.kind is example_kinds.FEATURES:
+      # The range of each feature is known from vectors alone.
+      rows = generator.integers(len(some), size=shape)
+      images = np.take_along_axis(some, rows, axis=0)
+    else:
+      images = model.kind.draw_noise(generator, shape)
     confident += _is_sure(model.predict(images)).sum(axis=1)
   return confident
 

@@ -4,7 +4,8 @@
 """A trained model as TFLite models, for phones.
 
 They take one image at a time, uint8 [1, height, width, channels] of the model's
-size, and return the probabilities of its classes, float32 [1, classes]. All
+size, or one feature vector, float32 [1, features], and return the probabilities
+of its classes, float32 [1, classes]. All
 operations are TFLite's own. The names of the classes are packed into the file,
 as TFLite metadata has it: `unzip model.tflite` gives `labels.txt`. So is the
 least confidence, if it is not 0; whoever uses the model has to heed it.
@@ -18,6 +19,7 @@ import zipfile
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import example_kinds
 from tff_semifl.data import image_files
 from tff_semifl.export import exported_model
 from tff_semifl.privacy import privacy_statement
@@ -47,6 +49,11 @@ def check_is_for_integers(model: tf.keras.Model) -> None:
   Raises:
     ValueError: If they are not.
   """
+  if example_kinds.kind_of(model.input_shape[1:]) is example_kinds.FEATURES:
+    raise ValueError(
+      'all features would share the 8 bits of int8, whatever their ranges;'
+      ' float16 will do'
+    )
   # It divides by the deviation within an image, of which they leave so little
   # that the answers are others.
   if any(
@@ -70,8 +77,8 @@ def convert(
   """Converts a trained model.
 
   Args:
-    model: The model, from float32 [batch, height, width, channels] in 0..255 to
-      logits.
+    model: The model, from float32 [batch, height, width, channels] in 0..255,
+      or [batch, features], to logits.
     class_names: A name for each class.
     precision: The number format.
     calibration_images: Images that show the range of values, uint8
@@ -93,12 +100,14 @@ def convert(
   if is_int8:
     check_is_for_integers(model)
 
+  kind = example_kinds.kind_of(model.input_shape[1:])
+
   @tf.function(
     input_signature=[
       tf.TensorSpec(
         [1, *model.input_shape[1:]],
         # The converter makes uint8 of it, without a step in between.
-        tf.float32 if is_int8 else tf.uint8,
+        tf.float32 if is_int8 else kind.dtype,
         'images',
       )
     ]

@@ -38,7 +38,8 @@ class ImageClassifier(NamedTuple):
   trained, not trainable the statistics of static batch normalization, mean and
   variance of each layer in turn. Frozen weights are constants of the functions:
   they are neither sent nor averaged, and no state has them. Images are float32
-  [batch, height, width, channels] in 0..255.
+  [batch, height, width, channels] in 0..255, or feature vectors [batch,
+  features].
 
   Attributes:
     initial_weights: The arrays to start from.
@@ -55,7 +56,7 @@ class ImageClassifier(NamedTuple):
       moments of its input in training mode, float32 [3, channels]: see
       `static_batch_norm.collecting_moments`; nothing is dropped. None for a
       model without statistics.
-    image_shape: Height, width, channels.
+    image_shape: Height, width, channels; or the number of features.
     num_classes: Number of logits.
     variables: The weights of the Keras model.
     features: Features of images, of a model whose last layer is dense; None for
@@ -67,7 +68,7 @@ class ImageClassifier(NamedTuple):
   batch_logits: Callable[..., tf.Tensor]
   logits: Callable[[ModelWeights, tf.Tensor], tf.Tensor]
   batch_moments: Callable[[ModelWeights, tf.Tensor], list[tf.Tensor]] | None
-  image_shape: tuple[int, int, int]
+  image_shape: tuple[int, ...]
   num_classes: int
   variables: weight_kinds.WeightKinds
   features: features_lib.Features | None = None

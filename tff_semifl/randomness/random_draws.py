@@ -15,6 +15,7 @@ that are only padding change nothing in the others.
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
 import contextvars
+import math
 from typing import NamedTuple
 
 import tensorflow as tf
@@ -106,6 +107,22 @@ def order(
   if num_real is None:
     num_real = num_rows
   return _generator.get().order(num_rows, seed, num_real)
+
+
+def normal(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
+  """Draws from the standard normal distribution (Box and Muller, 1958).
+
+  Args:
+    shape: What is drawn.
+    seed: int32 [2], a stateless seed.
+
+  Returns:
+    float32 of that shape.
+  """
+  # In (0, 1], of which there is a logarithm.
+  squared_radius = -2.0 * tf.math.log(1.0 - uniform(shape, fold_in(seed, 0)))
+  angle = 2.0 * math.pi * uniform(shape, fold_in(seed, 1))
+  return tf.sqrt(squared_radius) * tf.cos(angle)
 
 
 def beta(

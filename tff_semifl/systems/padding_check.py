@@ -16,6 +16,7 @@ from tff_semifl.core import client_method
 from tff_semifl.core import client_turn
 from tff_semifl.core import client_update
 from tff_semifl.core import round_context
+from tff_semifl.data import example_kinds
 from tff_semifl.randomness import portable_draws
 from tff_semifl.randomness import random_draws
 from tff_semifl.training import given_labels as given_labels_lib
@@ -53,8 +54,9 @@ def check(
     batch_size=_NUM_ROWS,
     form=turn_form.DYNAMIC,
   )
-  image = np.random.default_rng(0).integers(
-    256, size=[_NUM_ROWS, *training.model.image_shape], dtype=np.uint8
+  shape = training.model.image_shape
+  image = example_kinds.kind_of(shape).draw_noise(
+    np.random.default_rng(0), [_NUM_ROWS, *shape]
   )
 
   @tf.function(autograph=False)
@@ -146,7 +148,10 @@ def _create_client(
   )
   guidance = method.build_guidance(model)
   if guidance is not None:
-    image = tf.zeros([model.num_classes, *model.image_shape], tf.uint8)
+    image = tf.zeros(
+      [model.num_classes, *model.image_shape],
+      example_kinds.kind_of(model.image_shape).dtype,
+    )
     server = client_turn.Server(
       model=model,
       seed=context.seed,

@@ -17,6 +17,7 @@ from collections.abc import Callable
 import dataclasses
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tff_semifl.augment import augmentation
@@ -41,7 +42,7 @@ class TurnForm:
     has_padding: Whether rows may be padding.
     make_room: (no labels yet, for how many there is to be room) -> labels that
       can be extended in the loop.
-    check_views: (augmentation, shape of an image) -> nothing. Raises an error
+    check_views: (augmentation, an image in a batch) -> nothing. Raises an error
       for an augmentation that a loop of this form cannot have.
   """
 
@@ -50,9 +51,9 @@ class TurnForm:
   make_room: Callable[
     [given_labels_lib.KeptLabels, tf.Tensor], given_labels_lib.KeptLabels
   ]
-  check_views: Callable[
-    [augmentation.Augmentation, tuple[int, int, int]], None
-  ] = lambda augment, image_shape: None
+  check_views: Callable[[augmentation.Augmentation, np.ndarray], None] = (
+    lambda augment, images: None
+  )
 
 
 def _compile(loop: Callable[[rows_lib.Rows], Any], examples: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+from tff_semifl.data import example_kinds
 from tff_semifl.data import pipelines
 from tff_semifl.training import given_labels
 
@@ -64,7 +65,7 @@ def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
         for dtype, shape in (
           (tf.int32, ()),
           (tf.int32, ()),
-          (tf.uint8, image_shape),
+          (example_kinds.kind_of(image_shape).dtype, image_shape),
         )
       )
     )

@@ -22,6 +22,7 @@ from tff_semifl.baselines.one_place import mixed_step
 from tff_semifl.baselines.one_place import mixmatch
 from tff_semifl.baselines.one_place import pooled_method
 from tff_semifl.baselines.one_place import pooled_step
+from tff_semifl.data import example_kinds
 from tff_semifl.methods import distribution_alignment
 from tff_semifl.models import functional
 from tff_semifl.randomness import random_seeds
@@ -77,6 +78,9 @@ class ReMixMatch(pooled_method.PooledMethod):
         ' the last layer of this model is not dense. Please choose another'
         ' model.'
       )
+    kind = example_kinds.kind_of(classifier.image_shape)
+    if kind is not example_kinds.IMAGES:
+      raise ValueError(f'ReMixMatch rotates images; found {kind.name}.')
     height, width, _ = classifier.image_shape
     if height != width:
       raise ValueError(

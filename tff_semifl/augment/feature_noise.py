@@ -1,0 +1,31 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Strong augmentation of feature vectors: Gaussian noise."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tff_semifl.randomness import random_draws
+
+# Standard deviation of the noise of a feature, in standard deviations of the
+# feature.
+NOISE = 0.5
+
+
+def add_noise(
+  features: tf.Tensor, seed: tf.Tensor, *, standard_deviation: Sequence[float]
+) -> tf.Tensor:
+  """Adds noise to each feature, `NOISE` times its standard deviation.
+
+  Args:
+    features: float32 [batch, features].
+    seed: int32 [2], a stateless seed.
+    standard_deviation: That of each feature.
+
+  Returns:
+    float32 [batch, features].
+  """
+  noise = random_draws.normal(tf.shape(features), seed)
+  return features + NOISE * tf.constant(standard_deviation, tf.float32) * noise

@@ -1,0 +1,79 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The kinds of examples: images and feature vectors, told apart by shape.
+
+An image has three axes, [height, width, channels]; a vector of features of some
+other model has one, [features].
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# Height, width and channels, or the number of features.
+ExampleShape = tuple[int, ...]
+
+
+class ExampleKind(NamedTuple):
+  """A kind of examples.
+
+  Attributes:
+    name: What several of them are called.
+    dtype: The type of their values, in data and in computations.
+    unit: The value that is 1 where mean and standard deviation are measured.
+    draw_noise: (generator, shape) -> random values of the dtype: each level of
+      pixels alike, features from a standard normal distribution.
+    how_to_align: What to do about examples of several shapes.
+  """
+
+  name: str
+  dtype: np.dtype
+  unit: float
+  draw_noise: Callable[[np.random.Generator, Sequence[int]], np.ndarray]
+  how_to_align: str
+
+
+IMAGES = ExampleKind(
+  'images',
+  np.dtype(np.uint8),
+  255.0,
+  lambda generator, shape: generator.integers(256, size=shape, dtype=np.uint8),
+  'make them alike, with tf.image.resize say',
+)
+FEATURES = ExampleKind(
+  'feature vectors',
+  np.dtype(np.float32),
+  1.0,
+  lambda generator, shape: generator.standard_normal(shape, np.float32),
+  'compute all of them by the same model',
+)
+_BY_RANK = {3: IMAGES, 1: FEATURES}
+
+
+def kind_of(shape: Sequence[int | None]) -> ExampleKind:
+  """Returns the kind of examples of a shape.
+
+  Args:
+    shape: Height, width and channels of an image, or the number of features.
+
+  Raises:
+    ValueError: If it is neither.
+  """
+  if len(shape) not in _BY_RANK:
+    raise ValueError(
+      f'found examples of shape {tuple(shape)}; give images [height, width,'
+      ' channels] or feature vectors [features]'
+    )
+  return _BY_RANK[len(shape)]
+
+
+def has_own_dtype(examples: Any) -> bool:
+  """Returns whether these are images or feature vectors of the kind's dtype.
+
+  Args:
+    examples: An array, or what has its shape and dtype.
+  """
+  kind = _BY_RANK.get(len(examples.shape) - 1)
+  return kind is not None and examples.dtype == kind.dtype

@@ -1,0 +1,60 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tasks of feature vectors that are in memory."""
+
+from collections.abc import Mapping
+import functools
+import types
+from typing import Any
+
+from tff_semifl.augment import feature_noise
+from tff_semifl.augment import weak
+from tff_semifl.data import own_features
+from tff_semifl.experiments import image_task
+from tff_semifl.experiments import loaded_task
+
+# Settings of tasks of features, where nothing is chosen.
+USUAL: Mapping[str, Any] = types.MappingProxyType({'model': 'linear'})
+
+
+def create_task(
+  data: image_task.TaskData,
+  class_names: tuple[str, ...],
+  *,
+  origin_of_test: str = 'the test vectors',
+) -> image_task.ImageTask:
+  """Creates a task of feature vectors.
+
+  Weak views are the vectors themselves. Strong views have Gaussian noise, see
+  `feature_noise`.
+
+  Args:
+    data: The features, float32 [number, features].
+    class_names: A name for each class, in the order of the labels.
+    origin_of_test: What the test vectors are from, for the description.
+
+  Returns:
+    The task. Mean and standard deviation of each feature are those of
+    `data.train`. The description has a digest of all features.
+  """
+  mean, standard_deviation = own_features.measure(data.train.images)
+  return image_task.ImageTask(
+    image_shape=data.train.images.shape[1:],
+    class_names=class_names,
+    pixel_mean=mean,
+    pixel_standard_deviation=standard_deviation,
+    load=lambda: data,
+    weak_augmentation=weak.keep,
+    strong_augmentation=image_task.weak_then_strong(
+      weak.keep,
+      functools.partial(
+        feature_noise.add_noise, standard_deviation=standard_deviation
+      ),
+    ),
+    # No WideResNet takes features.
+    model_depth=1,
+    model_width=1,
+    num_labeled=len(data.train.labels),
+    data_description=loaded_task.describe(data, class_names, origin_of_test),
+  )

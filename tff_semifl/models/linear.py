@@ -1,0 +1,39 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A linear classifier: multinomial logistic regression."""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+
+def create_linear(
+  input_shape: Sequence[int],
+  num_classes: int,
+  *,
+  mean: Sequence[float],
+  standard_deviation: Sequence[float],
+) -> tf.keras.Model:
+  """Creates a model of one dense layer, with weights that are zero at first.
+
+  The loss is convex, so that no other initial weights do better.
+
+  Args:
+    input_shape: The number of features; or height, width and channels.
+    num_classes: Number of classes.
+    mean: Mean of each feature or channel, in the units of the input.
+    standard_deviation: Standard deviation of each, above 0.
+
+  Returns:
+    A model from float32 [batch, *input_shape] to logits, float32 [batch,
+    num_classes]. Standardization is a part of it.
+  """
+  inputs = tf.keras.Input(input_shape)
+  x = tf.keras.layers.Rescaling(
+    [1 / s for s in standard_deviation],
+    [-m / s for m, s in zip(mean, standard_deviation, strict=True)],
+  )(inputs)
+  x = tf.keras.layers.Flatten()(x)
+  logits = tf.keras.layers.Dense(num_classes, kernel_initializer='zeros')(x)
+  return tf.keras.Model(inputs, logits, name='linear')
