@@ -51,6 +51,12 @@ class FederatedProcess(tff.templates.IterativeProcess):
              -> <state=S@SERVER, metrics=M@SERVER, memories={R}@CLIENTS,
                  given_labels={G}@CLIENTS or <>>)
 
+  A process may need a message of all clients before the first round with
+  clients:
+
+      prepare: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
+                -> S@SERVER)
+
   The program that runs the process stores the memories between rounds, and
   decides which memory each client of a cohort receives (`programs.memories`).
   """
@@ -60,6 +66,7 @@ class FederatedProcess(tff.templates.IterativeProcess):
     initialize_fn: tff.Computation,
     next_fn: tff.Computation,
     initialize_memory: tff.Computation | None = None,
+    prepare: tff.Computation | None = None,
   ):
     """Initializes the process.
 
@@ -68,6 +75,7 @@ class FederatedProcess(tff.templates.IterativeProcess):
       next_fn: The computation `next` of the class's docstring.
       initialize_memory: The computation `( -> C)` that returns a client's
         memory before its first turn; None if clients have no memory.
+      prepare: The computation `prepare` of the class's docstring, or None.
 
     Raises:
       TypeError: If the types do not match those of the class's docstring.
@@ -75,6 +83,12 @@ class FederatedProcess(tff.templates.IterativeProcess):
     super().__init__(initialize_fn, next_fn)
     client_work_process.check_memories(next_fn, initialize_memory)
     self._initialize_memory = initialize_memory
+    self._prepare = prepare
+
+  @property
+  def prepare(self) -> tff.Computation | None:
+    """The computation `prepare`, or None if there is nothing to prepare."""
+    return self._prepare
 
   @property
   def initialize_memory(self) -> tff.Computation | None:
@@ -89,6 +103,7 @@ def build_federated_process(
   server_data_type: tff.Type,
   client_data_type: tff.Type,
   initialize_memory: tff.Computation | None = None,
+  prepare: Callable[..., tff.Value] | None = None,
 ) -> FederatedProcess:
   """Builds a process from a function that runs one round.
 
@@ -102,6 +117,8 @@ def build_federated_process(
     client_data_type: The type {U*}@CLIENTS.
     initialize_memory: The computation ( -> C), or None if clients have no
       memory.
+    prepare: A function (state, server data, client data) -> state, called
+      inside a federated computation; or None.
 
   Returns:
     The process.
@@ -134,7 +151,14 @@ def build_federated_process(
     def next_fn(state, server_data, client_data, memories):
       return run(state, server_data, client_data, memories)
 
-  return FederatedProcess(initialize_fn, next_fn, initialize_memory)
+  prepare_fn = None
+  if prepare is not None:
+
+    @tff.federated_computation(*types)
+    def prepare_fn(state, server_data, client_data):
+      return prepare(state, server_data, client_data)
+
+  return FederatedProcess(initialize_fn, next_fn, initialize_memory, prepare_fn)
 
 
 def _drop_if_empty(value: tff.Value | tuple[()]) -> tff.Value | tuple[()]:

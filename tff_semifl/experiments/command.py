@@ -223,11 +223,12 @@ def run(
       to, or a file in it is damaged.
   """
   values = settings.as_dict(experiment.settings)
+  # A method without one has no setting to blame but itself.
+  name = 'learning_rate' if 'learning_rate' in values else 'system'
+  value = values.get(name, experiment.settings.system_name)
   with (
     blame_output(experiment.run),
-    settings.blame(
-      'learning_rate', values['learning_rate'], training.TrainingDivergedError
-    ),
+    settings.blame(name, value, training.TrainingDivergedError),
   ):
     return running.run(experiment, folder, quiet=quiet)
 

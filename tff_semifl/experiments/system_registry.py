@@ -28,6 +28,7 @@ from tff_semifl.methods import flexmatch
 from tff_semifl.methods import flfl
 from tff_semifl.methods import label_each_batch
 from tff_semifl.methods import supervised_fedavg
+from tff_semifl.methods.client_priors import client_priors
 from tff_semifl.settings import references
 from tff_semifl.systems import averaging
 from tff_semifl.systems import system
@@ -62,6 +63,8 @@ SYSTEMS = {
     client=client_prior_semifl.ClientPriorFixMix()
   ),
   'true_prior_semifl': client_prior_semifl.TruePriorSemiFL(),
+  # On features, or on pixels: a linear classifier.
+  'client_priors': client_priors.ClientPriors(),
   # In one place, of labels and a pool of unlabeled images.
   'pi_model': pooled.Pooled(method=pi_model.PiModel()),
   'pseudo_labeling': pooled.Pooled(method=pseudo_labeling.PseudoLabeling()),

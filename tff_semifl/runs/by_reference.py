@@ -38,7 +38,10 @@ def take_indices(
   return dataclasses.replace(
     program,
     process=federated_process.FederatedProcess(
-      process.initialize, convert(process.next), process.initialize_memory
+      process.initialize,
+      convert(process.next),
+      process.initialize_memory,
+      process.prepare and convert(process.prepare),
     ),
     evaluation=convert(program.evaluation),
     statistics=convert_pass(program.statistics),

@@ -302,8 +302,17 @@ def _run_process(
   held: Any,
 ) -> tuple[federated_process.RoundOutput, Any]:
   """Runs a round; returns its output and the memories in main memory."""
-  arguments = state, program.server_dataset, program.clients.datasets(round_num)
-  cohort = program.clients.cohort(round_num)
+  clients = program.clients
+  if (
+    program.process.prepare is not None
+    and round_num == 1
+    and clients.clients_per_round
+  ):
+    state = program.process.prepare(
+      state, program.server_dataset, clients.all_datasets()
+    )
+  arguments = state, program.server_dataset, clients.datasets(round_num)
+  cohort = clients.cohort(round_num)
   if memories is not None:
     arguments += (memories.recall(held, round_num, cohort),)
   try:

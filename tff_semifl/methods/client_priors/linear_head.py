@@ -1,0 +1,63 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A linear model seen as a classifier of raw feature vectors."""
+
+import math
+
+import tensorflow as tf
+
+from tff_semifl.models import functional
+
+
+class LinearHead:
+  """The weights of a linear model, for features that it does not standardize.
+
+  Attributes:
+    num_features: Features of an example.
+  """
+
+  def __init__(self, classifier: functional.ImageClassifier):
+    """Looks at how the model standardizes.
+
+    Args:
+      classifier: A model of one dense layer, `models.linear`.
+
+    Raises:
+      ValueError: If the model has other weights.
+    """
+    shape = classifier.image_shape
+    self.num_features = math.prod(shape)
+    expected = [(self.num_features, classifier.num_classes)]
+    expected.append(expected[0][1:])
+    found = [each.shape for each in classifier.initial_weights.trainable]
+    if found != expected or classifier.features is None:
+      raise ValueError(
+        f'the model has weights of shapes {found}; a linear one has {expected}'
+      )
+    # Standardization is affine in each feature: it is known from 0 and 1.
+    at_0, at_1 = (
+      classifier.features.infer(
+        classifier.initial_weights, tf.fill([1, *shape], value)
+      )[0]
+      for value in (0.0, 1.0)
+    )
+    slope = tf.cast(at_1, tf.float64) - tf.cast(at_0, tf.float64)
+    self._scale = (1 / slope).numpy()
+    self._mean = (-tf.cast(at_0, tf.float64) / slope).numpy()
+
+  def flatten(self, examples: tf.Tensor) -> tf.Tensor:
+    """Raw features, float32 [examples, features], of a batch of examples."""
+    return tf.reshape(tf.cast(examples, tf.float32), [-1, self.num_features])
+
+  def to_weights(self, raw: tf.Tensor) -> functional.ModelWeights:
+    """The weights of the model with the logits of a classifier of raw features.
+
+    Args:
+      raw: float64 [features + 1, classes], with a bias in the last row.
+    """
+    kernel = raw[:-1] * self._scale[:, tf.newaxis]
+    bias = raw[-1] + tf.linalg.matvec(raw[:-1], self._mean, transpose_a=True)
+    return functional.ModelWeights(
+      (tf.cast(kernel, tf.float32), tf.cast(bias, tf.float32)), ()
+    )

@@ -1,0 +1,282 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the server of client priors computes in a round.
+
+Three phases follow each other. The first estimates a Gaussian mixture with one
+covariance, whose posteriors say which class an example is of, and how clients
+differ. The second trains a linear head on these posteriors. In the third, the
+head itself says what the classes are, and its penalty, the strength of clients'
+priors and a bias of each class are adapted to it.
+"""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tff_semifl.methods.client_priors import class_shares
+from tff_semifl.methods.client_priors import client_sums
+from tff_semifl.methods.client_priors import components as components_lib
+from tff_semifl.methods.client_priors import logistic_regression
+
+# Passes over all clients in each phase.
+MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 17, 12, 24
+PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
+# How much a labeled example counts in the head's loss.
+_LABEL_WEIGHT = 3.0
+# Added to the variances within classes; the mean variance of a component is 1.
+_RIDGE = 1e-3
+# bias <- _LEAK bias + _STEP log(wanted / found share of each class).
+_LEAK, _STEP = 0.9, 0.5
+_LEAST_SHARE = 1e-9
+# Rounding must not add a pass.
+_ALMOST = 1e-3
+
+
+class Estimate(NamedTuple):
+  """The state of the server, float64. Weights are of components.
+
+  Attributes:
+    passes: Passes over all clients so far.
+    precision: The penalty of the head.
+    strength: Of clients' class shares, see `class_shares.strength`.
+    server_shares: [classes], of the classes among the labels.
+    shares: [classes], of the classes among all clients' examples.
+    mixture: [components + 1, classes], log p(example | class).
+    head: The head.
+    point: The weights to compute the next gradient at.
+    momentum: Nesterov's number.
+    bias: [classes], of the head as a teacher.
+    is_averaged: 1 if the averages have a value, else 0.
+    averages: Of what clients sent, a `client_sums.Means` with the matrix of
+      components.
+  """
+
+  passes: tf.Tensor
+  precision: tf.Tensor
+  strength: tf.Tensor
+  server_shares: tf.Tensor
+  shares: tf.Tensor
+  mixture: tf.Tensor
+  head: tf.Tensor
+  point: tf.Tensor
+  momentum: tf.Tensor
+  bias: tf.Tensor
+  is_averaged: tf.Tensor
+  averages: client_sums.Means
+
+
+def is_head_trained(estimate: Estimate) -> tf.Tensor:
+  """Whether the next round trains the head, a bool scalar."""
+  return estimate.passes > MIXTURE_PASSES - _ALMOST
+
+
+def is_head_teacher(estimate: Estimate) -> tf.Tensor:
+  """Whether the head is the teacher of the next round, a bool scalar."""
+  return estimate.passes > MIXTURE_PASSES + WARM_PASSES - _ALMOST
+
+
+def start(num_components: int, num_classes: int) -> Estimate:
+  """The state before anything is known."""
+
+  def zeros(*shape: int) -> tf.Tensor:
+    return tf.zeros(shape, tf.float64)
+
+  weights = zeros(num_components + 1, num_classes)
+  shares = tf.fill([num_classes], tf.constant(1 / num_classes, tf.float64))
+  return Estimate(
+    passes=zeros(),
+    precision=tf.constant(logistic_regression.FIRST_PENALTY, tf.float64),
+    strength=tf.constant(num_classes, tf.float64),
+    server_shares=shares,
+    shares=shares,
+    mixture=weights,
+    head=weights,
+    point=weights,
+    momentum=tf.ones([], tf.float64),
+    bias=zeros(num_classes),
+    is_averaged=zeros(),
+    averages=client_sums.Means(
+      zeros(num_classes), zeros(num_classes), weights, zeros(num_classes)
+    ),
+  )
+
+
+def begin(estimate: Estimate, x: tf.Tensor, targets: tf.Tensor) -> Estimate:
+  """Begins with a regression of the labels alone.
+
+  Args:
+    estimate: From `start`.
+    x: float64 [labels, components], of the labeled examples.
+    targets: float64 [labels, classes], one-hot.
+  """
+  weights, precision = logistic_regression.fit(x, targets)
+  # A class without any label has half a label.
+  counts = tf.maximum(tf.reduce_sum(targets, axis=0), 0.5)
+  shares = counts / tf.reduce_sum(counts)
+  return estimate._replace(
+    precision=precision,
+    server_shares=shares,
+    shares=shares,
+    mixture=_add_bias(weights, -tf.math.log(shares)),
+  )
+
+
+def tell(estimate: Estimate) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+  """What clients are told.
+
+  Returns:
+    The teacher, of components; alpha; and the weights to compute a gradient at.
+  """
+  is_teacher = is_head_teacher(estimate)
+  shift = estimate.bias - tf.math.log(estimate.shares)
+  return (
+    tf.where(is_teacher, _add_bias(estimate.head, shift), estimate.mixture),
+    estimate.strength
+    * tf.where(is_teacher, estimate.shares, estimate.server_shares),
+    estimate.point,
+  )
+
+
+def learn(
+  estimate: Estimate,
+  means: client_sums.Means,
+  rate: tf.Tensor,
+  components: components_lib.Components,
+  x: tf.Tensor,
+  targets: tf.Tensor,
+) -> Estimate:
+  """Learns from what the clients of a round sent.
+
+  Args:
+    estimate: The state.
+    means: Their means, float64, with the matrix of components.
+    rate: float64 scalar in 0..1, the share of clients that took part.
+    components: The components.
+    x: As in `begin`.
+    targets: As in `begin`.
+  """
+  kept = (1 - rate) * estimate.is_averaged
+  averages = tf.nest.map_structure(
+    lambda old, new: kept * old + (1 - kept) * new, estimate.averages, means
+  )
+  estimate = estimate._replace(
+    averages=averages,
+    is_averaged=tf.ones_like(estimate.is_averaged),
+    passes=estimate.passes + rate,
+  )
+  before = estimate._replace(passes=estimate.passes - rate)
+  learned = tf.cond(
+    is_head_trained(before),
+    lambda: _learn_head(
+      estimate, is_head_teacher(before), rate, components, x, targets
+    ),
+    lambda: _learn_mixture(estimate, components, x, targets),
+  )
+  begins_head = is_head_trained(learned) & ~is_head_trained(before)
+  begins_teacher = is_head_teacher(learned) & ~is_head_teacher(before)
+  return learned._replace(
+    # What was averaged for a mixture is no gradient of a head.
+    is_averaged=tf.cast(~begins_head, tf.float64),
+    shares=tf.where(
+      begins_head,
+      averages.posteriors / tf.reduce_sum(averages.posteriors),
+      learned.shares,
+    ),
+    point=tf.where(begins_teacher, learned.head, learned.point),
+  )
+
+
+def classifier(estimate: Estimate) -> tf.Tensor:
+  """The classifier so far, of components, for the server's class shares."""
+  log_shares = tf.math.log(estimate.server_shares)
+  return tf.where(
+    is_head_teacher(estimate),
+    _add_bias(estimate.head, log_shares - tf.math.log(estimate.shares)),
+    _add_bias(estimate.mixture, log_shares),
+  )
+
+
+def _learn_mixture(
+  estimate: Estimate,
+  components: components_lib.Components,
+  x: tf.Tensor,
+  targets: tf.Tensor,
+) -> Estimate:
+  """Takes the maximum of the mixture's likelihood, in closed form."""
+  averages, count = estimate.averages, components.count
+  counts = count * averages.posteriors + tf.reduce_sum(targets, axis=0)
+  sums = count * averages.matrix[:-1] + tf.matmul(x, targets, transpose_a=True)
+  means = sums / counts  # [components, classes]
+  scatter = (
+    count * tf.linalg.diag(components.variances)
+    + tf.matmul(x, x, transpose_a=True)
+    - tf.matmul(means * counts, means, transpose_b=True)
+  )
+  size = tf.shape(x)[1]
+  within = scatter / tf.reduce_sum(counts) + _RIDGE * tf.eye(
+    size, dtype=tf.float64
+  )
+  weights = tf.linalg.solve(within, means)
+  bias = -0.5 * tf.reduce_sum(means * weights, axis=0)
+  return estimate._replace(
+    strength=class_shares.strength(averages.log_shares, estimate.server_shares),
+    mixture=tf.concat([weights, bias[tf.newaxis]], axis=0),
+  )
+
+
+def _learn_head(
+  estimate: Estimate,
+  is_teacher: tf.Tensor,
+  rate: tf.Tensor,
+  components: components_lib.Components,
+  x: tf.Tensor,
+  targets: tf.Tensor,
+) -> Estimate:
+  """Takes a step of the head, and adapts it where it is its own teacher."""
+  averages, count = estimate.averages, components.count
+  padded = logistic_regression.with_ones(x)
+  second = tf.linalg.diag(
+    count * tf.concat([components.variances, [1.0]], axis=0)
+  ) + _LABEL_WEIGHT * tf.matmul(padded, padded, transpose_a=True)
+  adapted = estimate._replace(
+    strength=class_shares.strength(averages.log_shares, estimate.shares),
+    bias=_LEAK * estimate.bias
+    + _STEP
+    * (
+      tf.math.log(estimate.shares)
+      - tf.math.log(averages.posteriors + _LEAST_SHARE)
+    ),
+    precision=logistic_regression.find_penalty(
+      estimate.head, estimate.precision, second, averages.variance
+    ),
+  )
+  estimate = tf.nest.map_structure(
+    lambda new, old: tf.where(is_teacher, new, old), adapted, estimate
+  )
+  point = estimate.point
+  gradient = (
+    count * averages.matrix
+    + _LABEL_WEIGHT
+    * tf.matmul(
+      padded, targets - tf.nn.softmax(padded @ point), transpose_a=True
+    )
+    - logistic_regression.penalty_gradient(point, estimate.precision)
+  )
+  stepped = (
+    point
+    + logistic_regression.inverse_of_bound(second, estimate.precision)
+    @ gradient
+  )
+  momentum, ratio = logistic_regression.next_momentum(estimate.momentum)
+  # Momentum needs the same loss in each step, and all clients.
+  goes_on = ~is_teacher & (rate > 1 - _ALMOST)
+  return estimate._replace(
+    head=stepped,
+    point=stepped + tf.where(goes_on, ratio, 0.0) * (stepped - estimate.head),
+    momentum=momentum,
+  )
+
+
+def _add_bias(weights: tf.Tensor, bias: tf.Tensor) -> tf.Tensor:
+  return tf.concat([weights[:-1], weights[-1:] + bias], axis=0)
