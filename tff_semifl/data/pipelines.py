@@ -129,6 +129,7 @@ class ClientPopulation:
     dropout_probability: float = 0.0,
     have_labels: bool = False,
     know_turns: bool = False,
+    in_passes: bool = False,
   ):
     """Initializes the population.
 
@@ -143,6 +144,8 @@ class ClientPopulation:
         for a round drops out of it.
       have_labels: Whether clients know and may train on the labels.
       know_turns: Whether clients know in how many rounds they took part.
+      in_passes: Whether all clients are chosen before any is again. The last
+        cohort of a pass may be smaller.
 
     Raises:
       ValueError: If a cohort would be larger than the population, a number is
@@ -164,6 +167,7 @@ class ClientPopulation:
     self._seed = seed
     self._dropout_probability = dropout_probability
     self._have_labels = have_labels
+    self._in_passes = in_passes
     self._turns = None
     if know_turns:
       self._turns = turns.TurnCounter(self.cohort, len(partition))
@@ -195,6 +199,7 @@ class ClientPopulation:
       dropout_probability=self._dropout_probability,
       have_labels=self._have_labels,
       know_turns=self._turns is not None,
+      in_passes=self._in_passes,
     )
 
   def cohort(self, round_num: int) -> list[int]:
@@ -219,6 +224,13 @@ class ClientPopulation:
     """
     if round_num == 0:
       return []
+    size = self._clients_per_round
+    if self._in_passes and size:
+      index, place = divmod(round_num - 1, -(-self.num_clients // size))
+      order = random_seeds.numpy_generator(
+        self._seed, random_seeds.Purpose.COHORT, index
+      ).permutation(self.num_clients)
+      return order[place * size : (place + 1) * size].tolist()
     generator = random_seeds.numpy_generator(
       self._seed, random_seeds.Purpose.COHORT, round_num
     )

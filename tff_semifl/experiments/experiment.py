@@ -119,6 +119,7 @@ def create_experiment(
       dropout_probability=values.get('client_dropout_probability', 0.0),
       have_labels=system.clients_have_labels,
       know_turns=system.clients_know_turns,
+      in_passes=system.cohorts_are_passes,
     )
   model = create_model()
   classifier = training_programs.create_classifier(model, settings.model)

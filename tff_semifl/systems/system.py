@@ -102,6 +102,7 @@ class System(settings.Settings, abc.ABC):
     labels: Who has labels.
     clients_know_turns: Whether clients know in how many rounds they took part.
     all_clients_take_part: Whether all clients do in each round but round 0.
+    cohorts_are_passes: Whether all clients take part before any does again.
     gathers_images: Whether it has the images of clients in one place, as only a
       simulation can.
     chooses_statistics: Whether it is the user's choice which images the
@@ -115,6 +116,7 @@ class System(settings.Settings, abc.ABC):
   labels: ClassVar[Labels] = Labels.AT_SERVER
   clients_know_turns: ClassVar[bool] = False
   all_clients_take_part: ClassVar[bool] = False
+  cohorts_are_passes: ClassVar[bool] = False
   gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
   models: ClassVar[tuple[str, ...]] = ()

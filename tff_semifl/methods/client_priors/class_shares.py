@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# Rounds of variational Bayes, each time from alpha: enough for shares to settle.
+# Of variational Bayes, each time from alpha: enough for shares to settle.
 _ITERATIONS = 6
 # Bounds of the strength: at the upper one clients are alike.
 LEAST_STRENGTH, GREATEST_STRENGTH = 0.1, 1000.0
@@ -63,8 +63,8 @@ def evidence(
 ) -> tf.Tensor:
   """How much likelier own class shares make a client's examples.
 
-  A lower bound of the logarithm of p(examples) with shares drawn for the client,
-  minus that with the mean shares for all clients. Near 0 or below, clients are
+  A lower bound of log p(examples) with shares drawn for the client, minus that
+  with the mean shares for all clients. Near 0 or below, clients are
   alike, and who has an example does not tell its class.
 
   Args:

@@ -28,6 +28,7 @@ class ClientPriors(system.System):
   uses_strong_views = False
   chooses_statistics = False
   measures_pseudo_labels = True
+  cohorts_are_passes = True
   models = ('linear',)
   usual = types.MappingProxyType({'model': 'linear'})
 
@@ -57,8 +58,8 @@ class ClientPriors(system.System):
     """Builds the process.
 
     Raises:
-      settings.SettingError: If the aggregator adds noise, and it is not known to
-        how many clients.
+      settings.SettingError: If the aggregator adds noise, and cohorts have no
+        known size.
     """
     is_private = self.averaging.private_mean is not None
     if is_private and self.cohort_size is None:
@@ -75,6 +76,7 @@ class ClientPriors(system.System):
       ),
       returns_given_labels=ingredients.returns_given_labels,
       clients_give_components=not is_private,
+      cohort_size=self.cohort_size,
     )
 
   def check_num_clients(self, num_clients: int) -> None:
@@ -85,7 +87,15 @@ class ClientPriors(system.System):
       raise settings.SettingError(
         'cohort_size', self.cohort_size, f'there are {num_clients} clients'
       )
-    needed = math.ceil(server_steps.PASSES * num_clients / self.cohort_size)
+    if (
+      self.averaging.private_mean is not None and self.cohort_size < num_clients
+    ):
+      raise settings.SettingError(
+        'cohort_size',
+        self.cohort_size,
+        f'with differential privacy all {num_clients} clients take part',
+      )
+    needed = server_steps.PASSES * math.ceil(num_clients / self.cohort_size)
     if self.total_rounds < needed:
       raise settings.SettingError(
         'total_rounds',

@@ -58,8 +58,8 @@ class Measurements(NamedTuple):
   Attributes:
     count: float32 scalar, its examples.
     loss: float32 scalar, cross-entropy of the classifier and the posteriors.
-    num_agreed: float32 scalar, examples whose prediction by the head is the most
-      probable class.
+    num_agreed: float32 scalar, examples whose prediction by the head is their
+      most probable class.
     evidence: float32 scalar, see `class_shares.evidence`.
   """
 

@@ -55,6 +55,7 @@ def build(
   *,
   returns_given_labels: bool = False,
   clients_give_components: bool = True,
+  cohort_size: int | None = None,
 ) -> federated_process.FederatedProcess:
   """Builds the process.
 
@@ -67,6 +68,8 @@ def build(
     clients_give_components: Whether principal components are those of clients'
       examples, of which each client then sends the sums of x and x x^T once. If
       not, they are those of the server's examples.
+    cohort_size: Clients of a round. All clients take part, one cohort after the
+      other, before the server takes a step. None for all of them at once.
 
   Returns:
     A process with the types and metrics of other systems, whose `prepare` finds
@@ -158,6 +161,7 @@ def build(
 
   @tff.tensorflow.computation(
     types[0],
+    np.int32,
     np.float32,
     components_type,
     estimate_type,
@@ -168,41 +172,48 @@ def build(
   )
   def learn(
     weights,
+    next_round_num,
     num_clients,
     components,
     estimate,
     means,
     measured,
-    cohort_size,
+    num_present,
     dataset,
   ):
     x, targets = read_labels(dataset)
+    rounds_per_pass = 1
+    if cohort_size is not None:
+      rounds_per_pass = tf.maximum(
+        tf.cast(tf.math.ceil(num_clients / cohort_size), tf.int32), 1
+      )
+    ends_pass = tf.equal(
+      tf.math.floormod(next_round_num - 1, rounds_per_pass), 0
+    )
+    double = tf.nest.map_structure(lambda a: tf.cast(a, tf.float64), means)
+    added = server_steps.add(
+      estimate,
+      double._replace(
+        matrix=tf.matmul(components.projection, double.matrix, transpose_a=True)
+      ),
+      tf.cast(measured.count, tf.float64),
+    )
 
-    def of_clients():
-      double = tf.nest.map_structure(lambda a: tf.cast(a, tf.float64), means)
+    def take_step():
       learned = server_steps.learn(
-        estimate,
-        double._replace(
-          matrix=tf.matmul(
-            components.projection, double.matrix, transpose_a=True
-          )
-        ),
-        tf.cast(cohort_size / num_clients, tf.float64),
-        components,
-        project(x, components),
-        targets,
+        added, components, project(x, components), targets
       )
       return to_weights(server_steps.classifier(learned), components), learned
 
     new_weights, new_estimate = tf.cond(
-      (measured.count > 0) & (components.count > 0),
-      of_clients,
-      lambda: (weights, estimate),
+      ends_pass & (components.count > 0),
+      take_step,
+      lambda: (weights, added),
     )
     return (
       new_weights,
       new_estimate,
-      _summarize(measured, cohort_size, new_estimate),
+      _summarize(measured, num_present, new_estimate),
     )
 
   @tff.federated_computation
@@ -280,6 +291,7 @@ def build(
       learn,
       (
         weights,
+        round_num,
         state.num_clients,
         state.components,
         estimate,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the server of client priors computes in a round.
+"""What the server of client priors computes after each pass over all clients.
 
 Three phases follow each other. The first estimates a Gaussian mixture with one
 covariance, whose posteriors say which class an example is of, and how clients
@@ -19,25 +19,28 @@ from tff_semifl.methods.client_priors import client_sums
 from tff_semifl.methods.client_priors import components as components_lib
 from tff_semifl.methods.client_priors import logistic_regression
 
-# Passes over all clients in each phase.
-MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 17, 12, 24
+# Passes of each phase.
+MIXTURE_PASSES, WARM_PASSES, HEAD_PASSES = 6, 12, 24
 PASSES = MIXTURE_PASSES + WARM_PASSES + HEAD_PASSES
 # How much a labeled example counts in the head's loss.
 _LABEL_WEIGHT = 3.0
-# Added to the variances within classes; the mean variance of a component is 1.
+# Added to variances; the mean variance of a component is 1.
 _RIDGE = 1e-3
+# The least share of the variance in any direction that is within classes: where
+# clients do not answer, what is left may be below 0.
+_LEAST_WITHIN = 0.05
 # bias <- _LEAK bias + _STEP log(wanted / found share of each class).
 _LEAK, _STEP = 0.9, 0.5
 _LEAST_SHARE = 1e-9
-# Rounding must not add a pass.
-_ALMOST = 1e-3
+# A class without any label counts as half a label, because a share is above 0.
+_ABSENT = 0.5
 
 
 class Estimate(NamedTuple):
   """The state of the server, float64. Weights are of components.
 
   Attributes:
-    passes: Passes over all clients so far.
+    passes: int32, passes over all clients so far, each followed by a step.
     precision: The penalty of the head.
     strength: Of clients' class shares, see `class_shares.strength`.
     server_shares: [classes], of the classes among the labels.
@@ -47,9 +50,9 @@ class Estimate(NamedTuple):
     point: The weights to compute the next gradient at.
     momentum: Nesterov's number.
     bias: [classes], of the head as a teacher.
-    is_averaged: 1 if the averages have a value, else 0.
-    averages: Of what clients sent, a `client_sums.Means` with the matrix of
-      components.
+    num_averaged: Examples of the averages.
+    averages: Of what clients sent in the present pass, a `client_sums.Means`
+      with the matrix of components.
   """
 
   passes: tf.Tensor
@@ -62,18 +65,18 @@ class Estimate(NamedTuple):
   point: tf.Tensor
   momentum: tf.Tensor
   bias: tf.Tensor
-  is_averaged: tf.Tensor
+  num_averaged: tf.Tensor
   averages: client_sums.Means
 
 
 def is_head_trained(estimate: Estimate) -> tf.Tensor:
-  """Whether the next round trains the head, a bool scalar."""
-  return estimate.passes > MIXTURE_PASSES - _ALMOST
+  """Whether the present pass trains the head, a bool scalar."""
+  return estimate.passes >= MIXTURE_PASSES
 
 
 def is_head_teacher(estimate: Estimate) -> tf.Tensor:
-  """Whether the head is the teacher of the next round, a bool scalar."""
-  return estimate.passes > MIXTURE_PASSES + WARM_PASSES - _ALMOST
+  """Whether the head is the teacher of the present pass, a bool scalar."""
+  return estimate.passes >= MIXTURE_PASSES + WARM_PASSES
 
 
 def start(num_components: int, num_classes: int) -> Estimate:
@@ -85,7 +88,7 @@ def start(num_components: int, num_classes: int) -> Estimate:
   weights = zeros(num_components + 1, num_classes)
   shares = tf.fill([num_classes], tf.constant(1 / num_classes, tf.float64))
   return Estimate(
-    passes=zeros(),
+    passes=tf.constant(0),
     precision=tf.constant(logistic_regression.FIRST_PENALTY, tf.float64),
     strength=tf.constant(num_classes, tf.float64),
     server_shares=shares,
@@ -95,7 +98,7 @@ def start(num_components: int, num_classes: int) -> Estimate:
     point=weights,
     momentum=tf.ones([], tf.float64),
     bias=zeros(num_classes),
-    is_averaged=zeros(),
+    num_averaged=zeros(),
     averages=client_sums.Means(
       zeros(num_classes), zeros(num_classes), weights, zeros(num_classes)
     ),
@@ -111,8 +114,7 @@ def begin(estimate: Estimate, x: tf.Tensor, targets: tf.Tensor) -> Estimate:
     targets: float64 [labels, classes], one-hot.
   """
   weights, precision = logistic_regression.fit(x, targets)
-  # A class without any label has half a label.
-  counts = tf.maximum(tf.reduce_sum(targets, axis=0), 0.5)
+  counts = tf.maximum(tf.reduce_sum(targets, axis=0), _ABSENT)
   shares = counts / tf.reduce_sum(counts)
   return estimate._replace(
     precision=precision,
@@ -138,53 +140,63 @@ def tell(estimate: Estimate) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
   )
 
 
+def add(
+  estimate: Estimate, means: client_sums.Means, count: tf.Tensor
+) -> Estimate:
+  """Adds what the clients of a round sent to the averages of the pass.
+
+  Args:
+    estimate: The state.
+    means: The means over these clients' examples, float64, with the matrix of
+      components.
+    count: float64 scalar, the number of these examples.
+  """
+  total = estimate.num_averaged + count
+  share = tf.math.divide_no_nan(count, total)
+  return estimate._replace(
+    num_averaged=total,
+    averages=tf.nest.map_structure(
+      lambda old, new: (1 - share) * old + share * new, estimate.averages, means
+    ),
+  )
+
+
 def learn(
   estimate: Estimate,
-  means: client_sums.Means,
-  rate: tf.Tensor,
   components: components_lib.Components,
   x: tf.Tensor,
   targets: tf.Tensor,
 ) -> Estimate:
-  """Learns from what the clients of a round sent.
+  """Takes the step after a pass, if anybody sent anything in it.
 
   Args:
     estimate: The state.
-    means: Their means, float64, with the matrix of components.
-    rate: float64 scalar in 0..1, the share of clients that took part.
     components: The components.
     x: As in `begin`.
     targets: As in `begin`.
   """
-  kept = (1 - rate) * estimate.is_averaged
-  averages = tf.nest.map_structure(
-    lambda old, new: kept * old + (1 - kept) * new, estimate.averages, means
-  )
-  estimate = estimate._replace(
-    averages=averages,
-    is_averaged=tf.ones_like(estimate.is_averaged),
-    passes=estimate.passes + rate,
-  )
-  before = estimate._replace(passes=estimate.passes - rate)
-  learned = tf.cond(
-    is_head_trained(before),
-    lambda: _learn_head(
-      estimate, is_head_teacher(before), rate, components, x, targets
-    ),
-    lambda: _learn_mixture(estimate, components, x, targets),
-  )
-  begins_head = is_head_trained(learned) & ~is_head_trained(before)
-  begins_teacher = is_head_teacher(learned) & ~is_head_teacher(before)
-  return learned._replace(
-    # What was averaged for a mixture is no gradient of a head.
-    is_averaged=tf.cast(~begins_head, tf.float64),
-    shares=tf.where(
-      begins_head,
-      averages.posteriors / tf.reduce_sum(averages.posteriors),
-      learned.shares,
-    ),
-    point=tf.where(begins_teacher, learned.head, learned.point),
-  )
+
+  def step() -> Estimate:
+    learned = tf.cond(
+      is_head_trained(estimate),
+      lambda: _learn_head(estimate, components, x, targets),
+      lambda: _learn_mixture(estimate, components, x, targets),
+    )
+    learned = learned._replace(
+      passes=learned.passes + 1,
+      num_averaged=tf.zeros_like(learned.num_averaged),
+    )
+    begins_head = is_head_trained(learned) & ~is_head_trained(estimate)
+    begins_teacher = is_head_teacher(learned) & ~is_head_teacher(estimate)
+    found = estimate.averages.posteriors
+    return learned._replace(
+      shares=tf.where(
+        begins_head, found / tf.reduce_sum(found), learned.shares
+      ),
+      point=tf.where(begins_teacher, learned.head, learned.point),
+    )
+
+  return tf.cond(estimate.num_averaged > 0, step, lambda: estimate)
 
 
 def classifier(estimate: Estimate) -> tf.Tensor:
@@ -208,14 +220,19 @@ def _learn_mixture(
   counts = count * averages.posteriors + tf.reduce_sum(targets, axis=0)
   sums = count * averages.matrix[:-1] + tf.matmul(x, targets, transpose_a=True)
   means = sums / counts  # [components, classes]
-  scatter = (
+  total = (
     count * tf.linalg.diag(components.variances)
     + tf.matmul(x, x, transpose_a=True)
-    - tf.matmul(means * counts, means, transpose_b=True)
+  ) / tf.reduce_sum(counts)
+  total += _RIDGE * tf.eye(tf.shape(x)[1], dtype=tf.float64)
+  between = tf.matmul(
+    means * counts / tf.reduce_sum(counts), means, transpose_b=True
   )
-  size = tf.shape(x)[1]
-  within = scatter / tf.reduce_sum(counts) + _RIDGE * tf.eye(
-    size, dtype=tf.float64
+  deviations = tf.sqrt(tf.linalg.diag_part(total))
+  scale = deviations[:, tf.newaxis] * deviations
+  values, vectors = tf.linalg.eigh((total - between) / scale)
+  within = scale * tf.matmul(
+    vectors * tf.maximum(values, _LEAST_WITHIN), vectors, transpose_b=True
   )
   weights = tf.linalg.solve(within, means)
   bias = -0.5 * tf.reduce_sum(means * weights, axis=0)
@@ -227,14 +244,13 @@ def _learn_mixture(
 
 def _learn_head(
   estimate: Estimate,
-  is_teacher: tf.Tensor,
-  rate: tf.Tensor,
   components: components_lib.Components,
   x: tf.Tensor,
   targets: tf.Tensor,
 ) -> Estimate:
   """Takes a step of the head, and adapts it where it is its own teacher."""
   averages, count = estimate.averages, components.count
+  is_teacher = is_head_teacher(estimate)
   padded = logistic_regression.with_ones(x)
   second = tf.linalg.diag(
     count * tf.concat([components.variances, [1.0]], axis=0)
@@ -269,11 +285,11 @@ def _learn_head(
     @ gradient
   )
   momentum, ratio = logistic_regression.next_momentum(estimate.momentum)
-  # Momentum needs the same loss in each step, and all clients.
-  goes_on = ~is_teacher & (rate > 1 - _ALMOST)
+  # Momentum needs the same loss in each step.
+  ratio = tf.where(is_teacher, tf.zeros_like(ratio), ratio)
   return estimate._replace(
     head=stepped,
-    point=stepped + tf.where(goes_on, ratio, 0.0) * (stepped - estimate.head),
+    point=stepped + ratio * (stepped - estimate.head),
     momentum=momentum,
   )
 
