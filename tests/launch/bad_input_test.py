@@ -206,7 +206,8 @@ class BadInputTest(parameterized.TestCase):
       'unknown_task',
       ['--task=mnist'],
       'flag --task=mnist: did you mean emnist? must be one of digits, cifar10,'
-      ' cifar100, emnist, stl10, svhn, image_folder, or package.module:NAME',
+      ' cifar100, emnist, stl10, svhn, image_folder, features, or'
+      ' package.module:NAME',
     ),
     (
       'out_of_range',

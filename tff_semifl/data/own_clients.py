@@ -61,12 +61,9 @@ def concatenate(
         ' give the images of each client, without labels'
       )
     if arrays and array.shape[1:] != arrays[0].shape[1:]:
-      is_feature = 2 in (array.ndim, arrays[0].ndim)
-      what, remedy = (
-        ('feature vectors', example_kinds.FEATURES.how_to_align)
-        if is_feature
-        else ('images', 'resize them to one size')
-      )
+      what, remedy = 'images', 'resize them to one size'
+      if array.ndim == 2:
+        what, _, _, _, remedy = example_kinds.FEATURES
       raise ValueError(
         f'{own}: found {what} of shape {array.shape[1:]}; those of others are'
         f' {arrays[0].shape[1:]}; {remedy}'

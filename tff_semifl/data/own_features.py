@@ -6,6 +6,7 @@
 As in `own_images`, each function takes the name of a field for its errors.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,8 @@ def convert(field: str, features: np.ndarray) -> np.ndarray:
     )
   with np.errstate(over='ignore'):
     converted = np.ascontiguousarray(features, np.float32)
-  size = max(_CHUNK // features.shape[1], 1)
-  for start in range(0, len(converted), size):
-    is_finite = np.isfinite(converted[start : start + size])
+  for start, chunk in _chunks(converted):
+    is_finite = np.isfinite(chunk)
     if not is_finite.all():
       row, column = np.argwhere(~is_finite)[0] + (start, 0)
       raise ValueError(
@@ -85,7 +85,7 @@ def check_vary(field: str, features: np.ndarray) -> None:
   Raises:
     ValueError: If each of them is.
   """
-  if (features == features[0]).all():
+  if (features.min(axis=0) == features.max(axis=0)).all():
     raise ValueError(
       f'{field}: found the same values in all {len(features)} feature vectors,'
       ' which tell nothing of classes; give different ones'
@@ -107,7 +107,16 @@ def measure(
     that dividing by it does no harm.
   """
   mean = features.mean(axis=0, dtype=np.float64)
-  deviation = features.std(axis=0, dtype=np.float64)
-  is_constant = (features == features[0]).all(axis=0)
-  deviation = np.where(is_constant, 1.0, deviation)
+  squares = sum(
+    ((chunk - mean) ** 2).sum(axis=0) for _, chunk in _chunks(features)
+  )
+  is_constant = features.min(axis=0) == features.max(axis=0)
+  deviation = np.where(is_constant, 1.0, np.sqrt(squares / len(features)))
   return tuple(mean.tolist()), tuple(deviation.tolist())
+
+
+def _chunks(features: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+  """Yields runs of vectors, each with the row at which it begins."""
+  size = max(_CHUNK // features.shape[1], 1)
+  for start in range(0, len(features), size):
+    yield start, features[start : start + size]

@@ -285,7 +285,9 @@ def create(
     else None,
   )
   # What is usual in its paper may have no place beside what is chosen.
-  usual = {**system.usual, **(chosen_task.task.usual if model is None else {})}
+  usual = {**system.usual, **chosen_task.task.usual}
+  if model is not None:
+    usual.pop('model', None)
   changed = settings.change_present(experiment, {**usual, **changes})
   # These are recorded where the task decides on them.
   given = _GIVEN if chosen_task.task.gives_shares else ()

@@ -15,7 +15,9 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import loaded_task
 
 # Settings of tasks of features, where nothing is chosen.
-USUAL: Mapping[str, Any] = types.MappingProxyType({'model': 'linear'})
+USUAL: Mapping[str, Any] = types.MappingProxyType(
+  {'model': 'linear', 'strong_augmentation': None}
+)
 
 
 def create_task(

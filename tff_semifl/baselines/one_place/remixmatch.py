@@ -80,7 +80,9 @@ class ReMixMatch(pooled_method.PooledMethod):
       )
     kind = example_kinds.kind_of(classifier.image_shape)
     if kind is not example_kinds.IMAGES:
-      raise ValueError(f'ReMixMatch rotates images; found {kind.name}.')
+      raise settings.SettingError(
+        'task', kind.name, 'ReMixMatch rotates images; choose another system'
+      )
     height, width, _ = classifier.image_shape
     if height != width:
       raise ValueError(

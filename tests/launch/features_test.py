@@ -1,0 +1,199 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of programs with a user's own feature vectors."""
+
+import contextlib
+import csv
+import io
+import json
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+import numpy as np
+
+from launch import evaluate
+from launch import export_saved_model
+from launch import predict
+from launch import show_augmentations
+from launch import show_partition
+from tests import forked_programs
+from tests.data import image_tree
+from tests.data import small_features
+from tests.export import brightness_model
+from tff_semifl.command_line import commands
+from tff_semifl.command_line import program
+
+_ARRAYS = small_features.create()
+
+
+class FeaturesTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._folder = pathlib.Path(absltest.get_default_test_tmpdir(), 'features')
+    cls._folder.mkdir(parents=True)
+    cls._file = small_features.save(cls._folder / 'small.npz')
+    cls._first = cls._train(cls._file, 2)
+    cls._experiment = cls._folder / 'semifl_features_small_seed0'
+    cls._export = cls._experiment / 'export'
+
+  @classmethod
+  def _train(cls, file, total_rounds):
+    return forked_programs.run(
+      'launch.train',
+      'semifl',
+      '--task=features',
+      f'--features_file={file}',
+      f'--total_rounds={total_rounds}',
+      '--constant_learning_rate',
+      '--confidence_threshold=0.6',
+      f'--output_dir={cls._folder}',
+    )
+
+  def _run(self, main, *arguments, **flags):
+    """Returns the lines that a program prints."""
+    output = io.StringIO()
+    flags = {name: str(value) for name, value in flags.items()}
+    with flagsaver.as_parsed(**flags), contextlib.redirect_stdout(output):
+      main(*arguments)
+    return output.getvalue().splitlines()
+
+  def _assert_fails(self, message, main, *arguments, **flags):
+    with self.assertRaises(Exception) as raised:
+      self._run(main, *arguments, **flags)
+    self.assertRegex(program.describe(raised.exception), message)
+
+  def _data(self, **values):
+    """Returns settings of data, filled in."""
+    return commands.create_data(
+      {'task': 'features', 'features_file': str(self._file)} | values
+    )
+
+  def test_trains_and_resumes(self):
+    self.assertEqual(self._first.returncode, 0, self._first.stderr)
+    moved = small_features.save(self._folder / 'moved' / 'small.npz')
+    second = self._train(moved, 4)
+    self.assertEqual(second.returncode, 0, second.stderr)
+    self.assertIn('resumed after round 2', second.stderr)
+    with (self._experiment / 'metrics.csv').open() as file:
+      rows = list(csv.DictReader(file))
+    self.assertEqual([row['round'] for row in rows], [*'01234'])
+    # Classes are far apart.
+    self.assertEqual(float(rows[-1]['test/accuracy']), 1)
+    for row in rows[1:]:
+      self.assertEqual(float(row['client/num_participating']), 5)
+      # The classes of clients' vectors are known.
+      self.assertGreater(float(row['client/pseudo_accuracy']), 0.9)
+    hparams = json.loads((self._experiment / 'hparams.json').read_text())
+    self.assertEqual(hparams['flags']['model'], 'linear')
+    self.assertStartsWith(hparams['data'], '13 labeled feature vectors')
+
+    other = small_features.save(
+      self._folder / 'other' / 'small.npz',
+      client_features=_ARRAYS['client_features'] + 1,
+    )
+    third = self._train(other, 4)
+    self.assertEqual(third.returncode, 1)
+    self.assertRegex(third.stderr, 'holds an experiment on other data')
+
+  def test_evaluates(self):
+    json_file = self._folder / 'results.json'
+    printed = self._run(
+      evaluate.main,
+      None,
+      exported_model=self._export,
+      images=self._file,
+      output_file=json_file,
+    )
+    self.assertStartsWith(printed[0], 'accuracy: 100.0% of 30 images')
+    self.assertEqual(json.loads(json_file.read_text())['accuracy'], 1)
+    of_task = self._run(
+      evaluate.main, self._data().chosen_task, exported_model=self._export
+    )
+    self.assertEqual(of_task, printed)
+
+  def test_predicts(self):
+    file = self._folder / 'new.npy'
+    np.save(file, _ARRAYS['test_features'][:4])
+    table = self._folder / 'predictions.csv'
+    printed = self._run(
+      predict.main,
+      exported_model=self._export,
+      images=f'{file},{self._file}',
+      output_file=table,
+    )
+    self.assertEqual(printed[0], 'images: 17')
+    with table.open() as opened:
+      rows = list(csv.DictReader(opened))
+    self.assertEqual(
+      [row['path'] for row in rows],
+      [f'{file}[{row}]' for row in range(4)]
+      + [f'{self._file}[{row}]' for row in range(13)],
+    )
+    labels = [*_ARRAYS['test_labels'][:4], *_ARRAYS['labels']]
+    self.assertEqual([row['class_name'] for row in rows], [*map(str, labels)])
+
+  def test_exports_for_phones(self):
+    export = self._folder / 'phones'
+    printed = self._run(
+      export_saved_model.main,
+      experiment=self._experiment,
+      export_dir=export,
+      format='saved_model,tflite_float32,tflite_float16',
+      features_file=self._file,
+    )
+    for line in printed[2:5]:
+      self.assertIn('100.0% of 30 images', line)
+    self.assertIn(
+      'It takes float32 vectors of 6 features',
+      (export / 'README.md').read_text(),
+    )
+    self._assert_fails(
+      '^flag --format=.*: all features would share the 8 bits of int8',
+      export_saved_model.main,
+      experiment=self._experiment,
+      export_dir=export,
+      format='tflite_int8',
+    )
+
+  def test_draws_the_partition_but_no_augmentations(self):
+    picture = self._folder / 'partition.png'
+    printed = self._run(show_partition.main, self._data(), output_file=picture)
+    self.assertIn('images without: 40, of which 0 with no client', printed)
+    self.assertTrue(picture.exists())
+    self._assert_fails(
+      '^flag --task=features: has feature vectors, which have no augmentations',
+      show_augmentations.main,
+      self._data(),
+    )
+
+  def test_a_model_takes_what_it_was_trained_on(self):
+    image = self._folder / 'photos' / 'a.png'
+    image_tree.write_image(image, 1)
+    wide = self._folder / 'wide.npy'
+    np.save(wide, np.zeros((2, 7)))
+    for images, message in (
+      (image, f'{image} cannot be read as arrays'),
+      (wide, f'{wide} features: found 7 features; the model takes 6'),
+    ):
+      self._assert_fails(
+        f'^flag --images=.*: {message}',
+        predict.main,
+        exported_model=self._export,
+        images=images,
+        output_file=self._folder / 'none.csv',
+      )
+    of_images = brightness_model.export(self._folder / 'of_images')
+    self._assert_fails(
+      '^flag --images=.*small.npz ',
+      predict.main,
+      exported_model=of_images['saved_model'],
+      images=self._file,
+      output_file=self._folder / 'none.csv',
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()

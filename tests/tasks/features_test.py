@@ -1,0 +1,143 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the task of a file of feature vectors."""
+
+import os
+import pathlib
+
+from absl.testing import absltest
+import numpy as np
+import tensorflow as tf
+
+from tasks import features
+from tests.data import small_features
+from tff_semifl import settings
+from tff_semifl.command_line import commands
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import own_data
+from tff_semifl.experiments import plan
+
+
+class FeaturesTest(tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._path = pathlib.Path(self.create_tempdir()) / 'small.npz'
+    small_features.save(self._path)
+
+  def _create(self):
+    return features.Features(features_file=str(self._path)).create()
+
+  def _experiment(self, system='semifl', **values):
+    values = {'task': 'features', 'features_file': str(self._path)} | values
+    command = commands.create(system, values)
+    return experiment_lib.create_experiment(command.experiment, command.run)
+
+  def test_file_says_who_has_what(self):
+    experiment = self._experiment()
+    arrays = small_features.create()
+    found = experiment.data
+    # In another order, that of training.
+    self.assertAllEqual(
+      np.sort(found.labeled.images, axis=0), np.sort(arrays['features'], axis=0)
+    )
+    self.assertAllEqual(found.unlabeled.images, arrays['client_features'])
+    self.assertAllEqual(found.unlabeled.true_labels, arrays['client_labels'])
+    self.assertAllEqual(experiment.clients.num_images, [8] * 5)
+    described = plan.describe(experiment)
+    self.assertEqual(described['image_shape'], (small_features.NUM_FEATURES,))
+    self.assertEqual(described['flags']['num_labeled'], 13)
+    self.assertEqual(described['flags']['num_clients'], 5)
+    self.assertEqual(described['flags']['model'], 'linear')
+    self.assertEqual(
+      described['trainable_parameters'], (small_features.NUM_FEATURES + 1) * 3
+    )
+    self.assertStartsWith(
+      described['data'],
+      '13 labeled feature vectors, 40 of 5 clients, 30 of the file for testing',
+    )
+    self.assertEqual(
+      experiment.run.experiment_name, 'semifl_features_small_seed0'
+    )
+
+  def test_settings_say_it_where_the_file_does_not(self):
+    small_features.save(self._path, client_ids=None)
+    found = self._experiment(
+      num_clients=3,
+      partition='classes',
+      classes_per_client=1,
+      clients_per_round=3,
+    ).data
+    # All labels are the server's, as many as each class has.
+    self.assertAllEqual(np.bincount(found.labeled.labels), [5, 4, 4])
+    self.assertLen(found.unlabeled.images, 40)
+    for share in found.shares:
+      self.assertLen(np.unique(found.unlabeled.true_labels[share]), 1)
+    # Or some of them; the others are unlabeled.
+    found = self._experiment(
+      num_clients=3, num_labeled=6, clients_per_round=3
+    ).data
+    self.assertAllEqual(np.bincount(found.labeled.labels), [2, 2, 2])
+    self.assertLen(found.unlabeled.images, 40 + 7)
+
+  def test_partition_by_unknown_classes(self):
+    small_features.save(self._path, client_ids=None, client_labels=None)
+    with self.assertRaisesRegex(
+      settings.SettingError,
+      'partition=dirichlet: 40 of 40 .* have no known class .* client_labels',
+    ):
+      self._experiment(num_clients=3, partition='dirichlet')
+
+  def test_validation_in_place_of_a_test(self):
+    small_features.save(self._path, test_features=None, test_labels=None)
+    with self.assertRaisesRegex(
+      settings.SettingError, 'task=features: has no test images; .*num_valid'
+    ):
+      self._experiment()
+    found = self._experiment(num_validation=3).data
+    self.assertLen(found.test.labels, 3)
+    self.assertLen(found.labeled.labels, 10)
+
+  def test_own_data_are_the_same(self):
+    arrays = small_features.create()
+    ids = arrays['client_ids']
+    given = own_data.own_data(
+      (arrays['features'].astype(np.float64), arrays['labels']),
+      {'image': arrays['test_features'], 'label': arrays['test_labels']},
+      clients={
+        name: arrays['client_features'][ids == name] for name in np.unique(ids)
+      },
+    )
+    task = self._create()
+    self.assertEqual(given.image_shape, task.image_shape)
+    self.assertEqual(given.pixel_mean, task.pixel_mean)
+    self.assertEqual(
+      given.pixel_standard_deviation, task.pixel_standard_deviation
+    )
+    found, expected = given.load(), task.load()
+    self.assertAllEqual(found.train.images, expected.train.images)
+    self.assertAllEqual(found.test.images, expected.test.images)
+    for own, of_file in zip(found.shares, expected.shares, strict=True):
+      self.assertAllEqual(found.unlabeled[own], expected.unlabeled[of_file])
+
+  def test_changed_file_is_read_again(self):
+    before = self._create()
+    self.assertIs(self._create(), before)
+    labels = 2 - np.arange(13) % 3
+    small_features.save(self._path, labels=labels)
+    os.utime(self._path, (1, 1))
+    after = self._create()
+    self.assertAllEqual(after.load().train.labels, labels)
+    self.assertNotEqual(before.data_description, after.data_description)
+
+  def test_says_what_is_wrong_with_the_flag(self):
+    for path, message in (
+      (None, 'features_file: must be given'),
+      ('nothing.npz', 'features_file=nothing.npz: there is no such file'),
+    ):
+      with self.assertRaisesRegex(settings.SettingError, message):
+        features.Features(features_file=path).create()
+
+
+if __name__ == '__main__':
+  absltest.main()
