@@ -15,6 +15,7 @@ def fold(
   dataset: tf.data.Dataset,
   initial: _Total,
   add_fn: Callable[[_Total, Any], _Total],
+  shapes: Any = None,
 ) -> _Total:
   """Reduces a dataset to one value, from the first element to the last.
 
@@ -24,6 +25,8 @@ def fold(
     dataset: The elements.
     initial: The result for no elements, a structure of tensors.
     add_fn: (result so far, element) -> result with it, of the same shapes.
+    shapes: Shapes of results, in a structure like `initial`, where they may
+      change.
 
   Returns:
     The result for all elements, a structure like `initial`.
@@ -38,10 +41,15 @@ def fold(
       total = add_fn(total, element.get_value())
       return iterator.get_next_as_optional(), total
 
+    first = iterator.get_next_as_optional()
+    invariants = None
+    if shapes is not None:
+      invariants = (tf.type_spec_from_value(first), shapes)
     _, total = tf.while_loop(
       lambda element, _: element.has_value(),
       step,
-      (iterator.get_next_as_optional(), initial),
+      (first, initial),
+      shape_invariants=invariants,
     )
     return total
 

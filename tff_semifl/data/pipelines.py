@@ -18,6 +18,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.data import example_kinds
+from tff_semifl.data import folding
 from tff_semifl.data import site_images
 from tff_semifl.data import sources
 from tff_semifl.data import turns
@@ -328,26 +329,29 @@ def concatenate_chunks(
     of the last chunk, and 0 if there is none.
   """
 
-  def nothing(spec: tf.TensorSpec) -> tf.Tensor:
-    if not spec.shape.rank:
-      return tf.zeros([], spec.dtype)
-    # A constant would have a fixed shape, which `reduce` could not grow.
-    return tf.compat.v1.placeholder_with_default(
-      tf.zeros([0, *spec.shape[1:]], spec.dtype), [None, *spec.shape[1:]]
-    )
+  spec = dataset.element_spec
+  return folding.fold(
+    dataset,
+    tf.nest.map_structure(_no_examples, spec),
+    lambda total, chunk: tf.nest.map_structure(_append, total, chunk),
+    shapes=tf.nest.map_structure(_of_any_number, spec),
+  )
 
-  # To translate it would take a fiftieth of a second of each start.
-  @tf.autograph.experimental.do_not_convert
-  def append(total, chunk):
-    return tf.nest.map_structure(
-      lambda t, c: tf.concat([t, c], axis=0) if c.shape.rank else c,
-      total,
-      chunk,
-    )
 
-  # There is nothing to tune, and to stop it is a warning of TensorFlow.
-  options = tf.data.Options()
-  options.autotune.enabled = False
-  return dataset.with_options(options).reduce(
-    tf.nest.map_structure(nothing, dataset.element_spec), append
+def _no_examples(spec: tf.TensorSpec) -> tf.Tensor:
+  return tf.zeros([0, *spec.shape[1:]] if spec.shape.rank else [], spec.dtype)
+
+
+def _of_any_number(spec: tf.TensorSpec) -> tf.TensorShape:
+  return tf.TensorShape([None, *spec.shape[1:]] if spec.shape.rank else [])
+
+
+def _append(total: tf.Tensor, chunk: tf.Tensor) -> tf.Tensor:
+  """Returns one after the other; most datasets have one chunk, not copied."""
+  if not chunk.shape.rank:
+    return chunk
+  return tf.cond(
+    tf.equal(tf.shape(total)[0], 0),
+    lambda: chunk,
+    lambda: tf.concat([total, chunk], axis=0),
   )
