@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import pathlib
+import tempfile
 
 from absl.testing import absltest
 from absl.testing import flagsaver
@@ -32,8 +33,9 @@ class FeaturesTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls._folder = pathlib.Path(absltest.get_default_test_tmpdir(), 'features')
-    cls._folder.mkdir(parents=True)
+    cls._folder = pathlib.Path(
+      tempfile.mkdtemp(dir=absltest.get_default_test_tmpdir())
+    )
     cls._file = small_features.save(cls._folder / 'small.npz')
     cls._first = cls._train(cls._file, 2)
     cls._experiment = cls._folder / 'semifl_features_small_seed0'
