@@ -7,8 +7,9 @@ r"""Exports the model of an experiment, as a SavedModel or for phones.
   python -m launch.export_saved_model --experiment=results/mine \
     --format=saved_model,tflite
 
-The newest intact checkpoint is exported, with a model card, README.md, that
-describes the model and its accuracy. The settings are those of the experiment;
+The newest intact checkpoint is exported, or the best model that a run with
+--keep_best kept, with a model card, README.md, that describes the model and its
+accuracy. The settings are those of the experiment;
 if its images have been moved since, name their folder by --data_dir or
 --image_dir.
 """
@@ -105,7 +106,7 @@ def main() -> None:
       hparams, task_registry.ChosenTask(), _where_data_are(hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)
-    privacy = client_privacy.describe(hparams.flags, trained.round_num)
+    privacy = client_privacy.describe(hparams.flags, trained.last_round)
   export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
   _check_is_replaceable(export_path)
   task = experiment.data.task.create()
@@ -175,7 +176,12 @@ def main() -> None:
     print(f'privacy: {privacy.headline}')
   if why_not_tested is not None:
     print(f'not tested: {why_not_tested}')
-  print(f'model of round {trained.round_num}, with its card: {export_path}')
+  why = ''
+  if trained.choice is not None and trained.choice.metric is not None:
+    why = f' ({trained.choice.describe()})'
+  print(
+    f'model of round {trained.round_num}{why}, with its card: {export_path}'
+  )
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:

@@ -131,6 +131,7 @@ def create_experiment(
       clients,
       privacy_key,
       run.rounds_per_evaluation,
+      run.metrics,
     )
   if images is not None:
     training_program = by_reference.take_indices(training_program, images)

@@ -41,6 +41,10 @@ def fill_in(
   """
   _check_model(experiment)
   _check_privacy(experiment)
+  experiment.selection.check(
+    validates=experiment.validates,
+    can_validate='num_validation' in settings.as_dict(experiment.data),
+  )
   data = experiment.data.fill_in(task)
   system = experiment.system
   if system.clients_per_round is None:
@@ -174,6 +178,13 @@ def _check_privacy(
       'differential_privacy',
       f'clients of {experiment.system_name} differ in weight, and with noise'
       ' all weigh the same; choose another',
+    )
+  if experiment.selection.stop_after is not None:
+    raise settings.SettingError(
+      'stop_after',
+      experiment.selection.stop_after,
+      'with aggregator=differential_privacy the key of a run is removed after'
+      ' total_rounds; leave stop_after out',
     )
   if settings.as_dict(experiment.system).get('keep_client_momentum'):
     raise settings.SettingError(

@@ -208,6 +208,9 @@ def _training(
     if values.get(parameter) is not None:
       partition = f'{partition} ({parameter} {values[parameter]})'
   evaluated = 'test' if values.get('num_validation') is None else 'validation'
+  rounds = f'{trained.round_num} of {values.get("total_rounds")}'
+  if trained.choice is not None and trained.choice.is_best:
+    rounds += f', {trained.choice.describe()}'
   facts = {
     'system': hparams.system,
     'task': values.get('task'),
@@ -218,7 +221,7 @@ def _training(
     'partition among clients': partition,
     'data': hparams.data,
     'steps': values.get('total_steps'),
-    'rounds': f'{trained.round_num} of {values.get("total_rounds")}',
+    'rounds': rounds,
     'seed': values.get('seed'),
     f'{evaluated} accuracy in training': f'{trained.accuracy:.1%} after that'
     f' round, {trained.best_accuracy:.1%} at best',
@@ -283,7 +286,18 @@ def _limits(
   yield '## What it must not be taken for'
   yield ''
   total_rounds = hparams.flags.get('total_rounds')
-  if total_rounds is not None and trained.round_num < total_rounds:
+  choice = trained.choice
+  if choice is not None and choice.is_by_test:
+    yield (
+      f'- The test images chose its round, by {choice.metric}: what is said of'
+      ' its accuracy on them is too good.'
+    )
+  if choice is not None and choice.is_best:
+    if total_rounds is not None and choice.last_round < total_rounds:
+      yield (
+        f'- Training ended after round {choice.last_round} of {total_rounds}.'
+      )
+  elif total_rounds is not None and trained.round_num < total_rounds:
     yield (
       f'- It is not fully trained: round {trained.round_num} of {total_rounds}.'
     )
