@@ -168,6 +168,13 @@ def _check_privacy(
   private_mean = experiment.private_mean
   if private_mean is None:
     return
+  if experiment.selection.stop_after is not None:
+    raise settings.SettingError(
+      'stop_after',
+      experiment.selection.stop_after,
+      'with aggregator=differential_privacy the key of a run is removed after'
+      ' total_rounds; leave stop_after out',
+    )
   if private_mean.noise_multiplier is None:
     raise settings.SettingError(
       'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'
@@ -178,13 +185,6 @@ def _check_privacy(
       'differential_privacy',
       f'clients of {experiment.system_name} differ in weight, and with noise'
       ' all weigh the same; choose another',
-    )
-  if experiment.selection.stop_after is not None:
-    raise settings.SettingError(
-      'stop_after',
-      experiment.selection.stop_after,
-      'with aggregator=differential_privacy the key of a run is removed after'
-      ' total_rounds; leave stop_after out',
     )
   if settings.as_dict(experiment.system).get('keep_client_momentum'):
     raise settings.SettingError(

@@ -90,7 +90,7 @@ class MetricsFile(tff.program.ReleaseManager):
   def _add_columns(self, names: Iterable[str]) -> None:
     """Gives the table columns that it lacks; TFF's order is the alphabet's."""
     lines = csv.reader(self._content.decode().split('\n'))
-    header, *rows = [row for row in lines if row]
+    header, *rows = (row for row in lines if row)
     new = [name for name in names if name not in header]
     if not new:
       return
