@@ -8,6 +8,8 @@ import math
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import special
+from sklearn import metrics
 
 from tff_semifl.metrics import metric as metric_lib
 
@@ -204,6 +206,14 @@ class MetricsTest(parameterized.TestCase):
     labels, logits = CASES['never_predicted']
     precision = metric_lib.load('precision').compute(labels, logits)
     self.assertTrue(np.isnan(precision[2]))
+
+  def test_auc_is_that_of_scikit_learn(self):
+    for case in ('random', 'ties', 'perfect', 'constant'):
+      labels, logits = CASES[case]
+      probabilities = special.softmax(logits.astype(float), axis=1)
+      expected = metrics.roc_auc_score(labels, probabilities, multi_class='ovr')
+      found = metric_lib.load('auc').compute(labels, logits)
+      self.assertAlmostEqual(found, expected, msg=case)
 
   def test_one_class_has_no_auc(self):
     self.assertTrue(
