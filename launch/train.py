@@ -33,6 +33,7 @@ from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import kept_model
+from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import plan
 from tff_semifl.runs import intervals
 from tff_semifl.runs import results
@@ -68,6 +69,8 @@ def main(command: command_lib.Command) -> None:
     f'{kind} accuracy after round {kept.round_num}:'
     f' {intervals.describe(kept.accuracy, sizes)}'
   )
+  for line in measured_in_words.describe(experiment, kept.weights):
+    print(line)
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

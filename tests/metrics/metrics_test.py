@@ -207,13 +207,31 @@ class MetricsTest(parameterized.TestCase):
     precision = metric_lib.load('precision').compute(labels, logits)
     self.assertTrue(np.isnan(precision[2]))
 
-  def test_auc_is_that_of_scikit_learn(self):
-    for case in ('random', 'ties', 'perfect', 'constant'):
-      labels, logits = CASES[case]
-      probabilities = special.softmax(logits.astype(float), axis=1)
-      expected = metrics.roc_auc_score(labels, probabilities, multi_class='ovr')
-      found = metric_lib.load('auc').compute(labels, logits)
-      self.assertAlmostEqual(found, expected, msg=case)
+  @parameterized.parameters(*CASES)
+  def test_equals_scikit_learn(self, case):
+    labels, logits = CASES[case]
+    classes, present = np.arange(logits.shape[1]), np.unique(labels)
+    predicted = logits.argmax(axis=1)
+    each = {'labels': classes, 'average': None, 'zero_division': np.nan}
+    expected = {
+      'recall': metrics.recall_score(labels, predicted, **each),
+      'precision': metrics.precision_score(labels, predicted, **each),
+      'balanced_accuracy': metrics.balanced_accuracy_score(labels, predicted),
+      'macro_f1': metrics.f1_score(
+        labels, predicted, labels=present, average='macro'
+      ),
+    }
+    log_probabilities = special.log_softmax(logits.astype(float), axis=1)
+    if len(present) > 1:
+      expected['auc'] = np.mean(
+        [
+          metrics.roc_auc_score(labels == c, log_probabilities[:, c])
+          for c in present
+        ]
+      )
+    for name, value in expected.items():
+      found = metric_lib.load(name).compute(labels, logits)
+      np.testing.assert_allclose(found, value, rtol=1e-9, err_msg=name)
 
   def test_one_class_has_no_auc(self):
     self.assertTrue(

@@ -15,6 +15,7 @@ from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.plots import confusion_picture
 from tff_semifl.plots import picture_files
 from tff_semifl.privacy import privacy_statement
@@ -86,6 +87,7 @@ def write(
   license_name: str | None = None,
   intended_use: str | None = None,
   labels_alone_accuracy: float | None = None,
+  temperature: temperature_lib.Temperature | None = None,
 ) -> None:
   """Writes the card, and a picture of the confusion matrix if there is one.
 
@@ -104,10 +106,12 @@ def write(
     intended_use: What the model is for.
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
       without clients.
+    temperature: What logits are divided by; None for nothing.
   """
   lines = [
     *_summary(name, model, class_names, files, hparams),
     *_floor(least_confidence),
+    *_temperature(temperature),
     *_use(license_name, intended_use, labels_alone_accuracy),
     *_training(hparams, trained),
     *_privacy(privacy),
@@ -176,6 +180,21 @@ def _floor(least_confidence: float) -> Iterator[str]:
       f' number in `{exported_model.LEAST_CONFIDENCE_FILE}`, beside its'
       f' `{exported_model.LABELS_FILE}`.'
     )
+  yield ''
+
+
+def _temperature(
+  temperature: temperature_lib.Temperature | None,
+) -> Iterator[str]:
+  if temperature is None:
+    return
+  yield (
+    f'Temperature scaling: logits are divided by {temperature.value:.4g}, which'
+    f' was chosen on {temperature.num_images} validation images, by their mean'
+    f' negative log likelihood: {temperature.nll_after:.4f} in place of'
+    f' {temperature.nll_before:.4f}. Predicted classes are those of the model'
+    ' without it.'
+  )
   yield ''
 
 
@@ -270,6 +289,9 @@ def _accuracy(
     yield from scores_in_words.describe_accuracy(
       class_names, file.scores, file.format
     )
+    yield ''
+    for line in scores_in_words.describe_metrics(file.scores.measure()):
+      yield f'- {line}.'
     yield ''
     yield from scores_in_words.describe_floors(file.scores)
     yield ''

@@ -6,13 +6,14 @@
 Each takes labels, int [images] in 0..classes-1, and logits, float [images,
 classes]. The predicted class is the first of those with the highest logit.
 Means over classes are over the classes that occur among the labels; a value
-that no image tells is NaN.
+that no image tells is NaN. For the bootstrap, which computes each a few hundred
+times, all are many times as fast as scikit-learn's, with which tests compare
+them.
 """
 
 import numpy as np
 from scipy import special
 from scipy import stats
-from sklearn import metrics
 
 
 def accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
@@ -30,13 +31,8 @@ def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
   Returns:
     float64 [classes], NaN for a class without images.
   """
-  return metrics.recall_score(
-    labels,
-    _predict(logits),
-    labels=np.arange(logits.shape[1]),
-    average=None,
-    zero_division=np.nan,
-  )
+  confusion = _count(labels, logits)
+  return _divide(np.diag(confusion), confusion.sum(axis=1))
 
 
 def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
@@ -49,13 +45,8 @@ def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
   Returns:
     float64 [classes], NaN for a class that is never predicted.
   """
-  return metrics.precision_score(
-    labels,
-    _predict(logits),
-    labels=np.arange(logits.shape[1]),
-    average=None,
-    zero_division=np.nan,
-  )
+  confusion = _count(labels, logits)
+  return _divide(np.diag(confusion), confusion.sum(axis=0))
 
 
 def balanced_accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
@@ -69,11 +60,10 @@ def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
   scikit-learn's default also counts classes that are predicted and do not
   occur, with an F1 of 0.
   """
-  return float(
-    metrics.f1_score(
-      labels, _predict(logits), labels=np.unique(labels), average='macro'
-    )
-  )
+  confusion = _count(labels, logits)
+  sizes = confusion.sum(axis=1)
+  f1 = _divide(2 * np.diag(confusion), sizes + confusion.sum(axis=0))
+  return float(np.mean(f1[sizes > 0]))
 
 
 def auc(labels: np.ndarray, logits: np.ndarray) -> float:
@@ -102,11 +92,26 @@ def top_k(labels: np.ndarray, logits: np.ndarray, k: int) -> float:
 
 
 def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
-  """Mann and Whitney's statistic, ten times as fast as scikit-learn's area."""
+  """The area under the ROC curve: Mann and Whitney's statistic."""
   num_pairs = int(is_class.sum()) * int((~is_class).sum())
   ranks = stats.rankdata(scores)[is_class]
   least = len(ranks) * (len(ranks) + 1) / 2
   return (ranks.sum() - least) / num_pairs
+
+
+def _count(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
+  """The confusion matrix, int64 [classes, classes]: labels by predictions."""
+  num_classes = logits.shape[1]
+  pairs = np.asarray(labels, np.int64) * num_classes + _predict(logits)
+  return np.bincount(pairs, minlength=num_classes**2).reshape(
+    num_classes, num_classes
+  )
+
+
+def _divide(numbers: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+  return np.divide(
+    numbers, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0
+  )
 
 
 def _predict(logits: np.ndarray) -> np.ndarray:

@@ -72,6 +72,11 @@ class Measurement:
     return bool(self._metrics)
 
   @property
+  def metrics(self) -> tuple[metric_lib.Metric, ...]:
+    """The metrics, in order."""
+    return tuple(self._metrics.values())
+
+  @property
   def directions(self) -> Mapping[str, bool]:
     """Whether higher is better, of all columns that evaluations have."""
     return {

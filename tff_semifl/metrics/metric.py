@@ -63,6 +63,11 @@ METRICS = {
 }
 
 
+def is_own(name: str) -> bool:
+  """Whether a name is that of a metric of this package."""
+  return name in METRICS or _TOP.fullmatch(name) is not None
+
+
 def load(name: str) -> Metric:
   """Returns a metric by its name.
 
@@ -77,7 +82,7 @@ def load(name: str) -> Metric:
     return METRICS[name]
   if ':' in name:
     outside = outside_metrics.load(name)
-    if outside.name in METRICS or outside.name == 'loss':
+    if is_own(outside.name) or outside.name == 'loss':
       raise ValueError(f'has the name of another metric, {outside.name}')
     return Metric(outside.name, outside.compute, outside.higher_is_better)
   found = _TOP.fullmatch(name)
