@@ -28,6 +28,7 @@ from absl import logging
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import interrupts
 from tff_semifl.command_line import program
+from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
@@ -71,6 +72,9 @@ def main(command: command_lib.Command) -> None:
   )
   for line in measured_in_words.describe(experiment, kept.weights):
     print(line)
+  if experiment.run.client_accuracy:
+    with command_lib.blame_output(experiment.run):
+      print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
   print(
     f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
   )

@@ -31,6 +31,7 @@ _CELLS = (*semifl_cells.CELLS, *zhang2020_cells.CELLS, *flfl_cells.CELLS)
 # are of the aggregators.
 _NOT_OF_CELLS = {
   'aggregator',
+  'client_accuracy',
   'client_dropout_probability',
   'draw_data',
   'drop_test_duplicates',

@@ -33,6 +33,9 @@ class TaskData(NamedTuple):
       where it is given who has what; None for most tasks.
     names: What to call each image of `train`, then of `test`, then of
       `unlabeled`, such as its file; None for what they are in.
+    unlabeled_labels: Labels of `unlabeled` that only measure, as
+      `measuring_labels` has them; None if there are none. Nobody trains on
+      them, and only tasks with `shares` have some.
   """
 
   train: sources.LabeledImages
@@ -40,6 +43,7 @@ class TaskData(NamedTuple):
   unlabeled: sources.Images | None = None
   shares: list[np.ndarray] | None = None
   names: Sequence[str] | None = None
+  unlabeled_labels: np.ndarray | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

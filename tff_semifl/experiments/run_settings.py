@@ -49,6 +49,12 @@ class RunSettings(settings.Settings):
     ' or a function of labels and logits. They are further columns wherever'
     ' metrics go.',
   )
+  client_accuracy: bool = settings.setting(
+    False,
+    'Whether to measure the exported model on the images of each client by'
+    ' labels that nobody trains on: the table client_accuracy.csv, a figure'
+    ' beside it, and a line on the spread and the worst tenth.',
+  )
   tensorboard: bool = settings.setting(
     True,
     'Whether to write settings and metrics for TensorBoard too, in the'

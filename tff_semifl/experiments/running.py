@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
@@ -75,6 +76,8 @@ def run(
         client_privacy.read(folder.path, final.round_num),
         background=experiment.task.background,
       )
+  if experiment.run.client_accuracy:
+    accuracy_of_clients.write(folder.path, experiment, kept.weights)
   # Whoever has the model and the key has the model without noise.
   folder.remove_privacy_key()
   return final

@@ -187,7 +187,7 @@ class GivenShares(_AllLabeled):
     order = partition_lib.shuffle(len(data.train.labels), seed)
     return federated_data.FederatedData(
       labeled=data.train.select(order),
-      unlabeled=federated_data.pool_of_unknown_classes(data.unlabeled),
+      unlabeled=federated_data.pool_of_task(data),
       shares=data.shares,
       test=data.test,
       training_order=_invert(order, len(data.unlabeled)),
@@ -251,7 +251,7 @@ class GivenPool(_AllLabeled):
     """Shares out a task's images."""
     del task
     data = self.validation.hold_out_of_all(data, seed)
-    unlabeled = federated_data.pool_of_unknown_classes(data.unlabeled)
+    unlabeled = federated_data.pool_of_task(data)
     return federated_data.FederatedData(data.train, unlabeled, [], data.test)
 
 
