@@ -4,7 +4,7 @@
 """Bootstrap intervals of metrics that are no shares of images.
 
 References:
-  Efron, Tibshirani. An Introduction to the Bootstrap. 1993, section 13.3.
+  Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
 """
 
 from collections.abc import Callable
