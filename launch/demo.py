@@ -26,6 +26,7 @@ from tff_semifl.command_line import seeds as seeds_lib
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
 from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.experiments import kept_model
 from tff_semifl.runs import outputs
 from tff_semifl.runs import results
 from tff_semifl.sweeps import comparison
@@ -93,10 +94,9 @@ def _run(
   final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   # Read from the table, which includes rounds before an interruption.
   minutes = results.read_results(folder.metrics_path).minutes
-  is_right = evaluated_images.find_right(
-    experiment, final.state.global_model_weights
-  )
-  return comparison.Result(final.accuracy, minutes, is_right)
+  kept = kept_model.load(experiment, folder, final)
+  is_right = evaluated_images.find_right(experiment, kept.weights)
+  return comparison.Result(kept.accuracy, minutes, is_right)
 
 
 if __name__ == '__main__':

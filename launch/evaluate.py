@@ -19,6 +19,7 @@ for clients.
 from collections.abc import Iterator
 import dataclasses
 import json
+import math
 
 from absl import flags
 import numpy as np
@@ -87,6 +88,9 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
       f' {intervals.show(each.num_right, each.num_images)} right;'
       f' {each.share_of_noise:.1%} of noise'
     )
+  measured = scores.measure()
+  for line in scores_in_words.describe_metrics(measured):
+    print(line)
   if model.privacy is not None:
     print(f'privacy: {model.privacy.headline}')
     if model.privacy.meaning:
@@ -97,6 +101,13 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
     return
   results = {
     **scores.to_dict(model.class_names),
+    'metrics': {
+      name: {
+        field: None if math.isnan(number) else number
+        for field, number in each._asdict().items()
+      }
+      for name, each in measured.items()
+    },
     'privacy': model.privacy and dataclasses.asdict(model.privacy),
   }
   with output_flag.writing(path):

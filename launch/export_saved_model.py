@@ -7,10 +7,11 @@ r"""Exports the model of an experiment, as a SavedModel or for phones.
   python -m launch.export_saved_model --experiment=results/mine \
     --format=saved_model,tflite
 
-The newest intact checkpoint is exported, with a model card, README.md, that
-describes the model and its accuracy. The settings are those of the experiment;
-if its images or features have been moved since, say where they are by
---data_dir, --image_dir or --features_file.
+The newest intact checkpoint is exported, or the best model that a run with
+--keep_best kept, with a model card, README.md, that describes the model and its
+accuracy. The settings are those of the experiment; if its images or features
+have been moved since, say where they are by --data_dir, --image_dir or
+--features_file.
 """
 
 import pathlib
@@ -28,6 +29,7 @@ from tff_semifl.experiments import model_card
 from tff_semifl.experiments import recorded
 from tff_semifl.experiments import task_registry
 from tff_semifl.export import saved_model
+from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.files import durable_files
 from tff_semifl.models import weight_kinds
@@ -81,6 +83,14 @@ _LABELS_ALONE_ACCURACY = flags.DEFINE_float(
   upper_bound=1.0,
 )
 
+_TEMPERATURE_SCALING = flags.DEFINE_bool(
+  'temperature_scaling',
+  False,
+  'Whether to divide logits by a temperature, so that probabilities are nearer'
+  ' to the share that is right: the one with the least negative log likelihood'
+  ' on the validation images of an experiment with --num_validation.',
+)
+
 flags.adopt_module_key_flags(least_confidence_flag)
 flags.register_validator(
   _FORMAT.name,
@@ -108,7 +118,7 @@ def main() -> None:
       hparams, task_registry.ChosenTask(), _where_data_are(hparams.flags)
     )
     trained = saved_experiment.read_trained_model(folder)
-    privacy = client_privacy.describe(hparams.flags, trained.round_num)
+    privacy = client_privacy.describe(hparams.flags, trained.last_round)
   export_path = pathlib.Path(_EXPORT_DIR.value or folder / 'export').absolute()
   _check_is_replaceable(export_path)
   task = experiment.data.task.create()
@@ -125,6 +135,13 @@ def main() -> None:
         f'lacks {outputs.FROZEN_WEIGHTS_NAME}, the frozen weights of its model'
       )
     kinds.assign(trained.weights, trained.frozen_weights)
+  temperature = None
+  if _TEMPERATURE_SCALING.value:
+    with program.blame(_TEMPERATURE_SCALING, ValueError):
+      temperature = export_formats.fit_temperature(
+        model, export_formats.load_validation_images(experiment.data, task)
+      )
+    model = temperature_lib.apply(model, temperature)
   least_confidence = least_confidence_flag.check(task.class_names) or 0.0
   calibration_images = None
   if export_formats.TFLITE_INT8 in formats:
@@ -172,13 +189,25 @@ def main() -> None:
       license_name=_LICENSE.value,
       intended_use=_INTENDED_USE.value,
       labels_alone_accuracy=_LABELS_ALONE_ACCURACY.value,
+      temperature=temperature,
     )
   print(model_card.format_table(files))
+  if temperature is not None:
+    print(
+      f'temperature: {temperature.value:.4g}, of {temperature.num_images}'
+      f' validation images: their NLL is {temperature.nll_after:.4f}, and'
+      f' {temperature.nll_before:.4f} without'
+    )
   if privacy is not None:
     print(f'privacy: {privacy.headline}')
   if why_not_tested is not None:
     print(f'not tested: {why_not_tested}')
-  print(f'model of round {trained.round_num}, with its card: {export_path}')
+  why = ''
+  if trained.choice is not None and trained.choice.metric is not None:
+    why = f' ({trained.choice.describe()})'
+  print(
+    f'model of round {trained.round_num}{why}, with its card: {export_path}'
+  )
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:

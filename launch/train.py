@@ -28,10 +28,13 @@ from absl import logging
 from tff_semifl.command_line import commands
 from tff_semifl.command_line import interrupts
 from tff_semifl.command_line import program
+from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import command as command_lib
 from tff_semifl.experiments import evaluated_images
+from tff_semifl.experiments import kept_model
+from tff_semifl.experiments import measured_in_words
 from tff_semifl.experiments import plan
 from tff_semifl.runs import intervals
 from tff_semifl.runs import results
@@ -61,11 +64,25 @@ def main(command: command_lib.Command) -> None:
     final = command_lib.run(experiment, folder, quiet=program.is_quiet())
   kind = 'validation' if experiment.settings.validates else 'test'
   sizes = evaluated_images.count_by_class(experiment)
+  with command_lib.blame_output(experiment.run):
+    kept = kept_model.load(experiment, folder, final)
   print(
-    f'{kind} accuracy after round {final.round_num}:'
-    f' {intervals.describe(final.accuracy, sizes)}; best'
-    f' {final.best_accuracy:.1%}, of a round that these images chose'
+    f'{kind} accuracy after round {kept.round_num}:'
+    f' {intervals.describe(kept.accuracy, sizes)}'
   )
+  for line in measured_in_words.describe(experiment, kept.weights):
+    print(line)
+  if experiment.run.client_accuracy:
+    with command_lib.blame_output(experiment.run):
+      print(accuracy_of_clients.describe(accuracy_of_clients.read(folder.path)))
+  print(
+    f'exported: the model of round {kept.round_num}, {kept.choice.describe()}'
+  )
+  if kept.choice.is_by_test:
+    print('the test images chose this round: their accuracy is too good')
+  ended_early = kept_model.describe_end(experiment, final)
+  if ended_early is not None:
+    print(ended_early)
   if experiment.training_program.final_test is not None:
     with command_lib.blame_output(experiment.run):
       found = results.read_final_test(folder.metrics_path)

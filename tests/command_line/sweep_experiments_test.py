@@ -11,6 +11,7 @@ from absl.testing import absltest
 from absl.testing import flagsaver
 
 from launch import sweep
+from tff_semifl.command_line import program
 from tff_semifl.command_line import sweep_experiments
 from tff_semifl.sweeps import entries
 
@@ -97,6 +98,10 @@ class ExperimentsTest(absltest.TestCase):
   def test_flags_for_all_count_for_more_than_the_flagfile(self):
     (one,) = self._create('--total_rounds=3\n', [0], ['--total_rounds=4'])
     self.assertEqual(one.total_rounds, 4)
+
+  def test_early_stopping_is_refused(self):
+    with self.assertRaisesRegex(program.FlagError, '^flag --stop_after=3: '):
+      self._create('--keep_best=test/auc\n', [0], ['--stop_after=3'])
 
   def test_flags_for_all_are_those_that_are_not_of_the_sweep(self):
     with flagsaver.flagsaver():

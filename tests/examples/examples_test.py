@@ -11,6 +11,7 @@ from absl.testing import absltest
 import numpy as np
 import pytest
 
+from examples import macro_f1
 from examples import own_data
 from examples import own_method
 from examples import own_model
@@ -59,6 +60,22 @@ class ExamplesTest(absltest.TestCase):
         if name.startswith('test_') and name != 'test_each_is_run_here'
       ],
     )
+
+  def test_macro_f1(self):
+    with _with_little_to_build():
+      best = macro_f1.main(
+        num_clients=4,
+        clients_per_round=1,
+        client_epochs=1,
+        total_rounds=3,
+        output_dir=str(self.folder),
+      )
+    (experiment,) = self.folder.iterdir()
+    rows = _read(experiment / 'metrics.csv')
+    self.assertEqual(
+      best, max(float(row['validation/macro_f1']) for row in rows)
+    )
+    self.assertTrue((experiment / 'export' / 'saved_model.pb').exists())
 
   def test_own_data(self):
     with _with_little_to_build():

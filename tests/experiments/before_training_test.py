@@ -51,6 +51,16 @@ class BeforeTrainingTest(parameterized.TestCase):
     self.assertIn('--confidence_threshold=0.1', problem)
     self.assertIn('10 classes', problem)
 
+  def test_numbers_of_labels_are_said_if_they_differ(self):
+    equal = self._command().create_experiment()
+    self.assertIsNone(before_training.describe_imbalance(equal))
+    # Of 50 labels, one of each of three classes is kept to validate.
+    other = self._command(num_validation=3).create_experiment()
+    line = before_training.describe_imbalance(other)
+    self.assertStartsWith(line, 'the server has 47 labels, from 4 of class ')
+    self.assertIn(' to 5 of class ', line)
+    self.assertIn(line, before_training.find_facts(other))
+
   def test_is_said_before_the_first_round_and_logged(self):
     command = self._command(server_epochs=0)
     experiment = command.create_experiment()

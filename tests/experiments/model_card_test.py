@@ -54,6 +54,7 @@ class ModelCardTest(absltest.TestCase):
     privacy=None,
     hparams=_HPARAMS,
     confidence=None,
+    choice=None,
     **stated,
   ):
     scores = None
@@ -76,7 +77,9 @@ class ModelCardTest(absltest.TestCase):
       model=small_model.create((8, 12, 3)),
       class_names=_NAMES,
       hparams=hparams,
-      trained=saved_experiment.TrainedModel(None, round_num, 0.5, 0.625),
+      trained=saved_experiment.TrainedModel(
+        None, round_num, 0.5, 0.625, choice=choice
+      ),
       files=[
         model_card.ExportedFile(
           format='saved_model', file='.', num_bytes=1_234_567, scores=scores
@@ -120,6 +123,22 @@ class ModelCardTest(absltest.TestCase):
       'rivacy',
     ):
       self.assertNotIn(text, card)
+
+  def test_says_which_round_it_is_and_what_chose_it(self):
+    choice = saved_experiment.Choice('validation/macro_f1', 9, 0.81)
+    card = self._write([[9, 1, 0]] * 3, round_num=4, choice=choice)
+    self.assertIn(
+      '| rounds | 4 of 10, the first with the best validation/macro_f1 (0.81)'
+      ' up to round 9 |',
+      card,
+    )
+    self.assertIn('- Training ended after round 9 of 10.', card)
+    self.assertNotIn('not fully trained', card)
+    self.assertNotIn('test images chose', card)
+    choice = saved_experiment.Choice('test/auc', 10, 0.5)
+    card = self._write([[9, 1, 0]] * 3, round_num=4, choice=choice)
+    self.assertIn('- The test images chose its round, by test/auc:', card)
+    self.assertNotIn('Training ended', card)
 
   def test_says_where_it_was_trained(self):
     federated = 'from a simulation of federated learning (tff_semifl)'

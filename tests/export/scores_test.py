@@ -49,6 +49,22 @@ class ScoresTest(absltest.TestCase):
       places=6,
     )
 
+  def test_metrics_that_accuracy_hides(self):
+    scores = scores_lib.score(
+      _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2, 2], [0, 0, 0])]
+    )
+    measured = scores.measure()
+    # Of four cats three are found, and one dog of two.
+    self.assertAlmostEqual(
+      measured['balanced_accuracy'].value, (3 / 4 + 1 / 2) / 2
+    )
+    # Three of four that are taken for cats are, and one of two dogs.
+    self.assertAlmostEqual(
+      measured['macro_f1'].value, (6 / (6 + 1 + 1) + 2 / (2 + 1 + 1)) / 2
+    )
+    for value, low, high in measured.values():
+      self.assertBetween(value, low, high)
+
   def test_floors_of_confidence(self):
     scores = scores_lib.score(
       _Model(), [_batch([0, 0, 1], [0, 1, 1]), _batch([1, 2], [0, 0])]

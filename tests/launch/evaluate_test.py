@@ -28,6 +28,12 @@ from tff_semifl.experiments import task_registry
 from tff_semifl.runs import intervals
 
 
+def _describe(values, printed):
+  """Yields lines with values, whose intervals are as printed."""
+  for (name, value), line in zip(values.items(), printed, strict=True):
+    yield f'{name}: {value:.3f} ({line.partition("(")[2]}'
+
+
 class EvaluateTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -125,10 +131,23 @@ class EvaluateTest(parameterized.TestCase):
           f' right; {of_noise[floor]:.1%} of noise'
           for floor, sure in confident.items()
         ),
+        # Two of three cats, and the dog; of two dogs one is.
+        *_describe(
+          {
+            'balanced accuracy': (2 / 3 + 1) / 2,
+            'macro-F1': (4 / 5 + 2 / 3) / 2,
+            # The dog is the likeliest one.
+            'AUC, one class against the rest': 1,
+          },
+          printed[-3:],
+        ),
       ],
     )
     self.assertLess(len(confident[0.99]), len(confident[0.5]))
     results = json.loads(json_file.read_text())
+    measured = results.pop('metrics')
+    self.assertEqual([*measured], ['balanced_accuracy', 'macro_f1', 'auc'])
+    self.assertEqual(measured['auc'], {'value': 1.0, 'low': 1.0, 'high': 1.0})
     self.assertAlmostEqual(results.pop('loss'), loss / 4, places=5)
     self.assertAlmostEqual(
       results.pop('calibration_error'), calibration_error, places=5

@@ -19,6 +19,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from launch import export_saved_model
+from tasks import digits
 from tests import forked_programs
 from tests import small_applications
 from tests import small_digits
@@ -28,7 +29,13 @@ from tests.export import small_model
 from tests.launch import trained_experiment
 from tff_semifl import settings
 from tff_semifl.command_line import program
+from tff_semifl.experiments import export_formats
+from tff_semifl.experiments import python_experiment
+from tff_semifl.experiments import recorded
+from tff_semifl.experiments import task_registry
 from tff_semifl.export import exported_model
+from tff_semifl.export import temperature as temperature_lib
+from tff_semifl.runs import saved_experiment
 
 # A model of one's own has no width.
 _SMALL_MODEL = {'model': small_digits.SETTINGS['model'], 'model_width': None}
@@ -80,6 +87,59 @@ class ExportSavedModelTest(parameterized.TestCase):
     self._assert_exported(intact, export)
     self.assertIn(
       'not fully trained: round 1 of 2', (export / 'README.md').read_text()
+    )
+
+  def test_temperature_of_the_validation_images(self):
+    values = {**small_digits.SETTINGS, 'model_width': None}
+    model = trained_experiment.save(
+      self._experiment, **values, num_validation=20
+    )
+
+    def fit(labels, logits):
+      self.assertEqual(logits.shape, (20, 10))
+      return temperature_lib.Temperature(2.5, len(labels), 1.0, 0.5)
+
+    # The weights here are random: no temperature suits them.
+    with mock.patch.object(temperature_lib, 'fit', fit):
+      printed = self._export(temperature_scaling='true')
+    export = self._experiment / 'export'
+    images = small_model.random_images(5, model.input_shape[1:])
+    found = np.log(exported_model.load(export).predict(images))
+    logits = model(images.astype(np.float32)).numpy()
+    # Differences of logits and of log probabilities are the same.
+    self.assertIn('temperature: 2.5, of 20 validation images', printed)
+    np.testing.assert_allclose(
+      found - found[:, :1],
+      (logits - logits[:, :1]) / 2.5,
+      rtol=2e-3,
+      atol=1e-4,
+    )
+    self.assertIn(
+      'logits are divided by 2.5, which was chosen on 20 validation',
+      (export / 'README.md').read_text(),
+    )
+    # They are those that training does not see.
+    created = python_experiment.create_experiment(
+      'semifl', digits.Digits(), model_width=1, num_validation=20
+    )
+    restored = recorded.restore(
+      saved_experiment.read_hparams(self._experiment),
+      task_registry.ChosenTask(),
+      {},
+    )
+    images, labels = export_formats.load_validation_images(
+      restored.data, restored.data.task.create()
+    )
+    np.testing.assert_array_equal(images, created.data.test.images)
+    np.testing.assert_array_equal(labels, created.data.test.labels)
+
+  def test_no_temperature_without_validation_images(self):
+    trained_experiment.save(
+      self._experiment, **small_digits.SETTINGS, model_width=None
+    )
+    self._assert_refused(
+      '--temperature_scaling=True: the experiment has no validation images',
+      temperature_scaling='true',
     )
 
   @parameterized.parameters(

@@ -18,6 +18,7 @@ _ROOMS = (
   'files',
   'randomness',
   'augment',
+  'metrics',
   'privacy',
   'models',
   'runtime',

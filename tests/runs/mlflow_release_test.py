@@ -81,6 +81,18 @@ class MLflowReleaseTest(absltest.TestCase):
     self.assertEqual(run.data.metrics['seconds'], 3.0)
     self.assertNotIn('client/label_ratio', run.data.metrics)
 
+  def test_classes_of_any_name_and_an_early_end(self):
+    manager = mlflow_release.create(self._path, _SETTINGS)
+    metrics = some_metrics.create(0.5, math.nan, 3.0)._replace(
+      further={'test/recall/a:b, c': 0.25, 'test/auc': math.nan}
+    )
+    asyncio.run(manager.release(metrics, 1))
+    manager.finish()
+    [run] = self._runs()
+    self.assertEqual(run.data.metrics['test/recall/a_b_ c'], 0.25)
+    self.assertNotIn('test/auc', run.data.metrics)
+    self.assertEqual(run.info.status, 'FINISHED')
+
   def test_run_that_mlflow_does_not_have(self):
     file = self._path / 'mlflow_run_id.txt'
     file.write_text(f'{"0" * 32}\n')

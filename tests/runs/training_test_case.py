@@ -9,6 +9,7 @@ import pathlib
 
 from tests import simulation_test_case
 from tests.runs import linear_program
+from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import metrics_file
 from tff_semifl.runs import training
@@ -52,6 +53,8 @@ class TrainingTestCase(simulation_test_case.SimulationTestCase):
           pathlib.Path(folder, 'metrics.csv')
         ),
         memories=linear_program.create_memories(program, folder, num_kept=3),
+        best_models=program.model_choice
+        and best_models.BestModels(pathlib.Path(folder, 'best'), num_kept=4),
         on_start=lambda _: None,
         on_round=on_round,
       )

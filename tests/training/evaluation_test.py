@@ -52,6 +52,18 @@ class ExecutionTest(simulation_test_case.SimulationTestCase):
         places=5,
       )
 
+  def test_logits_are_in_the_order_of_the_images(self):
+    images = linear_reference.create_images(7)
+    expected = linear_reference.logits(self.weights.trainable, images)
+    evaluate = evaluation.build_evaluation_with_logits(self.classifier)
+    without = evaluation.build_evaluation(self.classifier)
+    for chunk in (3, 7):
+      dataset = linear_reference.labeled_dataset(images, np.arange(7) % 3)
+      dataset = dataset.unbatch().batch(chunk)
+      found = dict(evaluate(self.weights, dataset))
+      np.testing.assert_allclose(found.pop('logits'), expected, rtol=1e-5)
+      self.assertEqual(found, dict(without(self.weights, dataset)))
+
   def test_no_images_give_zero(self):
     images = linear_reference.create_images(1)
     dataset = linear_reference.labeled_dataset(images, np.zeros(1))

@@ -152,6 +152,12 @@ def create_experiments(
       raise program.FlagError(f'flag --{flag}={entry.source}: {shown}') from (
         error
       )
+    stop_after = command.experiment.selection.stop_after
+    if stop_after is not None:
+      raise program.FlagError(
+        f'flag --stop_after={stop_after}: experiments of a sweep are compared'
+        ' after as many rounds; leave it out'
+      )
     name = command.run.experiment_name
     experiments.append(
       experiments_lib.Experiment(

@@ -5,6 +5,7 @@
 
     server/<class>/<image>   with labels
     clients/<client>/<image> without; a client may have none
+    clients/<client>/labels.csv  labels that only measure; may be missing
     test/<class>/<image>     with labels; may be missing
 
 Classes and clients are numbered in the order of their folders' names, images
@@ -24,6 +25,7 @@ from tff_semifl.data import decoded_images
 from tff_semifl.data import image_files
 from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
+from tff_semifl.data import measuring_labels
 from tff_semifl.data import sources
 
 
@@ -42,6 +44,7 @@ class ImageFolders(NamedTuple):
     num_transparent: Images that are transparent somewhere in their files.
     files: Names of all files within the root folder: the server's, those for
       testing, and the clients'.
+    unlabeled_labels: Labels of clients' images, from `measuring_labels`.
   """
 
   class_names: tuple[str, ...]
@@ -53,6 +56,7 @@ class ImageFolders(NamedTuple):
   num_resized: int
   num_transparent: int
   files: list[str]
+  unlabeled_labels: np.ndarray
 
   @property
   def num_images(self) -> int:
@@ -150,6 +154,9 @@ def read_image_folders(
     for name in test
     if name not in server
   )
+  unlabeled_labels = measuring_labels.read(
+    list(itertools.chain(*clients.values())), list(server), problems
+  )
   image_listing.raise_if_any(root_path, problems)
 
   if image_size is None and default_size is not None:
@@ -207,6 +214,7 @@ def read_image_folders(
       for folders in (server, test, clients)
       for file in itertools.chain(*folders.values())
     ],
+    unlabeled_labels=unlabeled_labels,
   )
 
 

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from tff_semifl.data import image_files
 from tff_semifl.data import names
 
-_IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX'})
+# The last has labels of a client's images, see `measuring_labels`.
+_IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', 'labels.csv'})
 # Problems that an error names; of the others it has the number.
 _NUM_NAMED = 5
 

@@ -328,7 +328,6 @@ def concatenate_chunks(
     A structure like one chunk. A scalar, such as the client's number, is that
     of the last chunk, and 0 if there is none.
   """
-
   spec = dataset.element_spec
   return folding.fold(
     dataset,

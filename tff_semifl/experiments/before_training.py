@@ -5,6 +5,8 @@
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from tff_semifl import settings
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import evaluated_images
@@ -20,10 +22,31 @@ def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
     experiment: The experiment.
   """
   facts = [evaluated_images.describe(experiment)]
+  labels = describe_imbalance(experiment)
+  if labels is not None:
+    facts.append(labels)
   privacy = promise(experiment)
   if privacy is not None:
     facts.append(f'privacy: {privacy.headline}')
   return facts
+
+
+def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
+  """Returns a line on the server's labels, None if all classes have as many.
+
+  Args:
+    experiment: The experiment.
+  """
+  names = experiment.task.class_names
+  sizes = np.bincount(experiment.data.labeled.labels, minlength=len(names))
+  least, most = int(sizes.argmin()), int(sizes.argmax())
+  if sizes[least] == sizes[most]:
+    return None
+  return (
+    f'the server has {sizes.sum()} labels, from {sizes[least]} of class'
+    f' {names[least]} to {sizes[most]} of class {names[most]};'
+    ' --metrics=macro_f1,recall shows what accuracy hides of small classes'
+  )
 
 
 def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:

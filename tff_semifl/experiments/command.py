@@ -23,6 +23,7 @@ from tff_semifl.experiments import running
 from tff_semifl.experiments import runtimes
 from tff_semifl.experiments import system_registry
 from tff_semifl.files import durable_files
+from tff_semifl.metrics import measurement
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
 from tff_semifl.runtime import sites
@@ -54,6 +55,7 @@ class Command(settings.Settings):
       'data': [experiment.data],
       'model': [experiment.model],
       'system': [part for part in of_system if part is not None],
+      'evaluation and export': [self.experiment.selection],
       'run': [self.run, self.runtime],
     }
 
@@ -228,6 +230,7 @@ def run(
   value = values.get(name, experiment.settings.system_name)
   with (
     blame_output(experiment.run),
+    settings.blame('metrics', experiment.run.metrics, measurement.MetricError),
     settings.blame(name, value, training.TrainingDivergedError),
   ):
     return running.run(experiment, folder, quiet=quiet)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow as tf
 
+from tff_semifl.data import sources
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.models import functional
 from tff_semifl.runs import intervals
@@ -35,20 +36,37 @@ def find_right(
     experiment: The experiment.
     weights: Weights of its model, with batch normalization statistics.
   """
+  logits = compute_logits(experiment, weights)
+  return logits.argmax(axis=1) == experiment.data.test.labels
+
+
+def compute_logits(
+  experiment: experiment_lib.Experiment,
+  weights: functional.ModelWeights,
+  images: sources.Images | None = None,
+) -> np.ndarray:
+  """Returns the logits of images, float32 [images, classes].
+
+  Args:
+    experiment: The experiment.
+    weights: As in `find_right`.
+    images: Of the experiment's data; None for those to evaluate on.
+  """
   mapped = experiment.training_program.mapped_images
   predict = tf.function(
-    lambda weights, images: tf.argmax(
-      experiment.classifier.logits(weights, tf.cast(images, tf.float32)),
-      axis=-1,
-      output_type=tf.int32,
+    lambda weights, images: experiment.classifier.logits(
+      weights, tf.cast(images, tf.float32)
     ),
     reduce_retracing=True,
   )
-  found = []
-  for images, labels in experiment.data.test.batches(_BATCH_SIZE):
+  if images is None:
+    images = experiment.data.test.images
+  found = [np.empty([0, experiment.task.num_classes], np.float32)]
+  for start in range(0, len(images), _BATCH_SIZE):
+    batch = np.asarray(images[start : start + _BATCH_SIZE])
     if mapped is not None:
-      images = mapped.read(images)
-    found.append(predict(weights, images).numpy() == labels)
+      batch = mapped.read(batch)
+    found.append(predict(weights, batch).numpy())
   return np.concatenate(found)
 
 

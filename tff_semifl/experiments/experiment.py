@@ -93,6 +93,13 @@ def create_experiment(
       settings.data.task.reference,
       'has no test images; evaluate on labeled ones by num_validation',
     )
+  if run.client_accuracy and not data.measures_clients:
+    raise settings_lib.SettingError(
+      'client_accuracy',
+      True,
+      'no image of a client has a label to measure by; own_data takes'
+      ' unlabeled_labels, and image_folder clients/<client>/labels.csv',
+    )
   system = settings.system
   names = settings.data.task.sites
   if names and system.gathers_images:
@@ -132,6 +139,7 @@ def create_experiment(
       clients,
       privacy_key,
       run.rounds_per_evaluation,
+      run.metrics,
     )
   if images is not None:
     training_program = by_reference.take_indices(training_program, images)

@@ -79,7 +79,12 @@ def take_folder(
   return outputs.ExperimentFolder(
     run.path,
     recorded,
-    {*run_settings.UNIMPORTANT, *part.told_by_data, *given},
+    {
+      *run_settings.UNIMPORTANT,
+      *settings.selection.may_change,
+      *part.told_by_data,
+      *given,
+    },
     task.data_description,
     settings.system_name,
     identity,

@@ -15,6 +15,7 @@ from tff_semifl.experiments import equal_images
 from tff_semifl.experiments import function_models
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import keras_applications
+from tff_semifl.experiments import model_selection
 from tff_semifl.experiments import models
 from tff_semifl.experiments import sharings
 from tff_semifl.experiments import statistics as statistics_lib
@@ -143,6 +144,7 @@ class ExperimentSettings(settings.Settings):
     statistics: Settings of statistics; None where there is no choice.
     final_test: Settings of the authors' final test, likewise.
     system: Settings of the system.
+    selection: Settings of which round's model is exported.
   """
 
   system_name: str
@@ -151,6 +153,7 @@ class ExperimentSettings(settings.Settings):
   system: system_lib.System
   statistics: statistics_lib.Statistics | None
   final_test: statistics_lib.FinalTest | None
+  selection: model_selection.ModelSelection = model_selection.ModelSelection()
 
   @property
   def seed(self) -> int:

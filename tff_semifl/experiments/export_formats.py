@@ -16,12 +16,14 @@ from tff_semifl import settings
 from tff_semifl.data import image_files
 from tff_semifl.data import partition
 from tff_semifl.data import sources
+from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_settings
 from tff_semifl.experiments import image_task
 from tff_semifl.experiments import model_card
 from tff_semifl.export import exported_model
 from tff_semifl.export import saved_model
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.export import tflite
 from tff_semifl.privacy import privacy_statement
 
@@ -96,6 +98,46 @@ def load_calibration_images(
     labeled = labeled.select(split.labeled)
   by_class = labeled.images[np.argsort(labeled.labels, kind='stable')]
   return by_class[:: math.ceil(len(by_class) / _MAX_CALIBRATION_IMAGES)]
+
+
+def load_validation_images(
+  data: experiment_settings.Data, task: image_task.ImageTask
+) -> sources.LabeledImages:
+  """Returns the images of the validation split.
+
+  Args:
+    data: The settings of an experiment's data.
+    task: The task that they have.
+
+  Raises:
+    ValueError: If there is no validation split.
+    settings.SettingError: If the images cannot be had.
+  """
+  if not data.validates:
+    raise ValueError(
+      'the experiment has no validation images, which --num_validation keeps'
+      ' from training'
+    )
+  return experiment_lib.load_data(data.fill_in(task), task).test
+
+
+def fit_temperature(
+  model: tf.keras.Model, validation: sources.LabeledImages
+) -> temperature_lib.Temperature:
+  """Chooses a temperature for a model.
+
+  Args:
+    model: The model.
+    validation: Images that it was not trained on.
+
+  Raises:
+    ValueError: If they do not tell one.
+  """
+  logits = [
+    model(images.astype(np.float32), training=False).numpy()
+    for images, _ in validation.batches(_BATCH_SIZE)
+  ]
+  return temperature_lib.fit(validation.labels, np.concatenate(logits))
 
 
 def export(

@@ -12,12 +12,14 @@ from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import training_programs
 from tff_semifl.experiments import user_code
 from tff_semifl.files import durable_files
+from tff_semifl.metrics import measurement
 from tff_semifl.runs import outputs
 from tff_semifl.runs import training
 
 # Of which the message says all.
 _PLAIN = (
   durable_files.OutputError,
+  measurement.MetricError,
   runtime.NotPortableError,
   runtime.WorkerError,
   settings.SettingError,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tff_semifl.data import sources
+from tff_semifl.experiments import image_task
 from tff_semifl.systems import system as system_lib
 
 
@@ -41,6 +42,15 @@ class FederatedData(NamedTuple):
     """All that is to be known of the data, in lines."""
     return self.partition_notes + self.equal_images
 
+  @property
+  def measures_clients(self) -> bool:
+    """Whether an image of a client has a label, if only to measure by."""
+    labels = self.unlabeled.true_labels
+    return any(
+      bool(np.any(labels[share] != sources.UNKNOWN_LABEL))
+      for share in self.shares
+    )
+
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
     """Returns the images that the server trains on.
 
@@ -60,3 +70,10 @@ def pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
   """Returns images as a pool of which no class is known."""
   labels = np.full(len(images), sources.UNKNOWN_LABEL, np.int32)
   return sources.ImagePool(images, labels)
+
+
+def pool_of_task(data: image_task.TaskData) -> sources.ImagePool:
+  """Returns the images of clients, with labels that measure, if any."""
+  if data.unlabeled_labels is None:
+    return pool_of_unknown_classes(data.unlabeled)
+  return sources.ImagePool(data.unlabeled, data.unlabeled_labels)

@@ -41,6 +41,10 @@ def fill_in(
   """
   _check_model(experiment, task)
   _check_privacy(experiment)
+  experiment.selection.check(
+    validates=experiment.validates,
+    can_validate='num_validation' in settings.as_dict(experiment.data),
+  )
   data = experiment.data.fill_in(task)
   system = experiment.system
   if system.clients_per_round is None:
@@ -166,6 +170,13 @@ def _check_privacy(
   private_mean = experiment.private_mean
   if private_mean is None:
     return
+  if experiment.selection.stop_after is not None:
+    raise settings.SettingError(
+      'stop_after',
+      experiment.selection.stop_after,
+      'with aggregator=differential_privacy the key of a run is removed after'
+      ' total_rounds; leave stop_after out',
+    )
   if private_mean.noise_multiplier is None:
     raise settings.SettingError(
       'aggregator', 'differential_privacy', 'needs noise_multiplier, 1 say'

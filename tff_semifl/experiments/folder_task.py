@@ -168,7 +168,12 @@ def create_task(
     )
   return loaded_task.create_task(
     image_task.TaskData(
-      train=train, test=test, unlabeled=unlabeled, shares=shares, names=names
+      train=train,
+      test=test,
+      unlabeled=unlabeled,
+      shares=shares,
+      names=names,
+      unlabeled_labels=None if sites else found.unlabeled_labels,
     ),
     found.class_names,
     flip=flip,

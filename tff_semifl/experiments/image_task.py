@@ -33,8 +33,9 @@ class TaskData(NamedTuple):
       where it is given who has what; None for most tasks.
     names: What to call each image of `train`, then of `test`, then of
       `unlabeled`, such as its file; None for what they are in.
-    unlabeled_labels: int32 [number], the classes of `unlabeled`, for partitions
-      and to measure pseudo-labels by; None if nobody knows them.
+    unlabeled_labels: int32 [number], the classes of `unlabeled`, with
+      `UNKNOWN_LABEL` where nobody knows them; None if nobody knows any. They
+      serve partitions and measurements; nobody trains on them.
   """
 
   train: sources.LabeledImages

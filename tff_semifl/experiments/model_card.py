@@ -16,6 +16,7 @@ from tff_semifl.experiments import run_settings
 from tff_semifl.experiments import scores_in_words
 from tff_semifl.export import exported_model
 from tff_semifl.export import scores as scores_lib
+from tff_semifl.export import temperature as temperature_lib
 from tff_semifl.plots import confusion_picture
 from tff_semifl.plots import picture_files
 from tff_semifl.privacy import privacy_statement
@@ -87,6 +88,7 @@ def write(
   license_name: str | None = None,
   intended_use: str | None = None,
   labels_alone_accuracy: float | None = None,
+  temperature: temperature_lib.Temperature | None = None,
 ) -> None:
   """Writes the card, and a picture of the confusion matrix if there is one.
 
@@ -105,10 +107,12 @@ def write(
     intended_use: What the model is for.
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
       without clients.
+    temperature: What logits are divided by; None for nothing.
   """
   lines = [
     *_summary(name, model, class_names, files, hparams),
     *_floor(least_confidence),
+    *_temperature(temperature),
     *_use(license_name, intended_use, labels_alone_accuracy),
     *_training(hparams, trained),
     *_privacy(privacy),
@@ -198,6 +202,21 @@ def _floor(least_confidence: float) -> Iterator[str]:
   yield ''
 
 
+def _temperature(
+  temperature: temperature_lib.Temperature | None,
+) -> Iterator[str]:
+  if temperature is None:
+    return
+  yield (
+    f'Temperature scaling: logits are divided by {temperature.value:.4g}, which'
+    f' was chosen on {temperature.num_images} validation images, by their mean'
+    f' negative log likelihood: {temperature.nll_after:.4f} in place of'
+    f' {temperature.nll_before:.4f}. Predicted classes are those of the model'
+    ' without it.'
+  )
+  yield ''
+
+
 def _use(
   license_name: str | None,
   intended_use: str | None,
@@ -227,6 +246,9 @@ def _training(
     if values.get(parameter) is not None:
       partition = f'{partition} ({parameter} {values[parameter]})'
   evaluated = 'test' if values.get('num_validation') is None else 'validation'
+  rounds = f'{trained.round_num} of {values.get("total_rounds")}'
+  if trained.choice is not None and trained.choice.is_best:
+    rounds += f', {trained.choice.describe()}'
   facts = {
     'system': hparams.system,
     'task': values.get('task'),
@@ -237,7 +259,7 @@ def _training(
     'partition among clients': partition,
     'data': hparams.data,
     'steps': values.get('total_steps'),
-    'rounds': f'{trained.round_num} of {values.get("total_rounds")}',
+    'rounds': rounds,
     'seed': values.get('seed'),
     f'{evaluated} accuracy in training': f'{trained.accuracy:.1%} after that'
     f' round, {trained.best_accuracy:.1%} at best',
@@ -287,6 +309,9 @@ def _accuracy(
       class_names, file.scores, file.format
     )
     yield ''
+    for line in scores_in_words.describe_metrics(file.scores.measure()):
+      yield f'- {line}.'
+    yield ''
     yield from scores_in_words.describe_floors(file.scores)
     yield ''
     yield f'![Which classes it takes for which]({PICTURE})'
@@ -302,7 +327,18 @@ def _limits(
   yield '## What it must not be taken for'
   yield ''
   total_rounds = hparams.flags.get('total_rounds')
-  if total_rounds is not None and trained.round_num < total_rounds:
+  choice = trained.choice
+  if choice is not None and choice.is_by_test:
+    yield (
+      f'- The test images chose its round, by {choice.metric}: what is said of'
+      ' its accuracy on them is too good.'
+    )
+  if choice is not None and choice.is_best:
+    if total_rounds is not None and choice.last_round < total_rounds:
+      yield (
+        f'- Training ended after round {choice.last_round} of {total_rounds}.'
+      )
+  elif total_rounds is not None and trained.round_num < total_rounds:
     yield (
       f'- It is not fully trained: round {trained.round_num} of {total_rounds}.'
     )

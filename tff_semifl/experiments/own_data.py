@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tff_semifl import settings
 from tff_semifl.data import example_kinds
+from tff_semifl.data import measuring_labels
 from tff_semifl.data import own_clients
 from tff_semifl.data import own_features
 from tff_semifl.data import own_images
@@ -33,6 +34,7 @@ def own_data(
   clients: Any = None,
   unlabeled: Any = None,
   shares: Any = None,
+  unlabeled_labels: Any = None,
   num_labeled: int | None = None,
   class_names: Sequence[str] | None = None,
   flip: bool = True,
@@ -66,6 +68,10 @@ def own_data(
     unlabeled: Images, or a `tf.data.Dataset` of them.
     shares: As for `own_clients.read_shares`: indices into `unlabeled` by
       client, in a sequence, a mapping, or a JSON or CSV file.
+    unlabeled_labels: Labels of the images of clients that only measure; nobody
+      trains on them. With `clients`, those of each client in the same order, or
+      None for a client without; with `shares`, of all `unlabeled` images. A
+      label of -1 or '' is unknown.
     num_labeled: A multiple of the number of classes.
     class_names: A name for each class, in the order of the labels, each with an
       image in `train`. By default those that occur in `train`, strings in
@@ -82,6 +88,11 @@ def own_data(
   """
   _check_given(clients, unlabeled, shares, num_labeled)
   num_labeled = _to_number(num_labeled)
+  if unlabeled_labels is not None and clients is None and shares is None:
+    raise ValueError(
+      'unlabeled_labels: found some, but neither clients nor shares; give one'
+      ' of these, to say whose images they are of'
+    )
   train_images, train_labels = _read_labeled('train', train)
   test_images, test_labels = _read_labeled('test', test)
   if class_names is None:
@@ -94,12 +105,20 @@ def own_data(
   own_labels.check_all_have_images('train', train_classes, class_names)
   if clients is not None:
     pool, shares = own_clients.concatenate('clients', clients)
+    if unlabeled_labels is not None:
+      unlabeled_labels = measuring_labels.index_by_client(
+        'unlabeled_labels', unlabeled_labels, shares, class_names
+      )
   elif unlabeled is not None:
     pool = _read_unlabeled(unlabeled)
     if shares is not None:
       shares = own_clients.read_shares('shares', shares, len(pool))
       # Training in one place has all of the pool.
       used = np.sort(np.concatenate(shares))
+      if unlabeled_labels is not None:
+        unlabeled_labels = measuring_labels.index(
+          'unlabeled_labels', unlabeled_labels, len(pool), class_names
+        )[used]
       pool = pool[used]
       shares = [np.searchsorted(used, share) for share in shares]
   else:
@@ -123,6 +142,7 @@ def own_data(
     ),
     unlabeled=pool,
     shares=shares,
+    unlabeled_labels=unlabeled_labels,
   )
   if kind is example_kinds.FEATURES:
     own_features.check_vary('train', train_images)

@@ -41,7 +41,7 @@ def load(reference: str) -> tff.program.ReleaseManager | _Create:
 
 def create(
   names: Sequence[str], path: pathlib.Path, settings: Mapping[str, Any]
-) -> list[tff.program.ReleaseManager]:
+) -> list['NamedManager']:
   """Returns the release managers, whose errors name them.
 
   Args:
@@ -53,7 +53,7 @@ def create(
     settings.SettingError: If one cannot be created.
   """
   return [
-    _NamedManager(name, _create_one(name, path, settings)) for name in names
+    NamedManager(name, _create_one(name, path, settings)) for name in names
   ]
 
 
@@ -73,7 +73,7 @@ def _create_one(
     return manager
 
 
-class _NamedManager(tff.program.ReleaseManager):
+class NamedManager(tff.program.ReleaseManager):
   """A release manager, and the name that a setting has for it."""
 
   def __init__(self, name: str, manager: tff.program.ReleaseManager):
@@ -102,3 +102,8 @@ class _NamedManager(tff.program.ReleaseManager):
         ' this mended, or without it, the same command goes on from the last'
         ' complete round',
       ) from error
+
+  def finish(self) -> None:
+    """Says that training ended before `total_rounds`, where that is of use."""
+    if hasattr(self._manager, 'finish'):
+      self._manager.finish()

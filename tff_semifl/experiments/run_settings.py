@@ -41,6 +41,20 @@ class RunSettings(settings.Settings):
     ' each evaluated round, with time, experiment, round and metrics.',
     settings.one_of('text', 'json'),
   )
+  metrics: tuple[str, ...] = settings.setting(
+    (),
+    'Metrics of each evaluation too, with commas, over all of its images:'
+    ' balanced_accuracy, macro_f1, recall and precision of each class, auc,'
+    ' ece, nll, brier, top_K, or package.module:NAME, a tf.keras.metrics.Metric'
+    ' or a function of labels and logits. They are further columns wherever'
+    ' metrics go.',
+  )
+  client_accuracy: bool = settings.setting(
+    False,
+    'Whether to measure the exported model on the images of each client by'
+    ' labels that nobody trains on: the table client_accuracy.csv, a figure'
+    ' beside it, and a line on the spread and the worst tenth.',
+  )
   tensorboard: bool = settings.setting(
     True,
     'Whether to write settings and metrics for TensorBoard too, in the'

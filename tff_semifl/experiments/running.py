@@ -13,11 +13,13 @@ import numpy as np
 import tensorflow_federated as tff
 
 from tff_semifl import settings
+from tff_semifl.experiments import accuracy_of_clients
 from tff_semifl.experiments import before_training
 from tff_semifl.experiments import client_privacy
 from tff_semifl.experiments import experiment as experiment_lib
 from tff_semifl.experiments import experiment_folder
 from tff_semifl.experiments import failures
+from tff_semifl.experiments import kept_model
 from tff_semifl.experiments import release_managers
 from tff_semifl.export import saved_model
 from tff_semifl.files import durable_files
@@ -25,6 +27,7 @@ from tff_semifl.runs import json_lines
 from tff_semifl.runs import outputs
 from tff_semifl.runs import progress
 from tff_semifl.runs import round_metrics
+from tff_semifl.runs import run_log
 from tff_semifl.runs import training
 from tff_semifl.runs import training_warnings
 
@@ -45,10 +48,11 @@ def run(
     quiet: Whether not to show how it goes on standard error.
 
   Returns:
-    The state after the last round.
+    The state after the last round. The exported model may be of an earlier
+    round: `final.best.round_num`, with the setting `keep_best`.
 
   Raises:
-    settings.SettingError: If one of `release_managers` fails.
+    settings.SettingError: If one of `release_managers` or `metrics` fails.
     training.TrainingDivergedError: If training diverges.
     durable_files.OutputError: If the folder cannot be written to any more or
       holds what is damaged.
@@ -57,7 +61,8 @@ def run(
   """
   with failures.explaining(experiment, folder):
     final = _train(experiment, folder, quiet)
-  experiment.classifier.variables.assign(final.state.global_model_weights)
+  kept = kept_model.load(experiment, folder, final)
+  experiment.classifier.variables.assign(kept.weights)
   # What was exported in other forms, or with other settings, stays.
   if not folder.has_export:
     with (
@@ -71,6 +76,8 @@ def run(
         client_privacy.read(folder.path, final.round_num),
         background=experiment.task.background,
       )
+  if experiment.run.client_accuracy:
+    accuracy_of_clients.write(folder.path, experiment, kept.weights)
   # Whoever has the model and the key has the model without noise.
   folder.remove_privacy_key()
   return final
@@ -99,21 +106,32 @@ def _train(
       for watcher in watchers:
         watcher.show_round(round_num, metrics)
 
-    return loop.run_until_complete(
+    others = _create_managers(experiment, folder)
+    final = loop.run_until_complete(
       training.train(
         program,
         state_manager=folder.state_manager(),
-        metrics_manager=_create_managers(experiment, folder),
+        metrics_manager=tff.program.GroupingReleaseManager(
+          [folder.metrics_manager(), *others]
+        ),
         memories=experiment.settings.system.create_memories(
           program.process,
           folder,
           num_clients=experiment.clients.num_clients,
           num_kept=outputs.NUM_CHECKPOINTS * program.rounds_per_evaluation,
         ),
+        best_models=folder.best_models() if program.model_choice else None,
         on_start=on_start,
         on_round=on_round,
       )
     )
+    if (ended_early := kept_model.describe_end(experiment, final)) is not None:
+      for watcher in watchers:
+        if isinstance(watcher, run_log.RunLog | progress.Progress):
+          watcher.say(ended_early)
+      for manager in others:
+        manager.finish()
+    return final
 
 
 @contextlib.contextmanager
@@ -131,9 +149,9 @@ def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def _create_managers(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
-) -> tff.program.ReleaseManager:
-  """Returns the table of metrics, with all else that takes metrics."""
-  others = release_managers.create(
+) -> list[release_managers.NamedManager]:
+  """Returns what takes metrics beside the table."""
+  return release_managers.create(
     experiment.run.release_managers,
     folder.path,
     {
@@ -141,7 +159,6 @@ def _create_managers(
       **experiment_folder.recorded_settings(experiment),
     },
   )
-  return tff.program.GroupingReleaseManager([folder.metrics_manager(), *others])
 
 
 @contextlib.contextmanager

@@ -3,7 +3,8 @@
 
 """Sentences on the scores of a model: what they show, and what not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+import math
 
 import numpy as np
 
@@ -12,6 +13,11 @@ from tff_semifl.export import scores as scores_lib
 from tff_semifl.runs import intervals
 
 # With that many an accuracy has a standard error of up to ten points.
+_NAMES = {
+  'balanced_accuracy': 'balanced accuracy',
+  'macro_f1': 'macro-F1',
+  'auc': 'AUC, one class against the rest',
+}
 _FEW_IMAGES = 25
 # Points by which the calibration error may exceed that of chance, with a word.
 _CLOSE = 0.05
@@ -115,6 +121,21 @@ def describe_calibration(scores: scores_lib.Scores) -> str:
     f' calibration error of {scores.calibration_error:.1%}, where chance alone'
     f' makes {by_chance:.1%} of {scores.num_images} images'
   )
+
+
+def describe_metrics(
+  measured: Mapping[str, scores_lib.MetricScore],
+) -> Iterator[str]:
+  """Yields each metric with its interval.
+
+  Args:
+    measured: From `Scores.measure`.
+  """
+  for name, (value, low, high) in measured.items():
+    shown = f'{value:.3f} (95% interval {low:.3f} to {high:.3f}, bootstrap)'
+    if math.isnan(value):
+      shown = 'not defined for images of one class'
+    yield f'{_NAMES[name]}: {shown}'
 
 
 def describe_limits(

@@ -187,7 +187,7 @@ class GivenShares(_AllLabeled):
     order = partition_lib.shuffle(len(data.train.labels), seed)
     return federated_data.FederatedData(
       labeled=data.train.select(order),
-      unlabeled=_pool_of_unlabeled(data),
+      unlabeled=federated_data.pool_of_task(data),
       shares=data.shares,
       test=data.test,
       training_order=_invert(order, len(data.unlabeled)),
@@ -251,9 +251,8 @@ class GivenPool(_AllLabeled):
     """Shares out a task's images."""
     del task
     data = self.validation.hold_out_of_all(data, seed)
-    return federated_data.FederatedData(
-      data.train, _pool_of_unlabeled(data), [], data.test
-    )
+    unlabeled = federated_data.pool_of_task(data)
+    return federated_data.FederatedData(data.train, unlabeled, [], data.test)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -351,18 +350,11 @@ def _create_pool(
   pool = sources.ImagePool(*data.train.select(split.unlabeled))
   if data.unlabeled is None:
     return pool
-  more = _pool_of_unlabeled(data)
+  more = federated_data.pool_of_task(data)
   if not len(split.unlabeled):
     # There may be no memory for a copy.
     return more
   return sources.ImagePool(*map(np.concatenate, zip(pool, more, strict=True)))
-
-
-def _pool_of_unlabeled(data: image_task.TaskData) -> sources.ImagePool:
-  """Returns a task's unlabeled images, with their classes where known."""
-  if data.unlabeled_labels is None:
-    return federated_data.pool_of_unknown_classes(data.unlabeled)
-  return sources.ImagePool(data.unlabeled, data.unlabeled_labels)
 
 
 def _no_clients(data: image_task.TaskData) -> sources.ImagePool:

@@ -3,6 +3,8 @@
 
 """The training program of an experiment: process, data and evaluations."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import tensorflow as tf
 
@@ -43,6 +45,7 @@ def create_training_program(
   clients: pipelines.ClientPopulation,
   privacy_key: privacy_key_lib.PrivacyKey | None,
   rounds_per_evaluation: int,
+  metrics: Sequence[str] = (),
 ) -> training.TrainingProgram:
   """Puts together what is to be run.
 
@@ -54,7 +57,15 @@ def create_training_program(
     clients: The clients.
     privacy_key: What noise follows from, or None if there is none.
     rounds_per_evaluation: As in `TrainingProgram`.
+    metrics: Names of further metrics.
+
+  Raises:
+    settings.SettingError: If there is no such metric.
   """
+  selection = experiment.selection
+  measurement = selection.create_measurement(
+    metrics, task.class_names, data.test.labels
+  )
   system = experiment.system
   with_statistics = experiment.statistics
   with_final_test = experiment.final_test
@@ -78,7 +89,9 @@ def create_training_program(
     process = system.build(ingredients)
   return training.TrainingProgram(
     process=process,
-    evaluation=evaluation.build_evaluation(classifier),
+    evaluation=evaluation.build_evaluation_with_logits(classifier)
+    if measurement
+    else evaluation.build_evaluation(classifier),
     server_dataset=pipelines.labeled_dataset(data.at_server(system.labels)),
     clients=clients,
     test_dataset=pipelines.batched_dataset(data.test, _EVALUATION_BATCH_SIZE),
@@ -97,4 +110,6 @@ def create_training_program(
     epsilon_fn=client_privacy.create_epsilon_fn(
       experiment.private_mean, clients.num_clients, clients.clients_per_round
     ),
+    measure=measurement or None,
+    model_choice=selection.create_choice(measurement),
   )

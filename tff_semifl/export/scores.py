@@ -11,10 +11,13 @@ from scipy import stats
 
 from tff_semifl.data import example_kinds
 from tff_semifl.export import exported_model
+from tff_semifl.metrics import bootstrap
+from tff_semifl.metrics import metric as metric_lib
 
 # A probability below it counts as it, as in Keras: TFLite's integers know no
 # smaller one than 1/256 but 0, of which the loss would be infinite.
 _MIN_PROBABILITY = 1e-7
+_METRICS = ('balanced_accuracy', 'macro_f1', 'auc')
 # Least probabilities of the class that is predicted, to choose among.
 FLOORS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # As in Guo et al., ICML 2017.
@@ -41,6 +44,20 @@ class Floor(NamedTuple):
   share_of_noise: float
 
 
+class MetricScore(NamedTuple):
+  """A metric with its 95% interval.
+
+  Attributes:
+    value: The metric; NaN if the images do not tell it.
+    low: The lower end.
+    high: The upper end.
+  """
+
+  value: float
+  low: float
+  high: float
+
+
 class Scores(NamedTuple):
   """The results of a model on labeled images.
 
@@ -57,6 +74,8 @@ class Scores(NamedTuple):
     bins: float64 [bins, 3], of the images whose predicted class has a
       probability in each of 15 equal parts of 0..1: how many there are, how
       many are right, and the sum of these probabilities.
+    labels: int64 [images]; None if nobody keeps them.
+    probabilities: float32 [images, classes], likewise.
   """
 
   confusion: np.ndarray
@@ -64,6 +83,8 @@ class Scores(NamedTuple):
   confident: np.ndarray
   confident_noise: np.ndarray
   bins: np.ndarray
+  labels: np.ndarray | None = None
+  probabilities: np.ndarray | None = None
 
   def floors(self) -> list[Floor]:
     """Returns what each of `FLOORS` leaves."""
@@ -73,6 +94,25 @@ class Scores(NamedTuple):
         FLOORS, self.confident, self.confident_noise, strict=True
       )
     ]
+
+  def measure(self) -> dict[str, MetricScore]:
+    """Returns metrics that accuracy hides, by name; none without images.
+
+    Intervals are those of the bootstrap.
+    """
+    if self.labels is None or self.probabilities is None:
+      return {}
+    # What is computed of logits depends on their softmax alone.
+    least = np.finfo(np.float32).tiny
+    logits = np.log(np.maximum(self.probabilities, least))
+    found = {}
+    for name in _METRICS:
+      compute = metric_lib.METRICS[name].compute
+      found[name] = MetricScore(
+        compute(self.labels, logits),
+        *bootstrap.interval(compute, self.labels, logits),
+      )
+    return found
 
   @property
   def num_images(self) -> int:
@@ -173,10 +213,11 @@ def score(
   loss = 0.0
   confident = np.zeros([len(FLOORS), 2], np.int64)
   bins = np.zeros([_NUM_BINS, 3])
-  some = None
+  kept, some = [], None
   for images, labels in batches:
     some = images if some is None else some
     probabilities = model.predict(images)
+    kept.append((labels, probabilities))
     predicted = probabilities.argmax(axis=1)
     np.add.at(confusion, (labels, predicted), 1)
     is_sure = _is_sure(probabilities)
@@ -198,6 +239,7 @@ def score(
     confident,
     _score_noise(model, some),
     bins,
+    *map(np.concatenate, zip(*kept, strict=True)),
   )
 
 

@@ -3,16 +3,18 @@
 
 """The table of metrics, a file that is complete at any moment."""
 
+from collections.abc import Iterable
 import csv
+import io
 import itertools
 import math
 import pathlib
 
 from absl import logging
-import tensorflow as tf
 import tensorflow_federated as tff
 
 from tff_semifl.files import durable_files
+from tff_semifl.runs import round_metrics
 
 _KEY = 'round'
 
@@ -22,10 +24,10 @@ class MetricsFile(tff.program.ReleaseManager):
 
   TFF's manager writes a new file and renames it, so that a row is never
   incomplete; a row replaces those of its round and of later rounds. This class
-  adds four things: each row is on the disk before the round's state is saved;
+  adds five things: each row is on the disk before the round's state is saved;
   lines end as those of a text file, in LF; the error about a damaged file names
-  the file; and no row is lost if another program replaces the table while a run
-  uses it.
+  the file; no row is lost if another program replaces the table while a run
+  uses it; and new columns come last, in the order of the metrics.
   """
 
   def __init__(self, path: pathlib.Path):
@@ -78,8 +80,27 @@ class MetricsFile(tff.program.ReleaseManager):
     """
     with durable_files.naming(self._path):
       self._restore()
-      await self._table.release(tf.nest.map_structure(_to_cell, value), key)
+      columns = round_metrics.by_column(value)
+      self._add_columns(columns)
+      await self._table.release(
+        {name: _to_cell(number) for name, number in columns.items()}, key
+      )
       self._content = self._end_lines()
+
+  def _add_columns(self, names: Iterable[str]) -> None:
+    """Gives the table columns that it lacks; TFF's order is the alphabet's."""
+    lines = csv.reader(self._content.decode().split('\n'))
+    header, *rows = (row for row in lines if row)
+    new = [name for name in names if name not in header]
+    if not new:
+      return
+    table = io.StringIO()
+    csv.writer(table, lineterminator='\n').writerows(
+      [[*header, *new], *([*row, *['' for _ in new]] for row in rows)]
+    )
+    self._content = table.getvalue().encode()
+    with durable_files.replacing(self._path) as file:
+      file.write(self._content)
 
   def _end_lines(self) -> bytes:
     """Ends lines in LF, where TFF has CR LF, and returns the whole table."""

@@ -17,6 +17,7 @@ import itertools
 import math
 import os
 import pathlib
+import re
 import time
 from typing import Any
 
@@ -27,6 +28,7 @@ from tff_semifl.runs import round_metrics
 
 _RUN_ID_FILE = 'mlflow_run_id.txt'
 _DEFAULT_EXPERIMENT = 'tff_semifl'
+_FORBIDDEN = re.compile(r'[^\w\-. /]')
 # The most that one request may have.
 _MAX_PARAMETERS = 100
 
@@ -90,20 +92,27 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
     """Logs metrics under the names of their columns in `metrics.csv`.
 
     Args:
-      value: The metrics; what was not measured is left out.
+      value: The metrics; what was not measured is left out. In names of
+        classes, characters that MLflow refuses become underscores.
       key: The round, which is MLflow's step.
     """
     now = int(1000 * time.time())
     self._client.log_batch(
       self._run_id,
       metrics=[
-        self._mlflow.entities.Metric(name, number, now, key)
+        self._mlflow.entities.Metric(
+          _FORBIDDEN.sub('_', name), number, now, key
+        )
         for name, number in round_metrics.by_column(value).items()
         if not math.isnan(number)
       ],
     )
     if key == self._last_round:
-      self._client.set_terminated(self._run_id)
+      self.finish()
+
+  def finish(self) -> None:
+    """Says that the run is complete, perhaps before its last round."""
+    self._client.set_terminated(self._run_id)
 
 
 def _import_mlflow() -> Any:

@@ -17,6 +17,7 @@ from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 from tff_semifl.privacy import privacy_key_file
+from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import client_states
 from tff_semifl.runs import hparams_file
@@ -28,15 +29,16 @@ _LOCK_NAME = '.lock'
 # Checkpoints, of which there are several, leave them out.
 FROZEN_WEIGHTS_NAME = 'frozen_weights.npz'
 NUM_CHECKPOINTS = 3
+BEST_MODELS_NAME = 'best_models'
 
 
 class ExperimentFolder:
   """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
   It holds `hparams.json`, `metrics.csv`, `log.txt`, `checkpoints/` and
-  `export/`, optionally `client_states/`, `logdir/` and `pictures/`,
-  `frozen_weights.npz` of a model that has some, and the key of a private run
-  until the run is complete.
+  `export/`, optionally `best_models/`, `client_states/`, `logdir/` and
+  `pictures/`, `frozen_weights.npz` of a model that has some, and the key of a
+  private run until the run is complete.
   """
 
   def __init__(
@@ -133,6 +135,12 @@ class ExperimentFolder:
     """Returns the manager of the checkpoints."""
     return checkpoints.Checkpoints(
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
+    )
+
+  def best_models(self) -> best_models.BestModels:
+    """Returns the models of the rounds that were the best."""
+    return best_models.BestModels(
+      self.path / BEST_MODELS_NAME, num_kept=NUM_CHECKPOINTS + 1
     )
 
   def client_memories(

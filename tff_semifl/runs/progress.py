@@ -161,5 +161,12 @@ class Progress:
       self._bar.n = round_num + 1
       self._bar.set_description_str(f'{self._label}: {text}')
 
+  def say(self, text: str) -> None:
+    """Shows a line."""
+    if self._bar is None:
+      self._print(text)
+    else:
+      self._bar.write(f'{self._label}: {text}', file=sys.stderr)
+
   def _print(self, text: str) -> None:
     print(f'{self._label}: {text}', file=sys.stderr, flush=True)

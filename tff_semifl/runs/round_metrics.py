@@ -110,6 +110,8 @@ class RoundMetrics(NamedTuple):
     final_test: `accuracy` and `loss` on the test images with the statistics of
       the authors' final test (D11); empty if it is not made.
     validation: Metrics on the validation split; empty without one.
+    further: Metrics that the settings ask for, by their columns, such as
+      `test/macro_f1`, which come after all others.
   """
 
   test: EvaluationMetrics | tuple[()]
@@ -120,6 +122,7 @@ class RoundMetrics(NamedTuple):
   aggregator: Mapping[str, Any]
   final_test: Mapping[str, float] = collections.OrderedDict()
   validation: EvaluationMetrics | tuple[()] = ()
+  further: Mapping[str, float] = collections.OrderedDict()
 
   @property
   def evaluation(self) -> EvaluationMetrics:
@@ -127,9 +130,18 @@ class RoundMetrics(NamedTuple):
     return self.test or self.validation
 
 
-def by_column(metrics: RoundMetrics) -> dict[str, float]:
-  """Returns metrics by their columns in `metrics.csv`; not measured is NaN."""
-  return {
-    '/'.join(path): float(value)
+def by_column(metrics: Any) -> dict[str, float]:
+  """Returns metrics by their columns in `metrics.csv`; not measured is NaN.
+
+  Args:
+    metrics: `RoundMetrics`; numbers in any other structure are named by their
+      paths.
+  """
+  further = {}
+  if isinstance(metrics, RoundMetrics):
+    metrics, further = metrics._replace(further={}), metrics.further
+  named = {
+    '/'.join(map(str, path)): value
     for path, value in tree.flatten_with_path(metrics)
   }
+  return {name: float(value) for name, value in {**named, **further}.items()}

@@ -95,6 +95,14 @@ class RunLog:
     """
     self._write(self._narration.describe_round(round_num, metrics))
 
+  def say(self, text: str) -> None:
+    """Writes a line.
+
+    Raises:
+      durable_files.OutputError: If the file cannot be written.
+    """
+    self._write(text)
+
   def _write(self, text: str, level: int = logging.INFO) -> None:
     # Not by a logger, whose level would decide what is written.
     self._handler.handle(

@@ -8,6 +8,7 @@ Nothing is written, so that a run may use the folder at the same time.
 
 from collections.abc import Mapping
 import itertools
+import math
 import pathlib
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 from tff_semifl.files import array_files
 from tff_semifl.files import durable_files
 from tff_semifl.models import functional
+from tff_semifl.runs import best_models
 from tff_semifl.runs import checkpoints
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import outputs
@@ -25,16 +27,54 @@ class SavedExperimentError(Exception):
   """A folder holds no experiment, or an experiment without a model."""
 
 
+class Choice(NamedTuple):
+  """The choice of a round's model.
+
+  Attributes:
+    metric: The column of the metric that chose, None if the last round was to
+      be taken.
+    last_round: The last round that was run.
+    value: The metric after the chosen round; NaN if it was NaN in all rounds,
+      so that the last round was taken.
+  """
+
+  metric: str | None
+  last_round: int
+  value: float = math.nan
+
+  @property
+  def is_best(self) -> bool:
+    """Whether the round is the best by the metric."""
+    return self.metric is not None and not math.isnan(self.value)
+
+  @property
+  def is_by_test(self) -> bool:
+    """Whether the test images chose it."""
+    return self.is_best and self.metric.startswith('test/')
+
+  def describe(self) -> str:
+    """Says why this round was chosen, to follow its number."""
+    if self.metric is None:
+      return 'the last'
+    if not self.is_best:
+      return f'the last, as {self.metric} was not defined in any'
+    return (
+      f'the first with the best {self.metric} ({self.value:.4g}) up to round'
+      f' {self.last_round}'
+    )
+
+
 class TrainedModel(NamedTuple):
-  """The model of the newest intact checkpoint.
+  """The model that a run keeps: of its newest intact checkpoint, or the best.
 
   Attributes:
     weights: Weights of the global model.
-    round_num: The round after which it was saved.
+    round_num: Its round.
     accuracy: The test accuracy after that round.
-    best_accuracy: The highest test accuracy up to that round.
+    best_accuracy: The highest test accuracy of all rounds that were run.
     frozen_weights: Weights of the global model that are not trained; None if
       none were saved.
+    choice: How the round was chosen; None if nothing is known of it.
   """
 
   weights: functional.ModelWeights
@@ -42,6 +82,12 @@ class TrainedModel(NamedTuple):
   accuracy: float
   best_accuracy: float
   frozen_weights: tuple[np.ndarray, ...] | None = None
+  choice: Choice | None = None
+
+  @property
+  def last_round(self) -> int:
+    """The last round that was run."""
+    return self.choice.last_round if self.choice else self.round_num
 
 
 def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
@@ -69,7 +115,10 @@ def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
 
 
 def read_trained_model(folder: pathlib.Path) -> TrainedModel:
-  """Reads the model of the newest intact checkpoint.
+  """Reads the model that a run keeps.
+
+  It is that of the newest intact checkpoint, or the best one that this
+  checkpoint names.
 
   Args:
     folder: The folder `<output_dir>/<experiment_name>`.
@@ -79,27 +128,38 @@ def read_trained_model(folder: pathlib.Path) -> TrainedModel:
 
   Raises:
     SavedExperimentError: If there is no checkpoint.
-    durable_files.OutputError: If all checkpoints are damaged, or the frozen
-      weights are.
+    durable_files.OutputError: If all checkpoints are damaged, or the best model
+      or the frozen weights are.
   """
   latest = checkpoints.read_latest(folder / 'checkpoints')
   if latest is None:
     raise SavedExperimentError(
       'has no checkpoint yet: no round has been completed'
     )
-  arrays, _ = latest
+  arrays, last_round = latest
   try:
+    best_accuracy = float(arrays['best_accuracy'])
+    kept, prefix = arrays, 'state/'
+    choice = Choice(None, last_round)
+    if 'best/round_num' in arrays:
+      choice = choice._replace(metric=read_hparams(folder).flags['keep_best'])
+      best_round = int(arrays['best/round_num'])
+      if best_round >= 0:
+        kept = best_models.read(folder / outputs.BEST_MODELS_NAME, best_round)
+        prefix = ''
+        choice = choice._replace(value=float(kept['value']))
     return TrainedModel(
       functional.ModelWeights(
         *(
-          _sequence(arrays, f'state/global_model_weights/{kind}')
+          _sequence(kept, f'{prefix}global_model_weights/{kind}')
           for kind in functional.ModelWeights._fields
         )
       ),
-      round_num=int(arrays['round_num']),
-      accuracy=float(arrays['accuracy']),
-      best_accuracy=float(arrays['best_accuracy']),
+      round_num=int(kept['round_num']),
+      accuracy=float(kept['accuracy']),
+      best_accuracy=best_accuracy,
       frozen_weights=_read_frozen_weights(folder),
+      choice=choice,
     )
   except KeyError as error:
     raise SavedExperimentError(

@@ -17,7 +17,9 @@ import tensorflow_federated as tff
 from tff_semifl.core import federated_process
 from tff_semifl.data import mapped_images as mapped_images_lib
 from tff_semifl.data import pipelines
+from tff_semifl.runs import best_models as best_models_lib
 from tff_semifl.runs import memories as memories_lib
+from tff_semifl.runs import model_choice as model_choice_lib
 from tff_semifl.runs import pseudo_label_quality
 from tff_semifl.runs import round_metrics
 
@@ -53,6 +55,8 @@ class ProgramState(NamedTuple):
     best_accuracy: The highest accuracy so far (D16).
     memories: The memories that `Memories` hold in main memory; the empty tuple
       if there are none.
+    best: The best round by the program's choice of a model; the empty tuple if
+      it has none.
   """
 
   state: Any
@@ -60,6 +64,7 @@ class ProgramState(NamedTuple):
   accuracy: float
   best_accuracy: float
   memories: Any = ()
+  best: Any = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,6 +93,9 @@ class TrainingProgram:
       indices (see `by_reference`), else None. They are kept alive here.
     epsilon_fn: Round -> epsilon after this round; None without differential
       privacy of clients.
+    measure: Logits of the images to evaluate on -> further metrics by name. The
+      evaluation must then return logits. None if there are none.
+    model_choice: How the model of a round is chosen; None if it is the last.
   """
 
   process: federated_process.FederatedProcess
@@ -103,6 +111,8 @@ class TrainingProgram:
   final_test: StatisticsPass | None = None
   mapped_images: mapped_images_lib.MappedImages | None = None
   epsilon_fn: Callable[[int], float] | None = None
+  measure: Callable[[np.ndarray], Mapping[str, float]] | None = None
+  model_choice: model_choice_lib.ModelChoice | None = None
 
 
 async def train(
@@ -111,6 +121,7 @@ async def train(
   state_manager: tff.program.ProgramStateManager,
   metrics_manager: tff.program.ReleaseManager,
   memories: memories_lib.Memories | None = None,
+  best_models: best_models_lib.BestModels | None = None,
   on_start: Callable[[int], None],
   on_round: Callable[[int, round_metrics.RoundMetrics], None],
 ) -> ProgramState:
@@ -128,7 +139,10 @@ async def train(
     metrics_manager: Releases `round_metrics.RoundMetrics`, with the round as
       the key.
     memories: Keeps the memories of clients; None if clients have no memory.
-    on_start: Called with the number of the first round to run.
+    best_models: Keeps the model that the program chooses; None if it chooses
+      none.
+    on_start: Called with the number of the first round to run; not if early
+      stopping has ended training before.
     on_round: Called after each evaluation with the number of the round and
       its metrics.
 
@@ -138,12 +152,18 @@ async def train(
   Raises:
     TrainingDivergedError: If rounds end so twice.
     ValueError: If `memories` is missing although clients have a memory, or
-      given although they have none.
+      given although they have none; likewise `best_models`.
   """
   if (program.process.initialize_memory is None) != (memories is None):
     raise ValueError(
       '`memories` must be given if the process remembers something of clients,'
       f' and only then; found {memories}.'
+    )
+  choice = program.model_choice
+  if (choice is None) != (best_models is None):
+    raise ValueError(
+      '`best_models` must be given if the program chooses a model, and only'
+      f' then; found {best_models}.'
     )
   # The manager takes the structure to load from the initial state.
   latest = ProgramState(
@@ -152,6 +172,7 @@ async def train(
     0.0,
     0.0,
     () if memories is None else memories.initialize(),
+    () if choice is None else model_choice_lib.Best(),
   )
   saved, _ = await state_manager.load_latest(latest)
   if saved is not None:
@@ -162,7 +183,13 @@ async def train(
       _shortest(saved.accuracy),
       _shortest(saved.best_accuracy),
       saved.memories,
+      saved.best
+      and model_choice_lib.Best(*(number.item() for number in saved.best)),
     )
+  if best_models is not None:
+    best_models.resume(latest.best.round_num)
+  if choice is not None and choice.is_over(latest.best):
+    return latest
   on_start(latest.round_num + 1)
   while latest.round_num < program.total_rounds:
     round_num = _next_evaluation(program, latest.round_num)
@@ -182,9 +209,20 @@ async def train(
           ' saved'
         )
     latest = reached
+    if best_models is not None and latest.best.round_num == round_num:
+      best_models.save(
+        best_models_lib.BestModel(
+          latest.state.global_model_weights,
+          round_num,
+          latest.accuracy,
+          latest.best.value,
+        )
+      )
     await metrics_manager.release(metrics, round_num)
     await state_manager.save(latest, round_num)
     on_round(round_num, metrics)
+    if choice is not None and choice.is_over(latest.best):
+      break
   return latest
 
 
@@ -231,9 +269,16 @@ def _run_rounds(
   state = output.state
   if statistics is not None:
     state = _compute_statistics(statistics, state)
-  measured = program.evaluation(
-    state.global_model_weights, program.test_dataset
+  measured = dict(
+    program.evaluation(state.global_model_weights, program.test_dataset)
   )
+  further = {}
+  if program.measure is not None:
+    kind = 'validation' if program.validates else 'test'
+    further = {
+      f'{kind}/{name}': value
+      for name, value in program.measure(measured.pop('logits')).items()
+    }
   evaluation = round_metrics.EvaluationMetrics(
     **measured, best_accuracy=max(latest.best_accuracy, measured['accuracy'])
   )
@@ -259,6 +304,7 @@ def _run_rounds(
     aggregator=collections.OrderedDict(output.metrics['aggregator']),
     final_test=final_test,
     validation=evaluation if program.validates else (),
+    further=further,
   )
   if program.epsilon_fn is not None:
     metrics.aggregator['epsilon'] = program.epsilon_fn(last_round)
@@ -269,6 +315,11 @@ def _run_rounds(
     accuracy=metrics.evaluation.accuracy,
     best_accuracy=metrics.evaluation.best_accuracy,
     memories=held,
+    best=latest.best
+    if program.model_choice is None
+    else program.model_choice.update(
+      latest.best, last_round, round_metrics.by_column(metrics)
+    ),
   )
   return reached, metrics
 
@@ -280,8 +331,11 @@ def _run_final_test(
   if program.final_test is None:
     return collections.OrderedDict()
   tested = _compute_statistics(program.final_test, state)
+  measured = program.evaluation(
+    tested.global_model_weights, program.test_dataset
+  )
   return collections.OrderedDict(
-    program.evaluation(tested.global_model_weights, program.test_dataset)
+    accuracy=measured['accuracy'], loss=measured['loss']
   )
 
 

@@ -38,6 +38,11 @@ class Labels(enum.Enum):
   AT_SERVER_AND_CLIENTS = enum.auto()
 
   @property
+  def all_clients_take_part(self) -> bool:
+    """True if all clients do in each round but round 0."""
+    return False
+
+  @property
   def has_clients(self) -> bool:
     """True if there are clients."""
     return self not in (
@@ -101,7 +106,6 @@ class System(settings.Settings, abc.ABC):
       and that differ from SemiFL's.
     labels: Who has labels.
     clients_know_turns: Whether clients know in how many rounds they took part.
-    all_clients_take_part: Whether all clients do in each round but round 0.
     cohorts_are_passes: Whether all clients take part before any does again.
     gathers_images: Whether it has the images of clients in one place, as only a
       simulation can.
@@ -115,7 +119,6 @@ class System(settings.Settings, abc.ABC):
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
   labels: ClassVar[Labels] = Labels.AT_SERVER
   clients_know_turns: ClassVar[bool] = False
-  all_clients_take_part: ClassVar[bool] = False
   cohorts_are_passes: ClassVar[bool] = False
   gathers_images: ClassVar[bool] = False
   chooses_statistics: ClassVar[bool] = True
@@ -226,6 +229,11 @@ class System(settings.Settings, abc.ABC):
     None if that is to depend on how many there are and is not filled in.
     """
     return settings.as_dict(self).get('clients_per_round', 0)
+
+  @property
+  def all_clients_take_part(self) -> bool:
+    """True if all clients do in each round but round 0."""
+    return False
 
   @property
   def has_clients(self) -> bool:

@@ -32,12 +32,33 @@ def build_evaluation(
 
     Both are means over all images, and 0 if there are none.
   """
+  return _build(classifier, keeps_logits=False)
+
+
+def build_evaluation_with_logits(
+  classifier: functional.ImageClassifier,
+) -> tff.Computation:
+  """Builds an evaluation that also returns what metrics are computed of.
+
+  Args:
+    classifier: As in `build_evaluation`.
+
+  Returns:
+    The computation of `build_evaluation` with a third result, `logits`, float32
+    [images, classes], in the order of the images.
+  """
+  return _build(classifier, keeps_logits=True)
+
+
+def _build(
+  classifier: functional.ImageClassifier, *, keeps_logits: bool
+) -> tff.Computation:
   data_type = pipelines.labeled_type(classifier.image_shape)
 
   @tff.tensorflow.computation(classifier.weights_type, data_type)
   def evaluate(weights: functional.ModelWeights, dataset: tf.data.Dataset):
     def add_chunk(sums: tuple[tf.Tensor, ...], chunk: Mapping[str, tf.Tensor]):
-      num_correct, loss, count = sums
+      num_correct, loss, count, *kept = sums
       logits = classifier.logits(weights, tf.cast(chunk['image'], tf.float32))
       size = tf.cast(tf.shape(logits)[0], tf.float32)
       mean_loss = losses.cross_entropy(logits, chunk['label'])
@@ -45,12 +66,17 @@ def build_evaluation(
         num_correct + training_loop.count_correct(logits, chunk['label']),
         loss + tf.math.multiply_no_nan(mean_loss, size),
         count + size,
+        *(tf.concat([before, logits], axis=0) for before in kept),
       )
 
-    num_correct, loss, count = folding.fold(dataset, (0.0, 0.0, 0.0), add_chunk)
+    nothing = (_no_logits(classifier.num_classes),) if keeps_logits else ()
+    num_correct, loss, count, *kept = folding.fold(
+      dataset, (0.0, 0.0, 0.0, *nothing), add_chunk
+    )
     return collections.OrderedDict(
       accuracy=tf.math.divide_no_nan(num_correct, count),
       loss=tf.math.divide_no_nan(loss, count),
+      **dict(zip(['logits'], kept, strict=False)),
     )
 
   @tff.federated_computation(
@@ -61,3 +87,10 @@ def build_evaluation(
     return tff.federated_map(evaluate, (weights, dataset))
 
   return evaluation
+
+
+def _no_logits(num_classes: int) -> tf.Tensor:
+  # A constant would have a fixed shape, which a loop could not grow.
+  return tf.compat.v1.placeholder_with_default(
+    tf.zeros([0, num_classes]), [None, num_classes]
+  )

@@ -36,16 +36,15 @@ def ones(x):
   return np.hstack([x, np.ones((len(x), 1))])
 
 
-# ------------------------------------------------------------------------------------------------------------ clients
-
-
 def client_moments(x):
   """x [n, D] -> sums."""
   return {'n': float(len(x)), 'x': x.sum(0), 'xx': x.T @ x}
 
 
 def client_shares(logits, alpha):
-  """Variational Bayes of the client's class shares. logits [n, C] = log p(x|c) + constant, alpha [C] = s m.
+  """Variational Bayes of the client's class shares.
+
+  logits [n, C] = log p(x|c) + constant, alpha [C] = s m.
   Returns posteriors [n, C], E log pi [C], gamma [C]."""
   gamma = alpha * (1 + len(logits) / alpha.sum())
   for _ in range(LOCAL_ITERATIONS):
@@ -68,7 +67,9 @@ def client_mixture(x, weights, alpha):
 
 
 def client_head(x, teacher, shift, alpha, head):
-  """Posteriors under the linear classifier `teacher` [d+1, C] + shift [C] (log p(c|x) -> log p(x|c), bias), and the gradient of the
+  """Posteriors under the linear classifier `teacher` [d+1, C] + shift [C]
+
+  (log p(c|x) -> log p(x|c), bias), and the gradient of the
   soft-label loss at `head` [d+1, C] -> sums."""
   padded = ones(x)
   p, e, _ = client_shares(padded @ teacher + shift, alpha)
@@ -84,7 +85,11 @@ def client_head(x, teacher, shift, alpha, head):
 
 
 def client_evidence(x, teacher, shift, alpha):
-  """Lower bound of log p(images | shares ~ Dirichlet(alpha)) - log p(images | shares = m): what client membership tells of classes."""
+  """See the arrays below.
+
+  Lower bound of log p(images | shares ~ Dirichlet(alpha)) - log p(images |
+  shares = m): what client membership tells of classes.
+  """
   logits = ones(x) @ teacher + shift
   p, e, gamma = client_shares(logits, alpha)
   log_m = np.log(alpha / alpha.sum())
@@ -102,11 +107,11 @@ def client_evidence(x, teacher, shift, alpha):
   }
 
 
-# ------------------------------------------------------------------------------------------------------------- server
-
-
 def server_basis(sums, components=COMPONENTS):
-  """Principal components with one scale (mean variance 1). Returns mean [D], basis [D, d], variances [d]."""
+  """Principal components with one scale (mean variance 1).
+
+  Returns mean [D], basis [D, d], variances [d].
+  """
   mean = sums['x'] / sums['n']
   values, vectors = np.linalg.eigh(
     sums['xx'] / sums['n'] - np.outer(mean, mean)
@@ -117,7 +122,10 @@ def server_basis(sums, components=COMPONENTS):
 
 
 def precision_by_evidence(head, precision, eigenvalues, variance):
-  """MacKay's update of the head's penalty: (effective parameters) / |head|^2. eigenvalues [d] of sum x x^T, variance [C] = mean h (1 - h)."""
+  """MacKay's update of the head's penalty: (effective parameters) / |head|^2.
+
+  Eigenvalues [d] of sum x x^T, variance [C] = mean h (1 - h).
+  """
   curvature = np.outer(variance, eigenvalues.clip(0))
   effective = (curvature / (curvature + precision)).sum() * (
     1 - 1 / len(variance)
@@ -128,7 +136,11 @@ def precision_by_evidence(head, precision, eigenvalues, variance):
 
 
 def preconditioner(second, precision):
-  """Inverse of an upper bound of the Hessian (Bohning 1992), second [d+1, d+1] = sum x x^T with ones."""
+  """See the arrays below.
+
+  Inverse of an upper bound of the Hessian (Bohning 1992), second [d+1, d+1] =
+  sum x x^T with ones.
+  """
   penalty = np.full(len(second), precision)
   penalty[-1] = 1e-6
   return np.linalg.inv(0.5 * second + np.diag(penalty))
@@ -139,7 +151,10 @@ def penalty_gradient(head, precision):
 
 
 def labels_alone(x, targets, steps=300, updates=8):
-  """Logistic regression [d+1, C] with its penalty by evidence, on the server. x [n, d], targets [n, C]."""
+  """Logistic regression [d+1, C] with its penalty by evidence, on the server.
+
+  X [n, d], targets [n, C].
+  """
   padded = ones(x)
   second = padded.T @ padded
   eigenvalues = np.linalg.eigvalsh(x.T @ x)
@@ -163,7 +178,11 @@ def labels_alone(x, targets, steps=300, updates=8):
 
 
 def strength(mean_e, m):
-  """s that maximises the clients' mean log Dirichlet(E log pi; s m); mean_e [C]. Bisection in log s."""
+  """See the arrays below.
+
+  S that maximises the clients' mean log Dirichlet(E log pi; s m); mean_e [C].
+  Bisection in log s.
+  """
   low, high = np.log(STRENGTH)
   t = m @ mean_e
   for _ in range(40):
@@ -186,7 +205,11 @@ def means(sums):
 
 
 def server_start(x, targets, variances, images):
-  """State after the moments. x [L, d] labelled, targets [L, C] one-hot, variances [d] of clients' images, images: their number."""
+  """State after the moments.
+
+  X [L, d] labelled, targets [L, C] one-hot, variances [d] of clients' images,
+  images: their number.
+  """
   head, precision = labels_alone(x, targets)
   m = targets.mean(0)
   return {
@@ -222,7 +245,10 @@ def server_mixture(state, sums, x, targets):
 
 
 def server_head_start(state, m):
-  """A head's own state; m [C]: the class shares that clients' mean posterior is aligned to."""
+  """A head's own state; m [C].
+
+  The class shares that clients' mean posterior is aligned to.
+  """
   zeros = np.zeros((len(state['variances']) + 1, len(m)))
   return {
     'm': m,
@@ -266,15 +292,15 @@ def server_head(state, sums, x, targets, warm):
   state['head'], state['t'] = new, t
 
 
-# ---------------------------------------------------------------------------------------------------------- the rounds
-
-
 def add(results):
   return {key: sum(r[key] for r in results) for key in results[0]}
 
 
 def run(x, targets, clients, dropout=0.0, seed=0, components=COMPONENTS):
-  """x [L, D], targets [L, C] of the server, clients: list of [n, D]. Returns state and raw -> log p(c|x) for the server's class shares."""
+  """x [L, D], targets [L, C] of the server, clients: list of [n, D].
+
+  Returns state and raw -> log p(c|x) for the server's class shares.
+  """
   rng = np.random.default_rng(seed)
   sums = add([client_moments(c) for c in clients])
   mean, basis, variances = server_basis(sums, components)
@@ -284,7 +310,9 @@ def run(x, targets, clients, dropout=0.0, seed=0, components=COMPONENTS):
 
   def exchange(
     function,
-  ):  # a step of the server follows a pass: cohorts without replacement until every client was asked once
+    # A step of the server follows a pass: cohorts until every
+    # client was asked once
+  ):
     present = [c for c in clients if dropout == 0 or rng.random() >= dropout]
     return add([function(c) for c in present])
 

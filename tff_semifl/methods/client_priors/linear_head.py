@@ -28,8 +28,8 @@ class LinearHead:
     """
     shape = classifier.image_shape
     self.num_features = math.prod(shape)
-    expected = [(self.num_features, classifier.num_classes)]
-    expected.append(expected[0][1:])
+    num_classes = classifier.num_classes
+    expected = [(self.num_features, num_classes), (num_classes,)]
     found = [each.shape for each in classifier.initial_weights.trainable]
     if found != expected or classifier.features is None:
       raise ValueError(

@@ -1,0 +1,184 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests that the best model by a metric is exported, and that files say so."""
+
+import contextlib
+import csv
+import io
+import json
+
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import small_digits
+from tests.experiments import small_own_task
+from tff_semifl import runtime
+from tff_semifl import settings
+from tff_semifl.experiments import experiment_folder
+from tff_semifl.experiments import kept_model
+from tff_semifl.experiments import python_experiment
+from tff_semifl.experiments import running
+from tff_semifl.files import durable_files
+from tff_semifl.models import weight_kinds
+from tff_semifl.runs import metrics_table
+from tff_semifl.runs import saved_experiment
+
+
+class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(small_digits.without_rand_augment())
+
+  def _create(self, total_rounds=3, **changes):
+    return python_experiment.create_experiment(
+      'flfl',
+      small_own_task.create_task(),
+      create_model=small_own_task.create_model,
+      **{
+        'num_clients': 2,
+        'clients_per_round': 1,
+        'client_epochs': 1,
+        'constant_learning_rate': True,
+        'total_rounds': total_rounds,
+        'output_dir': self.get_temp_dir(),
+        'experiment_name': 'mine',
+        **changes,
+      },
+    )
+
+  def _run(self, experiment, **changes):
+    folder = experiment_folder.open_folder(experiment)
+    with runtime.simulation_context():
+      return folder, running.run(experiment, folder, **changes)
+
+  def test_exports_the_best_round_and_may_be_given_more(self):
+    # What is lower is better; with a class in the name of the other.
+    changes = {'keep_best': 'test/brier', 'metrics': ('recall',)}
+    experiment = self._create(2, **changes)
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+      folder, final = self._run(
+        self._create(2, **changes, log_format='json'), quiet=False
+      )
+    with folder.metrics_path.open() as file:
+      rows = list(csv.DictReader(file))
+    self.assertEqual(
+      list(rows[0])[-3:], ['test/recall/0', 'test/recall/1', 'test/brier']
+    )
+    briers = [float(row['test/brier']) for row in rows]
+    best_round = briers.index(min(briers))
+    self.assertEqual(final.best[:2], (briers[best_round], best_round))
+    # JSON lines and TensorBoard have what the table has.
+    lines = [
+      json.loads(line)['metrics']
+      for line in said.getvalue().splitlines()
+      if line.startswith('{')
+    ]
+    for line, row in zip(lines, rows, strict=True):
+      self.assertEqual(
+        line,
+        {
+          name: float(value) if value else None
+          for name, value in row.items()
+          if name != 'round'
+        },
+      )
+    self._assert_tensorboard_has(folder, rows)
+    self._assert_exports(experiment, folder, final, best_round)
+    # Its lock goes with it.
+    del folder
+
+    longer, final = self._run(self._create(4, **changes), quiet=True)
+    briers = metrics_table.read_metrics(longer.metrics_path)['test/brier']
+    self.assertLen(briers, 5)
+    self._assert_exports(experiment, longer, final, int(np.argmin(briers)))
+    del longer
+    with self.assertRaisesRegex(
+      durable_files.OutputError, 'with --keep_best=test/brier and not test/nll'
+    ):
+      self._run(self._create(4, keep_best='test/nll'), quiet=True)
+
+  def _assert_tensorboard_has(self, folder, rows):
+    [path] = (folder.path / 'logdir').iterdir()
+    found = {}
+    for event in tf.compat.v1.train.summary_iterator(str(path)):
+      for value in event.summary.value:
+        if value.HasField('simple_value'):
+          found[event.step, value.tag] = value.simple_value
+    for row in rows:
+      for name in ('test/brier', 'test/recall/1'):
+        self.assertEqual(found[int(row['round']), name], np.float32(row[name]))
+
+  def _assert_exports(self, experiment, folder, final, best_round):
+    kept = kept_model.load(experiment, folder, final)
+    self.assertEqual(kept.round_num, best_round)
+    trained = saved_experiment.read_trained_model(folder.path)
+    self.assertEqual(trained.round_num, best_round)
+    self.assertEqual(trained.last_round, final.round_num)
+    self.assertEqual(trained.choice, kept.choice)
+    self.assertTrue(kept.choice.is_by_test)
+    self.assertStartsWith(
+      kept.choice.describe(), 'the first with the best test/brier (0.'
+    )
+    model = experiment.model
+    weight_kinds.find(model).assign(trained.weights)
+    images = small_own_task.PIXELS[..., np.newaxis]
+    served = tf.saved_model.load(str(folder.export_path)).signatures[
+      'serving_default'
+    ](images=tf.constant(images))
+    self.assertAllClose(
+      served['probabilities'], tf.nn.softmax(model(tf.cast(images, tf.float32)))
+    )
+
+  def test_says_that_it_stopped(self):
+    changes = {'keep_best': 'test/recall/1', 'stop_after': 1}
+    # No value is better than that of round 0 if a class is always right.
+    experiment = self._create(**changes, learning_rate=1e-9)
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+      folder, final = self._run(experiment)
+    self.assertEqual((final.round_num, final.best.round_num), (1, 0))
+    expected = (
+      'stopped after round 1 of 3: no gain of test/recall/1 in 1 evaluations'
+    )
+    self.assertEqual(kept_model.describe_end(experiment, final), expected)
+    self.assertIn(f'mine: {expected}\n', said.getvalue())
+    self.assertIn(expected, folder.log_path.read_text())
+
+  @parameterized.parameters(
+    ({'stop_after': 2}, '^stop_after=2: needs keep_best'),
+    ({'keep_best': 'macro_f1'}, 'must be validation/METRIC or test/METRIC'),
+    ({'keep_best': 'validation/auc'}, 'needs num_validation'),
+    (
+      {'keep_best': 'test/auc', 'num_validation': 2},
+      'name validation/auc$',
+    ),
+    ({'keep_best': 'test/acu'}, '^keep_best=test/acu: did you mean auc'),
+    ({'keep_best': 'test/recall'}, 'name one of test/recall/0, test/recall/1$'),
+    ({'keep_best': 'test/recall/2'}, 'must be one of'),
+    ({'metrics': ('auc', 'f2')}, '^metrics=f2: .*must be one of'),
+    (
+      {
+        'keep_best': 'test/auc',
+        'stop_after': 3,
+        'aggregator': 'differential_privacy',
+        'noise_multiplier': 1.0,
+      },
+      '^stop_after=3: with aggregator=differential_privacy',
+    ),
+  )
+  def test_refuses_before_training(self, changes, message):
+    with self.assertRaisesRegex(settings.SettingError, message):
+      self._create(**changes)
+
+  def test_metric_from_outside_chooses(self):
+    experiment = self._create(
+      keep_best='test/tests.metrics.outside:num_mistakes'
+    )
+    choice = experiment.training_program.model_choice
+    self.assertEqual(choice.column, 'test/num_mistakes')
+    self.assertFalse(choice.higher_is_better)
+
+
+if __name__ == '__main__':
+  tf.test.main()

@@ -1,0 +1,42 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Metrics that a user might have written."""
+
+import numpy as np
+import tensorflow as tf
+
+
+def num_mistakes(labels: np.ndarray, logits: np.ndarray) -> float:
+  """The number of wrong predictions."""
+  return float(np.sum(logits.argmax(axis=1) != labels))
+
+
+num_mistakes.higher_is_better = False
+
+
+def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
+  """Has the name of another metric."""
+  return num_mistakes(labels, logits)
+
+
+def text(labels: np.ndarray, logits: np.ndarray) -> str:
+  """Returns no number."""
+  del labels, logits
+  return 'good'
+
+
+def broken(labels: np.ndarray, logits: np.ndarray) -> float:
+  """Always fails."""
+  return labels[len(logits)]
+
+
+class TopTwo(tf.keras.metrics.SparseTopKCategoricalAccuracy):
+  """Keras's metric, with arguments."""
+
+  def __init__(self):
+    super().__init__(k=2)
+
+
+squared_error = tf.keras.metrics.MeanSquaredError()
+NUMBER = 3

@@ -1,0 +1,265 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of the choice of a round's model, and of early stopping."""
+
+import asyncio
+import dataclasses
+import functools
+import math
+import pathlib
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import tensorflow as tf
+
+from tests import linear_reference
+from tests.runs import linear_program
+from tests.runs import training_test_case
+from tff_semifl.files import durable_files
+from tff_semifl.metrics import measurement
+from tff_semifl.runs import best_models
+from tff_semifl.runs import checkpoints
+from tff_semifl.runs import metrics_file
+from tff_semifl.runs import model_choice
+from tff_semifl.runs import training
+from tff_semifl.training import evaluation
+
+_NAN = math.nan
+
+
+@functools.cache
+def _build_evaluation():
+  return evaluation.build_evaluation_with_logits(
+    linear_reference.create_classifier()
+  )
+
+
+def _create_program(total_rounds, measure, **choice):
+  choice = {'column': 'test/quality', 'higher_is_better': True} | choice
+  return dataclasses.replace(
+    linear_program.create_program(total_rounds),
+    evaluation=_build_evaluation(),
+    measure=measure,
+    model_choice=model_choice.ModelChoice(**choice),
+  )
+
+
+def _script(values, first_round=0):
+  """Measures a given quality of each round."""
+  remaining = iter(values[first_round:])
+  return lambda _: {'quality': next(remaining)}
+
+
+class ModelChoiceTest(parameterized.TestCase):
+  @parameterized.parameters(
+    # The first of equal ones.
+    ([0.5, 0.25, 0.5], True, (0.5, 0, 2)),
+    ([0.5, 0.25, 0.5], False, (0.25, 1, 1)),
+    ([0.5, 0.75, 0.625], True, (0.75, 1, 1)),
+    ([_NAN, 0.25, _NAN], True, (0.25, 1, 1)),
+    ([0.0, _NAN], False, (0.0, 0, 1)),
+  )
+  def test_best_round(self, values, higher_is_better, expected):
+    choice = model_choice.ModelChoice(
+      column='a', higher_is_better=higher_is_better
+    )
+    best = model_choice.Best()
+    for round_num, value in enumerate(values):
+      best = choice.update(best, round_num, {'a': value})
+    self.assertEqual(best, expected)
+
+  def test_without_any_value(self):
+    choice = model_choice.ModelChoice(
+      column='a', higher_is_better=True, stop_after=2
+    )
+    best = choice.update(model_choice.Best(), 0, {'a': _NAN})
+    self.assertEqual(best[1:], (-1, 1))
+    self.assertFalse(choice.is_over(best))
+    self.assertTrue(choice.is_over(choice.update(best, 1, {'a': _NAN})))
+
+
+class TrainingTest(training_test_case.TrainingTestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = self.create_tempdir().full_path
+
+  def _rounds(self):
+    return [int(row['round']) for row in self.read_metrics(self._folder)]
+
+  def _load_best(self, final, folder=None):
+    return best_models.BestModels(
+      pathlib.Path(folder or self._folder, 'best'), num_kept=4
+    ).load(final.best.round_num, final.state.global_model_weights)
+
+  def test_metrics_are_columns_after_all_others(self):
+    measure = measurement.Measurement(
+      ['recall', 'brier'], ['c', 'a', 'b'], np.arange(30) % 3
+    )
+    program = _create_program(1, measure, column='test/brier')
+    self.train(self._folder, 1, program=program)
+    rows = self.read_metrics(self._folder)
+    self.assertEqual(
+      list(rows[0]),
+      [
+        *training_test_case.COLUMNS,
+        'test/recall/c',
+        'test/recall/a',
+        'test/recall/b',
+        'test/brier',
+      ],
+    )
+    for row in rows:
+      recalls = [float(row[f'test/recall/{name}']) for name in 'abc']
+      # Each class has ten images.
+      self.assertAlmostEqual(
+        float(row['test/accuracy']), np.mean(recalls), places=6
+      )
+
+  def test_columns_of_a_table_without_them_come_last(self):
+    self.train(self._folder, 1)
+    before = self.read_metrics(self._folder)
+    measure = measurement.Measurement(['auc'], 'abc', np.arange(30) % 3)
+    program = dataclasses.replace(
+      _create_program(2, measure), model_choice=None
+    )
+    self.train(self._folder, 2, program=program)
+    after = self.read_metrics(self._folder)
+    self.assertEqual(list(after[0]), [*training_test_case.COLUMNS, 'test/auc'])
+    self.assertEqual([row.pop('test/auc') for row in after[:2]], ['', ''])
+    self.assertEqual(after[:2], before)
+    self.assertGreater(float(after[2]['test/auc']), 0)
+
+  def test_without_flags_all_is_as_it_was(self):
+    other = self.create_tempdir().full_path
+    plain = self.train(self._folder, 2)
+    measure = measurement.Measurement(['brier'], 'abc', np.arange(30) % 3)
+    chosen = self.train(
+      other, 2, program=_create_program(2, measure, column='test/brier')
+    )
+    tf.nest.map_structure(np.testing.assert_array_equal, plain[:5], chosen[:5])
+    for a, b in zip(
+      self.read_metrics(self._folder), self.read_metrics(other), strict=True
+    ):
+      for column in a.keys() - {'seconds'}:
+        self.assertEqual(a[column], b[column], column)
+
+  def test_best_model_is_that_of_its_round(self):
+    values = [0.25, 0.75, 0.5, 0.5]
+    states = {}
+    final = self.train(
+      self._folder, 3, program=_create_program(3, _script(values))
+    )
+    self.assertEqual(final.best, (0.75, 1, 2))
+    best = self._load_best(final)
+    self.assertEqual((best.round_num, best.value), (1, 0.75))
+    states = checkpoints.read_latest(pathlib.Path(self._folder, 'states'))[0]
+    self.assertFalse(
+      np.array_equal(
+        best.global_model_weights.trainable[0],
+        states['state/global_model_weights/trainable/0'],
+      )
+    )
+    expected = self.train(self.create_tempdir().full_path, 1)
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      best.global_model_weights,
+      expected.state.global_model_weights,
+    )
+    self.assertAlmostEqual(best.accuracy, expected.accuracy)
+
+  def test_stops_and_may_go_on_with_more_patience(self):
+    values = [0.25, 0.5, 0.5, _NAN, 0.625, 0.5]
+    program = _create_program(5, _script(values), stop_after=2)
+    self.train(self._folder, 5, program=program)
+    self.assertEqual(self._rounds(), [0, 1, 2, 3])
+    started = []
+    again = asyncio.run(
+      training.train(
+        program,
+        state_manager=checkpoints.Checkpoints(
+          pathlib.Path(self._folder, 'states'), num_kept=3
+        ),
+        metrics_manager=metrics_file.MetricsFile(
+          pathlib.Path(self._folder, 'metrics.csv')
+        ),
+        best_models=best_models.BestModels(
+          pathlib.Path(self._folder, 'best'), num_kept=4
+        ),
+        on_start=started.append,
+        on_round=lambda *_: None,
+      )
+    )
+    self.assertEqual((again.round_num, started), (3, []))
+    program = _create_program(5, _script(values, 4), stop_after=3)
+    final = self.train(self._folder, 5, program=program)
+    self.assertEqual(self._rounds(), [0, 1, 2, 3, 4, 5])
+    self.assertEqual(final.best, (0.625, 4, 1))
+
+  def test_resumed_after_any_kill_it_ends_with_the_same_bits(self):
+    values = [0.25, 0.5, 0.375, 0.625, 0.5]
+    whole = self.create_tempdir().full_path
+    expected = self.train(whole, 4, program=_create_program(4, _script(values)))
+    self.train(self._folder, 3, program=_create_program(3, _script(values)))
+    # As after a kill between the best model of round 3 and its checkpoint.
+    pathlib.Path(self._folder, 'states/program_state_3.npz').unlink()
+    best = pathlib.Path(self._folder, 'best/best_model_3.npz')
+    best.write_bytes(b'of a round that was cut off')
+    best.with_suffix('.temporary').write_bytes(b'')
+    final = self.train(
+      self._folder, 4, program=_create_program(4, _script(values, 3))
+    )
+    tf.nest.map_structure(np.testing.assert_array_equal, final, expected)
+    self.assertEqual(final.best, (0.625, 3, 1))
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      self._load_best(final),
+      self._load_best(expected, whole),
+    )
+    self.assertEqual(
+      sorted(
+        path.name for path in pathlib.Path(self._folder, 'best').iterdir()
+      ),
+      [f'best_model_{number}.npz' for number in (0, 1, 3)],
+    )
+
+  def test_damaged_checkpoints_find_the_models_that_they_name(self):
+    """With the best in each round, as many models are kept as it takes."""
+    values = [*range(7)]
+    expected = self.train(
+      self._folder, 6, program=_create_program(6, _script(values))
+    )
+    for round_num in (5, 6):
+      path = pathlib.Path(self._folder, f'states/program_state_{round_num}.npz')
+      path.write_bytes(b'')
+    final = self.train(
+      self._folder, 6, program=_create_program(6, _script(values, 5))
+    )
+    tf.nest.map_structure(np.testing.assert_array_equal, final, expected)
+
+  def test_missing_model_is_named(self):
+    program = _create_program(1, _script([0.5, 0.25]))
+    self.train(self._folder, 1, program=program)
+    path = pathlib.Path(self._folder, 'best/best_model_0.npz')
+    path.unlink()
+    with self.assertRaisesRegex(
+      durable_files.OutputError, f'{path} is damaged: .* names it as the best'
+    ):
+      self.train(self._folder, 1, program=program)
+
+  def test_files_must_be_given_if_there_is_a_choice(self):
+    with self.assertRaisesRegex(ValueError, '^`best_models` must be given'):
+      asyncio.run(
+        training.train(
+          _create_program(1, _script([])),
+          state_manager=None,
+          metrics_manager=None,
+          on_start=lambda _: None,
+          on_round=lambda *_: None,
+        )
+      )
+
+
+if __name__ == '__main__':
+  absltest.main()

@@ -1,0 +1,134 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""Labels of clients' images that only measure: nobody trains on them.
+
+They are int32 [images], in 0..classes-1, or `sources.UNKNOWN_LABEL`.
+"""
+
+from collections.abc import Mapping, Sequence
+import csv
+import pathlib
+from typing import Any
+
+import numpy as np
+
+from tff_semifl.data import image_listing
+from tff_semifl.data import names as names_lib
+from tff_semifl.data import own_labels
+from tff_semifl.data import sources
+
+FILE_NAME = 'labels.csv'
+_COLUMNS = ('file', 'label')
+
+
+def index(
+  field: str, labels: Any, num_images: int, class_names: Sequence[str]
+) -> np.ndarray:
+  """Converts labels to indices of classes, where they are known.
+
+  Args:
+    field: The name of what is converted.
+    labels: As for `own_labels.flatten`; -1 or '' where a label is unknown.
+    num_images: The number of images.
+    class_names: The names of all classes.
+
+  Raises:
+    ValueError: If they are something else, or of none of the classes.
+  """
+  found = own_labels.flatten(field, labels, num_images)
+  is_unknown = found == ('' if found.dtype.kind == 'U' else -1)
+  indices = np.full(num_images, sources.UNKNOWN_LABEL, np.int32)
+  indices[~is_unknown] = own_labels.index(
+    field, found[~is_unknown], class_names
+  )
+  return indices
+
+
+def index_by_client(
+  field: str,
+  labels: Any,
+  shares: Sequence[np.ndarray],
+  class_names: Sequence[str],
+) -> np.ndarray:
+  """Converts the labels of each client's images.
+
+  Args:
+    field: The name of what is converted.
+    labels: Labels of each client as for `index`, in a sequence, or a mapping in
+      the order of the clients; None for a client without labels.
+    shares: For each client the indices of its images, one client after another.
+    class_names: The names of all classes.
+
+  Raises:
+    ValueError: If there are more or fewer, or they are something else.
+  """
+  named = (
+    list(labels.items())
+    if isinstance(labels, Mapping)
+    else list(enumerate(labels))
+  )
+  if len(named) != len(shares):
+    raise ValueError(
+      f'{field}: found labels of {len(named)} clients, but images of'
+      f' {len(shares)}; give as many, None for a client without labels'
+    )
+  found = [np.empty(0, np.int32)]
+  for (name, each), share in zip(named, shares, strict=True):
+    size = len(share)
+    if each is None or not size:
+      each = np.full(size, -1)
+    found.append(index(f'{field}[{name!r}]', each, size, class_names))
+  return np.concatenate(found)
+
+
+def read(
+  files: Sequence[pathlib.Path],
+  class_names: Sequence[str],
+  problems: list[image_listing.Problem],
+) -> np.ndarray:
+  """Reads the labels of files in folders that have a `labels.csv`.
+
+  Args:
+    files: The images.
+    class_names: The names of all classes.
+    problems: What is wrong is added to it.
+
+  Returns:
+    Their labels.
+  """
+  labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
+  places = {file: number for number, file in enumerate(files)}
+  for folder in dict.fromkeys(file.parent for file in files):
+    path = folder / FILE_NAME
+    if not path.is_file():
+      continue
+    try:
+      rows = _read_rows(path)
+    except (csv.Error, OSError, UnicodeDecodeError, ValueError) as error:
+      problems.append(image_listing.Problem(path, f'cannot be read ({error})'))
+      continue
+    for name, label in rows:
+      place = places.get(folder / name)
+      if place is None:
+        problem = f'names {name}, which is no image of this folder'
+      elif label not in class_names:
+        problem = f'has the label {label}, which is no class of the server'
+      else:
+        labels[place] = class_names.index(label)
+        continue
+      problems.append(image_listing.Problem(path, problem))
+      break
+  return labels
+
+
+def _read_rows(path: pathlib.Path) -> list[tuple[str, str]]:
+  # Spreadsheets begin a file with a mark of its encoding.
+  with path.open(newline='', encoding='utf-8-sig') as file:
+    reader = csv.DictReader(file, strict=True)
+    if not {*_COLUMNS} <= {*(reader.fieldnames or ())}:
+      raise ValueError(f'it needs the columns {" and ".join(_COLUMNS)}')
+    return [
+      (row['file'] or '', names_lib.normalize(row['label'] or ''))
+      for row in reader
+    ]

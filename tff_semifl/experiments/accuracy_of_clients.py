@@ -1,0 +1,116 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The accuracy of the exported model on the images of each client.
+
+Clients' labels only measure: nobody trains on them. A simulation has the labels
+of a task's training set; of a user's own images they are given for this.
+"""
+
+import csv
+import io
+import pathlib
+
+import numpy as np
+
+from tff_semifl.data import sources
+from tff_semifl.experiments import evaluated_images
+from tff_semifl.experiments import experiment as experiment_lib
+from tff_semifl.files import durable_files
+from tff_semifl.metrics import client_accuracy
+from tff_semifl.models import functional
+from tff_semifl.runs import intervals
+
+_TABLE = 'client_accuracy.csv'
+_PICTURE = 'client_accuracy.png'
+
+
+def write(
+  folder: pathlib.Path,
+  experiment: experiment_lib.Experiment,
+  weights: functional.ModelWeights,
+) -> client_accuracy.Spread:
+  """Writes a table and a figure of the accuracies of clients.
+
+  Args:
+    folder: The folder of the experiment.
+    experiment: The experiment, with labels of a client at least.
+    weights: Weights of its model.
+
+  Returns:
+    The spread of the accuracies.
+  """
+  pool = experiment.data.unlabeled
+  # Images without a label are not looked at.
+  chosen = np.flatnonzero(pool.true_labels != sources.UNKNOWN_LABEL)
+  predicted = np.full(len(pool.true_labels), sources.UNKNOWN_LABEL)
+  predicted[chosen] = evaluated_images.compute_logits(
+    experiment, weights, pool.images[chosen]
+  ).argmax(axis=1)
+  clients = client_accuracy.count(
+    pool.true_labels, predicted, experiment.data.shares, sources.UNKNOWN_LABEL
+  )
+  spread = client_accuracy.summarize(clients)
+  path = folder / _TABLE
+  table = io.StringIO()
+  writer = csv.writer(table, lineterminator='\n')
+  writer.writerow(['client', 'images', 'right', 'accuracy', 'low', 'high'])
+  for each in clients:
+    low, high = intervals.of_accuracy(each.num_right, each.num_images)
+    writer.writerow(
+      [each.client, each.num_images, each.num_right, each.accuracy, low, high]
+    )
+  with durable_files.naming(path), durable_files.replacing(path) as file:
+    file.write(table.getvalue().encode())
+  # Matplotlib takes as long to import as a round of digits.
+  from tff_semifl.plots import client_accuracy_picture
+  from tff_semifl.plots import picture_files
+
+  picture = client_accuracy_picture.create_figure(
+    clients, f'{folder.name}: {len(clients)} clients'
+  )
+  with durable_files.naming(folder / _PICTURE):
+    picture_files.save(picture, [folder / _PICTURE])
+  return spread
+
+
+def read(folder: pathlib.Path) -> client_accuracy.Spread:
+  """Returns the spread of the accuracies of a folder's table.
+
+  Args:
+    folder: The folder of an experiment for which `write` has written it.
+
+  Raises:
+    durable_files.OutputError: If it cannot be read.
+  """
+  path = folder / _TABLE
+  try:
+    with path.open() as file:
+      return client_accuracy.summarize(
+        [
+          client_accuracy.ClientAccuracy(
+            int(row['client']), int(row['right']), int(row['images'])
+          )
+          for row in csv.DictReader(file)
+        ]
+      )
+  except (OSError, ValueError, KeyError) as error:
+    raise durable_files.OutputError(
+      f'{path} cannot be read ({error}); the same command writes it anew'
+    ) from error
+
+
+def describe(spread: client_accuracy.Spread) -> str:
+  """Returns a line on the spread.
+
+  Args:
+    spread: From `write`.
+  """
+  worst = spread.worst
+  return (
+    f'accuracy of {spread.num_clients} clients with labels: mean'
+    f' {spread.mean:.1%}, standard deviation {100 * spread.deviation:.1f}'
+    f' points, worst tenth {spread.worst_tenth:.1%}; worst client'
+    f' {worst.client}, {intervals.show(worst.num_right, worst.num_images)} of'
+    f' {worst.num_images} images'
+  )

@@ -1,0 +1,164 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""The settings that choose a round's model, and the metrics they need."""
+
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from tff_semifl import settings
+from tff_semifl.metrics import measurement
+from tff_semifl.runs import model_choice
+
+_KINDS = ('validation', 'test')
+_MAY_CHANGE = ('stop_after',)
+
+
+def _is_column(value: str) -> bool:
+  kind, _, metric = value.partition('/')
+  return kind in _KINDS and bool(metric)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ModelSelection(settings.Settings):
+  """Which round's model is exported, and when training ends early.
+
+  Attributes:
+    may_change: Names of the settings that may change when a run is resumed.
+  """
+
+  may_change = _MAY_CHANGE
+
+  keep_best: str | None = settings.setting(
+    None,
+    'Export the model of the evaluated round with the best value of a metric,'
+    ' such as validation/macro_f1, and not that of the last round. Needs'
+    ' --num_validation; test/macro_f1 lets the test images choose, and the'
+    ' model card says so. The metric is one that --metrics takes, of a class as'
+    ' in validation/recall/cat, or loss.',
+    settings.Values('validation/METRIC or test/METRIC', _is_column),
+  )
+  stop_after: int | None = settings.setting(
+    None,
+    'End training after so many evaluations without gain of --keep_best. It may'
+    ' be larger when a run is resumed.',
+    settings.AT_LEAST_1,
+  )
+
+  def check(self, *, validates: bool, can_validate: bool) -> None:
+    """Checks that the images which are to choose are evaluated on.
+
+    Args:
+      validates: Whether models are evaluated on a validation split.
+      can_validate: Whether there is a setting for that.
+
+    Raises:
+      settings.SettingError: If they are not.
+    """
+    if self.keep_best is None:
+      if self.stop_after is not None:
+        raise settings.SettingError(
+          'stop_after',
+          self.stop_after,
+          'needs keep_best, validation/macro_f1 say: the metric to gain',
+        )
+      return
+    kind, _, metric = self.keep_best.partition('/')
+    if kind == 'test' and validates:
+      raise settings.SettingError(
+        'keep_best',
+        self.keep_best,
+        f'with num_validation nothing is tested; name validation/{metric}',
+      )
+    if kind == 'validation' and not validates:
+      remedy = 'needs num_validation, so many labeled images to choose by'
+      if not can_validate:
+        remedy = (
+          'this system has no labels to validate on; it can only be'
+          f' test/{metric}, by the test images'
+        )
+      raise settings.SettingError('keep_best', self.keep_best, remedy)
+
+  def create_measurement(
+    self,
+    metrics: Sequence[str],
+    class_names: Sequence[str],
+    labels: np.ndarray,
+  ) -> measurement.Measurement:
+    """Returns what computes the chosen metrics, and the one that chooses.
+
+    Args:
+      metrics: The value of the setting `metrics`.
+      class_names: A name for each class.
+      labels: int [images], of the images to evaluate on.
+
+    Raises:
+      settings.SettingError: If there is no such metric.
+    """
+    found = _measure('metrics', metrics, metrics, class_names, labels)
+    if self.keep_best is None or self._metric_name in found.directions:
+      return found
+    # Of a metric with a value for each class, the first part is the name.
+    name, _, of_class = self._metric_name.partition('/')
+    if ':' in name or of_class not in class_names:
+      name = self._metric_name
+    if any(name == each for each in metrics):
+      return found
+    return _measure(
+      'keep_best', self.keep_best, [*metrics, name], class_names, labels
+    )
+
+  def create_choice(
+    self, found: measurement.Measurement
+  ) -> model_choice.ModelChoice | None:
+    """Returns how the model is chosen; None if it is that of the last round.
+
+    Args:
+      found: From `create_measurement`.
+
+    Raises:
+      settings.SettingError: If there is no such column.
+    """
+    if self.keep_best is None:
+      return None
+    kind, _, metric = self.keep_best.partition('/')
+    column = metric
+    if column not in found.directions and ':' in metric:
+      column = metric.rpartition(':')[2]
+    if column not in found.directions:
+      classes = [
+        f'{kind}/{each}'
+        for each in found.directions
+        if each.startswith(f'{column}/')
+      ]
+      raise settings.SettingError(
+        'keep_best',
+        self.keep_best,
+        'has a value for each class; name one of' f' {", ".join(classes)}',
+      )
+    return model_choice.ModelChoice(
+      column=f'{kind}/{column}',
+      higher_is_better=found.directions[column],
+      stop_after=self.stop_after,
+    )
+
+  @property
+  def _metric_name(self) -> str:
+    return self.keep_best.partition('/')[2]
+
+
+def _measure(
+  setting: str,
+  value: object,
+  names: Sequence[str],
+  class_names: Sequence[str],
+  labels: np.ndarray,
+) -> measurement.Measurement:
+  try:
+    return measurement.Measurement(names, class_names, labels)
+  except measurement.MetricError as error:
+    # A value of several names is too long to repeat.
+    shown = error.name if isinstance(value, list | tuple) else value
+    raise settings.SettingError(setting, shown, error.reason) from error

@@ -1,0 +1,60 @@
+# Copyright 2026 The tff_semifl Authors.
+# SPDX-License-Identifier: Apache-2.0
+
+"""A figure of the accuracies of clients."""
+
+from collections.abc import Sequence
+
+from matplotlib import figure
+from matplotlib import ticker
+
+from tff_semifl.metrics import client_accuracy
+
+_SIZE = (6.4, 3.6)
+
+
+def create_figure(
+  clients: Sequence[client_accuracy.ClientAccuracy], title: str
+) -> figure.Figure:
+  """Creates the figure: clients in order of accuracy, from the worst.
+
+  Args:
+    clients: At least one. The area of a point is that of the number of images.
+    title: The title.
+  """
+  ordered = sorted(clients, key=lambda each: each.accuracy)
+  spread = client_accuracy.summarize(clients)
+  most = max(each.num_images for each in ordered)
+  picture = figure.Figure(_SIZE, layout='constrained')
+  axes = picture.add_subplot()
+  axes.scatter(
+    range(1, len(ordered) + 1),
+    [each.accuracy for each in ordered],
+    [4 + 60 * each.num_images / most for each in ordered],
+    alpha=0.7,
+  )
+  axes.axhline(spread.mean, color='black', linewidth=1)
+  axes.annotate(
+    f'mean {spread.mean:.1%}',
+    (1, spread.mean),
+    xycoords=axes.get_yaxis_transform(),
+    xytext=(-4, 3),
+    textcoords='offset points',
+    horizontalalignment='right',
+  )
+  axes.axhline(spread.worst_tenth, color='black', linewidth=1, linestyle=':')
+  axes.annotate(
+    f'worst tenth {spread.worst_tenth:.1%}',
+    (1, spread.worst_tenth),
+    xycoords=axes.get_yaxis_transform(),
+    xytext=(-4, 3),
+    textcoords='offset points',
+    horizontalalignment='right',
+  )
+  axes.set_title(title)
+  axes.set_xlabel('clients, from the worst; area: images with labels')
+  axes.set_ylabel('accuracy')
+  axes.set_ylim(-0.02, 1.05)
+  axes.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+  axes.yaxis.set_major_formatter(ticker.PercentFormatter(1))
+  return picture
