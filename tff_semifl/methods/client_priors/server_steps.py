@@ -31,7 +31,8 @@ _RIDGE = 1e-3
 _LEAST_WITHIN = 0.05
 # bias <- _LEAK bias + _STEP log(wanted / found share of each class).
 _LEAK, _STEP = 0.9, 0.5
-_LEAST_SHARE = 1e-9
+# So little is no share to divide by.
+_LEAST_SHARE = 1e-6
 # A class without any label counts as half a label, because a share is above 0.
 _ABSENT = 0.5
 
@@ -175,6 +176,15 @@ def learn(
     x: As in `begin`.
     targets: As in `begin`.
   """
+  averages = estimate.averages
+  # Noise that was added for privacy may leave their ranges.
+  estimate = estimate._replace(
+    averages=averages._replace(
+      posteriors=tf.maximum(averages.posteriors, _LEAST_SHARE),
+      log_shares=tf.minimum(averages.log_shares, 0),
+      variance=tf.maximum(averages.variance, 0),
+    )
+  )
 
   def step() -> Estimate:
     learned = tf.cond(
@@ -258,11 +268,7 @@ def _learn_head(
   adapted = estimate._replace(
     strength=class_shares.strength(averages.log_shares, estimate.shares),
     bias=_LEAK * estimate.bias
-    + _STEP
-    * (
-      tf.math.log(estimate.shares)
-      - tf.math.log(averages.posteriors + _LEAST_SHARE)
-    ),
+    + _STEP * (tf.math.log(estimate.shares) - tf.math.log(averages.posteriors)),
     precision=logistic_regression.find_penalty(
       estimate.head, estimate.precision, second, averages.variance
     ),
