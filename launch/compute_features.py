@@ -3,12 +3,20 @@
 
 r"""Computes the features of images with a pretrained backbone.
 
+  python -m launch.compute_features --image_dir=photos \
+    --output_file=photos.npz
+  python -m launch.train client_priors --task=features \
+    --features_file=photos.npz
+
+The folder has server/<class>, clients/<client> and test/<class>, as for
+--task=image_folder. Other images give parts of such a file:
+
   python -m launch.compute_features --tfds_name=cifar10 --split=train \
     --size=128 --output_file=features/train.npz
   python -m launch.compute_features --image_folder=photos/clients \
     --folders=clients --output_file=features/clients.npz
 
-The output has the arrays `features`, float32 [images, dimension], and, where
+Their output has the arrays `features`, float32 [images, dimension], and, where
 the input says so, `labels` or `client_ids`, int32 [images], and the names of
 folders. What was computed is kept in a cache, by images, weights and
 preparation: the same command goes on after an interrupt.
@@ -63,6 +71,11 @@ _SPLIT = flags.DEFINE_string('split', 'train', 'Split of that data set.')
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'Folder of TensorFlow Datasets.'
 )
+_IMAGE_DIR = flags.DEFINE_string(
+  'image_dir',
+  None,
+  'Input: folder with server/<class>, clients/<client> and test/<class>.',
+)
 _IMAGE_FOLDER = flags.DEFINE_string(
   'image_folder', None, 'Input: folder that has folders of images.'
 )
@@ -98,37 +111,42 @@ def main() -> None:
       weights=_WEIGHTS.value,
       input_range=_INPUT_RANGE.value,
     )
-  images, others = _read_input(backbone)
-  with program.blame(_CACHE_DIR, durable_files.OutputError):
-    folder = feature_cache.default_folder()
-    features = feature_cache.compute(
-      backbone,
-      images,
-      pathlib.Path(_CACHE_DIR.value) if _CACHE_DIR.value else folder,
-      _say_nothing if program.is_quiet() else progress_lines.to_stderr,
-    )
+  arrays = {}
+  for beginning, (images, others) in _read_input(backbone).items():
+    with program.blame(_CACHE_DIR, durable_files.OutputError):
+      folder = feature_cache.default_folder()
+      features = feature_cache.compute(
+        backbone,
+        images,
+        pathlib.Path(_CACHE_DIR.value) if _CACHE_DIR.value else folder,
+        _say_nothing if program.is_quiet() else progress_lines.to_stderr,
+      )
+    for name, array in {'features': features, **others}.items():
+      arrays[beginning + name] = array
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     with durable_files.replacing(path) as file:
-      np.savez(file, features=features, **others)
+      np.savez(file, **arrays)
   print(f'backbone: {backbone.name}, {_shape(backbone.image_size)}')
-  print(f'features: {_shape(features.shape)}')
+  for name, array in arrays.items():
+    if name.endswith('features'):
+      print(f'{name}: {_shape(array.shape)}')
   print(f'file: {path}')
 
 
 def _read_input(
   backbone: backbone_lib.Backbone,
-) -> image_inputs.ImageInput:
-  """Returns images, and the other arrays of the output by name."""
+) -> dict[str, image_inputs.ImageInput]:
+  """Returns inputs by the beginning of the names of their arrays."""
   given = [
     flag
-    for flag in (_TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)
+    for flag in (_IMAGE_DIR, _TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)
     if flag.value is not None
   ]
   if len(given) != 1:
     raise program.FlagError(
-      'give one of the flags --tfds_name, --image_folder and --images_file, to'
-      ' say which images'
+      'give one of the flags --image_dir, --tfds_name, --image_folder and'
+      ' --images_file, to say which images'
     )
   with program.blame(
     given[0],
@@ -137,18 +155,24 @@ def _read_input(
     sources.DataNotFoundError,
     image_listing.ImageFolderError,
   ):
+    if given[0] is _IMAGE_DIR:
+      return image_inputs.read_federation(
+        pathlib.Path(_IMAGE_DIR.value), backbone.image_size
+      )
     if given[0] is _TFDS_NAME:
       found = tfds_images.load_split(
         _TFDS_NAME.value, _SPLIT.value, _DATA_DIR.value, may_download=True
       )
-      return image_inputs.ImageInput(found.images, {'labels': found.labels})
-    if given[0] is _IMAGE_FOLDER:
-      return image_inputs.read_folders(
+      found = image_inputs.ImageInput(found.images, {'labels': found.labels})
+    elif given[0] is _IMAGE_FOLDER:
+      found = image_inputs.read_folders(
         pathlib.Path(_IMAGE_FOLDER.value),
         backbone.image_size,
         are_clients=_FOLDERS.value == 'clients',
       )
-    return image_inputs.read_file(pathlib.Path(_IMAGES_FILE.value))
+    else:
+      found = image_inputs.read_file(pathlib.Path(_IMAGES_FILE.value))
+  return {'': found}
 
 
 def _say_nothing(line: str) -> None:

@@ -49,7 +49,7 @@ class RecordedTest(parameterized.TestCase):
       system_name,
       system_registry.SYSTEMS[system_name],
       task_registry.ChosenTask(),
-      {'seed': 7, 'learning_rate': 0.25},
+      {'seed': 7},
     )
     filled = filled_settings.fill_in(
       created, task_registry.TASKS['digits'].create()

@@ -16,6 +16,7 @@ from launch import compute_features
 from tests.data import image_tree
 from tests.features import small_backbone
 from tff_semifl.command_line import program
+from tff_semifl.data import feature_files
 
 
 class ComputeFeaturesTest(parameterized.TestCase):
@@ -65,6 +66,36 @@ class ComputeFeaturesTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(arrays['labels'], labels)
 
+  def test_folder_of_a_federation_becomes_one_file(self):
+    for path in (
+      'server/cat/1.png',
+      'server/dog/2.png',
+      'clients/b/3.png',
+      'clients/a/4.png',
+      'clients/a/5.png',
+      'test/dog/6.png',
+    ):
+      image_tree.write_image(self._folder / 'photos' / path, 9)
+    _, arrays = self._run(image_dir=self._folder / 'photos')
+    self.assertEqual(
+      {k: v.tolist() for k, v in arrays.items() if v.ndim == 1},
+      {
+        'labels': ['cat', 'dog'],
+        'client_ids': ['a', 'a', 'b'],
+        'test_labels': ['dog'],
+      },
+    )
+    found = feature_files.read(self._output)
+    self.assertEqual(found.class_names, ('cat', 'dog'))
+    self.assertEqual([*map(len, found.shares)], [2, 1])
+    (self._folder / 'photos/test/bird').mkdir()
+    image_tree.write_image(
+      self._folder / 'photos/test/bird/7.png',
+      9,
+    )
+    with self.assertRaisesRegex(program.FlagError, "test has a folder 'bird'"):
+      self._run(image_dir=self._folder / 'photos')
+
   def test_maps_a_file_of_images_alone(self):
     images = small_backbone.noise(7, 4, 4, 3)
     file = self._folder / 'images.npy'
@@ -97,7 +128,7 @@ class ComputeFeaturesTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ({}, 'give one of the flags --tfds_name, --image_folder and'),
+    ({}, 'give one of the flags --image_dir, --tfds_name'),
     ({'image_folder': 'a', 'images_file': 'b'}, 'give one of the flags'),
     ({'image_folder': '/no'}, '^flag --image_folder=/no: .*is missing'),
     ({'images_file': '/no.npz'}, '^flag --images_file=/no.npz: .*No such file'),

@@ -69,6 +69,50 @@ def read_folders(
   return ImageInput(found.images, {'labels': numbers, 'class_names': names})
 
 
+def read_federation(
+  root: pathlib.Path, image_size: tuple[int, int]
+) -> dict[str, ImageInput]:
+  """Reads the folder of photos of a server, of clients, and to test on.
+
+  Args:
+    root: The folder, with `server/<class>`, `clients/<client>` and
+      `test/<class>`.
+    image_size: As in `read_folders`.
+
+  Returns:
+    The input of each of the three, by the beginning of its arrays' names in a
+    file of features. Labels and clients are names.
+
+  Raises:
+    image_listing.ImageFolderError: As in `read_folders`.
+  """
+  server = read_folders(root / 'server', image_size, are_clients=False)
+  clients = read_folders(root / 'clients', image_size, are_clients=True)
+  test = read_folders(root / 'test', image_size, are_clients=False)
+  names = set(server.others['class_names'])
+  others = sorted(set(test.others['class_names']) - names)
+  if others:
+    raise image_listing.ImageFolderError(
+      f'{root}/test has a folder {others[0]!r}, and {root}/server has none; the'
+      ' folders of both are the classes'
+    )
+  return {
+    '': _name(server, 'labels', 'class_names'),
+    'client_': ImageInput(
+      clients.images,
+      {'ids': clients.others['client_names'][clients.others['client_ids']]},
+    ),
+    'test_': _name(test, 'labels', 'class_names'),
+  }
+
+
+def _name(found: ImageInput, field: str, names: str) -> ImageInput:
+  """Returns an input whose numbers are names."""
+  return ImageInput(
+    found.images, {field: found.others[names][found.others[field]]}
+  )
+
+
 def read_file(path: pathlib.Path) -> ImageInput:
   """Reads a file of arrays.
 
