@@ -67,15 +67,17 @@ class ComputeFeaturesTest(parameterized.TestCase):
     np.testing.assert_array_equal(arrays['labels'], labels)
 
   def test_folder_of_a_federation_becomes_one_file(self):
-    for path in (
-      'server/cat/1.png',
-      'server/dog/2.png',
-      'clients/b/3.png',
-      'clients/a/4.png',
-      'clients/a/5.png',
-      'test/dog/6.png',
+    for level, path in enumerate(
+      (
+        'server/cat/0.png',
+        'server/dog/1.png',
+        'clients/b/2.png',
+        'clients/a/3.png',
+        'clients/a/4.png',
+        'test/dog/5.png',
+      )
     ):
-      image_tree.write_image(self._folder / 'photos' / path, 9)
+      image_tree.write_image(self._folder / 'photos' / path, level)
     _, arrays = self._run(image_dir=self._folder / 'photos')
     self.assertEqual(
       {k: v.tolist() for k, v in arrays.items() if v.ndim == 1},
@@ -94,7 +96,9 @@ class ComputeFeaturesTest(parameterized.TestCase):
       9,
     )
     with self.assertRaisesRegex(program.FlagError, "test has a folder 'bird'"):
-      self._run(image_dir=self._folder / 'photos')
+      self._run(
+        image_dir=self._folder / 'photos', output_file=self._folder / 'b.npz'
+      )
 
   def test_maps_a_file_of_images_alone(self):
     images = small_backbone.noise(7, 4, 4, 3)

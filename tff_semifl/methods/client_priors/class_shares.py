@@ -5,9 +5,11 @@
 
 The shares pi of the classes among a client's examples are drawn from a
 Dirichlet distribution with parameters alpha. Variational Bayes finds the
-posteriors of the classes of all examples and of pi together (Blei, Ng, Jordan.
-Latent Dirichlet allocation. JMLR 2003, section 5, for one document whose words
-are examples).
+posteriors of the classes of all examples and of pi together, as it does for the
+words of a document and its topics.
+
+References:
+  Blei, Ng, Jordan. Latent Dirichlet allocation. JMLR, 2003.
 """
 
 from typing import NamedTuple
