@@ -110,7 +110,10 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       return outputs[-1]
 
     recorder = types.SimpleNamespace(
-      initialize=program.process.initialize, next=run, initialize_memory=None
+      initialize=program.process.initialize,
+      next=run,
+      initialize_memory=None,
+      prepare=None,
     )
     self.train(
       folder, 2, program=dataclasses.replace(program, process=recorder)
@@ -141,7 +144,10 @@ class TrainingMetricsTest(training_test_case.TrainingTestCase):
       return output._replace(metrics={**output.metrics, 'client': client})
 
     process = types.SimpleNamespace(
-      initialize=program.process.initialize, next=run, initialize_memory=None
+      initialize=program.process.initialize,
+      next=run,
+      initialize_memory=None,
+      prepare=None,
     )
     self.train(folder, 1, program=dataclasses.replace(program, process=process))
     for row in self.read_metrics(folder):
