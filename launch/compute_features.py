@@ -3,7 +3,7 @@
 
 r"""Computes the features of images with a pretrained backbone.
 
-  python -m launch.compute_features --image_dir=photos \
+  python -m launch.compute_features --photo_dir=photos \
     --output_file=photos.npz
   python -m launch.train client_priors --task=features \
     --features_file=photos.npz
@@ -71,8 +71,8 @@ _SPLIT = flags.DEFINE_string('split', 'train', 'Split of that data set.')
 _DATA_DIR = flags.DEFINE_string(
   'data_dir', None, 'Folder of TensorFlow Datasets.'
 )
-_IMAGE_DIR = flags.DEFINE_string(
-  'image_dir',
+_PHOTO_DIR = flags.DEFINE_string(
+  'photo_dir',
   None,
   'Input: folder with server/<class>, clients/<client> and test/<class>.',
 )
@@ -140,12 +140,12 @@ def _read_input(
   """Returns inputs by the beginning of the names of their arrays."""
   given = [
     flag
-    for flag in (_IMAGE_DIR, _TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)
+    for flag in (_PHOTO_DIR, _TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)
     if flag.value is not None
   ]
   if len(given) != 1:
     raise program.FlagError(
-      'give one of the flags --image_dir, --tfds_name, --image_folder and'
+      'give one of the flags --photo_dir, --tfds_name, --image_folder and'
       ' --images_file, to say which images'
     )
   with program.blame(
@@ -155,9 +155,9 @@ def _read_input(
     sources.DataNotFoundError,
     image_listing.ImageFolderError,
   ):
-    if given[0] is _IMAGE_DIR:
+    if given[0] is _PHOTO_DIR:
       return image_inputs.read_federation(
-        pathlib.Path(_IMAGE_DIR.value), backbone.image_size
+        pathlib.Path(_PHOTO_DIR.value), backbone.image_size
       )
     if given[0] is _TFDS_NAME:
       found = tfds_images.load_split(

@@ -78,7 +78,7 @@ class ComputeFeaturesTest(parameterized.TestCase):
       )
     ):
       image_tree.write_image(self._folder / 'photos' / path, level)
-    _, arrays = self._run(image_dir=self._folder / 'photos')
+    _, arrays = self._run(photo_dir=self._folder / 'photos')
     self.assertEqual(
       {k: v.tolist() for k, v in arrays.items() if v.ndim == 1},
       {
@@ -97,7 +97,7 @@ class ComputeFeaturesTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(program.FlagError, "test has a folder 'bird'"):
       self._run(
-        image_dir=self._folder / 'photos', output_file=self._folder / 'b.npz'
+        photo_dir=self._folder / 'photos', output_file=self._folder / 'b.npz'
       )
 
   def test_maps_a_file_of_images_alone(self):
@@ -132,7 +132,7 @@ class ComputeFeaturesTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ({}, 'give one of the flags --image_dir, --tfds_name'),
+    ({}, 'give one of the flags --photo_dir, --tfds_name'),
     ({'image_folder': 'a', 'images_file': 'b'}, 'give one of the flags'),
     ({'image_folder': '/no'}, '^flag --image_folder=/no: .*is missing'),
     ({'images_file': '/no.npz'}, '^flag --images_file=/no.npz: .*No such file'),

@@ -61,6 +61,7 @@ def _with_faults(program, spoil, *faults):
   faulty = mock.Mock(
     spec=process,
     wraps=process,
+    prepare=None,
     next=run,
     initialize_memory=process.initialize_memory,
   )

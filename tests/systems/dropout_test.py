@@ -137,7 +137,7 @@ class DropoutTest(simulation_test_case.SimulationTestCase):
     """But those that train models of their own, without dropout."""
     self.assertEqual(
       {name for name, each in system_registry.SYSTEMS.items() if each.models},
-      {'fedmatch', 'fedmatch_as_in_semifl'},
+      {'fedmatch', 'fedmatch_as_in_semifl', 'client_priors'},
     )
 
 

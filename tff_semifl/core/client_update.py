@@ -14,7 +14,6 @@ import dataclasses
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -80,11 +79,8 @@ class Training:
     Raises:
       ValueError: If loops of the form cannot have the strong views.
     """
-    shape = self.model.image_shape
-    self.form.check_views(
-      self.strong_augmentation,
-      np.zeros([1, *shape], example_kinds.kind_of(shape).dtype),
-    )
+    nothing = example_kinds.zeros(self.model.image_shape)
+    self.form.check_views(self.strong_augmentation, nothing)
 
     def train(
       weights: functional.ModelWeights,

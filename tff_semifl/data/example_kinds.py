@@ -69,6 +69,11 @@ def kind_of(shape: Sequence[int | None]) -> ExampleKind:
   return _BY_RANK[len(shape)]
 
 
+def zeros(shape: Sequence[int]) -> np.ndarray:
+  """A batch of one example of a shape, whose values are 0."""
+  return np.zeros([1, *shape], kind_of(shape).dtype)
+
+
 def has_own_dtype(examples: Any) -> bool:
   """Returns whether these are images or feature vectors of the kind's dtype.
 
