@@ -69,7 +69,7 @@ _TFDS_NAME = flags.DEFINE_string(
 )
 _SPLIT = flags.DEFINE_string('split', 'train', 'Split of that data set.')
 _DATA_DIR = flags.DEFINE_string(
-  'data_dir', None, 'Folder of TensorFlow Datasets.'
+  'tfds_data_dir', None, 'Folder of TensorFlow Datasets.'
 )
 _PHOTO_DIR = flags.DEFINE_string(
   'photo_dir',
