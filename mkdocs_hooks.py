@@ -53,8 +53,8 @@ def on_startup(command: str, dirty: bool) -> None:
   shutil.copytree(_ROOT / 'tff_semifl', _PACKAGE, ignore=ignore)
   for name in ('tasks', 'launch'):
     shutil.copytree(_ROOT / name, _PACKAGE / name, ignore=ignore)
-  for path in [*_PACKAGE.rglob('*.py')]:
-    (path.parent / '__init__.py').touch()
+  for folder in [_PACKAGE, *_PACKAGE.rglob('*/')]:
+    (folder / '__init__.py').touch()
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
