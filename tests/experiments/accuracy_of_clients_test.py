@@ -8,6 +8,7 @@ from unittest import mock
 
 from absl.testing import absltest
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import small_digits
@@ -63,6 +64,7 @@ class AccuracyOfClientsTest(absltest.TestCase):
       final = running.run(experiment, folder, quiet=True)
     return folder.path, final
 
+  @pytest.mark.slow
   def test_training_is_the_same_to_the_last_bit(self):
     labels = np.split(_LABELS[:32], np.cumsum(_SIZES)[:-1])
     plain, _ = self._run(self._create('plain'))

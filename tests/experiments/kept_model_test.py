@@ -10,6 +10,7 @@ import json
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from tests import small_digits
@@ -53,6 +54,7 @@ class KeptModelTest(parameterized.TestCase, tf.test.TestCase):
     with runtime.simulation_context():
       return folder, running.run(experiment, folder, **changes)
 
+  @pytest.mark.slow
   def test_exports_the_best_round_and_may_be_given_more(self):
     # What is lower is better; with a class in the name of the other.
     changes = {'keep_best': 'test/brier', 'metrics': ('recall',)}

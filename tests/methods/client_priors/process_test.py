@@ -6,6 +6,7 @@
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -165,6 +166,7 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
       _draw(np.arange(30) % _CLASSES).astype(np.float64),
     )
 
+  @pytest.mark.slow
   def test_half_of_the_clients_in_each_round(self):
     classifier, process = _build(cohort_size=2)
     halves = [[0, 1], [2, 3]] * server_steps.PASSES
