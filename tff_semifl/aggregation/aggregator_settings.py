@@ -212,8 +212,8 @@ class Rejection(settings.Settings):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Aggregation(Rejection):
-  """All that becomes of clients' updates on their way to one."""
+class ChosenAggregator(settings.Settings):
+  """The aggregator that was chosen."""
 
   aggregator: Aggregator = settings.choice(
     AGGREGATORS,
@@ -228,6 +228,11 @@ class Aggregation(Rejection):
     if isinstance(self.aggregator, PrivateMean):
       return self.aggregator
     return None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Aggregation(Rejection, ChosenAggregator):
+  """All that becomes of clients' updates on their way to one."""
 
 
 def choose_without_privacy(why: str) -> Any:

@@ -204,7 +204,7 @@ class System(settings.Settings, abc.ABC):
     return True
 
   @property
-  def aggregation(self) -> aggregator_settings.Aggregation | None:
+  def aggregation(self) -> aggregator_settings.ChosenAggregator | None:
     """The aggregation of updates; None where there is no choice."""
     return None
 

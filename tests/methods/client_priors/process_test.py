@@ -196,22 +196,29 @@ class ProcessTest(simulation_test_case.SimulationTestCase):
     )
     self.assertEqual(after.round_num, before.round_num + 1)
 
-  def test_client_without_examples_counts_for_nothing(self):
+  def test_clients_that_count_for_nothing(self):
     _, process = _build()
     server = pipelines.labeled_dataset(_SERVER)
-    nobody = tf.data.Dataset.from_tensors(
-      dict(client_id=np.int32(4), image=np.zeros([0, _FEATURES], np.float32))
-    )
     states = []
-    for clients in (_clients(0, 1), [*_clients(0, 1), nobody]):
+    for features in (
+      None,
+      np.zeros([0, _FEATURES], np.float32),
+      np.full([2, _FEATURES], np.nan, np.float32),
+    ):
+      clients = _clients(0, 1)
+      if features is not None:
+        clients.append(
+          tf.data.Dataset.from_tensors(
+            dict(client_id=np.int32(4), image=features)
+          )
+        )
       state = process.next(process.initialize(), server, []).state
       state = process.prepare(state, server, _clients(0, 1, 2, 3))
-      states.append(process.next(state, server, clients).state.estimate)
-    tf.nest.map_structure(
-      np.testing.assert_array_equal,
-      states[0],
-      states[1],
-    )
+      output = process.next(state, server, clients)
+      states.append(output.state.estimate)
+    self.assertEqual(output.metrics['client']['num_rejected'], 1)
+    for other in states[1:]:
+      tf.nest.map_structure(np.testing.assert_array_equal, states[0], other)
 
 
 class OtherAggregatorsTest(

@@ -50,7 +50,9 @@ class ClientPriors(system.System):
     ' that a tenth of them in each round needs ten times as many.',
     settings.AT_LEAST_1,
   )
-  averaging: aggregator_settings.Aggregation = aggregator_settings.Aggregation()
+  averaging: aggregator_settings.ChosenAggregator = (
+    aggregator_settings.ChosenAggregator()
+  )
 
   def build(
     self, ingredients: system.Ingredients
@@ -127,6 +129,6 @@ class ClientPriors(system.System):
     return True
 
   @property
-  def aggregation(self) -> aggregator_settings.Aggregation:
+  def aggregation(self) -> aggregator_settings.ChosenAggregator:
     """The aggregation of what clients send."""
     return self.averaging

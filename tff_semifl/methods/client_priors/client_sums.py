@@ -61,12 +61,14 @@ class Measurements(NamedTuple):
     num_agreed: float32 scalar, examples whose prediction by the head is their
       most probable class.
     evidence: float32 scalar, see `class_shares.evidence`.
+    num_rejected: float32 scalar, 1 if anything of it was not finite.
   """
 
   count: tf.Tensor
   loss: tf.Tensor
   num_agreed: tf.Tensor
   evidence: tf.Tensor
+  num_rejected: tf.Tensor
 
 
 def compute(
@@ -79,8 +81,9 @@ def compute(
     received: From the server.
 
   Returns:
-    The means, all 0 without an example; the measurements; and int32 [examples],
-    the most probable class of each example.
+    The means, all 0 without an example or if anything is not finite; the
+    measurements, likewise; and int32 [examples], the most probable class of
+    each example.
   """
   padded = logistic_regression.with_ones(x)
   logits = padded @ received.teacher
@@ -93,20 +96,31 @@ def compute(
   labels = tf.argmax(shares.posteriors, axis=1, output_type=tf.int32)
   predicted = tf.argmax(head_logits, axis=1, output_type=tf.int32)
   has_any = tf.cast(count > 0, tf.float32)
-  return (
-    Means(
-      of_one * tf.reduce_sum(shares.posteriors, axis=0),
-      has_any * shares.log_shares,
-      of_one * tf.matmul(padded, targets, transpose_a=True),
-      of_one * tf.reduce_sum(probabilities * (1 - probabilities), axis=0),
-    ),
-    Measurements(
-      count,
-      tf.reduce_sum(
-        tf.nn.softmax_cross_entropy_with_logits(shares.posteriors, head_logits)
-      ),
-      tf.math.count_nonzero(tf.equal(predicted, labels), dtype=tf.float32),
-      has_any * class_shares.evidence(logits, received.alpha, shares),
-    ),
-    labels,
+  means = Means(
+    of_one * tf.reduce_sum(shares.posteriors, axis=0),
+    has_any * shares.log_shares,
+    of_one * tf.matmul(padded, targets, transpose_a=True),
+    of_one * tf.reduce_sum(probabilities * (1 - probabilities), axis=0),
   )
+  measured = Measurements(
+    count,
+    tf.reduce_sum(
+      tf.nn.softmax_cross_entropy_with_logits(shares.posteriors, head_logits)
+    ),
+    tf.math.count_nonzero(tf.equal(predicted, labels), dtype=tf.float32),
+    has_any * class_shares.evidence(logits, received.alpha, shares),
+    tf.constant(0.0),
+  )
+  is_sound = tf.reduce_all(
+    [
+      tf.reduce_all(tf.math.is_finite(each))
+      for each in tf.nest.flatten((means, measured))
+    ]
+  )
+  # Zero times infinity is not zero: choose, do not multiply.
+  means, measured = tf.nest.map_structure(
+    lambda each: tf.where(is_sound, each, tf.zeros_like(each)),
+    (means, measured),
+  )
+  rejected = tf.cast(~is_sound, tf.float32)
+  return means, measured._replace(num_rejected=rejected), labels

@@ -343,8 +343,8 @@ def _summarize(
     loss=measured.loss / measured.count,
     accuracy=measured.num_agreed / measured.count,
     label_ratio=measured.count / measured.count,
-    num_participating=num_clients,
-    num_rejected=tf.constant(0.0),
+    num_participating=num_clients - measured.num_rejected,
+    num_rejected=measured.num_rejected,
     **weight_diversity.measure(
       weight_diversity.update_sums((), None), num_clients
     ),
