@@ -33,7 +33,7 @@ def create_classifier(
   return functional.from_keras(
     model,
     train_in_bfloat16=chosen.train_in_bfloat16,
-    jit_compile=chosen.jit_compile,
+    jit_compile=chosen.compiles,
   )
 
 
@@ -82,7 +82,7 @@ def create_training_program(
     and with_statistics.are_computed_by_rounds(system),
     returns_given_labels=measures_pseudo_labels,
     turn_form=turn_form.COMPILED
-    if experiment.model.jit_compile
+    if experiment.model.compiles
     else turn_form.DYNAMIC,
   )
   with settings.blame('jit_compile', True, rand_augment.NotCompiledError):
