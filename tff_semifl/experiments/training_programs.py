@@ -29,7 +29,7 @@ _EVALUATION_BATCH_SIZE = 500
 def create_classifier(
   model: tf.keras.Model, chosen: experiment_settings.ChosenModel
 ) -> functional.ImageClassifier:
-  """Makes pure functions of a model, in the precision that was chosen."""
+  """Pure functions of a model, in the chosen precision."""
   return functional.from_keras(
     model,
     train_in_bfloat16=chosen.train_in_bfloat16,
@@ -47,15 +47,15 @@ def create_training_program(
   rounds_per_evaluation: int,
   metrics: Sequence[str] = (),
 ) -> training.TrainingProgram:
-  """Puts together what is to be run.
+  """Builds the process, the datasets and the evaluations of a run.
 
   Args:
     experiment: The settings, filled in.
-    task: What is learned.
+    task: The task.
     classifier: The model, with initial weights.
-    data: Who has which images.
+    data: The split images.
     clients: The clients.
-    privacy_key: What noise follows from, or None if there is none.
+    privacy_key: The key of the noise, or None without privacy.
     rounds_per_evaluation: As in `TrainingProgram`.
     metrics: Names of further metrics.
 
