@@ -48,9 +48,9 @@ class ChosenModel(settings.Settings):
     "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
     ' default for features; resnet, the ResNet-9 or -18 of its'
     " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
-    ' emnist_cnn and reddi_emnist_cnn, their small networks (D22);'
-    ' decomposed_wide_resnet, with kernels of two parts (B.5);'
-    " fixmatch_wide_resnet, FixMatch's (B.6);"
+    ' emnist_cnn and reddi_emnist_cnn, their small networks;'
+    ' decomposed_wide_resnet, with kernels of two parts;'
+    " fixmatch_wide_resnet, FixMatch's;"
     " fedmatch_resnet, FedMatch's own ResNet-9; mobilenet, mobilenet_v2,"
     ' efficientnet_v2 and resnet50_v2 of keras.applications, pretrained or not;'
     ' or a function (task, seed) -> Keras model from pixels to logits.',

@@ -36,7 +36,7 @@ class Statistics(settings.Settings):
 
   batch_norm_statistics: str | None = settings.setting(
     None,
-    'Of which images static batch normalization has statistics (D8 to D10):'
+    'Of which images static batch normalization has statistics:'
     " server, the server's, the default where it has any; federated, those"
     ' of all clients, each with a pass over its own (appendix B of SemiFL);'
     " pooled, all of both in one place, as the authors' code simulates it,"
@@ -162,9 +162,9 @@ class FinalTest(settings.Settings):
     False,
     'Whether each evaluation also tests the model with statistics of all'
     " training images in the data's order, in batches of --server_batch_size,"
-    " as the authors' final test has it whatever the statistics of training are"
-    ' (D11): columns final_test/accuracy and final_test/loss. Their result'
-    ' is that of the round with the best test/accuracy, and is printed last.',
+    " as the authors' final test does: columns final_test/accuracy and"
+    ' final_test/loss. Their result is that of the round with the best'
+    ' test/accuracy, and is printed last.',
   )
 
   def check(self, *, are_there: bool) -> None:

@@ -54,10 +54,10 @@ class StrongViews(settings.Settings):
   strong_augmentation: str | None = settings.setting(
     None,
     "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, which"
-    ' Zhang et al. have, of FedMatch or of KerasCV, at its own strength or'
-    " gentler (D24). By default as the task has it: SemiFL's, which leaves one"
-    " view in seven blank as in the paper's tables, but keras_cv_gentle for"
-    ' digits and image_folder and fixmatch_pytorch for emnist.',
+    ' Zhang et al. have, of FedMatch or of KerasCV, at its own magnitude or a'
+    " low one. By default SemiFL's, which leaves one image in seven blank, as in"
+    " the paper's tables; keras_cv_gentle for digits and image_folder, and"
+    ' fixmatch_pytorch for emnist.',
     settings.one_of_or_outside(BUILDERS, load_outside),
   )
 

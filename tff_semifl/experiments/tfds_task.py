@@ -148,8 +148,7 @@ class TFDSTaskOfBothPapers(TFDSTask):
 
   zhang2020_views: bool = settings.setting(
     False,
-    'Whether to use the views and the normalization of pixels of Zhang et al.'
-    ' (D23, D28).',
+    'Whether to augment and normalize images as the code of Zhang et al. does.',
   )
 
   def create(self) -> image_task.ImageTask:
