@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Adds files outside of docs/ to the site, and entries to the API reference.
+"""Adds files outside of docs/ to the site, and docstrings to its API page.
 
 The repository's root becomes the root of the site: README.md is its first page,
 docs/python.md is beside it, and the sources and tables that pages link to are
@@ -90,6 +90,16 @@ def on_page_markdown(
       '](' + '../' * (depth + 1), '](' + '../' * depth
     )
   return re.sub(r'(\]\([./]*examples/\w+)\.(py|ipynb)\)', r'\1.md)', markdown)
+
+
+def on_page_content(
+  html: str, page: Page, config: MkDocsConfig, files: Files
+) -> str:
+  """Marks flags, which stylesheets/extra.css keeps on one line."""
+  del page, config, files
+  return re.sub(
+    r'<code>(--\w{1,28})</code>', r'<code class="flag">\1</code>', html
+  )
 
 
 def _add_notebook(

@@ -3,7 +3,7 @@
 
 """The cells of Table 1 of (FL)^2, as the paper has them (G.6).
 
-Where the paper is silent, settings are those of its authors' code (FL1 to FL11).
+Where the paper is silent, settings are those of its authors' code (G.5).
 """
 
 from tests.experiments import preset_cells
