@@ -98,7 +98,9 @@ def on_page_content(
   """Marks flags, which stylesheets/extra.css keeps on one line."""
   del page, config, files
   return re.sub(
-    r'<code>(--\w{1,28})</code>', r'<code class="flag">\1</code>', html
+    r'<code>(--\w{1,28}(?:=\w{1,8})?)</code>',
+    r'<code class="flag">\1</code>',
+    html,
   )
 
 
