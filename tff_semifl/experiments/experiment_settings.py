@@ -61,14 +61,22 @@ class ChosenModel(settings.Settings):
     'Train in bfloat16, but for normalizations: half the memory, and faster on'
     ' newer GPUs. Weights, pseudo-labels and evaluation stay float32.',
   )
-  jit_compile: bool = settings.setting(
-    False,
-    'Have XLA compile the training passes of the model, once for each size of'
-    ' a batch, and the whole turn of clients whose updates are averaged, once'
-    ' for each power of two that their numbers of images are padded to. Not for'
-    ' --runtime=native, whose worker has no XLA, nor in such turns for strong'
-    ' views of KerasCV.',
+  jit_compile: bool | None = settings.setting(
+    None,
+    'Compile training with XLA: the training passes of the model, once for each'
+    ' batch size, and the whole local training of clients whose updates are'
+    ' averaged, once for each power of two that their numbers of images are'
+    ' padded to. By default on a GPU, where it can be; the first round then'
+    ' takes a minute longer. Not for --runtime=native, whose worker has no XLA,'
+    ' nor for local training with augmentations of KerasCV.',
   )
+
+  @property
+  def compiles(self) -> bool:
+    """True if training is compiled, or where that is not chosen, may be."""
+    if self.jit_compile is None:
+      return bool(tf.config.list_physical_devices('GPU'))
+    return self.jit_compile
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

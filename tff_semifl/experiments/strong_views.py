@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The setting of how strong views are made (D24)."""
+"""The setting of the strong augmentation."""
 
 import dataclasses
 
@@ -30,14 +30,14 @@ BUILDERS = {
 
 
 def load_outside(reference: str) -> augmentation.Augmentation:
-  """Returns an augmentation of another package.
+  """Loads an augmentation of another package.
 
   Args:
-    reference: Its name, 'package.module:NAME': a function (images, seed) ->
-      images, as `augmentation.Augmentation` describes it.
+    reference: 'package.module:NAME' of a function (images, seed) -> images, see
+      `augmentation.Augmentation`.
 
   Raises:
-    ValueError: If there is none.
+    ValueError: If there is no such function.
   """
   found = references.load(reference)
   if not callable(found) or isinstance(found, type):
@@ -49,7 +49,7 @@ def load_outside(reference: str) -> augmentation.Augmentation:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StrongViews(settings.Settings):
-  """The choice of RandAugment for strong views."""
+  """The choice of the strong augmentation."""
 
   strong_augmentation: str | None = settings.setting(
     None,
@@ -62,7 +62,7 @@ class StrongViews(settings.Settings):
   )
 
   def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
-    """Returns a task with these views."""
+    """The task with this augmentation."""
     if self.strong_augmentation is None:
       return task
     kind = example_kinds.kind_of(task.image_shape)
