@@ -3,10 +3,10 @@
 
 """Citations in the project's prose, and what they may lead to.
 
-Prose cites docs/algorithms.md by section (A.11) and by D-, FL- or S-number, one
-or a range (A.6 to A.9, D8-D10), and the papers by what they number: "Table 2 of
-SemiFL", "Zhang et al., Tables 1 to 4, C.1", "equation 4", "appendix A.2". A
-singular takes one number, a plural a list of them.
+Comments cite the pages of docs/algorithms by section (A.11), and their appendix
+by D-, FL- or S-number, one or a range (A.6 to A.9, D8-D10). Prose cites papers
+by what they number: "Table 2 of SemiFL", "Zhang et al., Tables 1 to 4, C.1",
+"equation 4", "appendix A.2". A singular takes one number, a plural a list.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ SPECIFICATION = 'docs/algorithms.md'
 _SPECIFICATION_PAGES = 'docs/algorithms/*.md'
 
 _HEADING = re.compile(r'^#{2,4} ([A-I]\.\d+) ', re.MULTILINE)
-_DIFFERENCE = re.compile(r'^- \*\*((?:D|FL|S)\d+), ', re.MULTILINE)
+_DIFFERENCE = re.compile(r'^\| ((?:D|FL|S)\d+) \| ', re.MULTILINE)
 _SECTION_OR_DIFFERENCE = re.compile(
   r'(?<![\w./-])(?P<letter>[A-I]\.|D|FL|S)(?P<first>\d{1,2})\b'
   r'(?:(?:\s+to\s+|-|–)(?P=letter)(?P<last>\d{1,2})\b)?'
@@ -138,6 +138,10 @@ def find_citations(
   """
   paragraphs = prose.find_paragraphs(path, (root / path).read_text())
   names = _find_names('\n\n'.join(p.text for p in paragraphs))
+  if path.endswith('.md') and paragraphs:
+    title = paragraphs[0].text.lstrip().partition('\n')[0]
+    in_title = _find_names(title)
+    names = in_title if len(in_title) == 1 else names
   found = []
   for paragraph in paragraphs:
     rest = paragraph.text

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that ruff lacks: license lines, hints of arguments, docstrings."""
+"""Rules that ruff lacks: license lines, type hints of arguments."""
 
 import ast
 from collections.abc import Iterator
@@ -14,7 +14,6 @@ _LICENSE_LINES = (
   '# Copyright 2026 The tff_semifl Authors.\n'
   '# SPDX-License-Identifier: Apache-2.0\n'
 )
-# A docstring says what a thing does or is. "What a client trains." has no verb.
 
 
 def _find_public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:

@@ -36,7 +36,7 @@ def check_cluster(address: str) -> None:
     raise errors.WorkerError(
       'whoever reaches this machine could read its images: have all machines of'
       ' the cluster use a token, RAY_AUTH_MODE=token, beside TLS'
-      ' (docs/runtimes.md)'
+      ' (docs/cluster.md)'
     )
   # It takes a second to import.
   from tff_semifl.runtime import ray_cluster
