@@ -55,7 +55,7 @@ class StrongViews(settings.Settings):
     None,
     "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, which"
     ' Zhang et al. have, of FedMatch or of KerasCV, at its own magnitude or a'
-    " low one. By default SemiFL's, which leaves one image in seven blank, as in"
+    " low one. By default SemiFL's, which leaves an image in seven blank, as in"
     " the paper's tables; keras_cv_gentle for digits and image_folder, and"
     ' fixmatch_pytorch for emnist.',
     settings.one_of_or_outside(BUILDERS, load_outside),
