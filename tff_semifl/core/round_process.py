@@ -247,7 +247,7 @@ class RoundParts:
     trained: tff.Value,
   ) -> tff.Value:
     """The state of the guidance after a round."""
-    if self.guidance is None or self.guidance.update is None:
+    if self.guidance is None:
       return state.guidance
     reports = tff.federated_sum(trained.result.report)
     return tff.federated_map(
