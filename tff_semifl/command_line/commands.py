@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands to train: systems, tasks and all of their settings, by name."""
+"""Commands that train: systems, tasks and all of their settings, by name."""
 
 from collections.abc import Callable, Mapping, Sequence
 import functools
@@ -36,7 +36,7 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
-  """Creates the settings of the data that SemiFL trains on.
+  """Creates the data settings of SemiFL.
 
   Args:
     changes: Values of settings by name.
@@ -54,18 +54,18 @@ def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
 
 
 def names_of_all_settings() -> frozenset[str]:
-  """Returns the names of all settings of all systems of the registry."""
+  """The names of all settings of all registered systems."""
   return frozenset().union(
     *(settings.all_names(create(name, {})) for name in system_registry.SYSTEMS)
   )
 
 
 def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
-  """Returns the command of a command line, without changing global flags.
+  """Parses a command line, without changing global flags.
 
   Args:
     system_name: Name of the system.
-    arguments: Flags, with --flagfile and --preset among them.
+    arguments: Flags, including --flagfile and --preset.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
@@ -96,7 +96,7 @@ def run(
     name: Name of the program's module in `launch`.
     description: Description of the program, for its help text.
     main: The program.
-    system_name: Name of the system; by default it is the first argument.
+    system_name: Name of the system; by default the first argument.
     create_command: Creates the command of a system from settings by name.
   """
   how = command_text.spell_commands(f'python -m launch.{name}')
@@ -115,7 +115,7 @@ def run(
       try:
         system_registry.load(system_name)
       except settings.SettingError as error:
-        # The system is no flag.
+        # The system is not given by a flag.
         raise program.FlagError(str(error)) from error
     arguments = command_text.expand(system_name, arguments)
   except Exception as error:
