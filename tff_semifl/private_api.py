@@ -71,10 +71,7 @@ def call_flat(
 ) -> list[tf.Tensor]:
   """Calls a concrete function without processing its arguments in Python.
 
-  Args:
-    function: The function.
-    arguments: Its arguments, tensors.
-    captured: The tensors that it captured, or replacements.
+  `captured` are the tensors that it captured, or replacements.
   """
   return function._call_flat(list(arguments), list(captured))
 
@@ -84,9 +81,5 @@ def make_callable(session: Any, options: CallableOptions) -> Any:
 
   TensorFlow optimizes the graph at once; with `Session.make_callable` each of
   several threads would do so at its first call.
-
-  Args:
-    session: A `tf.compat.v1.Session`.
-    options: Feeds and fetches.
   """
   return session._make_callable_from_options(options)

@@ -236,11 +236,7 @@ class Aggregation(Rejection, ChosenAggregator):
 
 
 def choose_without_privacy(why: str) -> Any:
-  """A field for an aggregator other than the private mean.
-
-  Args:
-    why: The reason why differential privacy is refused.
-  """
+  """A field for an aggregator other than the private mean."""
   return settings.choice(
     _WITHOUT_PRIVACY,
     'mean',

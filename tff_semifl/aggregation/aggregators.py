@@ -126,12 +126,7 @@ def build_quantized_mean(
 def create(
   factory: tff.aggregators.AggregationFactory, value_type: tff.Type
 ) -> tff.templates.AggregationProcess:
-  """Creates an aggregation process, weighted by float32 if the factory is.
-
-  Args:
-    factory: A weighted or an unweighted factory.
-    value_type: The type of a client's update.
-  """
+  """Creates an aggregation process, weighted by float32 if the factory is."""
   if isinstance(factory, tff.aggregators.WeightedAggregationFactory):
     return factory.create(value_type, tff.TensorType(np.float32))
   return factory.create(value_type)

@@ -20,10 +20,6 @@ def build_finalizer(
   times as fast because AutoGraph does not translate the optimizer. An update
   that is not finite changes neither weights nor state; the measurement
   `update_non_finite` is then 1 instead of 0.
-
-  Args:
-    optimizer: Computes the new trainable weights.
-    weights_type: The type of model weights.
   """
   trainable_type = weights_type.trainable
 

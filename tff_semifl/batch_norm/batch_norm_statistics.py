@@ -37,9 +37,6 @@ def build_server_batch_norm_statistics(
   SemiFL over batches of 250: the variance is unbiased and includes differences
   between batches. Clients send nothing for them.
 
-  Args:
-    classifier: A model with static batch normalization.
-
   Returns:
     A computation with W for model weights and L for chunks of
     `pipelines.labeled_type`:
@@ -68,10 +65,8 @@ def compute_server_statistics(
 ) -> functional.ModelWeights:
   """Replaces the statistics by those of the server's images.
 
-  Args:
-    classifier: A model with static batch normalization.
-    weights: Its weights, which stay unchanged without images.
-    dataset: Chunks of `pipelines.labeled_type`.
+  Without images the weights stay unchanged. The dataset has chunks of
+  `pipelines.labeled_type`.
   """
   images = dataset.map(operator.itemgetter('image'))
   moments = fold_batches(classifier, weights, images, merge_moments)
@@ -206,10 +201,8 @@ def replace_statistics(
 ) -> functional.ModelWeights:
   """The weights with new statistics.
 
-  Args:
-    weights: The weights of a model with static batch normalization.
-    statistics: For each layer float32 [3, channels]: count, mean, variance. A
-      count of 0 keeps the old statistics.
+  `statistics` has float32 [3, channels] for each layer: count, mean, variance.
+  A count of 0 keeps the old statistics.
   """
   counts, new = [], []
   for layer in statistics:

@@ -37,9 +37,6 @@ def build_federated_batch_norm_statistics(
   moments, 3 numbers per channel. It is not a sum, so that secure summation
   cannot compute it.
 
-  Args:
-    classifier: A model with static batch normalization.
-
   Returns:
     A computation with W for model weights and U for chunks of
     `pipelines.client_type`:

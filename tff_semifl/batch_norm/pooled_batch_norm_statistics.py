@@ -36,10 +36,6 @@ def build_pooled_batch_norm_statistics(
   the last batch counts as much as a full one, and differences between batches
   are ignored, so that the variance is too small if each batch has one class.
 
-  Args:
-    classifier: A model with static batch normalization.
-    batch_size: Images of a batch, at least 1.
-
   Returns:
     A computation with W for model weights and chunks of bare images, H by W
     with C channels:

@@ -96,11 +96,6 @@ def track(
 
   It takes steps of the weights, followed by the running averages, whose
   gradients are those of `pull`.
-
-  Args:
-    optimizer: Takes the steps of the weights; returned as it is for models
-      without static batch normalization.
-    classifier: The model.
   """
   if classifier.batch_moments is None:
     return optimizer
@@ -111,10 +106,6 @@ def get_statistics(
   optimizer: tff.learning.optimizers.Optimizer, state: Any
 ) -> tuple[tf.Tensor, ...]:
   """The running averages in an optimizer's state.
-
-  Args:
-    optimizer: The optimizer, returned by `track` or not.
-    state: Its state.
 
   Returns:
     Mean and variance of each layer in turn; () if it tracks none.
@@ -131,11 +122,8 @@ def pull(
 ) -> tf.Tensor:
   """Returns 0, with a gradient that pulls running averages to a batch's.
 
-  Args:
-    classifier: A model with static batch normalization.
-    weights: Its weights, with running averages as non-trainable ones.
-    images: float32 [batch, height, width, channels]. Variances are unbiased, as
-      in PyTorch.
+  `images` are float32 [batch, height, width, channels]. Variances are unbiased,
+  as in PyTorch.
 
   Returns:
     A float32 scalar.

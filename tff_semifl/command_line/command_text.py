@@ -65,9 +65,6 @@ def files_first(arguments: Sequence[str]) -> list[str]:
   The last value of a flag counts, so that flags on the command line take
   precedence in any order.
 
-  Args:
-    arguments: The command line without the program.
-
   Raises:
     flags.Error: If a flagfile cannot be read.
   """
@@ -106,10 +103,6 @@ def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
 
   The last value of a flag counts, so that flagfiles take precedence over the
   preset, and flags on the command line over both. Only the last preset counts.
-
-  Args:
-    system_name: Name of the system that is trained.
-    arguments: The command line, without the program.
 
   Returns:
     The flags of the preset, those of flagfiles, and all others.

@@ -24,10 +24,6 @@ from tff_semifl.experiments import task_registry
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   """Creates a command.
 
-  Args:
-    system_name: Name of the system.
-    changes: Values of settings by name.
-
   Raises:
     settings.SettingError: If there is no such system or setting, or a setting
       does not take its value.
@@ -37,9 +33,6 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
   """Creates the data settings of SemiFL.
-
-  Args:
-    changes: Values of settings by name.
 
   Raises:
     settings.SettingError: If there is no such setting, or it does not take its
@@ -62,10 +55,6 @@ def names_of_all_settings() -> frozenset[str]:
 
 def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
   """Parses a command line, without changing global flags.
-
-  Args:
-    system_name: Name of the system.
-    arguments: Flags, including --flagfile and --preset.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
@@ -92,12 +81,7 @@ def run(
 ) -> None:
   """Reads a system and its flags, runs `main` and ends the process.
 
-  Args:
-    name: Name of the program's module in `launch`.
-    description: Description of the program, for its help text.
-    main: The program.
-    system_name: Name of the system; by default the first argument.
-    create_command: Creates the command of a system from settings by name.
+  The system is the first argument, unless `system_name` is given.
   """
   how = command_text.spell_commands(f'python -m launch.{name}')
   arguments = command_text.read()

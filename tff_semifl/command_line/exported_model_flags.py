@@ -44,12 +44,7 @@ def load_model() -> exported_model.ExportedModel:
 def say_transparent(
   model: exported_model.ExportedModel, num_images: int
 ) -> None:
-  """Prints the number of images with transparency, if any.
-
-  Args:
-    model: The model, for its background color.
-    num_images: The number of images with transparency.
-  """
+  """Prints the number of images with transparency, if any."""
   if num_images:
     print(
       f'transparent images: {num_images}, on'

@@ -44,9 +44,7 @@ def begin() -> None:
 def end_at_once(number: int, message: str = INTERRUPTED) -> NoReturn:
   """Ends the process immediately, with a line on stderr.
 
-  Args:
-    number: The signal, which determines the exit code, as in a shell.
-    message: The line.
+  The signal determines the exit code, as in a shell.
   """
   with contextlib.suppress(OSError):
     os.write(sys.stderr.fileno(), f'\n{message}\n'.encode())
@@ -77,9 +75,6 @@ def begin_if_run(package: str) -> None:
   """Calls `begin` if Python runs a module of a package that is being imported.
 
   Other programs that import the package are left alone.
-
-  Args:
-    package: The name of the package.
   """
   # Python has '-m' there while it looks for the module to run.
   if sys.argv[:1] == ['-m'] and any(

@@ -27,9 +27,6 @@ _LEAST_CONFIDENCE = flags.DEFINE_float(
 def check(class_names: Sequence[str]) -> float | None:
   """The least confidence, or None if the flag is not given.
 
-  Args:
-    class_names: A name for each class.
-
   Raises:
     program.FlagError: If a class has the name of the unknown class.
   """

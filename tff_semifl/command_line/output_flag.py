@@ -59,11 +59,7 @@ def figures(default: str) -> list[str]:
 
 
 def require_figures(flag: flags.FlagHolder[list[str] | None]) -> None:
-  """Restricts a flag to files in the formats of figures.
-
-  Args:
-    flag: A flag whose value is a list of files, or None for no figure.
-  """
+  """Restricts a flag to files in the formats of figures."""
   flags.register_validator(
     flag.name,
     lambda files: files is None or _are_figures(files),

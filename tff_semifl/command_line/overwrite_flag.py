@@ -21,9 +21,6 @@ _Path = TypeVar('_Path', pathlib.Path, None)
 def check(path: _Path) -> _Path:
   """Returns a file to write, which does not exist or may be replaced.
 
-  Args:
-    path: The file; None for none.
-
   Raises:
     program.FlagError: If the file exists, and --overwrite is not given.
   """

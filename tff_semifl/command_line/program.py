@@ -207,9 +207,6 @@ def _is_unread() -> bool:
 def _note_interrupts(message: str) -> Sequence[int]:
   """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and records them.
 
-  Args:
-    message: The last line if a second signal ends the process.
-
   Returns:
     The numbers of the signals, a list that grows with each signal.
   """

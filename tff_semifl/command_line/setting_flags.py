@@ -32,13 +32,9 @@ def parse(
 ) -> _Part:
   """Parses the settings of a command line.
 
-  Args:
-    create: Creates the settings from changes by name.
-    arguments: The command line, without the program and without flagfiles.
-    how: The command, such as 'python -m launch.train semifl'.
-    elsewhere: Returns the names of settings of other commands, to explain an
-      unknown flag.
-    flag_values: Where the flags of settings are defined, beside other flags.
+  `create` makes the settings from changes by name. `elsewhere` returns the
+  names of settings of other commands, to explain an unknown flag. Flags are
+  defined in `flag_values`.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
@@ -65,10 +61,6 @@ def choose(
   """The settings that the choices on a command line select, with defaults.
 
   A choice, such as --task, determines which further settings there are.
-
-  Args:
-    create: Creates the settings from changes by name.
-    arguments: The command line, without the program and without flagfiles.
 
   Raises:
     settings.SettingError: If a choice has no such option.

@@ -34,9 +34,6 @@ _VALUES = flags.DEFINE_list(
 def parse(passed_on: Sequence[str]) -> list[entries_lib.Entry]:
   """The entries of the sweep, each with each value of the varied setting.
 
-  Args:
-    passed_on: Flags that are passed on to all runs.
-
   Raises:
     program.FlagError: If there are none, two have the same name, or values do
       not make sense.

@@ -107,11 +107,7 @@ def create_experiments(
 ) -> list[experiments_lib.Experiment]:
   """The experiments of an entry, one for each seed.
 
-  Args:
-    entry: The entry.
-    seeds: The seeds.
-    arguments: Further flags, which take precedence over those of the entry.
-    output_dir: The folder that holds the folders of all experiments.
+  `arguments` take precedence over those of the entry.
 
   Raises:
     program.FlagError: If the settings are invalid, or if the folder of an

@@ -39,9 +39,7 @@ class Guiding:
   def tell(self, kept: Any, server: client_turn.Server) -> Any:
     """The message to clients, any structure of tensors; by default the state.
 
-    Args:
-      kept: The server's state.
-      server: The server before the round.
+    `server` is the server before the round.
     """
     del server
     return kept
@@ -49,10 +47,8 @@ class Guiding:
   def guidance(self, kept: Any, sums: Any, server: client_turn.Server) -> Any:
     """The server's state after a round, a structure like `kept`.
 
-    Args:
-      kept: The state before the round; returned by default.
-      sums: The sum of `report` over the clients that are not rejected.
-      server: The server after the round.
+    `sums` is the sum of `report` over the clients that are not rejected,
+    `server` the server after the round. By default the state stays the same.
     """
     del sums, server
     return kept
@@ -94,10 +90,6 @@ class ClientMethod(Guiding, abc.ABC):
   def label(self, turn: client_turn.Turn, state: Any) -> tuple[Any, tf.Tensor]:
     """Labels images, and selects the images to train on.
 
-    Args:
-      turn: Has the `images` to label.
-      state: The client's own state.
-
     Returns:
       Labels: `PseudoLabels`, int32 [images], or probabilities, float32 [images,
       classes]. Selection: bool [images], or float32 [images], the weights of
@@ -106,19 +98,12 @@ class ClientMethod(Guiding, abc.ABC):
 
   @abc.abstractmethod
   def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
-    """The loss of a batch, a float32 scalar.
-
-    Args:
-      step: The batch, with its augmented images and labels.
-      state: The client's own state.
-    """
+    """The loss of a batch, a float32 scalar."""
 
   def after_step(self, state: Any, weights: functional.ModelWeights) -> Any:
     """The client's own state after a step; by default the state before it.
 
-    Args:
-      state: The state before the step.
-      weights: The weights after the step.
+    `weights` are those after the step.
     """
     del weights
     return state
@@ -129,9 +114,6 @@ class ClientMethod(Guiding, abc.ABC):
     Not called if images are labeled during training: a client with images has
     weight 1 then.
 
-    Args:
-      turn: Has the labels.
-
     Returns:
       A float32 scalar, at least 0. By default 1 for a client that trains on any
       image, else 0.
@@ -141,9 +123,8 @@ class ClientMethod(Guiding, abc.ABC):
   def report(self, turn: client_turn.Turn, state: Any) -> Any:
     """Sums over the client's images, which `guidance` receives.
 
-    Args:
-      turn: Has the labels if images are labeled once a round.
-      state: The client's own state after the last step.
+    `turn` has labels if images are labeled once a round; `state` is the one
+    after the last step.
 
     Returns:
       Any structure of tensors, summed over clients; () for nothing.
@@ -152,11 +133,7 @@ class ClientMethod(Guiding, abc.ABC):
     return ()
 
   def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    """The random key of `Step.mix` in an epoch; equal keys draw equal images.
-
-    Args:
-      epoch: int32 scalar.
-    """
+    """The random key of `Step.mix` in an epoch; equal keys draw the same."""
     return epoch
 
   @property

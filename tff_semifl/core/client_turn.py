@@ -180,9 +180,7 @@ class Step:
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
     """A stateless seed of this step, int32 [2].
 
-    Args:
-      purpose: What the random numbers are for.
-      *keys: Distinguish several uses in one step.
+    `keys` distinguish several uses in one step.
     """
     return self.node.seed(purpose, *self.keys, *keys)
 

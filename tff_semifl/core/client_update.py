@@ -45,14 +45,12 @@ class Training:
   """The settings of local training that do not depend on the method.
 
   Attributes:
-    model: The model.
     weak_augmentation: For labeling and for training.
     strong_augmentation: For training.
     optimizer: Takes a step a batch, with the round's learning rate.
     num_epochs: Epochs in each round (E in SemiFL's paper); below 1, the
       fraction of the batches of one epoch.
     batch_size: Images in a step; the last batch of an epoch may be smaller.
-    form: The form of the training loop.
   """
 
   model: functional.ImageClassifier
@@ -129,8 +127,6 @@ class Client:
   """A client in a round.
 
   Attributes:
-    training: The settings of local training.
-    method: Labels images and computes losses.
     received: The weights that the client received.
     node: The source of random numbers.
   """
@@ -223,10 +219,7 @@ class Client:
   ) -> client_turn.Turn:
     """The `Turn` that labels all images, by one weak view each.
 
-    Args:
-      rows: `Images`.
-      weights: The weights that label.
-      *keys: Distinguish several labelings in one round.
+    `rows` are `Images`; `keys` distinguish several labelings in one round.
     """
     model = self.training.model
     views = rows.replace(
@@ -295,10 +288,7 @@ class Client:
   ) -> tuple[pseudo_labels.PseudoLabels, Images, given_labels_lib.GivenLabels]:
     """Labels images.
 
-    Args:
-      turn: Has the images.
-      rows: The same images, as `Images`.
-      state: The state of the method.
+    `rows` are the images of `turn`, as `Images`.
 
     Returns:
       The labels; the images with label, weight and selection; and the labels in
@@ -451,10 +441,8 @@ class Client:
   ) -> rows_lib.Rows:
     """Augments the images of an epoch.
 
-    Args:
-      selected: The `Images` to train on.
-      rows: All images of the client, to draw from for mixup.
-      epoch: int32 scalar.
+    `selected` are the images to train on; those for mixup are drawn from
+    `rows`.
     """
     training, seed = self.training, self.node.seed
     in_order = selected.shuffle(seed(_Purpose.FIX_ORDER, epoch))

@@ -25,7 +25,6 @@ class Guidance:
   """State of the server, message to clients, and update; in plain TensorFlow.
 
   Attributes:
-    model: The model.
     tell: (state, `Server` before the round) -> `RoundContext.guidance`, the
       message to clients.
     initialize: ( -> state before round 0); by default empty.
@@ -138,9 +137,8 @@ def split(
 ) -> tuple[Any, Mapping[str, Any]]:
   """Splits a message of combined guidance.
 
-  Args:
-    message: The message, or () without guidance.
-    names: Names of the parts that have guidance.
+  `names` are those of the parts that have guidance; without any, the
+  message is ().
 
   Returns:
     The method's own message, () without one, and the messages to parts by name.

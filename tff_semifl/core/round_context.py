@@ -19,7 +19,6 @@ class RoundContext(NamedTuple):
 
   Attributes:
     seed: int32 scalar, the run's seed.
-    round_num: int32 scalar.
     learning_rate: float32 scalar, of server and clients.
     guidance: The message of `guidance.Guidance` to clients; () at the server
       and in methods without guidance.
@@ -53,7 +52,6 @@ class Node:
   """A participant of a round that draws random numbers of its own.
 
   Attributes:
-    context: The round.
     key: int32 scalar: a client's number; -1, -2, ... for replicas of the
       server; None for a single server.
   """
@@ -66,9 +64,7 @@ class Node:
   ) -> tf.Tensor:
     """The node's stateless seed for a purpose in the round, int32 [2].
 
-    Args:
-      purpose: What the random numbers are for.
-      *keys: int32 scalars, such as epoch and batch.
+    `keys` are int32 scalars, such as epoch and batch.
     """
     own_key = () if self.key is None else (self.key,)
     return random_seeds.stateless_seed(
@@ -81,9 +77,7 @@ def build_beginning(
 ) -> tff.Computation:
   """Builds the computation (<seed=int32, round_num=int32> -> Beginning).
 
-  Args:
-    learning_rate_fn: int32 scalar, the round -> float32 scalar, its learning
-      rate.
+  `learning_rate_fn` is (int32 scalar, the round) -> float32 scalar.
   """
 
   @tff.tensorflow.computation(np.int32, np.int32)

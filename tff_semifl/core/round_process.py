@@ -32,13 +32,9 @@ class RoundState(NamedTuple):
 
   Attributes:
     global_model_weights: The server's `tff.learning.models.ModelWeights`.
-    distributor: State of the distributor.
-    client_work: State of the client work.
-    aggregator: State of the aggregator.
     finalizer: State of the finalizer, such as the global momentum.
     server_work: State of the server work, such as its optimizer's momentum.
     round_num: int32, the number of the next round.
-    seed: int32, the run's seed.
     guidance: State of the guidance; () without one.
   """
 
@@ -58,14 +54,9 @@ class RoundParts:
   """The components of a process of server and clients.
 
   Attributes:
-    initial_weights: The initial weights, as arrays.
-    seed: The run's seed.
     learning_rate_fn: Round -> learning rate of server and clients.
-    distributor: Sends model weights to the clients.
     client_work: Takes `<model weights, RoundContext>` and client data.
     aggregator: Aggregates the updates; if weighted, by weights of at least 0.
-    finalizer: Applies the aggregated update.
-    server_work: Trains on the server's data.
     batch_norm_statistics: The computation `(<W@SERVER, L*@SERVER> ->
       W@SERVER)`, or None for models without static batch normalization.
     guidance: State that the server keeps and broadcasts, or None.
@@ -97,11 +88,8 @@ class RoundParts:
     """Whether the clients' aggregate is used, a bool scalar.
 
     It is used if any client counts, but not in round 0, in which the server
-    trains alone: an untrained model has no useful pseudo-labels.
-
-    Args:
-      round_num: int32 scalar.
-      num_counting: float32 scalar, the result of `num_counting`.
+    trains alone: an untrained model has no useful pseudo-labels. The arguments
+    are an int32 scalar and a float32 scalar.
     """
     return tf.logical_and(round_num > 0, num_counting > 0)
 
@@ -110,9 +98,6 @@ class RoundParts:
 
     With an unweighted aggregator these are all clients of the cohort, with an
     update of zero if they have none. Called inside a federated computation.
-
-    Args:
-      trained: The output of the client work.
     """
     if self.aggregator.is_weighted:
       return trained.measurements.num_participating
@@ -122,9 +107,6 @@ class RoundParts:
     """Builds (<round, number that counts, new V, old V> -> V).
 
     The result is the new value if the clients' aggregate is used, else the old.
-
-    Args:
-      value_type: The type V.
     """
 
     @tff.tensorflow.computation(np.int32, np.float32, value_type, value_type)
@@ -141,10 +123,6 @@ class RoundParts:
   def aggregate(self, state: tff.Value, trained: tff.Value) -> tff.Value:
     """Aggregates updates, inside a federated computation.
 
-    Args:
-      state: State of the aggregator, at SERVER.
-      trained: The results of the client work, at CLIENTS.
-
     Returns:
       The aggregator's `MeasuredProcessOutput`.
     """
@@ -160,11 +138,6 @@ class RoundParts:
     self, state: tff.Value, context: tff.Value, server_data: tff.Value
   ) -> tff.templates.MeasuredProcessOutput:
     """Sends model, context and guidance to the clients.
-
-    Args:
-      state: The `RoundState` before the round.
-      context: The `RoundContext` without guidance, at SERVER.
-      server_data: The server's images, which guidance may use.
 
     Returns:
       The distributor's output; its result is the argument of the client work.
@@ -199,17 +172,8 @@ class RoundParts:
   ) -> federated_process.RoundOutput:
     """The output of a round.
 
-    Args:
-      state: The `RoundState` before the round.
-      begun: The result of `begin_round`.
-      weights: The model weights after the round.
-      sent: The output of `send`.
-      trained: The output of the client work.
-      aggregated: The output of the aggregator.
-      aggregator: The state of the aggregator after the round: new, or as before
-        if no client counts.
-      finalizer: The state of the finalizer after the round.
-      tuned: The output of the server work.
+    `aggregator` and `finalizer` are their states after the round, which may be
+    those before it. The other arguments are the outputs of the round's parts.
     """
     return federated_process.RoundOutput(
       state=tff.federated_zip(
@@ -260,12 +224,7 @@ class RoundParts:
   def with_statistics(
     self, weights: tff.Value, server_data: tff.Value
   ) -> tff.Value:
-    """Recomputes batch normalization statistics, if the model has any.
-
-    Args:
-      weights: Model weights, at SERVER.
-      server_data: The server's images.
-    """
+    """Recomputes batch normalization statistics, if the model has any."""
     if self.batch_norm_statistics is None:
       return weights
     return self.batch_norm_statistics(weights, server_data)
@@ -276,9 +235,7 @@ def build_process(
 ) -> federated_process.FederatedProcess:
   """Builds a process of server and clients.
 
-  Args:
-    parts: The components of the process.
-    run_round: Runs a round; see `federated_process.build_federated_process`.
+  `run_round` is as in `federated_process.build_federated_process`.
 
   Returns:
     A process whose state is a `RoundState` and whose metrics are `client`,

@@ -78,13 +78,8 @@ def build_server_work(
 ) -> ServerWorkProcess:
   """Builds server work that trains on labeled images.
 
-  Args:
-    classifier: The model.
-    training_fn: Trains on the server's images.
-    optimizer: The optimizer of `training_fn`; its learning rate is set to the
-      round's.
-    keep_optimizer_state: Whether the optimizer state is kept from round to
-      round.
+  The optimizer's learning rate is set to the round's. Its state is kept from
+  round to round if `keep_optimizer_state`.
 
   Returns:
     A `ServerWorkProcess` on data of `pipelines.labeled_type`, with metrics

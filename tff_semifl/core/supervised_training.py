@@ -30,15 +30,8 @@ def build_supervised_training(
   """Builds the server's training by cross-entropy.
 
   Each epoch has a new order and new augmentation, and keeps its last batch even
-  if smaller. `num_epochs=0` leaves the weights as they are.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Augments the images that are trained on.
-    optimizer: Takes a step a batch, with the round's learning rate.
-    num_epochs: Epochs in each round (E in SemiFL's paper); see
-      `training_loop.train`.
-    batch_size: Images in a step.
+  if smaller. `num_epochs=0` leaves the weights as they are. `num_epochs` is E
+  in SemiFL's paper; see `training_loop.train` for fractions.
   """
 
   def train(

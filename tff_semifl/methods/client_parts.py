@@ -26,11 +26,7 @@ class ClientPart(client_method.Guiding, settings.Settings):
   """Base of the parts, which find their own message in `Turn.guidance`."""
 
   def report(self, turn: client_turn.Turn) -> Any:
-    """Sums over the client's images, which `guidance` receives; () for none.
-
-    Args:
-      turn: Has the labels.
-    """
+    """Sums over the client's images, which `guidance` receives; () for none."""
     del turn
     return ()
 
@@ -43,10 +39,6 @@ class Selection(ClientPart, abc.ABC):
     self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
     """Selects or weighs images.
-
-    Args:
-      turn: Has the images.
-      labels: The labels of the images.
 
     Returns:
       bool [images]; or float32 [images], at least 0, the weights of images in

@@ -34,11 +34,7 @@ def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
 
 
 def means(sums: Sums) -> dict[str, tf.Tensor]:
-  """The means over the images of a cohort; 0 without any.
-
-  Args:
-    sums: The results of `sum_over_images`, summed over clients.
-  """
+  """The means over the images of a cohort; 0 without any."""
   return {
     name: tf.math.divide_no_nan(each, sums[_COUNT])
     for name, each in sums.items()
@@ -49,10 +45,7 @@ def means(sums: Sums) -> dict[str, tf.Tensor]:
 def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
   """The unbiased variance over the images of a cohort; 0 without any.
 
-  Args:
-    sums: The results of `sum_over_images`, summed over clients.
-    name: Name of the value.
-    square_name: Name of the square of the value.
+  `square_name` is the name of the squared value.
   """
   count, mean = sums[_COUNT], means(sums)
   return tf.maximum(

@@ -40,12 +40,7 @@ def align(
 
 
 def initialize_recent(num_classes: int, num_batches: int) -> tf.Tensor:
-  """Equal class shares, float32 [num_batches, num_classes], for `remember`.
-
-  Args:
-    num_classes: Number of classes.
-    num_batches: Number of batches to average over; 128 in ReMixMatch.
-  """
+  """Equal class shares, float32 [num_batches, num_classes], for `remember`."""
   return tf.fill([num_batches, num_classes], 1.0 / num_classes)
 
 

@@ -34,7 +34,6 @@ class Fix(method.Method):
     labeler: The model that labels.
     alignment: Makes labels of logits.
     adjustment: Adjusts logits in the losses.
-    regularizer: A further loss.
     weighting: The weight of the client's update.
   """
 

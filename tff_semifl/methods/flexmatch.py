@@ -56,10 +56,6 @@ def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
   largest count, including that of images below the threshold: FlexMatch's
   convex mapping with threshold warm-up. Without any count thresholds are 0.
 
-  Args:
-    counts: The counts of an earlier round.
-    threshold: The highest threshold, tau in the paper.
-
   Returns:
     float32 [classes], in 0..`threshold`.
   """

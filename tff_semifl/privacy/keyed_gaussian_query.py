@@ -63,10 +63,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   ):
     """Initializes the query.
 
-    Args:
-      l2_norm_clip: Largest norm of a record.
-      stddev: Standard deviation of the noise of each element of the sum.
-      key: The secret key of the noise.
+    `stddev` is that of the noise of each element of the sum.
     """
     super().__init__(l2_norm_clip, stddev)
     # Attributes of TensorFlow's operations are signed.

@@ -63,10 +63,6 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
 def write(path: pathlib.Path, key: privacy_key.PrivacyKey) -> None:
   """Writes a key durably, into a file that only its owner can ever read.
 
-  Args:
-    path: The file, in an existing folder.
-    key: The key.
-
   Raises:
     durable_files.OutputError: If the file cannot be written, or cannot be made
       unreadable for others.

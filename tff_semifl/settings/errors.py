@@ -15,7 +15,6 @@ class SettingError(ValueError):
   """A setting has an invalid value.
 
   Attributes:
-    name: The setting.
     value: The value; None if none was given.
     problem: Why it is invalid, and what would be right.
   """
@@ -61,10 +60,7 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
 def blame(name: str, value: object, *errors: type[Exception]) -> Iterator[None]:
   """Turns errors in the `with` block into errors of a setting.
 
-  Args:
-    name: The setting.
-    value: Its value.
-    *errors: Types of errors, by default `ValueError`.
+  The default of `errors` is `ValueError`.
 
   Raises:
     SettingError: For one of these errors, and for a `SettingError` unchanged.

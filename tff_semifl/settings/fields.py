@@ -161,9 +161,6 @@ def _convert(
 def outside(base: type[Settings]) -> Callable[[str], Any]:
   """A loader of parts of other packages, for `choice`.
 
-  Args:
-    base: The class that the parts derive from.
-
   Returns:
     'package.module:NAME' of a part, or of a class whose fields all have
     defaults -> the part. Raises a ValueError if there is none.

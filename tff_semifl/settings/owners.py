@@ -19,11 +19,7 @@ def check_names(
   """Checks that no two parts have a setting of the same name.
 
   A value under this name would reach only the first part, and be recorded for
-  one of both.
-
-  Args:
-    part: The tree.
-    others: Owners of settings beside the tree, by name.
+  one of both. `others` are owners of settings beside the tree, by name.
 
   Raises:
     errors.SettingError: If a name occurs twice; it names both parts.

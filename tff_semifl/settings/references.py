@@ -17,9 +17,7 @@ _INSTALLED = {'site-packages', 'dist-packages'}
 def load(reference: str, expected: type | None = None) -> Any:
   """Loads an object, also from modules in the working directory.
 
-  Args:
-    reference: 'package.module:NAME'.
-    expected: The type that it must have, or None for any.
+  The object must be of type `expected`, unless that is None.
 
   Raises:
     ValueError: If there is none, or if it is of another type.

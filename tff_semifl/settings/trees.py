@@ -17,10 +17,7 @@ class Description(NamedTuple):
   """A setting and its value in a part.
 
   Attributes:
-    name: Its name.
     kind: Its type: bool, int, float, str or tuple (of str).
-    value: Its value.
-    meaning: What it does.
     values: The values that it takes.
     is_choice: Whether it chooses a part, which may have settings of its own.
   """
@@ -86,10 +83,6 @@ def describe_all(
 ) -> Iterator[tuple[str, Description]]:
   """Yields all settings that a tree can have with any choices.
 
-  Args:
-    part: The tree.
-    owner: Stands for no choice.
-
   Yields:
     The necessary choice, as 'choice=option', or `owner`; and the setting.
   """
@@ -123,9 +116,7 @@ def name_of(part: fields.Settings, name: str) -> str:
 def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
   """A tree with other values for some of its settings.
 
-  Args:
-    part: The tree.
-    changes: New values by name; those of a newly chosen part may be among them.
+  `changes` are values by name, also of settings of a newly chosen part.
 
   Raises:
     SettingError: If a setting does not take its new value, or does not exist.
@@ -161,9 +152,7 @@ def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
 def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
   """A tree in which settings that are None have the given values.
 
-  Args:
-    part: The tree.
-    values: Values by name; others than of missing settings are ignored.
+  Values of other settings are ignored.
 
   Raises:
     SettingError: If a setting does not take its value.

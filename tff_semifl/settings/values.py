@@ -51,12 +51,7 @@ def one_of(*names: str) -> Values:
 def one_of_or_outside(
   names: Iterable[str], load: Callable[[str], Any]
 ) -> Values:
-  """One of some names, or 'package.module:NAME'.
-
-  Args:
-    names: The names.
-    load: See `Values`.
-  """
+  """One of some names, or 'package.module:NAME'."""
   names = tuple(names)
   return Values(
     f'one of {", ".join(names)}, or package.module:NAME',

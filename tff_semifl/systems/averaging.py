@@ -42,10 +42,6 @@ class Averaging(system.System):
   ) -> round_process.RoundParts:
     """Builds the parts of the process.
 
-    Args:
-      ingredients: The model, the augmentations and the seed.
-      server: The settings of the server's training.
-
     Raises:
       settings.SettingError: If the aggregator adds noise to updates, and
         clients report something beside them.

@@ -25,13 +25,7 @@ class Method(client_method.ClientMethod, settings.Settings):
     optimizer: tff.learning.optimizers.Optimizer,
     turn: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
-    """Builds the local training of a client.
-
-    Args:
-      ingredients: The model and the augmentations.
-      optimizer: Takes a step a batch, with the round's learning rate.
-      turn: Epochs and batch size.
-    """
+    """Builds the local training of a client."""
     training = client_update.Training(
       model=ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,

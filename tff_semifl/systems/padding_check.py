@@ -36,10 +36,6 @@ def check(
 ) -> None:
   """Compares the loss of a batch with and without padding.
 
-  Args:
-    method: The method.
-    training: The settings of local training.
-
   Raises:
     ValueError: If the losses differ.
   """

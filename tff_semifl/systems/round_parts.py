@@ -47,20 +47,9 @@ def build_round_parts(
   """Builds the parts of rounds in which clients' updates are averaged.
 
   Rounds end with batch normalization statistics of the server's images, if the
-  ingredients say so.
-
-  Args:
-    ingredients: The model and the seed.
-    local_training_fn: The local training of a client.
-    server_work: The training of the server.
-    learning_rate_fn: Round -> learning rate.
-    client_optimizer: The optimizer whose state a client may keep.
-    aggregator: By default the uniform mean of the clients that count.
-    rejection: Limits the length of updates.
-    client_momentum: Momentum of clients and of their mean.
-    client_data_type: The type of a client's data; by default images without
-      labels.
-    guidance: The server's messages to clients; None without.
+  ingredients say so. The aggregator is by default the uniform mean of the
+  clients that count, and `client_data_type` that of images without labels. A
+  client may keep the state of `client_optimizer`.
   """
   classifier = ingredients.classifier
   weights_type = classifier.weights_type
@@ -110,13 +99,7 @@ def build_round_parts_without_clients(
   *,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
 ) -> round_process.RoundParts:
-  """Builds the parts of rounds in which only the server trains.
-
-  Args:
-    ingredients: The model and the seed.
-    server_work: The training of the server.
-    learning_rate_fn: Round -> learning rate.
-  """
+  """Builds the parts of rounds in which only the server trains."""
   return build_round_parts(
     ingredients,
     _do_nothing,
@@ -167,13 +150,7 @@ def build_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   turn: training_settings.ServerTurn,
 ) -> server_work_lib.ServerWorkProcess:
-  """Builds the training of a server on its labels.
-
-  Args:
-    ingredients: The model and the weak augmentation.
-    optimizer: Takes the steps.
-    turn: Epochs, batch size and momentum.
-  """
+  """Builds the training of a server on its labels."""
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
     return supervised_training.build_supervised_training(

@@ -132,18 +132,10 @@ class System(settings.Settings, abc.ABC):
 
   @abc.abstractmethod
   def count_steps(self, num_labeled: int, client_sizes: Sequence[int]) -> Steps:
-    """Counts the optimizer steps of a round.
-
-    Args:
-      num_labeled: Labeled images at the server.
-      client_sizes: Images of each client.
-    """
+    """Counts the optimizer steps of a round."""
 
   def check_num_clients(self, num_clients: int) -> None:
     """Checks that there are enough clients; by default any number is.
-
-    Args:
-      num_clients: The size of the population.
 
     Raises:
       settings.SettingError: If a setting needs more clients.
@@ -160,11 +152,7 @@ class System(settings.Settings, abc.ABC):
   ) -> memories.Memories | None:
     """Creates the store of clients' memories; by default one for each client.
 
-    Args:
-      process: From `build`.
-      folder: Where files may be kept.
-      num_clients: The size of the population.
-      num_kept: Number of last rounds that can be returned to.
+    `num_kept` is the number of last rounds that a run can return to.
 
     Returns:
       The memories, or None if clients have none.

@@ -19,13 +19,9 @@ def train_logits(
 ) -> tf.Tensor:
   """The logits of a batch in training mode, float32 [batch, classes].
 
-  Args:
-    classifier: The model.
-    weights: The weights in this step.
-    views: uint8 or float32 [batch, height, width, channels], in 0..255.
-    seed: int32 [2], the seed of dropout, a new one for each pass; None only for
-      models without dropout.
-    num_real: See `rows.Rows`.
+  `views` are uint8 or float32 [batch, height, width, channels], in 0..255;
+  `seed`, int32 [2], is a new one for each pass, None only without dropout;
+  `num_real` is that of `rows.Rows`.
   """
   return classifier.train_logits(
     weights, tf.cast(views, tf.float32), seed, num_real
@@ -40,13 +36,8 @@ def label_logits(
 ) -> tf.Tensor:
   """The logits that label a batch, float32 [batch, classes].
 
-  The model normalizes as in training, but without dropout.
-
-  Args:
-    classifier: The model.
-    weights: The weights in this step.
-    views: uint8 or float32 [batch, height, width, channels], in 0..255.
-    num_real: See `rows.Rows`.
+  The model normalizes as in training, but without dropout. `views` and
+  `num_real` are as in `train_logits`.
   """
   return classifier.batch_logits(
     weights, tf.cast(views, tf.float32), num_real=num_real
@@ -105,12 +96,7 @@ def cross_entropy_gradient(
 ) -> tuple[tuple[tf.Tensor, ...], training_loop.BatchOutput]:
   """The gradient of the mean cross-entropy of a batch.
 
-  Args:
-    classifier: The model.
-    weights: The weights at which the gradient is taken.
-    views: uint8 or float32 [batch, height, width, channels], in 0..255.
-    labels: int32 [batch].
-    seed: int32 [2], the seed of dropout.
+  `views` and `seed` are as in `train_logits`; labels are int32 [batch].
 
   Returns:
     A tensor for each trainable weight, and the output of `cross_entropy`.

@@ -80,11 +80,8 @@ def labeled_in_steps(
   """The outcome for a client that labels during training.
 
   It has weight 1, whether or not any label was confident, as in the code of
-  SemiFL's authors; 0 without images.
-
-  Args:
-    training: Its `num_examples` are the images trained on.
-    num_images: int32 scalar, the number of the client's images.
+  SemiFL's authors; 0 without images. `training.sums.num_examples` counts the
+  images that were trained on.
   """
   return LocalTraining(
     training,
@@ -194,9 +191,6 @@ def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
   """The metrics of a round, float32 scalars by name.
 
   Ratios of sums (NaN for 0 / 0), and the results of `weight_diversity.measure`.
-
-  Args:
-    sums: The sums over all clients.
   """
   metrics = collections.OrderedDict(
     (

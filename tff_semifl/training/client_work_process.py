@@ -89,12 +89,10 @@ def check_memories(
 ) -> None:
   """Checks that a computation takes memories if and only if clients have any.
 
-  Args:
-    next_fn: Takes three arguments, and memories as the fourth.
-    initialize_memory: ( -> C), or None if clients have no memory.
+  `next_fn` takes memories as its fourth argument.
 
   Raises:
-    TypeError: If it takes more or fewer arguments, or other memories than C.
+    TypeError: If it takes more or fewer arguments, or memories of another type.
   """
   parameter = next_fn.type_signature.parameter
   num_arguments = 3 if initialize_memory is None else 4

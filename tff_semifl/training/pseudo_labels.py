@@ -47,10 +47,8 @@ class PseudoLabels(NamedTuple):
 def complete(labels: Any, num_classes: int) -> PseudoLabels:
   """Converts labels of any kind to `PseudoLabels`.
 
-  Args:
-    labels: `PseudoLabels`; integers [num_images]; or probabilities, float32
-      [num_images, classes].
-    num_classes: The number of classes.
+  `labels` are `PseudoLabels`, integers [num_images], or probabilities, float32
+  [num_images, classes].
   """
   if isinstance(labels, PseudoLabels):
     return labels

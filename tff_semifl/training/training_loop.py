@@ -66,9 +66,6 @@ class TrainingResult(NamedTuple):
   """The outcome of `train`.
 
   Attributes:
-    trainable: Trained weights.
-    optimizer_state: The optimizer's state after the last step.
-    sums: Sums over the batches.
     given_labels: The pseudo-labels of all epochs, if they are kept.
     state: The further state after the last step.
   """
@@ -224,9 +221,7 @@ def initial_optimizer_state(
 ) -> Any:
   """The state of an optimizer before the first step.
 
-  Args:
-    optimizer: The optimizer.
-    trainable: Arrays of the shapes and dtypes of its weights.
+  `trainable` are arrays of the shapes and dtypes of its weights.
   """
   return optimizer.initialize(
     [tf.TensorSpec(array.shape, array.dtype) for array in trainable]

@@ -17,10 +17,7 @@ import tensorflow as tf
 def move(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
   """`decay * average + (1 - decay) * weights`, for structures of tensors.
 
-  Args:
-    average: A structure of float32 tensors.
-    weights: The same structure.
-    decay: Scalar in [0, 1].
+  `decay` is a scalar in [0, 1].
   """
   return tf.nest.map_structure(
     lambda old, new: decay * old + (1.0 - decay) * new, average, weights

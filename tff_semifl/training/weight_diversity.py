@@ -74,10 +74,6 @@ def measure(
   For equal updates these are 1 / n and 1, the least values; for orthogonal
   updates 1 and n. Both are NaN if no kernel changed.
 
-  Args:
-    sums: The sums over all clients.
-    num_clients: float32 scalar, n.
-
   Returns:
     The two float32 scalars by name.
   """

@@ -28,7 +28,6 @@ class ElasticMemory(NamedTuple):
 
   Attributes:
     trainable: The trainable weights of its own model.
-    optimizer_state: State of its optimizer.
   """
 
   trainable: Any

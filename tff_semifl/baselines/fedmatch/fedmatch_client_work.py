@@ -51,10 +51,6 @@ def create_probe_image(
 ) -> np.ndarray:
   """Creates the image of noise, normal and truncated to 0..255.
 
-  Args:
-    image_shape: Height, width, channels.
-    seed: The run's seed.
-
   Returns:
     float32 [1, height, width, channels].
   """
@@ -70,11 +66,7 @@ def create_probe_image(
 
 
 def build_no_helpers(classifier: functional.ImageClassifier) -> tff.Computation:
-  """Builds ( -> phi of no helper), of a type for any number of helpers.
-
-  Args:
-    classifier: The model, with kernels of two parts.
-  """
+  """Builds ( -> phi of no helper), of a type for any number of helpers."""
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
   phi = parts.select_phi(classifier.initial_weights.trainable)
 
@@ -103,15 +95,9 @@ def build_fedmatch_client_work(
   """Builds client work with helpers, and with `ClientModel` as a result.
 
   The memory that a client brings is phi of its helpers, stacked along the first
-  dimension, at first none; the memory that it leaves is a `ClientModel`.
-
-  Args:
-    classifier: The model, with kernels of two parts.
-    train_fn: Trains on a client's images.
-    optimizer: Starts afresh in each round, with its learning rate.
-    max_update_norm_ratio: See `client_work.build_client_work`.
-    seed: The run's seed, for the image of noise.
-    return_given_labels: Whether results have `GivenLabels`.
+  dimension, at first none; the memory that it leaves is a `ClientModel`. The
+  optimizer starts afresh in each round. The image of noise follows from `seed`.
+  Other arguments are as in `client_work.build_client_work`.
 
   Returns:
     A `ClientWorkProcess` with memories, and the measurements of

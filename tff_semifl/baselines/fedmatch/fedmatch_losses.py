@@ -85,13 +85,7 @@ def regularization(
   phi: Sequence[tf.Tensor],
   loss_weights: ClientLossWeights,
 ) -> tf.Tensor:
-  """The terms that keep phi sparse and close to sigma, a scalar.
-
-  Args:
-    sigma: The parts sigma of all kernels.
-    phi: The parts phi of all kernels.
-    loss_weights: The weights of both terms, `l1` and `l2`.
-  """
+  """The terms that keep phi sparse and close to sigma, a scalar."""
   return tf.add_n(
     [
       loss_weights.l1 * tf.reduce_sum(tf.abs(p))

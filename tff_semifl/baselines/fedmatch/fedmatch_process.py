@@ -31,9 +31,7 @@ class FedMatchState(NamedTuple):
 
   Attributes:
     global_model_weights: sigma and phi, as `tff.learning.models.ModelWeights`.
-    aggregator: State of the aggregator.
     round_num: int32, the number of the next round.
-    seed: int32, the run's seed.
   """
 
   global_model_weights: Any
@@ -66,16 +64,9 @@ def compose_fedmatch_process(
   The memory of a client is phi of its helpers before a round, and a
   `ClientModel` after it. The program that runs the process chooses helpers
   (`helpers.Helpers`). Models travel from client to client, so that neither
-  secure aggregation nor noise can hide them.
-
-  Args:
-    classifier: The model, with kernels of two parts, such as
-      `create_fedmatch_resnet`.
-    server: Trains sigma.
-    client: Trains phi.
-    aggregator: A weighted factory.
-    learning_rate: Learning rate of server and clients.
-    seed: The run's seed.
+  secure aggregation nor noise can hide them. Kernels of the model have two
+  parts, as in `create_fedmatch_resnet`. `server` trains sigma and `client` phi;
+  `aggregator` is a weighted factory.
 
   Returns:
     A process with the metrics `client`, `server`, `aggregator` and

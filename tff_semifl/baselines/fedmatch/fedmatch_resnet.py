@@ -31,13 +31,7 @@ class _SparseLayer(tf.keras.layers.Layer):
   """
 
   def __init__(self, units: int, seed: int, **kwargs: Any):
-    """Initializes the layer.
-
-    Args:
-      units: Number of outputs.
-      seed: Seed of the initial kernel.
-      **kwargs: Arguments of any Keras layer.
-    """
+    """Initializes the layer."""
     super().__init__(**kwargs)
     self._units = units
     self._seed = seed

@@ -53,12 +53,7 @@ def build_server_training(
 ) -> server_work.SupervisedTrainingFn:
   """Builds the server's training, in fixed order and without augmentation.
 
-  Args:
-    classifier: The model.
-    optimizer: Takes a step a batch.
-    num_epochs: Epochs in each round.
-    batch_size: Images in a step; the last batch may be smaller.
-    loss_weight: Weight of the mean cross-entropy, lambda_s in the paper.
+  The loss is the mean cross-entropy times `loss_weight`, lambda_s in the paper.
   """
 
   def train(
@@ -111,16 +106,7 @@ def build_client_training(
   augmentation. Its prediction is drawn to those of the helpers, and that of its
   strong view to the class that most of client and helpers predict. Without such
   images or helpers these terms are zero. phi is always kept sparse and close to
-  sigma.
-
-  Args:
-    classifier: The model, with kernels of two parts.
-    strong_augmentation: Makes strong views.
-    optimizer: Takes a step a batch, on phi.
-    num_epochs: Epochs in each round.
-    batch_size: Images in a step; the last batch may be smaller.
-    confidence_threshold: In (0, 1]; inclusive.
-    loss_weights: The weights of the terms of the loss.
+  sigma. The confidence threshold is in (0, 1], inclusive.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
 
@@ -201,11 +187,8 @@ def helper_logits(
 ) -> tf.Tensor:
   """The logits of a batch by each helper, in training mode.
 
-  Args:
-    classifier: The model, with kernels of two parts.
-    weights: The received weights, of which phi is replaced.
-    helpers: phi of each helper; see `HelpedTrainingFn`.
-    images: uint8 [batch, height, width, channels].
+  `helpers` are as in `HelpedTrainingFn`, images uint8 [batch, height, width,
+  channels].
 
   Returns:
     float32 [helpers, batch, classes].

@@ -33,14 +33,8 @@ def compose_union_process(
   All clients take part in a round, each in as many steps as it has batches; all
   steps of a round have the same learning rate. The images are gathered at the
   server, which takes the steps (`union_training.train_epoch`): a simulation,
-  which does not keep images private. Round 0 has no clients and no step.
-
-  Args:
-    work: The steps of a round, from `union_work.build_union_work`.
-    batch_norm_statistics: As in `round_process.RoundParts`.
-    initial_weights: As in `round_process.RoundParts`.
-    seed: The run's seed.
-    learning_rate_fn: Round -> learning rate.
+  which does not keep images private. Round 0 has no clients and no step. `work`
+  is from `union_work.build_union_work`.
 
   Returns:
     A process with the types and metrics of `round_process.build_process`; parts

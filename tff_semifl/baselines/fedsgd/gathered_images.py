@@ -31,9 +31,6 @@ class ClientImages(NamedTuple):
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
   """Builds the gathering of clients' images at the server.
 
-  Args:
-    image_shape: Height, width, channels.
-
   Returns:
     A computation with U for chunks of `pipelines.client_type`:
 
@@ -100,9 +97,6 @@ def build_selection_of_own_labels(
   image_shape: pipelines.ImageShape,
 ) -> tff.Computation:
   """Builds the selection of the labels of a client's own images.
-
-  Args:
-    image_shape: Height, width, channels.
 
   Returns:
     A computation with G for `GivenLabels` and U for chunks of

@@ -45,14 +45,8 @@ def build_gradient_training(
   Data are of `pipelines.client_with_turn_type`: over the rounds that it takes
   part in, a client goes through its images in shuffled epochs. The loss is
   FixMatch's: the cross-entropy of the strong views of images with a confident
-  weak view, divided by the size of the whole batch.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views for pseudo-labels.
-    strong_augmentation: Makes the views for the loss.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
-    confidence_threshold: In (0, 1]; inclusive.
+  weak view, divided by the size of the whole batch. The last batch of an epoch
+  may be smaller. The confidence threshold is in (0, 1], inclusive.
   """
 
   def train(
@@ -130,12 +124,6 @@ def build_gradient_server_work(
   batch_size: int,
 ) -> server_work.ServerWorkProcess:
   """Builds server work that steps by its gradient plus that of the clients.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views of the server's images.
-    optimizer: Takes the step, with the round's learning rate.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
 
   Returns:
     A `ServerWorkProcess` whose state is a pair: the optimizer's state, and the

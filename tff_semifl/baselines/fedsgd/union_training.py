@@ -58,10 +58,6 @@ class EpochResult(NamedTuple):
   """The outcome of an epoch.
 
   Attributes:
-    trainable: Trained weights.
-    optimizer_state: The optimizer's state after the last step.
-    server: Sums over the server's images.
-    clients: Sums over the clients' images.
     num_labeled: Number of pseudo-labels of clients' images, float32 scalar.
     num_confident: Number of confident ones, float32 scalar.
     given_labels: The pseudo-labels, if they are kept, with confident ones as
@@ -82,10 +78,8 @@ class UnionSteps:
   """The settings of steps on the images of several clients.
 
   Attributes:
-    classifier: The model.
     weak_augmentation: For the server's images and for pseudo-labels.
     strong_augmentation: For the clients' loss.
-    optimizer: Takes the steps.
     clients_per_step: Clients in a step, if so many have images left; at least
       1.
     client_batch_size: Images of a client in a step; its last may be fewer.
@@ -126,17 +120,8 @@ def train_epoch(
   of the strong views of all of them, confident or not, with predictions for
   their weak views as labels. The three passes are normalized separately. The
   server's batches are whole, from one shuffled order after another; a client's
-  are consecutive.
-
-  Args:
-    steps: The settings of the steps.
-    weights: Weights to start from.
-    optimizer_state: State of the optimizer to start from, with the learning
-      rate of all steps.
-    context: The round.
-    labeled: The server's images.
-    unlabeled: The clients' images; without any there is no step.
-    given_labels: Earlier pseudo-labels, to be extended.
+  are consecutive. The optimizer's state has the learning rate of all steps.
+  Without clients' images there is no step.
   """
   purpose = random_seeds.Purpose
 

@@ -39,10 +39,6 @@ def build_union_work(
 ) -> tff.templates.MeasuredProcess:
   """Builds the work of a server to which clients hand over their images.
 
-  Args:
-    steps: The settings of the steps.
-    returns_given_labels: Whether to return the clients' pseudo-labels.
-
   Returns:
     A process with S for the optimizer's state, W for model weights, R for
     `RoundContext`, L for chunks of labeled images, U for chunks of a client's

@@ -41,14 +41,9 @@ def mix(
   """Mixes all images with each other, and passes them through the student.
 
   Each forward pass has as many images as are labeled, of all kinds equally.
-
-  Args:
-    step: The step.
-    labeled_views: uint8 [labeled, height, width, channels].
-    unlabeled_views: Views of the unlabeled images, each uint8 [unlabeled,
-      height, width, channels].
-    guesses: float32 [unlabeled, classes], the same for all views.
-    concentration: See `mixup.mix_with_each_other`.
+  Labeled views are uint8 [labeled, height, width, channels], unlabeled ones
+  uint8 [unlabeled, height, width, channels] each. Guesses are float32
+  [unlabeled, classes], the same for all views.
   """
   images, labels = mixup.mix_with_each_other(
     tf.cast(tf.concat([labeled_views, *unlabeled_views], axis=0), tf.float32),

@@ -31,9 +31,7 @@ class PooledMethod(settings.Settings, abc.ABC):
   ) -> pooled_step.PooledStepOutput:
     """The loss of a step, of labeled and unlabeled images.
 
-    Args:
-      step: Images, views and models.
-      memory: The method's memory of earlier steps.
+    `memory` is what the method remembers of earlier steps.
     """
 
   def create_memory(self, classifier: functional.ImageClassifier) -> Any:

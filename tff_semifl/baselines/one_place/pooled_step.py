@@ -73,22 +73,7 @@ class PooledStep:
     num: tf.Tensor,
     total_steps: int,
   ):
-    """Initializes the step; see the class for arguments not described here.
-
-    Args:
-      classifier: The model.
-      batch: The images.
-      student: The weights in training.
-      teacher: The averaged weights.
-      head: See the class.
-      weak_augmentation: Makes weak views.
-      strong_augmentation: Makes strong views.
-      class_shares: See the class.
-      unlabeled_ratio: See the class.
-      seed: int32 scalar, the run's seed.
-      num: See the class.
-      total_steps: Steps of the whole run.
-    """
+    """Initializes the step; the student is in training, the teacher averaged."""
     self._classifier = classifier
     self._batch = batch
     self._student = student

@@ -37,11 +37,9 @@ class PooledSteps:
 
   Attributes:
     steps_per_round: Steps in each round, including round 0.
-    total_steps: Steps of the whole run.
     batch_size: Labeled images in a step.
     unlabeled_ratio: Unlabeled images in a step for each labeled one.
     average_decay: Decay of the average in a step.
-    optimizer: Takes the steps.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
       learning rate.
   """
@@ -69,8 +67,6 @@ class StudentState(NamedTuple):
 
   Attributes:
     trained: The student's weights, and those of the method's head after them.
-    optimizer: State of the optimizer.
-    memory: The method's memory.
   """
 
   trained: Any
@@ -86,11 +82,6 @@ class PooledTraining:
   included, of two endless sequences of shuffled epochs.
 
   Attributes:
-    classifier: The model.
-    loss_fn: The loss of a step.
-    weak_augmentation: Makes weak views.
-    strong_augmentation: Makes strong views.
-    steps: The steps of a round.
     initial_head: Arrays, weights that are trained beside those of the model.
     initial_memory: The method's memory before the first step, a structure of
       arrays.
@@ -125,12 +116,8 @@ class PooledTraining:
   ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
     """Takes the steps of a round.
 
-    Args:
-      state: The state before the round.
-      weights: The averaged weights before the round.
-      context: The round.
-      data: `image`, uint8 [images, height, width, channels], and `label`, int32
-        [images], `sources.UNKNOWN_LABEL` for unlabeled images.
+    `data` has `image`, uint8 [images, height, width, channels], and `label`,
+    int32 [images], `sources.UNKNOWN_LABEL` for unlabeled images.
 
     Returns:
       State and averaged weights after the round; `loss` and `accuracy`, on weak
@@ -199,9 +186,6 @@ def build_pooled_work(
   training: PooledTraining,
 ) -> server_work.ServerWorkProcess:
   """Builds the server work, whose weights are the average.
-
-  Args:
-    training: The training of a round.
 
   Returns:
     A `ServerWorkProcess` on data of `pipelines.labeled_type`, whose state is a

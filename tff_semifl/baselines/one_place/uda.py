@@ -36,11 +36,8 @@ def annealed_threshold(
   """UDA's training-signal-annealing threshold at a step.
 
   It rises from the probability of a guess, one over the classes, to 1.
-
-  Args:
-    progress: float32 scalar in [0, 1], the fraction of training done.
-    num_classes: Number of classes.
-    annealing: none, linear, exp or log.
+  `progress` is the fraction of training done, a float32 scalar in [0, 1];
+  `annealing` is none, linear, exp or log.
   """
   guess = 1.0 / num_classes
   return guess + _ANNEALING[annealing](progress) * (1.0 - guess)

@@ -38,14 +38,8 @@ def build_consistency_training(
 
   Weak and strong views form one batch, over which batch normalization is
   computed. The weak views give labels, without gradient; the strong views of
-  confident images are trained on.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views that give labels.
-    strong_augmentation: Makes the views that are trained on.
-    steps: The steps of a round.
-    confidence_threshold: tau, in (0, 1]; inclusive.
+  confident images are trained on. The confidence threshold is in (0, 1],
+  inclusive.
   """
 
   def label(model, batch):
@@ -73,12 +67,7 @@ def build_self_training(
   """Builds a client's self-training (equation 3).
 
   Labels are predictions in inference mode for the views that are trained on.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views.
-    steps: The steps of a round.
-    confidence_threshold: tau, in (0, 1]; inclusive.
+  The confidence threshold is in (0, 1], inclusive.
   """
 
   def label(model, batch):
@@ -102,15 +91,9 @@ def _build_training(
   """Builds training on pseudo-labels that are made in each step.
 
   Clients without confident images count, too: momentum and weight decay change
-  their weights.
-
-  Args:
-    classifier: The model.
-    steps: The steps of a round.
-    views_fn: (images, node that draws) -> views, a structure of tensors.
-    logits_fn: (model, batch of views) -> logits that give labels, and logits
-      that are trained.
-    confidence_threshold: tau, in (0, 1]; inclusive.
+  their weights. `views_fn` is (images, node) -> views, a structure of tensors;
+  `logits_fn` is (model, batch of views) -> logits that give labels, and logits
+  that are trained.
   """
 
   def train(

@@ -36,10 +36,8 @@ class GroupState(NamedTuple):
       server goes on and which is evaluated.
     group_weights: w_avg,i, the trainable weights of all groups, stacked along
       the first dimension.
-    client_work: State of the client work.
     server_work: State of the server's replicas, such as their momenta.
     round_num: int32, the number of the next round.
-    seed: int32, the run's seed.
   """
 
   global_model_weights: Any
@@ -68,8 +66,6 @@ class GroupParts:
   """The components of a process of a server and groups of clients.
 
   Attributes:
-    classifier: The model.
-    seed: The run's seed.
     learning_rate_fn: Round -> learning rate to report.
     client_work: Takes `<model weights, RoundContext>`, client data, memories.
     server_work: From `build_replicated_server_work`, one replica a group.
@@ -89,9 +85,7 @@ class GroupParts:
 def slots_per_group(clients_per_round: int, num_groups: int) -> int:
   """The number of slots of a group; the last group may have fewer.
 
-  Args:
-    clients_per_round: C_k; 0 for a server that trains alone in one group.
-    num_groups: S.
+  With 0 clients per round, the server trains alone in one group.
 
   Raises:
     ValueError: If a group would have no slot.
@@ -131,9 +125,6 @@ def compose_group_averaging_process(
   Non-trainable weights are not averaged, as in the authors' code: the evaluated
   model has the server's. In round 0 nobody takes a step (`local_steps`): Zhang
   et al. have no update of the server alone.
-
-  Args:
-    parts: The components of the process.
 
   Returns:
     A process with a `GroupState` as its state and a `SlotMemory` as a client's

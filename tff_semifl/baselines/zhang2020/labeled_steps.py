@@ -37,15 +37,8 @@ def train_on_labels(
 ) -> training_loop.TrainingResult:
   """Takes the steps of a round by cross-entropy of weak views (equation 2).
 
-  Args:
-    classifier: The model.
-    weights: Weights to start from.
-    data: `image`, uint8 [images, height, width, channels], and `label`, int32
-      [images].
-    optimizer_state: State of the optimizer to start from.
-    node: The node that trains.
-    weak_augmentation: Makes the views.
-    steps: The steps of a round.
+  `data` has `image`, uint8 [images, height, width, channels], and `label`,
+  int32 [images].
   """
 
   def views(indices: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -32,8 +32,6 @@ class LocalSteps:
 
   Attributes:
     num_steps: T, in each round but round 0, which has none.
-    batch_size: Images in a step.
-    optimizer: Takes the steps.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
       learning rate.
   """
@@ -112,19 +110,10 @@ def train(
 ) -> training_loop.TrainingResult:
   """Trains a node for the steps of a round.
 
-  Args:
-    classifier: The model.
-    weights: Weights to start from. Running statistics are those of the
-      optimizer's state, if it has any.
-    optimizer_state: State of the optimizer to start from.
-    steps: The steps of the round.
-    node: The node that trains.
-    num_images: int32 scalar, the number of images of the node. With 0 the
-      arguments are returned unchanged.
-    views_fn: int32 [number], indices of images -> a structure of tensors with a
-      row for each, the examples that are trained on.
-    loss_fn: (model, batch of views) -> loss, with one pass in training mode.
-    given_labels: See `training_loop.train`.
+  Running statistics are those of the optimizer's state, if it has any. Without
+  images the arguments are returned unchanged. `views_fn` is int32 [number],
+  indices of images -> a structure of tensors, the examples that are trained on;
+  `loss_fn` is (model, batch of views) -> loss, with one pass in training mode.
   """
   indices, batch_size = _draw_batches(steps, node, num_images)
   statistics = running_statistics.get_statistics(

@@ -55,13 +55,7 @@ def build_replicated_server_work(
 
   N are the running statistics of the first replica, if the optimizer keeps any;
   they are for evaluation. Measurements are over all steps of all replicas, NaN
-  without any.
-
-  Args:
-    classifier: The model.
-    training_fn: Trains one replica in a round.
-    optimizer: Its learning rate is set to the round's.
-    num_replicas: S in the paper, at least 1.
+  without any. The optimizer's learning rate is set to the round's.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labeled_type(classifier.image_shape)

@@ -29,10 +29,8 @@ class SlotMemories:
   ):
     """Initializes the slots.
 
-    Args:
-      initialize_memory: The computation `initialize_memory` of a process from
-        `compose_group_averaging_process`.
-      num_slots: The number of clients per round of that process.
+    `initialize_memory` is that of a process from
+    `compose_group_averaging_process`, with `num_slots` clients per round.
     """
     self._initialize_memory = initialize_memory
     self._num_slots = num_slots
