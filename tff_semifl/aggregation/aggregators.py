@@ -41,9 +41,6 @@ def build_robust_mean(
 
   Args:
     clipping_quantile: The quantile of the norms to clip to, in (0, 1).
-
-  Returns:
-    A weighted factory.
   """
   estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
   clipping_norm = estimate(
@@ -84,9 +81,6 @@ def build_private_mean(
     key: The secret key of the noise, from `PrivacyKey.draw()`. Keep it as long
       as the run may be resumed; anyone who knows it can subtract the noise. The
       cohorts, which must stay secret, should follow from it, too.
-
-  Returns:
-    An unweighted factory.
   """
   query = keyed_gaussian_query.KeyedGaussianSumQuery(
     l2_norm_clip=clipping_norm,
@@ -109,9 +103,6 @@ def build_quantized_mean(
 
   Args:
     bits: Number of bits of each element, from 1 to 16.
-
-  Returns:
-    A weighted factory.
   """
   return tff.aggregators.MeanFactory(
     tff.aggregators.EncodedSumFactory.quantize_above_threshold(

@@ -154,7 +154,7 @@ def _cast(
 
 
 def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-  """The moments of two sets of values taken together.
+  """The moments of two sets of values taken together, float [3, channels].
 
   Sums of values and squares would be simpler, but their difference loses the
   variance in float32 if the mean is large.
@@ -162,9 +162,6 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
   Args:
     first: float [3, channels]: count, mean, sum of squared deviations.
     second: The same. Zeros stand for no values.
-
-  Returns:
-    float [3, channels].
 
   References:
     Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for

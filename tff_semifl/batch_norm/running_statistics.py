@@ -105,11 +105,7 @@ def track(
 def get_statistics(
   optimizer: tff.learning.optimizers.Optimizer, state: Any
 ) -> tuple[tf.Tensor, ...]:
-  """The running averages in an optimizer's state.
-
-  Returns:
-    Mean and variance of each layer in turn; () if it tracks none.
-  """
+  """The running mean and variance of each layer in turn; () if not tracked."""
   if not isinstance(optimizer, _TrackingOptimizer):
     return ()
   return tuple(state[_STATISTICS_KEY])
@@ -120,13 +116,10 @@ def pull(
   weights: functional.ModelWeights,
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns 0, with a gradient that pulls running averages to a batch's.
+  """A scalar 0 whose gradient pulls running averages to a batch's statistics.
 
   `images` are float32 [batch, height, width, channels]. Variances are unbiased,
   as in PyTorch.
-
-  Returns:
-    A float32 scalar.
   """
   found = []
   for moments in classifier.batch_moments(weights, images):

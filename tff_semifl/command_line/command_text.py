@@ -104,9 +104,6 @@ def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
   The last value of a flag counts, so that flagfiles take precedence over the
   preset, and flags on the command line over both. Only the last preset counts.
 
-  Returns:
-    The flags of the preset, those of flagfiles, and all others.
-
   Raises:
     flags.Error: If --preset has no value, or a flagfile cannot be read.
     settings.SettingError: If there is no such preset, or if it is for another

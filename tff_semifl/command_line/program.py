@@ -205,11 +205,7 @@ def _is_unread() -> bool:
 
 
 def _note_interrupts(message: str) -> Sequence[int]:
-  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and records them.
-
-  Returns:
-    The numbers of the signals, a list that grows with each signal.
-  """
+  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt; lists their numbers."""
   seen = []
 
   def handle(number, frame):

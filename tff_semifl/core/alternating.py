@@ -25,9 +25,6 @@ def compose_alternating_process(
   If no client's update counts, the weights and the states of aggregator and
   finalizer reach the server work unchanged. In round 0 the server always trains
   alone.
-
-  Returns:
-    A process of the types of `round_process.build_process`.
   """
   choose = parts.build_choice(
     tff.types.to_type(

@@ -73,9 +73,6 @@ def compose_parallel_process(
     step_from_received_weights: Whether base is W, so that the momentum is that
       of the average. If not, base is W_s, as in the code of SemiFL's authors:
       the momentum is that of the difference between server and clients.
-
-  Returns:
-    A process of the types of `round_process.build_process`.
   """
   weights_type = parts.weights_type
   choose = parts.build_choice(

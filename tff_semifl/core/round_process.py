@@ -121,11 +121,7 @@ class RoundParts:
     return choose
 
   def aggregate(self, state: tff.Value, trained: tff.Value) -> tff.Value:
-    """Aggregates updates, inside a federated computation.
-
-    Returns:
-      The aggregator's `MeasuredProcessOutput`.
-    """
+    """The aggregator's output for the updates, inside a federated computation."""
     weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
     return self.aggregator.next(state, trained.update, *weights)
 
@@ -137,11 +133,7 @@ class RoundParts:
   def send(
     self, state: tff.Value, context: tff.Value, server_data: tff.Value
   ) -> tff.templates.MeasuredProcessOutput:
-    """Sends model, context and guidance to the clients.
-
-    Returns:
-      The distributor's output; its result is the argument of the client work.
-    """
+    """Sends clients the model, the context and guidance, if there is any."""
     sent = self.distributor.next(state.distributor, state.global_model_weights)
     if self.guidance is not None:
       context = tff.federated_map(

@@ -36,7 +36,7 @@ from tff_semifl.training import client_report
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
-  """The number of the server's images that are sent, rounded, an int32 scalar."""
+  """The rounded number of the server's images to send, an int32 scalar."""
   share = fraction * tf.cast(num_images, tf.float64)
   return tf.cast(tf.math.round(share), tf.int32)
 

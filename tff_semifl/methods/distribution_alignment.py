@@ -29,9 +29,6 @@ def align(
     predicted: float32 [classes], the mean of the model's predictions.
     wanted: float32 [classes], class shares; by default equal.
     strength: 0 for no alignment.
-
-  Returns:
-    float32 [batch, classes].
   """
   excess = tf.math.log(predicted + _EPSILON)
   if wanted is not None:

@@ -50,14 +50,11 @@ def count(labels: pseudo_labels.PseudoLabels, threshold: float) -> LabelCounts:
 
 
 def class_thresholds(counts: LabelCounts, threshold: float) -> tf.Tensor:
-  """The threshold of each class, lower for classes that are learned less.
+  """The threshold of each class, float32 [classes], lower if learned less.
 
   It is `threshold * b / (2 - b)`, with b the count of a class divided by the
   largest count, including that of images below the threshold: FlexMatch's
   convex mapping with threshold warm-up. Without any count thresholds are 0.
-
-  Returns:
-    float32 [classes], in 0..`threshold`.
   """
   most = tf.maximum(tf.reduce_max(counts.of_class), counts.of_none)
   learned = tf.math.divide_no_nan(counts.of_class, most)

@@ -51,9 +51,10 @@ class Consistency:
     logits_fn: Callable[[functional.ModelWeights], tf.Tensor],
     names: Sequence[str],
   ) -> tf.Tensor:
-    """The loss of a batch, inside a `tf.function`.
+    """The loss of a batch, a float32 scalar; 0 if no label counts.
 
-    Its gradient is that at the perturbed weights.
+    Its gradient is that at the perturbed weights. Call it inside a
+    `tf.function`.
 
     Args:
       weights: The weights in this step.
@@ -64,9 +65,6 @@ class Consistency:
         padding; by default 1.
       logits_fn: Weights -> logits of the views, with the same dropout.
       names: `<layer>/<weight>:0` for each trainable weight.
-
-    Returns:
-      A float32 scalar, at least 0; 0 if no label counts.
     """
     is_sure = tf.cast(confidences >= self.confidence_threshold, tf.float32)
     if row_weights is not None:

@@ -150,12 +150,9 @@ class System(settings.Settings, abc.ABC):
     num_clients: int,
     num_kept: int,
   ) -> memories.Memories | None:
-    """Creates the store of clients' memories; by default one for each client.
+    """Creates the store of clients' memories, by default one each, or None.
 
     `num_kept` is the number of last rounds that a run can return to.
-
-    Returns:
-      The memories, or None if clients have none.
     """
     del num_clients  # Only clients that took part have a memory.
     if process.initialize_memory is None:

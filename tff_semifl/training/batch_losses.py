@@ -94,12 +94,9 @@ def cross_entropy_gradient(
   labels: tf.Tensor,
   seed: tf.Tensor,
 ) -> tuple[tuple[tf.Tensor, ...], training_loop.BatchOutput]:
-  """The gradient of the mean cross-entropy of a batch.
+  """The gradient of the mean cross-entropy, and the output of `cross_entropy`.
 
   `views` and `seed` are as in `train_logits`; labels are int32 [batch].
-
-  Returns:
-    A tensor for each trainable weight, and the output of `cross_entropy`.
   """
   with tf.GradientTape() as tape:
     tape.watch(weights.trainable)

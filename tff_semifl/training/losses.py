@@ -16,7 +16,7 @@ def cross_entropy(
   *,
   offset: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Mean cross-entropy with hard or soft labels.
+  """Mean cross-entropy with hard or soft labels, a scalar.
 
   Args:
     logits: float [batch, classes], unnormalized.
@@ -26,9 +26,6 @@ def cross_entropy(
       the mean over all; by default 1.
     offset: float [classes] or [batch, classes], added to the logits, as in
       logit adjustment; by default 0.
-
-  Returns:
-    A scalar of the dtype of `logits`, at least 0.
 
   References:
     Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
@@ -58,9 +55,6 @@ def masked_cross_entropy(
     logits: float [batch, classes], unnormalized.
     labels: int [batch], in 0..classes-1.
     is_counted: bool [batch].
-
-  Returns:
-    A scalar of the dtype of `logits`, at least 0.
   """
   return cross_entropy(logits, labels, is_counted)
 
@@ -84,9 +78,6 @@ def mix_loss(
     coefficient: Scalar in [0, 1]; 1 is cross-entropy with `first_labels`.
     weights: As in `cross_entropy`.
     offset: As in `cross_entropy`.
-
-  Returns:
-    A scalar of the dtype of `logits`.
 
   References:
     Zhang, Cisse, Dauphin, Lopez-Paz. mixup: Beyond Empirical Risk
@@ -139,9 +130,6 @@ def divergence(
     target_logits: float [batch, classes], unnormalized; constants.
     logits: float [batch, classes], unnormalized, of the predictions.
     weights: As in `cross_entropy`.
-
-  Returns:
-    A scalar of the dtype of `logits`, at least 0.
   """
   each = divergence_of_each(target_logits, logits)
   if weights is not None:

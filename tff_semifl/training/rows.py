@@ -75,9 +75,6 @@ class Rows(abc.ABC):
       function: Examples -> float32 [rows, width], each row from one example.
       width: The width of the results.
       size: The largest number of rows in a batch.
-
-    Returns:
-      float32 [rows, width].
     """
 
 

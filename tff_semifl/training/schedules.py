@@ -21,9 +21,6 @@ def cosine_decay(
     initial_value: The value in round 1.
     total_rounds: The number of rounds T.
 
-  Returns:
-    A float32 scalar.
-
   Raises:
     ValueError: If `total_rounds` is not positive.
   """
@@ -63,9 +60,6 @@ def warm_up_and_cosine(
     floor: epsilon, the least value after the warm-up as a fraction of
       `base_value`.
 
-  Returns:
-    A float32 scalar.
-
   Raises:
     ValueError: If the warm-up takes all steps.
   """
@@ -83,14 +77,11 @@ def warm_up_and_cosine(
 
 
 def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
-  """A factor that rises linearly from 0 to 1, and stays there.
+  """A float32 scalar that rises linearly from 0 to 1, and stays there.
 
   Args:
     position: Scalar, at least 0, such as a step.
     length: The position at which the factor reaches 1; 0 for a constant 1.
-
-  Returns:
-    A float32 scalar in [0, 1].
   """
   if length <= 0:
     return tf.ones([])

@@ -73,9 +73,6 @@ def measure(
 
   For equal updates these are 1 / n and 1, the least values; for orthogonal
   updates 1 and n. Both are NaN if no kernel changed.
-
-  Returns:
-    The two float32 scalars by name.
   """
   diversity = sums.squared_length / tf.reduce_sum(tf.square(sums.update))
   return collections.OrderedDict(

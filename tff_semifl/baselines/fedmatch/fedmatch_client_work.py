@@ -49,11 +49,7 @@ class ClientModel(NamedTuple):
 def create_probe_image(
   image_shape: tuple[int, int, int], seed: int
 ) -> np.ndarray:
-  """Creates the image of noise, normal and truncated to 0..255.
-
-  Returns:
-    float32 [1, height, width, channels].
-  """
+  """Creates normal noise in 0..255, float32 [1, height, width, channels]."""
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.PROBE_IMAGE
   )

@@ -32,14 +32,11 @@ class ClientLossWeights(NamedTuple):
 
 
 def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
-  """The class that most models predict, the lowest one of a tie.
+  """The class that most models predict, the lowest of a tie, int32 [batch].
 
   Args:
     logits: float32 [batch, classes], the client's own.
     helper_logits: float32 [helpers, batch, classes], possibly of no helper.
-
-  Returns:
-    int32 [batch].
   """
   all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
   votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])

@@ -185,13 +185,10 @@ def helper_logits(
   helpers: tuple[tf.Tensor, ...],
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """The logits of a batch by each helper, in training mode.
+  """Logits by each helper in training mode, float32 [helpers, batch, classes].
 
   `helpers` are as in `HelpedTrainingFn`, images uint8 [batch, height, width,
   channels].
-
-  Returns:
-    float32 [helpers, batch, classes].
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
 

@@ -23,9 +23,6 @@ def compose_gradient_process(
     parts: The components of the process. The clients' updates are gradients,
       and the server work is that of `gradient_work.build_gradient_server_work`.
       The finalizer is not used.
-
-  Returns:
-    A process of the types of `round_process.build_process`.
   """
   update_type = parts.weights_type.trainable
   choose = parts.build_choice(

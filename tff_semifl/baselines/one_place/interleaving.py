@@ -23,9 +23,6 @@ def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
   Args:
     blocks: Tensors of the same shape, whose first dimension may be unknown.
-
-  Returns:
-    As many tensors of that shape.
   """
   number = len(blocks)
   # If rows cannot be divided evenly, later parts have one more.

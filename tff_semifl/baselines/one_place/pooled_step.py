@@ -73,7 +73,7 @@ class PooledStep:
     num: tf.Tensor,
     total_steps: int,
   ):
-    """Initializes the step; the student is in training, the teacher averaged."""
+    """Initializes the step with weights in training and averaged weights."""
     self._classifier = classifier
     self._batch = batch
     self._student = student
