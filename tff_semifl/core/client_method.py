@@ -68,7 +68,7 @@ class ClientMethod(Guiding, abc.ABC):
   Attributes:
     relabel: When images are labeled: once a round by the received model, or at
       the beginning of each epoch or for each batch by the model in training.
-      With 'batch', `Turn.images` are the batch's weak views.
+      With 'batch', `Turn.images` are the weakly augmented batch.
     clients_have_labels: Whether clients know the true labels of their images.
     labels_are_true: Whether `label` returns true labels, so that pseudo-label
       quality is not measured.
@@ -133,7 +133,7 @@ class ClientMethod(Guiding, abc.ABC):
     return ()
 
   def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    """The random key of `Step.mix` in an epoch; equal keys draw the same."""
+    """The random key of `Step.mix`; equal keys draw equal images."""
     return epoch
 
   @property

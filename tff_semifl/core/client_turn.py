@@ -49,7 +49,7 @@ class Turn:
 
   Attributes:
     images: uint8 [images, height, width, channels], all images of the client;
-      weak views of a batch if images are labeled batch by batch.
+      the weakly augmented batch if images are labeled batch by batch.
     guidance: The server's message to clients.
     part_guidance: The messages to parts of the method, by name.
     received: The weights that the client received.
@@ -86,7 +86,7 @@ class Turn:
     return dataclasses.replace(self, guidance=self.part_guidance.get(name, ()))
 
   def logits(self) -> tf.Tensor:
-    """The logits of a weak view of each image, float32 [images, classes].
+    """The logits of weakly augmented images, float32 [images, classes].
 
     The model is in inference mode. If images are labeled batch by batch, it is
     in training mode without dropout.
@@ -94,7 +94,7 @@ class Turn:
     return self.logits_fn(self.weights)
 
   def features(self) -> tf.Tensor:
-    """The inputs of the last layer for these views, float32 [images, features].
+    """The inputs of the last layer, float32 [images, features]; see `logits`.
 
     Raises:
       ValueError: If the last layer of the model is not dense.
@@ -107,7 +107,7 @@ class Mix(NamedTuple):
 
   Attributes:
     images: uint8 [batch, height, width, channels].
-    weak: Weak views of the images.
+    weak: The images, weakly augmented.
     labels: Labels of the images, selected for training or not.
   """
 
@@ -136,8 +136,8 @@ class Step:
 
   Attributes:
     images: uint8 [batch, height, width, channels].
-    weak: Weak views of the images.
-    strong: Strong views of the images.
+    weak: The images, weakly augmented.
+    strong: The images, strongly augmented.
     labels: The labels of the images.
     mix: Images for mixup; None if images are labeled batch by batch.
     weights: The current weights.
@@ -185,7 +185,7 @@ class Step:
     return self.node.seed(purpose, *self.keys, *keys)
 
   def augment_weakly(self, images: tf.Tensor) -> tf.Tensor:
-    """Weak views of images that are not the batch's.
+    """Weakly augments images other than the batch's.
 
     Args:
       images: uint8 or float32 [batch, height, width, channels].
@@ -197,7 +197,7 @@ class Step:
   def logits(
     self, views: tf.Tensor, weights: functional.ModelWeights | None = None
   ) -> tf.Tensor:
-    """The logits of views in training mode, float32 [batch, classes].
+    """The logits of images in training mode, float32 [batch, classes].
 
     The same tensor always gets the same dropout mask, and each other tensor
     another one.

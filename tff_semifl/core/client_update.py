@@ -217,7 +217,7 @@ class Client:
     weights: functional.ModelWeights,
     *keys: tf.Tensor,
   ) -> client_turn.Turn:
-    """The `Turn` that labels all images, by one weak view each.
+    """The `Turn` that labels all images, each weakly augmented once.
 
     `rows` are `Images`; `keys` distinguish several labelings in one round.
     """
@@ -261,7 +261,7 @@ class Client:
     batch: rows_lib.Rows,
     weights: functional.ModelWeights,
   ) -> client_turn.Turn:
-    """The `Turn` that labels a batch of `_Views` by its weak views.
+    """The `Turn` that labels a batch of `_Views`, weakly augmented.
 
     The model normalizes as in training, but without dropout.
     """
@@ -406,9 +406,9 @@ class Client:
         keys=(epoch, batch_num),
       )
       total = self.method.loss(step, state)
-      # Compares predictions for the first views of the loss, mostly strong
-      # ones. The authors log those of a weak view, at the cost of one more
-      # pass.
+      # Compares predictions of the loss's first forward pass, mostly for strong
+      # augmentation. The authors log those for weak augmentation, at the cost
+      # of one more pass.
       return training_loop.BatchOutput(
         total,
         tf.constant(0.0)

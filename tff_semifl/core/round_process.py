@@ -121,7 +121,7 @@ class RoundParts:
     return choose
 
   def aggregate(self, state: tff.Value, trained: tff.Value) -> tff.Value:
-    """The aggregator's output for the updates, inside a federated computation."""
+    """Aggregates the clients' updates, inside a federated computation."""
     weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
     return self.aggregator.next(state, trained.update, *weights)
 
@@ -133,7 +133,10 @@ class RoundParts:
   def send(
     self, state: tff.Value, context: tff.Value, server_data: tff.Value
   ) -> tff.templates.MeasuredProcessOutput:
-    """Sends clients the model, the context and guidance, if there is any."""
+    """Sends clients the model, the context and guidance, if there is any.
+
+    The output is the distributor's; its result is what the client work takes.
+    """
     sent = self.distributor.next(state.distributor, state.global_model_weights)
     if self.guidance is not None:
       context = tff.federated_map(

@@ -22,7 +22,7 @@ from tff_semifl.training import weight_averages
 
 
 def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
-  """min(`decay`, (1 + t) / (10 + t)) in round t, so that early rounds fade."""
+  """The decay in round t, lower at first: min(`decay`, (1 + t) / (10 + t))."""
   t = tf.cast(round_num, tf.float32)
   return tf.minimum(decay, (1.0 + t) / (10.0 + t))
 

@@ -98,7 +98,7 @@ class Fix(method.Method):
     return total if further is None else total + further
 
   def fix_loss(self, step: client_turn.Step) -> tf.Tensor:
-    """The mean cross-entropy of strong views."""
+    """The mean cross-entropy of strongly augmented images."""
     return step.cross_entropy(
       step.logits(step.strong), self.targets(step.labels)
     )
@@ -178,8 +178,8 @@ class FixMix(Fix):
   )
   mix_before_augmentation: bool = settings.setting(
     False,
-    "Whether raw images are mixed and then augmented (SemiFL's paper) instead"
-    ' of weak views being mixed (the code of its authors).',
+    "Whether images are mixed before augmentation (SemiFL's paper) instead of"
+    ' after weak augmentation (the code of its authors).',
   )
 
   def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:

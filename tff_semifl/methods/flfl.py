@@ -62,7 +62,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   )
 
   def loss(self, step: client_turn.Step) -> tf.Tensor:
-    """The consistency loss of the strong views of a batch."""
+    """The consistency loss of a batch, strongly augmented."""
     consistency = sharpness_aware.Consistency(
       radius=self.perturbation_radius,
       weight=self.consistency_weight,

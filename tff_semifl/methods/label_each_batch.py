@@ -21,10 +21,10 @@ from tff_semifl.training import pseudo_labels
 class LabelEachBatch(method.Method):
   """Labels each batch with the model in training, as FixMatch does.
 
-  Images with a confident weak view are trained on by a strong view; the loss is
-  the mean over these. A model with static batch normalization labels by the
-  statistics of the batch's weak views and trains by those of the selected
-  strong views, as in the code of SemiFL's authors.
+  Weakly augmented images are labeled; those with a confident label are trained
+  on, strongly augmented, and the loss is the mean over these. As in the code of
+  SemiFL's authors, a model with static batch normalization labels by the
+  statistics of the whole batch and trains by those of the selected images.
   """
 
   relabel = 'batch'
@@ -42,6 +42,6 @@ class LabelEachBatch(method.Method):
     )
 
   def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
-    """The mean cross-entropy of strong views."""
+    """The mean cross-entropy of strongly augmented images."""
     del state
     return step.cross_entropy(step.logits(step.strong))

@@ -22,7 +22,7 @@ def select(
   Args:
     selected: bool or float32 [number]; see `pseudo_labels.split_selection`.
     labels: Pseudo-labels of the examples, made at the same time.
-    examples: The examples, such as weak views.
+    examples: The examples, such as augmented images.
     indices: int32 [number], the images that the examples are made from.
 
   Returns:

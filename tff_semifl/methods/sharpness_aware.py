@@ -58,12 +58,12 @@ class Consistency:
 
     Args:
       weights: The weights in this step.
-      logits: float32 [batch, classes], of the views, in training mode.
-      labels: int32 [batch], the pseudo-labels of the views.
+      logits: float32 [batch, classes], in training mode.
+      labels: int32 [batch], pseudo-labels.
       confidences: float32 [batch], of the labels.
       row_weights: float32 [batch], weights in a mean over all rows, 0 for
         padding; by default 1.
-      logits_fn: Weights -> logits of the views, with the same dropout.
+      logits_fn: Weights -> logits of the same images, with the same dropout.
       names: `<layer>/<weight>:0` for each trainable weight.
     """
     is_sure = tf.cast(confidences >= self.confidence_threshold, tf.float32)

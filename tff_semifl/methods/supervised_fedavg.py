@@ -42,7 +42,7 @@ class TrainOnLabels(method.Method):
     return turn.true_labels, tf.ones_like(turn.true_labels, tf.bool)
 
   def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
-    """The mean cross-entropy of weak views."""
+    """The mean cross-entropy of weakly augmented images."""
     del state
     logits = step.logits(step.weak)
     if self.mask_absent_classes:

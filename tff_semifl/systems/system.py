@@ -176,7 +176,7 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def uses_strong_views(self) -> bool:
-    """Whether strong views are trained on."""
+    """Whether strongly augmented images are trained on."""
     return True
 
   @property

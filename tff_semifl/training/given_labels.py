@@ -110,7 +110,7 @@ def extend(before: KeptLabels, added: GivenLabels) -> KeptLabels:
 
 
 def make_room(number: tf.Tensor) -> LabelRoom:
-  """Room for `number` labels and padding, an int32 scalar, without any yet."""
+  """Empty room for labels and padding; `number` is an int32 scalar."""
   return LabelRoom(
     GivenLabels(
       tf.fill([number], _PADDING),

@@ -24,7 +24,7 @@ RowsFn = Callable[[Any, tf.Tensor | None], 'Rows']
 
 
 class Rows(abc.ABC):
-  """Examples in rows.
+  """Tensors with a row for each example, and possibly rows of padding.
 
   Attributes:
     examples: A structure of tensors, each with a row for each example.

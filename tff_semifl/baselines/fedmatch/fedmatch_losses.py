@@ -64,7 +64,7 @@ def consistency_loss(
 def agreement_loss(
   strong_logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """The mean cross-entropy of strong views with agreed labels; 0 without any.
+  """The mean cross-entropy of images with agreed labels; 0 without any.
 
   Args:
     strong_logits: float32 [batch, classes].

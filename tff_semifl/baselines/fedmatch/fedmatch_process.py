@@ -117,7 +117,7 @@ def compose_fedmatch_process(
     new_aggregator: Any,
     old_aggregator: Any,
   ):
-    """Changes nothing if no client counts."""
+    """Subtracts the mean update; changes nothing if no client counts."""
     counts = num_participating > 0.0
     trainable = tuple(
       tf.where(counts, weight - change, weight)

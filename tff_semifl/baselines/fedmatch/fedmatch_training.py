@@ -103,10 +103,10 @@ def build_client_training(
   """Builds a client's training with helpers.
 
   An image of a batch counts if the model in training is confident of it without
-  augmentation. Its prediction is drawn to those of the helpers, and that of its
-  strong view to the class that most of client and helpers predict. Without such
-  images or helpers these terms are zero. phi is always kept sparse and close to
-  sigma. The confidence threshold is in (0, 1], inclusive.
+  augmentation. Its prediction is drawn to those of the helpers, and that under
+  strong augmentation to the class that most of client and helpers predict.
+  Without such images or helpers these terms are zero. phi is always kept sparse
+  and close to sigma. The confidence threshold is in (0, 1], inclusive.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
 

@@ -23,7 +23,7 @@ from tff_semifl.systems import training_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _FedSGD(system.System):
-  """Base of both: steps on batches of server and clients."""
+  """Base of both systems: steps on batches of server and clients."""
 
   measures_pseudo_labels = True
 

@@ -44,9 +44,9 @@ def build_gradient_training(
 
   Data are of `pipelines.client_with_turn_type`: over the rounds that it takes
   part in, a client goes through its images in shuffled epochs. The loss is
-  FixMatch's: the cross-entropy of the strong views of images with a confident
-  weak view, divided by the size of the whole batch. The last batch of an epoch
-  may be smaller. The confidence threshold is in (0, 1], inclusive.
+  FixMatch's: the cross-entropy of confident images, strongly augmented,
+  divided by the size of the whole batch. The last batch of an epoch may be
+  smaller. The confidence threshold is in (0, 1], inclusive.
   """
 
   def train(

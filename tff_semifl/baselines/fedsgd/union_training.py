@@ -115,10 +115,10 @@ def train_epoch(
   """Takes steps until each image of each client was in one of them.
 
   A step has a batch of the server and one of each client of the step's cohort
-  (`epoch_cohorts.draw`). The loss is the cross-entropy of the server's weak
-  views plus, if any of the clients' images is confident, the mean cross-entropy
-  of the strong views of all of them, confident or not, with predictions for
-  their weak views as labels. The three passes are normalized separately. The
+  (`epoch_cohorts.draw`). The loss is the cross-entropy of the server's images,
+  weakly augmented, plus that of the clients' images, strongly augmented, if any
+  of these is confident; then all of them are trained on, with predictions for
+  weak augmentation as labels. The three passes are normalized separately. The
   server's batches are whole, from one shuffled order after another; a client's
   are consecutive. The optimizer's state has the learning rate of all steps.
   Without clients' images there is no step.

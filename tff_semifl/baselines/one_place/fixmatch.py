@@ -21,7 +21,7 @@ from tff_semifl.training import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMatch(pooled_method.PooledMethod):
-  """FixMatch: strong views get the confident pseudo-labels of weak views."""
+  """FixMatch: pseudo-labels from weak, losses under strong augmentation."""
 
   uses_strong_views = True
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Interleaving: makes all batches alike mixtures of all kinds of images.
+"""Interleaving: gives all batches the same mixture of images.
 
 A model that normalizes by batch statistics then sees similar batches, each with
 as many labeled images.

@@ -52,7 +52,7 @@ class Mixing(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MixMatch(pooled_method.PooledMethod):
-  """MixMatch: sharpened label guesses from two weak views, and mixup."""
+  """MixMatch: sharpened label guesses from two weak augmentations; mixup."""
 
   mixing: Mixing = Mixing(mixup_concentration=0.5)
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss(
@@ -65,7 +65,7 @@ class MixMatch(pooled_method.PooledMethod):
     """The loss of a step."""
     del memory
     views = [step.weak_views(key) for key in range(2)]
-    # Each view is a separate batch.
+    # Each augmentation is a separate batch.
     guesses = [tf.nn.softmax(step.logits(view)[0]) for view in views]
     mixed = mixed_step.mix(
       step,

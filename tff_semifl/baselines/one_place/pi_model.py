@@ -20,7 +20,7 @@ from tff_semifl.training import losses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PiModel(pooled_method.PooledMethod):
-  """The Pi-Model: equal predictions for two weak views."""
+  """The Pi-Model: equal predictions for two weak augmentations."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=10.0

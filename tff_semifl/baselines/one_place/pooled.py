@@ -187,7 +187,7 @@ class Pooled(system.System):
 
   @property
   def uses_strong_views(self) -> bool:
-    """Whether strong views are trained on."""
+    """Whether strongly augmented images are trained on."""
     return self.method.uses_strong_views
 
   @property

@@ -20,7 +20,7 @@ class PooledMethod(settings.Settings, abc.ABC):
   """Base of the methods, each a loss of labeled and unlabeled images.
 
   Attributes:
-    uses_strong_views: Whether it trains on strong views.
+    uses_strong_views: Whether it trains on strongly augmented images.
   """
 
   uses_strong_views: ClassVar[bool] = False
@@ -62,8 +62,8 @@ class RampedLoss(UnlabeledLoss):
 
   ramp_up_share: float = settings.setting(
     0.4,
-    'Fraction of all steps in which that weight rises from 0; 0 for full'
-    ' weight from the first step on.',
+    'Fraction of all steps in which the weight of unlabeled images rises from'
+    ' 0; 0 for full weight from the first step on.',
     settings.FRACTION,
   )
 

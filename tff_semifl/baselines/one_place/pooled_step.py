@@ -99,19 +99,19 @@ class PooledStep:
     return random_seeds.stateless_seed(self._seed, purpose, self.num, *keys)
 
   def labeled_views(self) -> tf.Tensor:
-    """Weak views of the labeled images, uint8."""
+    """The labeled images, weakly augmented, uint8."""
     return self._weak_augmentation(
       self._batch.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
     )
 
   def weak_views(self, key: int = 0) -> tf.Tensor:
-    """Weak views of the unlabeled images, uint8, different for each key."""
+    """The unlabeled images, weakly augmented anew for each key, uint8."""
     return self._weak_augmentation(
       self._batch.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_views(self, key: int = 0) -> tf.Tensor:
-    """Strong views of the unlabeled images, uint8, different for each key."""
+    """The unlabeled images, strongly augmented anew for each key, uint8."""
     return self._strong_augmentation(
       self._batch.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )

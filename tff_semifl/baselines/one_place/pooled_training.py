@@ -120,8 +120,9 @@ class PooledTraining:
     int32 [images], `sources.UNKNOWN_LABEL` for unlabeled images.
 
     Returns:
-      State and averaged weights after the round; `loss` and `accuracy`, on weak
-      views of labeled images or what these were mixed into, means over steps.
+      State and averaged weights after the round; `loss` and `accuracy`, on
+      weakly augmented labeled images or what these were mixed into, means over
+      steps.
     """
     steps = self.steps
     rows = _Rows.draw(data, context, steps)

@@ -24,7 +24,7 @@ from tff_semifl.training import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PseudoLabeling(pooled_method.PooledMethod):
-  """Pseudo-labeling: weak views get their own confident pseudo-labels."""
+  """Pseudo-labeling: confident predictions are labels."""
 
   confidence: training_settings.Confidence = training_settings.Confidence()
   ramped: pooled_method.RampedLoss = pooled_method.RampedLoss(

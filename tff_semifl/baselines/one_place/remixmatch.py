@@ -38,8 +38,8 @@ class ReMixMatch(pooled_method.PooledMethod):
   mixing: mixmatch.Mixing = mixmatch.Mixing()
   num_strong_views: int = settings.setting(
     1,
-    "Strong views of each unlabeled image: 1 in FixMatch's code by default, 8"
-    ' in the paper.',
+    'Strong augmentations of each unlabeled image: 1 by default in the code of'
+    ' FixMatch, 8 in the paper.',
     settings.AT_LEAST_1,
   )
   aligned_batches: int = settings.setting(
@@ -52,12 +52,12 @@ class ReMixMatch(pooled_method.PooledMethod):
   )
   strong_loss_weight: float = settings.setting(
     0.5,
-    'Weight of the loss of the first strong views, not mixed.',
+    'Weight of the loss of the first strongly augmented images, not mixed.',
     settings.AT_LEAST_0,
   )
   rotation_loss_weight: float = settings.setting(
     0.5,
-    'Weight of the loss of predicting the rotation of these strong views.',
+    'Weight of the loss of predicting the rotation of these images.',
     settings.AT_LEAST_0,
   )
 
@@ -135,7 +135,7 @@ class ReMixMatch(pooled_method.PooledMethod):
 
 
 def _rotation_loss(step: pooled_step.PooledStep, views: tf.Tensor) -> tf.Tensor:
-  """The cross-entropy of predicting by how much views were rotated."""
+  """The cross-entropy of predicting by how much images were rotated."""
   rotated, num_turns = rotations.rotate(views)
   (features,) = step.features(rotated)
   kernel, bias = step.head

@@ -65,7 +65,7 @@ def annealed_cross_entropy(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UDA(pooled_method.PooledMethod):
-  """UDA: predictions for strong views follow those for confident weak views."""
+  """UDA: predictions under strong augmentation follow those under weak."""
 
   uses_strong_views = True
 
@@ -73,9 +73,9 @@ class UDA(pooled_method.PooledMethod):
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
   target_temperature: float = settings.setting(
     1.0,
-    'Temperature that predictions for weak views are sharpened by before those'
-    ' for strong views are compared with them: 1 in the code of FixMatch, 0.4'
-    ' in the paper of UDA. The confidence threshold applies before sharpening.',
+    'Temperature that sharpens predictions for weak augmentation, the targets:'
+    ' 1 in the code of FixMatch, 0.4 in the paper of UDA. The confidence'
+    ' threshold applies before sharpening.',
     settings.ABOVE_0,
   )
   signal_annealing: str = settings.setting(

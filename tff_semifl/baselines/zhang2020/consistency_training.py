@@ -36,9 +36,9 @@ def build_consistency_training(
 ) -> client_work.LocalTrainingFn:
   """Builds a client's training by consistency regularization (equation 4).
 
-  Weak and strong views form one batch, over which batch normalization is
-  computed. The weak views give labels, without gradient; the strong views of
-  confident images are trained on. The confidence threshold is in (0, 1],
+  Weakly and strongly augmented images form one batch, over which batch
+  normalization is computed. The former give labels, without gradient; the
+  latter are trained on if confident. The confidence threshold is in (0, 1],
   inclusive.
   """
 
@@ -66,7 +66,7 @@ def build_self_training(
 ) -> client_work.LocalTrainingFn:
   """Builds a client's self-training (equation 3).
 
-  Labels are predictions in inference mode for the views that are trained on.
+  Labels are predictions in inference mode, for the same augmented images.
   The confidence threshold is in (0, 1], inclusive.
   """
 

@@ -35,7 +35,7 @@ def train_on_labels(
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
 ) -> training_loop.TrainingResult:
-  """Takes the steps of a round by cross-entropy of weak views (equation 2).
+  """Takes the steps of a round by cross-entropy (equation 2).
 
   `data` has `image`, uint8 [images, height, width, channels], and `label`,
   int32 [images].
