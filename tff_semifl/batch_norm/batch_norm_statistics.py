@@ -5,9 +5,9 @@
 
 SemiFL (NeurIPS 2022), section 3.4 and appendix B: a pass over images without
 augmentation, in training mode, observes the inputs of each normalization layer.
-Their mean and variance become the layer's statistics. Each builder returns a
-computation `(<W@SERVER, D> -> W@SERVER)` that replaces the statistics in the
-weights W; whose images are used differs:
+Their mean and variance become the layer's statistics. Builders return
+computations `(<W@SERVER, D> -> W@SERVER)` that replace the statistics in the
+weights W. They differ in whose images they use, and in the formula:
 
     build_server_batch_norm_statistics     the server's, appendix B
     build_federated_batch_norm_statistics  the clients', appendix B

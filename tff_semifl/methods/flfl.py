@@ -56,7 +56,7 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
   )
   consistency_threshold: float = settings.setting(
     0.95,
-    'Confidence from which on a pseudo-label counts in the consistency loss and'
+    'Least confidence of a pseudo-label that counts in the consistency loss and'
     ' in the perturbation.',
     settings.SHARE,
   )

@@ -19,7 +19,7 @@ from tff_semifl.models import functional
 from tff_semifl.training import losses
 
 # Weights that multiply nothing, so that their size is no scale.
-_ADDED = ('bias:0', 'beta:0')
+_BIAS_SUFFIXES = ('bias:0', 'beta:0')
 # From ASAM: the least size of a weight, and a denominator above 0.
 _LEAST_SIZE = 0.01
 _EPSILON = 1e-16
@@ -33,7 +33,7 @@ class Consistency:
     radius: Length of the perturbation, relative to the size of weights; rho in
       the paper.
     weight: Weight of the loss.
-    confidence_threshold: Confidence from which on a pseudo-label counts.
+    confidence_threshold: Least confidence of a pseudo-label that counts.
   """
 
   radius: float
@@ -104,8 +104,7 @@ def ascent(
 ) -> list[tf.Tensor]:
   """ASAM's step up the loss, of length `radius` relative to the weights.
 
-  It does not depend on how a model of the same function scales its weights. The
-  size of a bias is 1.
+  Its effect does not depend on the scale of weights. The size of a bias is 1.
 
   Args:
     weights: float32 tensors.
@@ -118,7 +117,7 @@ def ascent(
   """
   sizes = [
     tf.ones_like(weight)
-    if name.endswith(_ADDED)
+    if name.endswith(_BIAS_SUFFIXES)
     else tf.abs(weight) + _LEAST_SIZE
     for weight, name in zip(weights, names, strict=True)
   ]

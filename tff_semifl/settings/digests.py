@@ -29,8 +29,8 @@ TOLD_ELSEWHERE: Mapping[str, bool] = types.MappingProxyType(
   {'tff_semifl.told_elsewhere': True}
 )
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
-_SHOWN = (pathlib.PurePath, np.dtype, np.ufunc, slice, logging.Logger)
-_OF_DATACLASSES = {
+_KNOWN_BY_REPR = (pathlib.PurePath, np.dtype, np.ufunc, slice, logging.Logger)
+_GENERATED = {
   '__init__',
   '__repr__',
   '__eq__',
@@ -38,7 +38,7 @@ _OF_DATACLASSES = {
   '__setattr__',
   '__delattr__',
 }
-_OF_NO_RESULT = {
+_IRRELEVANT = {
   '__abstractmethods__',
   '__annotations__',
   '__dataclass_fields__',
@@ -126,9 +126,9 @@ class _Reader:
     name = references.qualified_name(kind)
     if references.is_of_library(kind):
       return name
-    without = set(_OF_NO_RESULT)
+    without = set(_IRRELEVANT)
     if '__dataclass_fields__' in vars(kind):
-      without |= _OF_DATACLASSES
+      without |= _GENERATED
     if dataclasses.is_dataclass(kind):
       # Instances have the values of fields.
       without |= {field.name for field in dataclasses.fields(kind)}
@@ -184,7 +184,7 @@ def _take_apart(value: Any) -> list[Any] | None:
     return [list(item) for item in sorted(value.items(), key=repr)]
   if isinstance(value, list | tuple):
     return list(value)
-  if isinstance(value, _SHOWN):
+  if isinstance(value, _KNOWN_BY_REPR):
     return [repr(value)]
   if isinstance(value, functools.partial):
     return [value.func, value.args, value.keywords]

@@ -269,7 +269,7 @@ class Confidence(settings.Settings):
 
   confidence_threshold: float = settings.setting(
     0.95,
-    'Probability from which on a pseudo-label is trained on.',
+    'Least probability of a pseudo-label that is trained on.',
     settings.SHARE,
   )
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mean Teacher.
+"""Mean Teacher (Tarvainen, Valpola, NeurIPS 2017).
 
 References:
   Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged

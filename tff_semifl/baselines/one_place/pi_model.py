@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Pi-Model.
+"""The Pi-Model (Laine, Aila, ICLR 2017).
 
 References:
   Laine, Aila. Temporal ensembling for semi-supervised learning. ICLR 2017. The

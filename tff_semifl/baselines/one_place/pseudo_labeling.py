@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pseudo-labeling.
+"""Pseudo-labeling (Lee, ICML workshop 2013).
 
 References:
   Lee. Pseudo-label: The simple and efficient semi-supervised learning method

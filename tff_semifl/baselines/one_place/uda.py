@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unsupervised data augmentation, UDA.
+"""Unsupervised data augmentation, UDA (Xie et al., NeurIPS 2020).
 
 References:
   Xie, Dai, Hovy, Luong, Le. Unsupervised data augmentation for consistency

@@ -77,7 +77,7 @@ class StepModel:
     self._images = None
 
   def train_logits(self, images: tf.Tensor) -> tf.Tensor:
-    """The logits in training mode, float32 [batch, classes]; once in a step.
+    """The logits in training mode, float32 [batch, classes].
 
     Args:
       images: uint8 [batch, height, width, channels].
