@@ -125,7 +125,7 @@ def combine(each: Mapping[str, Guidance]) -> Guidance:
       name: part.tell(states[name], server) for name, part in each.items()
     },
     update=lambda states, sums, server: {
-      # A part may report nothing; all may.
+      # Parts that report nothing are missing, possibly all.
       name: part.update(states[name], dict(sums).get(name, ()), server)
       for name, part in each.items()
     },

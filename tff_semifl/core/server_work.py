@@ -118,7 +118,7 @@ def build_server_work(
       accuracy=result.sums.num_correct / result.sums.num_examples,
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
-    # An unchanged state is always the one before the first step ever.
+    # Passed on unchanged, it is always the initial state.
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, metrics
 

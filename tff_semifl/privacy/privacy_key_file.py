@@ -50,7 +50,7 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
         ' secret key. If somebody may have, train anew in another folder; if'
         f' nobody has, `chmod {_MODE:o} {path}`'
       )
-    # One more byte than a valid file has shows that a file is too long.
+    # Reads one byte more than a valid file has, to notice longer files.
     content = file.read(len(_to_bytes(privacy_key.PrivacyKey.draw())) + 1)
   match = re.search(rb'^[0-9a-f]{64}', content, re.MULTILINE)
   if match:

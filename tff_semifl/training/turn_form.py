@@ -77,7 +77,7 @@ def pad(examples: Any) -> tuple[Any, tf.Tensor]:
     without any; and the number of examples, an int32 scalar.
   """
   number = draws.count_rows(examples)
-  # Sets all bits after the first one of the last index.
+  # Sets all lower bits of the last index: a power of two minus 1.
   last = tf.maximum(number, 1) - 1
   for num_bits in (1, 2, 4, 8, 16):
     last |= tf.bitwise.right_shift(last, num_bits)
