@@ -205,8 +205,8 @@ class Rejection(settings.Settings):
   max_update_norm_ratio: float = settings.setting(
     10.0,
     'An update is rejected if it is not finite, or if its norm exceeds this'
-    ' multiple of the norm of the received weights (at least 1): training'
-    ' diverged, or the client is malicious.',
+    ' multiple of the norm of the received weights, or of 1 if that is larger:'
+    ' training diverged, or the client is malicious.',
     settings.ABOVE_0,
   )
 

@@ -184,7 +184,7 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
-  """Count, mean and unbiased variance, 0 for a single value.
+  """Count, mean and variance (unbiased, 0 for one value), float [3, channels].
 
   Args:
     moments: float [3, channels]: count, mean, sum of squared deviations.

@@ -4,8 +4,9 @@
 """Batch normalization with running averages that stay at each node.
 
 In the ablation of Zhang et al. only parameters are averaged. Each node (a slot
-of users, or a replica of the server) keeps running averages of the statistics
-of its batches. A user's label its images; the server's are for evaluation.
+of clients, or a replica of the server) keeps running averages of the statistics
+of its batches. Self-training labels with those of the client, evaluation is
+with those of the server.
 
 Running averages are part of the state of the node's optimizer. A running
 average with momentum m moves by m times its distance from the batch's

@@ -62,7 +62,7 @@ def build_client_work(
     keep_optimizer_state: Whether clients keep the optimizer state from round to
       round, as in the code of SemiFL's authors, as their memory.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
-      of the received weights (at least 1); infinity for no limit.
+      of the received weights, or of 1 if that is larger; infinity for no limit.
     measure_weight_diversity: Whether to measure how much updates differ
       (`weight_diversity.measure`), from sums that no aggregator protects.
     return_given_labels: Whether results have `GivenLabels`.

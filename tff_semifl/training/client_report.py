@@ -118,7 +118,7 @@ def report(
     optimizer_state: The state before training.
     local: The outcome of local training.
     max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
-      of the received weights (at least 1); infinity for no limit.
+      of the received weights, or of 1 if that is larger; infinity for no limit.
     kernel_index: From `weight_diversity.find_classifier_kernel`, or None not to
       measure the diversity of updates.
 
