@@ -150,7 +150,7 @@ class SweepInputTest(parameterized.TestCase):
     (
       'varied_twice_with_one_dash',
       ['--vary=learning_rate', '--values=1,2', '-learning_rate=3'],
-      '--values=1,2: they say it all; leave --learning_rate out',
+      '--values=1,2: --vary sets learning_rate; leave --learning_rate out',
     ),
     *(
       (
@@ -160,10 +160,10 @@ class SweepInputTest(parameterized.TestCase):
       )
       for name, remedy in (
         ('seed', 'give --seeds'),
-        ('output_dir', 'this is no setting of which'),
-        ('experiment_name', 'this is no setting of which'),
-        ('num_validation', 'this is no setting of which'),
-        ('flagfile', 'this is no setting of which'),
+        ('output_dir', 'a sweep cannot vary'),
+        ('experiment_name', 'a sweep cannot vary'),
+        ('num_validation', 'a sweep cannot vary'),
+        ('flagfile', 'a sweep cannot vary'),
       )
     ),
     ('no_values', ['--vary=learning_rate'], '--values=: give --vary, a sett'),
@@ -175,7 +175,7 @@ class SweepInputTest(parameterized.TestCase):
     (
       'varied_twice',
       ['--vary=learning_rate', '--values=1,2', '--learning_rate=3'],
-      '--values=1,2: they say it all; leave --learning_rate out',
+      '--values=1,2: --vary sets learning_rate; leave --learning_rate out',
     ),
     (
       'value_of_another_kind',
