@@ -104,7 +104,7 @@ class ShowPartitionTest(parameterized.TestCase):
     self.assertEqual(
       completed.stderr.splitlines()[-1],
       'flag --partition=classes: 15 of 35 unlabeled images have no known class'
-      ' to share them out by',
+      ' to partition them by',
     )
 
   @parameterized.named_parameters(

@@ -175,7 +175,7 @@ class LossTest(tf.test.TestCase):
       with (
         self.assertLogs(level='WARNING'),
         self.assertRaisesRegex(
-          runtime.WorkerError, 'the same work has cost 3 actors: actor .* at'
+          runtime.WorkerError, 'one task has lost 3 actors: actor .* at'
         ),
       ):
         list(context.runner.crew.run([ray_crew.Task(kill)]))
