@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ranges of pixels that models expect, where images are in 0..255."""
+"""Rescaling of images to the pixel range that a model expects."""
 
 import tensorflow as tf
 
@@ -15,12 +15,7 @@ NAMES = tuple(_SCALES)
 
 
 def rescale(images: tf.Tensor, name: str) -> tf.Tensor:
-  """Returns images in the range of that name, one of `NAMES`.
-
-  Args:
-    images: float32 [batch, height, width, channels] in 0..255.
-    name: The range, such as '-1_to_1'.
-  """
+  """Rescales images in 0..255 to the range `name`, one of `NAMES`."""
   if name == '0_to_255':
     return images
   return tf.keras.layers.Rescaling(*_SCALES[name])(images)
