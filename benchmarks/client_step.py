@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time of a client's step, in one precision and another."""
+"""The time of a client's step, by precision."""
 
 from collections.abc import Callable
 
@@ -13,14 +13,13 @@ from benchmarks import plain_round
 def measure(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures a client's turn, plain TensorFlow, by its steps.
+  """Measures a client update in plain TensorFlow, per step.
 
-  That includes its share of what comes before the steps: pseudo-labels and
-  views.
+  That includes pseudo-labels and augmentation.
 
   Args:
-    num_repetitions: Turns in each precision.
-    size: Of the federation, of which one client is looked at.
+    num_repetitions: Client updates in each precision.
+    size: Size of the federation, of which one client trains.
   """
   size = (size or federation_lib.Size())._replace(num_clients=1)
   turns = {

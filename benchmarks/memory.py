@@ -29,11 +29,11 @@ def measure(
   """Measures the memory of the process after some rounds and after many.
 
   Args:
-    num_repetitions: Not heeded: rounds are repetitions enough.
-    size: Of the federation.
+    num_repetitions: Ignored, as rounds are repetitions.
+    size: Size of the federation.
     checkpoints: Numbers of rounds after which to measure.
   """
-  del num_repetitions  # Unused.
+  del num_repetitions
   federation = federation_lib.Federation(size)
   values = {}
   for name, num_clients in (

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of a program that measures: tables, and a file of all numbers."""
+"""The report of a measuring program: tables, and a file of all numbers."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -20,15 +20,13 @@ REPETITIONS = flags.DEFINE_integer(
 
 
 def open_file(default: str) -> pathlib.Path:
-  """Returns the file to write, which is there and empty then.
-
-  Nothing is measured before it is known that it can be written.
+  """The output file, checked to be writable before anything is measured.
 
   Args:
     default: The file if --output_file is not given.
 
   Raises:
-    program.FlagError: If it cannot be written.
+    program.FlagError: The file cannot be written.
   """
   path = output_flag.one(default)
   with output_flag.writing(path):
@@ -42,11 +40,11 @@ def write(
 ) -> None:
   """Prints the machine and a table for each measurement, and writes the file.
 
-  The file is written anew with each, so that it has those before an error.
+  The file is rewritten after each measurement, so that errors lose none.
 
   Args:
     path: The file, with all numbers as JSON.
-    measurements: Each is measured when the one before it was printed.
+    measurements: Yields measurements as they are made.
   """
   here = machine.describe()
   print(f'{here}\n')

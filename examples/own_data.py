@@ -3,8 +3,8 @@
 
 """Trains SemiFL on your own data, here scikit-learn's digits as NumPy arrays.
 
-The server has 50 images with labels. Four clients have as many images as they
-happen to have, and no labels.
+The server has 50 labeled images. Four clients have different numbers of images,
+and no labels.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
     output_dir: Folder for the folder of results.
   """
   pixels, labels = datasets.load_digits(return_X_y=True)
-  # They are in 0..16 there.
+  # Scikit-learn's pixels are in 0..16.
   images = pixels.reshape(-1, 8, 8) / 16
   server, test, rest = np.split(np.arange(len(images)), [50, 410])
   task = sfl.own_data(

@@ -3,8 +3,8 @@
 
 """Trains SemiFL with TFF's own program, `tff.learning.programs.train_model`.
 
-`bind_server_data` makes SemiFL's process a `LearningProcess`: the server's
-images are part of it, and clients are chosen by TFF's data source.
+`bind_server_data` makes SemiFL's process a `LearningProcess` that contains the
+server's images. TFF's data source samples the cohorts.
 """
 
 import asyncio
