@@ -29,13 +29,7 @@ def measure(
   num_images: int = _NUM_IMAGES,
   num_epochs: int = _NUM_EPOCHS,
 ) -> measurement.Measurement:
-  """Measures strongly augmented images per second, of CIFAR-10's size.
-
-  Args:
-    num_repetitions: Repetitions for each kind of RandAugment.
-    num_images: Images of the client.
-    num_epochs: Augmentations of all images in each repetition.
-  """
+  """Measures strongly augmented images per second, of CIFAR-10's size."""
   task = cifar10.CIFAR10().create()
   # Noise, as CIFAR-10 would have to be downloaded.
   images = np.random.default_rng(0).integers(

@@ -13,13 +13,9 @@ from benchmarks import plain_round
 def measure(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures a client update in plain TensorFlow, per step.
+  """Measures client updates in plain TensorFlow, per step.
 
-  That includes pseudo-labels and augmentation.
-
-  Args:
-    num_repetitions: Client updates in each precision.
-    size: Size of the federation, of which one client trains.
+  Pseudo-labels and augmentation are included.
   """
   size = (size or federation_lib.Size())._replace(num_clients=1)
   turns = {

@@ -16,15 +16,10 @@ def measure(
   *,
   numbers: tuple[int, ...] = (1, 2, 4),
 ) -> measurement.Measurement:
-  """Measures rounds with one client at a time, with two, and so on.
+  """Measures rounds with each of some `numbers` of concurrent clients.
 
   If the environment has `runtime.OWN_THREADS`, also with two clients that have
   a thread each, while the server has all.
-
-  Args:
-    num_repetitions: Rounds for each number.
-    size: Size of the federation.
-    numbers: Numbers of concurrent clients; others are compared with the first.
   """
   federation = federation_lib.Federation(size or federation_lib.Size())
   kinds = {

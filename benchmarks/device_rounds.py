@@ -12,7 +12,6 @@ from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
 
-# Whether XLA compiles the rounds.
 _KINDS = {'by default': False, '--jit_compile': True}
 
 
@@ -40,15 +39,10 @@ def measure(
 
   Rounds have no evaluation, and all pseudo-labels are confident.
 
-  Args:
-    device: The device, as in `tf.config.list_logical_devices()`.
-    size: Size of the federation.
-    seconds: How long to run rounds of the fastest kind at the end.
-
   Yields:
     For each kind the time of the first round, with tracing and compilation, and
     of the second, and the peak memory of the device, if TensorFlow counts it;
-    then rounds per hour.
+    then rounds per hour, in rounds of the fastest kind for so many `seconds`.
   """
   runs, times = {}, {}
   with runtime.simulation_context(devices=[device]):

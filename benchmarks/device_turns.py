@@ -43,10 +43,6 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
 
   All draw the same random numbers, and none uses TF32.
 
-  Args:
-    device: The device, as in `tf.config.list_logical_devices()`.
-    size: Size of the federation, whose clients have 24 images here.
-
   Returns:
     The largest relative error of an array of the update in each form, and the
     tolerance.
@@ -97,12 +93,7 @@ def are_equal(compared: measurement.Measurement) -> bool:
 def measure(
   device: str, size: federation_lib.Size, num_repetitions: int
 ) -> Iterator[measurement.Measurement]:
-  """Measures the first client update in each form, and then steps.
-
-  Args:
-    device: The device.
-    size: Size of the federation, of which one client trains.
-    num_repetitions: Client updates in each form.
+  """Measures client updates in each form.
 
   Yields:
     The time of first updates, with tracing and compilation, and the time of

@@ -218,10 +218,7 @@ def to_markdown(
 ) -> str:
   """A table of mean, standard deviation, and difference to labels alone.
 
-  Args:
-    runs: The runs.
-    num_labels: The server's labels.
-    column: `last` or `best`.
+  The accuracy is that of the `last` or `best` round.
   """
 
   def read(method: Method, partition: str) -> list[float]:

@@ -23,16 +23,7 @@ from tff_semifl.training import turn_form
 
 
 class Size(NamedTuple):
-  """The size of a federation.
-
-  Attributes:
-    model_depth: Depth of the WideResNet.
-    model_width: Width of the WideResNet.
-    num_clients: Clients, all of which take part in each round.
-    images_per_client: Images of each client.
-    num_labeled: Images of the server.
-    num_epochs: Epochs of clients and server.
-  """
+  """The size of a federation, in which all clients take part in each round."""
 
   model_depth: int = 28
   model_width: int = 2
@@ -70,13 +61,7 @@ class Federation:
     train_in_bfloat16: bool = False,
     jit_compile: bool = False,
   ):
-    """Creates images and model; compiles nothing yet.
-
-    Args:
-      size: The size of the federation.
-      train_in_bfloat16: As the setting.
-      jit_compile: As the setting.
-    """
+    """Creates images and model; compiles nothing yet."""
     self.size = size
     self.task = cifar10.CIFAR10().create()
     model = models.WideResNet(

@@ -21,7 +21,6 @@ from benchmarks import scaling
 from benchmarks import startup
 from tff_semifl.command_line import program
 
-# Functions from the number of repetitions to a `Measurement`.
 _BENCHMARKS = {
   'augmentation': augmentation.measure,
   'client_step': client_step.measure,

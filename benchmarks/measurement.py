@@ -80,14 +80,9 @@ def time_in_turns(
   num_repetitions: int,
   clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
-  """The seconds of interleaved calls, after one to warm up.
+  """The seconds of interleaved calls of functions, after one call to warm up.
 
   Interleaving spreads the machine's other load evenly over alternatives.
-
-  Args:
-    alternatives: Functions by name.
-    num_repetitions: Calls of each function.
-    clock: Returns the time in seconds.
   """
   for call in alternatives.values():
     call()

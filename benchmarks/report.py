@@ -22,9 +22,6 @@ REPETITIONS = flags.DEFINE_integer(
 def open_file(default: str) -> pathlib.Path:
   """The output file, checked to be writable before anything is measured.
 
-  Args:
-    default: The file if --output_file is not given.
-
   Raises:
     program.FlagError: The file cannot be written.
   """
@@ -38,13 +35,9 @@ def open_file(default: str) -> pathlib.Path:
 def write(
   path: pathlib.Path, measurements: Iterable[measurement.Measurement]
 ) -> None:
-  """Prints the machine and a table for each measurement, and writes the file.
+  """Prints the machine and measurements as tables, and writes all as JSON.
 
   The file is rewritten after each measurement, so that errors lose none.
-
-  Args:
-    path: The file, with all numbers as JSON.
-    measurements: Yields measurements as they are made.
   """
   here = machine.describe()
   print(f'{here}\n')

@@ -29,13 +29,7 @@ def measure_rounds(
   *,
   factor: int = 10,
 ) -> measurement.Measurement:
-  """Measures a round, and rounds with more clients, images or parameters.
-
-  Args:
-    num_repetitions: Rounds of each.
-    size: Size of the federation that others are compared with.
-    factor: The factor of clients, images or parameters.
-  """
+  """Measures a round, and rounds with more clients, images or parameters."""
   # Parameters grow with the square of the width, except for the first layer.
   wider = round(size.model_width * factor**0.5)
   sizes = {

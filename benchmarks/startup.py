@@ -24,11 +24,6 @@ def measure(
 
   With two server steps, statistics and an evaluation of a few images, nearly
   all of the time is imports, building and compiling.
-
-  Args:
-    num_repetitions: Starts of the program.
-    model_depth: Depth of the WideResNet.
-    model_width: Width of the WideResNet.
   """
   with tempfile.TemporaryDirectory() as folder:
     images = pathlib.Path(folder, 'images')

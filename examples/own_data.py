@@ -14,12 +14,7 @@ import tff_semifl as sfl
 
 
 def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The number of rounds; the server alone trains before them.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   pixels, labels = datasets.load_digits(return_X_y=True)
   # Scikit-learn's pixels are in 0..16.
   images = pixels.reshape(-1, 8, 8) / 16

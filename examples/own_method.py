@@ -78,12 +78,7 @@ SOFT_SEMIFL = sfl.Alternating(client=SoftFixMix())
 
 
 def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The number of rounds; the server alone trains before them.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   experiment = sfl.create_experiment(
     SOFT_SEMIFL,
     sfl.TASKS['digits'],

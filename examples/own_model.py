@@ -31,12 +31,7 @@ def create_model(task: sfl.ImageTask, seed: int) -> tf.keras.Model:
 
 
 def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The number of rounds; the server alone trains before them.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   experiment = sfl.create_experiment(
     'semifl',
     sfl.TASKS['digits'],

@@ -55,12 +55,7 @@ ENTROPY_MINIMIZATION = sfl.Pooled(method=EntropyMinimization())
 
 
 def main(total_rounds: int = 20, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The last round, from 0; each has 50 steps.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   experiment = sfl.create_experiment(
     ENTROPY_MINIMIZATION,
     sfl.TASKS['digits'],

@@ -21,12 +21,7 @@ import tff_semifl as sfl
 def main(
   total_rounds: int = 10, output_dir: str = 'results/tff_program'
 ) -> None:
-  """Trains, and writes the metrics of each round.
-
-  Args:
-    total_rounds: The number of rounds.
-    output_dir: Folder for checkpoints and metrics.
-  """
+  """Trains, and writes checkpoints and the metrics of each round."""
   experiment = sfl.create_experiment(
     'semifl',
     sfl.TASKS['digits'],

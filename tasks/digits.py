@@ -17,7 +17,6 @@ from tff_semifl.augment import weak
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
-# Gray levels are in 0..16 in the data.
 _MAX_LEVEL = 16
 # Every fifth image is a test image, so that both sets have all writers.
 _TEST_STRIDE = 5

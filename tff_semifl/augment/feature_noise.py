@@ -18,10 +18,7 @@ def add_noise(
 ) -> tf.Tensor:
   """Adds Gaussian noise of `NOISE` times each feature's standard deviation.
 
-  Args:
-    features: float32 [batch, features].
-    seed: int32 [2], a stateless seed.
-    standard_deviation: The standard deviation of each feature.
+  Features are float32 [batch, features], the seed is stateless, int32 [2].
   """
   noise = random_draws.normal(tf.shape(features), seed)
   return features + NOISE * tf.constant(standard_deviation, tf.float32) * noise

@@ -20,11 +20,8 @@ from tff_semifl.randomness import random_seeds
 def sample_coefficient(seed: tf.Tensor, *, concentration: float) -> tf.Tensor:
   """Draws a float32 coefficient from Beta(concentration, concentration).
 
-  SemiFL mixes symmetrically, without max(x, 1 - x).
-
-  Args:
-    seed: int32 [2], a stateless seed.
-    concentration: Positive; 0.75 in the paper.
+  SemiFL mixes symmetrically, without max(x, 1 - x), with a concentration of
+  0.75.
   """
   return random_draws.beta(1, seed, concentration=concentration)[0]
 
@@ -39,17 +36,10 @@ def mix(
 def sample_dominant_coefficients(
   seed: tf.Tensor, number: tf.Tensor | int, *, concentration: float
 ) -> tf.Tensor:
-  """Draws coefficients max(x, 1 - x) with x from a Beta distribution.
+  """Draws coefficients max(x, 1 - x), float32 [number], with x from a Beta.
 
-  A mixed image is thus at least half the original image.
-
-  Args:
-    seed: int32 [2], a stateless seed.
-    number: Number of coefficients.
-    concentration: Positive, both parameters of the Beta distribution.
-
-  Returns:
-    float32 [number] in [0.5, 1].
+  Both parameters of the Beta distribution are `concentration`. A mixed image is
+  at least half the original image.
   """
   coefficients = random_draws.beta(number, seed, concentration=concentration)
   return tf.maximum(coefficients, 1.0 - coefficients)

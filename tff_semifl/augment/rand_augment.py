@@ -137,12 +137,7 @@ def _apply_in_groups(
 ) -> tf.Tensor:
   """Sorts the images by operation, applies each to its group, and sorts back.
 
-  Args:
-    images: float32 [batch, height, width, 3].
-    choices: int32 [batch], the index of each image's operation; their number
-      for none.
-    operations: The operations.
-    seeds: A stateless seed for the parameters of each operation.
+  `choices`, int32 [batch], are indices of operations; their number for none.
   """
   num_groups = len(operations) + 1
   groups = tf.dynamic_partition(images, choices, num_groups)

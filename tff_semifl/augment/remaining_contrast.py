@@ -74,9 +74,6 @@ def compute_contrast(images: np.ndarray) -> np.ndarray:
 
   It is the standard deviation of pixels around their channel's mean: 0 for a
   single color, at most 127.5 (half black, half white).
-
-  Args:
-    images: uint8 [number, height, width, channels].
   """
   variances = np.asarray(images, np.float64).var(axis=(1, 2))
   return np.sqrt(variances.mean(axis=-1))

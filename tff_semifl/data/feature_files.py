@@ -29,7 +29,6 @@ from tff_semifl.data import own_features
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
-# Vectors per batch for prediction.
 _BATCH_SIZE = 1024
 _FEATURES, _LABELS, _CLASS_NAMES = 'features', 'labels', 'class_names'
 _CLIENT_FEATURES, _CLIENT_IDS = 'client_features', 'client_ids'

@@ -23,7 +23,6 @@ from tff_semifl.data import image_depth
 # their names. Pillow knows many more, with decoders that hardly anybody checks
 # (and for PostScript it would run Ghostscript).
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
-# By number of channels.
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
 # EXIF orientations that swap height and width.
 _LYING = range(5, 9)

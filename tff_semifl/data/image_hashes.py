@@ -9,7 +9,6 @@ import numpy as np
 
 from tff_semifl.data import sources
 
-# Images read from disk at a time.
 _BATCH_SIZE = 1024
 
 

@@ -19,8 +19,7 @@ from tff_semifl.data import names
 
 # The last one has labels of a client's images, see `measuring_labels`.
 _IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', 'labels.csv'})
-# The number of problems that an error names.
-_NUM_NAMED = 5
+_MAX_NAMED_PROBLEMS = 5
 
 
 class ImageFolderError(Exception):
@@ -153,9 +152,9 @@ def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
     return
   named = '; '.join(
     f'{problem.path.relative_to(root)} {problem.reason}'
-    for problem in problems[:_NUM_NAMED]
+    for problem in problems[:_MAX_NAMED_PROBLEMS]
   )
-  num_more = len(problems) - _NUM_NAMED
+  num_more = len(problems) - _MAX_NAMED_PROBLEMS
   more = f'; and {num_more} more' if num_more > 0 else ''
   # Names may contain line breaks.
   message = ' '.join(f'in {root}: {named}{more}'.split('\n'))

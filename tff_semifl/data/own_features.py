@@ -14,8 +14,7 @@ import numpy as np
 from tff_semifl.data import own_images
 
 _EXPECTED = 'give floats [number, features]'
-# Values checked at a time, to save memory.
-_CHUNK = 2**24
+_VALUES_PER_CHUNK = 2**24
 
 
 def convert_examples(field: str, examples: Any) -> np.ndarray:
@@ -99,6 +98,6 @@ def measure(
 
 def _chunks(features: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
   """Yields runs of vectors, each with its first row's index."""
-  size = max(_CHUNK // features.shape[1], 1)
+  size = max(_VALUES_PER_CHUNK // features.shape[1], 1)
   for start in range(0, len(features), size):
     yield start, features[start : start + size]

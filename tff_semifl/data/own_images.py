@@ -19,7 +19,6 @@ import tensorflow_federated as tff
 _EXPECTED = (
   'give an array [images, height, width, channels] or a tf.data.Dataset'
 )
-# The channels of gray and of color images.
 _CHANNELS = (1, 3)
 # Pillow's modes that NumPy converts to gray levels or red, green and blue.
 _LEVELS = ('L', 'RGB', 'I', 'I;16', 'F')

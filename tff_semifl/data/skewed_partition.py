@@ -19,10 +19,9 @@ from tff_semifl.randomness import random_seeds
 LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1e6
 
-# The fewest images of a client in a Dirichlet partition.
-_LEAST_IMAGES = 10
-# Draws before giving up, within seconds. The paper's partitions take at most
-# 15.
+# Per client.
+_MIN_IMAGES = 10
+# These take seconds. The paper's partitions take at most 15 draws.
 _MAX_DRAWS = 10_000
 
 
@@ -129,11 +128,11 @@ def partition_dirichlet(
       f'a concentration is from {LEAST_CONCENTRATION} to'
       f' {MOST_CONCENTRATION:g}, not {concentration}'
     )
-  most_clients = len(labels) // _LEAST_IMAGES
+  most_clients = len(labels) // _MIN_IMAGES
   if not 1 <= num_clients <= most_clients:
     raise ValueError(
       f'{len(labels)} unlabeled images cannot be shared among {num_clients}'
-      f' clients with {_LEAST_IMAGES} each; at most {most_clients} clients can'
+      f' clients with {_MIN_IMAGES} each; at most {most_clients} clients can'
       ' have them'
     )
   generator = random_seeds.numpy_generator(
@@ -155,7 +154,7 @@ def partition_dirichlet(
     ]
     return [np.concatenate(each) for each in zip(*pieces, strict=True)]
   raise ValueError(
-    f'each of {_MAX_DRAWS} draws left a client with fewer than {_LEAST_IMAGES}'
+    f'each of {_MAX_DRAWS} draws left a client with fewer than {_MIN_IMAGES}'
     f' of {len(labels)} unlabeled images; fewer clients than {num_clients}, or'
     f' a concentration above {concentration}, would leave it more'
   )
@@ -213,4 +212,4 @@ def _draw_dirichlet_cuts(
     shares = shares / shares.sum()
     cuts.append((np.cumsum(shares) * class_size).astype(np.int64)[:-1])
     client_sizes += np.diff(cuts[-1], prepend=0, append=class_size)
-  return cuts if client_sizes.min() >= _LEAST_IMAGES else None
+  return cuts if client_sizes.min() >= _MIN_IMAGES else None

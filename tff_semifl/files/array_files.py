@@ -73,11 +73,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
 
 
 def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-  """Packs arrays into a structure.
-
-  Args:
-    structure: A structure with the names, dtypes and shapes of the written one.
-    arrays: The arrays by name, from `read`.
+  """Packs arrays from `read` into a structure like the written one.
 
   Raises:
     ValueError: Names, dtypes or shapes differ.

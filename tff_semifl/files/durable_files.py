@@ -41,12 +41,9 @@ def naming(
 ) -> Iterator[None]:
   """Turns file errors in the `with` block into one that names a path.
 
-  Args:
-    path: The file or folder that is being written.
-    remedy: The end of the error message, which says what to do.
-
   Raises:
-    OutputError: Python or TensorFlow raised a file error, such as a full disk.
+    OutputError: Python or TensorFlow raised a file error, such as a full disk;
+      the message ends with `remedy`.
   """
   try:
     yield
@@ -84,14 +81,9 @@ def require_file(path: pathlib.Path, remedy: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-  """Writes a file that replaces another when the `with` block succeeds.
+  """Opens a file that replaces another when the `with` block succeeds.
 
-  Args:
-    path: The file.
-    mode: Permissions from its creation on, restricted by the umask.
-
-  Yields:
-    The file, open for writing.
+  Its permissions are `mode` from its creation on, restricted by the umask.
 
   Raises:
     OutputError: The temporary path is no file.
@@ -137,7 +129,7 @@ def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
   temporary = path.with_name(f'{path.name}{_TEMPORARY}')
   replaced = path.with_name(f'{path.name}.replaced')
   shutil.rmtree(temporary, ignore_errors=True)
-  # An earlier version renamed links.
+  # `rmtree` refuses links.
   if replaced.is_symlink():
     replaced.unlink()
   shutil.rmtree(replaced, ignore_errors=True)

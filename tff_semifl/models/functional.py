@@ -165,12 +165,9 @@ def assign_weights(
   weights: ModelWeights,
   frozen: Sequence[np.ndarray] | None = None,
 ) -> None:
-  """Assigns weights to a Keras model from `keras_conversion.convert`.
+  """Overwrites the weights of a Keras model from `keras_conversion.convert`.
 
-  Args:
-    model: The model, whose own weights are overwritten.
-    weights: Weights of the same number and shapes as the model's.
-    frozen: Values of `weight_kinds.WeightKinds.frozen`; by default unchanged.
+  Frozen weights are those of `weight_kinds.WeightKinds`, by default unchanged.
 
   Raises:
     ValueError: The number or a shape is wrong.

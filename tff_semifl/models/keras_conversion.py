@@ -126,10 +126,8 @@ def clone(
 ) -> tf.keras.Model:
   """Clones a model and its nested models, with new weights.
 
-  Args:
-    model: A functional or sequential Keras model.
-    clone_layer: Copies a layer, by default `copy_layer`. Called once for each
-      layer that is not a model, however often it is used.
+  `clone_layer`, by default `copy_layer`, is called once for each layer that is
+  not a model, however often it is used.
 
   Raises:
     LayerError: A model has no graph of layers, or a layer cannot be copied.

@@ -154,13 +154,10 @@ def build(
 def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
   """Builds a function that copies a traced one into the current graph.
 
-  Gradients use constants of the function, such as paddings. As outputs of a
-  call, they would make XLA treat all its arguments as constants, and recompile
-  the program for each of their values.
-
-  Returns:
-    A function from the values of all arguments and captured tensors to the
-    outputs.
+  It takes the values of all arguments and captured tensors. Gradients use
+  constants of the function, such as paddings. As outputs of a call, they would
+  make XLA treat all its arguments as constants, and recompile the program for
+  each of their values.
   """
   graph_def = traced.graph.as_graph_def()
   inputs = {each.op.name: each for each in traced.inputs}
@@ -207,12 +204,7 @@ def clone_to_symbols(
   clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
   | None = None,
 ) -> SymbolicModel:
-  """Clones a model, once for all its functions.
-
-  Args:
-    model: The model.
-    kinds: Its weights.
-    clone_layer: Copies a layer, see `keras_conversion.clone`.
+  """Clones a model, once for all its functions; see `keras_conversion.clone`.
 
   Raises:
     ValueError: Layers share weights.

@@ -119,14 +119,6 @@ def convolve(
 
   With a stride of 2, 'same' would pad even sizes on one side only. With 1, it
   pads in the same way, without a padded copy.
-
-  Args:
-    x: float32 [batch, height, width, channels].
-    filters: Number of output channels.
-    size: Height and width of the kernel.
-    stride: Stride in both directions.
-    seed: Seed of the initial kernel.
-    create_convolution: Creates the convolution.
   """
   padding = 'same' if size == 3 and stride == 1 else 'valid'
   if size == 3 and stride != 1:
@@ -153,15 +145,8 @@ def pre_activation_block(
 ) -> tf.Tensor:
   """Adds two 3x3 convolutions of activated values to their input.
 
-  An identity shortcut takes the raw input, a projection the activated one.
-
-  Args:
-    x: float32 [batch, height, width, channels].
-    filters: Number of output channels.
-    stride: Stride of the first convolution and the projection.
-    create_normalization: Maps a number of channels to a normalization layer.
-    create_convolution: Creates the convolutions.
-    seeds: Seeds of initial weights, see `layer_seeds`.
+  An identity shortcut takes the raw input, a projection the activated one. The
+  stride is that of the first convolution and the projection.
   """
 
   def apply(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:

@@ -13,8 +13,7 @@ import numpy as np
 from tff_semifl.plots import picture_text
 
 _TITLE_SIZE = 12
-# Longer names, in inches, are wrapped.
-_MAX_NAME = 3.0
+_MAX_NAME_INCHES = 3.0
 # With more classes, numbers in cells would be too small to read.
 _MAX_CLASSES_WITH_NUMBERS = 30
 
@@ -40,7 +39,7 @@ def create_figure(
   # In inches, enough for a line of text for each class.
   side = float(np.clip(1.2 + 0.38 * num_classes, 4, 14.5))
   font_size = float(np.clip(45 * side / num_classes, 5.5, 9))
-  names = picture_text.wrap_names(class_names, _MAX_NAME, font_size)
+  names = picture_text.wrap_names(class_names, _MAX_NAME_INCHES, font_size)
   title = picture_text.wrap(title, side, _TITLE_SIZE)
   picture = figure.Figure(
     (

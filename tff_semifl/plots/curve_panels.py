@@ -25,7 +25,6 @@ class Panel(NamedTuple):
 _LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
 LEARNING_CURVES = (
   Panel('test/accuracy', 'Test accuracy', '% of test images'),
-  # In place of the test images.
   Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
   _LABEL_RATIO,
   Panel(

@@ -13,8 +13,7 @@ import numpy as np
 from tff_semifl.plots import picture_text
 
 _TITLE_SIZE = 12
-# Longer names, in inches, are wrapped.
-_MAX_NAME = 3.0
+_MAX_NAME_INCHES = 3.0
 _NAME_SIZE = 9
 
 
@@ -33,7 +32,7 @@ def create_figure(
     title: Title of the figure.
   """
   num_clients, num_classes = counts.shape
-  names = picture_text.wrap_names(class_names, _MAX_NAME, _NAME_SIZE)
+  names = picture_text.wrap_names(class_names, _MAX_NAME_INCHES, _NAME_SIZE)
   # In inches, enough for all names.
   width = float(np.clip(2 + 0.08 * num_clients, 5.5, 13))
   height = max(1.6 + names.height * num_classes, 3.5)

@@ -24,7 +24,6 @@ from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import sites
 
 _VARIABLE = 'TFF_SEMIFL_SITE'
-# Height, width and channels.
 _IMAGE_RANK = 3
 
 

@@ -34,7 +34,6 @@ Run = Callable[
   [ray_programs.Program, Sequence[Any], cohorts.Cohort | None],
   Generator[Sequence[Any] | None, None, None],
 ]
-# A name and its block.
 _Step = tuple[str, tff.framework.ComputationBuildingBlock]
 
 _AGGREGATE = 'federated_aggregate'
