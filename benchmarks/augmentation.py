@@ -46,10 +46,10 @@ def measure(
   size = 'x'.join(map(str, task.image_shape))
   return measurement.Measurement(
     name='augmentation',
-    unit='views/s',
-    target='at least 5,000 views a second on two cores',
+    unit='images/s',
+    target='at least 5,000 images a second on two cores',
     description=(
-      f'Strong views a second, weak views before them included, of a client'
+      f'Images a second, weakly and then strongly augmented, of a client'
       f' with {num_images} images of {size}: {num_repetitions} repetitions of'
       f' {num_epochs} epochs'
     ),

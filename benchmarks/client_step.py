@@ -31,7 +31,7 @@ def measure(
   return measurement.Measurement(
     name='client_step',
     description=(
-      f'A step of a client of SemiFL, {batch_size} strong views and as many'
+      f'A step of a client of SemiFL, {batch_size} images and as many'
       f' mixtures, of {num_steps}: {size}'
     ),
     unit='s',

@@ -111,7 +111,7 @@ def measure(
         others[name].append(_time(turn, weights))
   yield measurement.Measurement(
     name='first_turn',
-    description=f'The first turn of a client on {device}: {federation.size}',
+    description=f'The first client update on {device}: {federation.size}',
     unit='s',
     values={name: [seconds] for name, seconds in first.items()},
   )
@@ -119,7 +119,7 @@ def measure(
   yield measurement.Measurement(
     name='step',
     description=(
-      f'A step of a client on {device}, of {num_steps} in a turn:'
+      f'A step of a client on {device}, of {num_steps} in an update:'
       f' {_describe_model(size)}'
     ),
     unit='ms',

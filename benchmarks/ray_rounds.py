@@ -15,7 +15,7 @@ _SIZE = federation_lib.Size(model_depth=16, model_width=1)
 def measure(
   num_repetitions: int, size: federation_lib.Size = _SIZE
 ) -> measurement.Measurement:
-  """Measures rounds in process, and with one actor with all cores."""
+  """Measures rounds in process, and on Ray with a single actor."""
   federation = federation_lib.Federation(size)
   with runtime.simulation_context('in_process') as in_process:
     state = federation.initial_state()

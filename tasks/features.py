@@ -92,7 +92,7 @@ def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
 
 
 def _find_version(path: str) -> tuple[int, ...]:
-  """A key that changes with the file."""
+  """A key that changes when the file does."""
   try:
     found = os.stat(path)
   except OSError:

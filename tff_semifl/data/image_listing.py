@@ -99,7 +99,7 @@ def list_folders(
 
 
 def find_folders(paths: Iterable[pathlib.Path]) -> list[Problem]:
-  """A problem for each path that is a folder."""
+  """Reports paths that are folders as problems."""
   return [
     Problem(path, 'is a folder where an image should be')
     for path in paths

@@ -43,7 +43,7 @@ class LayerError(ValueError):
 
 
 def to_static_batch_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
-  """Static batch normalization that begins with the moving averages."""
+  """Static batch normalization that starts with Keras's moving averages."""
   return static_batch_norm.StaticBatchNormalization(
     epsilon=layer.epsilon,
     center=layer.center,

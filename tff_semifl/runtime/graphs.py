@@ -19,7 +19,7 @@ _NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
 
 
 # These ops refer to a table of Python functions in this process.
-_PYTHON_CALLS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
+PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
@@ -35,7 +35,7 @@ def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
 
   def has_call(part):
     return isinstance(part, tff.framework.CompiledComputation) and any(
-      node.op in _PYTHON_CALLS
+      node.op in PYTHON_OPS
       for node in all_nodes(
         tf.compat.v1.GraphDef.FromString(part.proto.tensorflow.graph_def.value)
       )

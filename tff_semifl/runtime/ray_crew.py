@@ -72,7 +72,7 @@ class Crew:
     self._own_machine = ray.get_runtime_context().get_node_id()
     self._federation = federation
     others = '' if federation is None else ' but those of sites'
-    self._why_lost = f'no machine{others} has CPUs or GPUs for one'
+    self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
     # Why there is no actor at any site.
     self._why_away = 'they are not in the cluster'
     self._looked: float = -_LOOK_SECONDS
@@ -245,10 +245,10 @@ class Crew:
     self._looked = -_LOOK_SECONDS
     if member.site is None:
       self._why_lost = f'{member.name}: {why}'
-      result = 'what it was at is done again'
+      result = 'its tasks are repeated'
     else:
       self._why_away = f'{member.name}: {why}'
-      result = 'its client takes no part until it is back'
+      result = 'its client drops out until it is back'
     if self._is_closed:
       raise errors.WorkerError('the context was closed')
     if not member.is_ready:
@@ -270,7 +270,7 @@ class Crew:
       raise errors.WorkerError('the machine of this program left the cluster')
     for member in self._members:
       if member.node_id not in machines and not member.tasks:
-        member.error = 'its machine has left'
+        member.error = 'its machine left the cluster'
     counts = collections.Counter(each.node_id for each in self._members)
     placed = self._placement.place(
       # Machines with actors come first, so that `max_actors` keeps these.

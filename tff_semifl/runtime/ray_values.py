@@ -23,8 +23,6 @@ from tff_semifl.runtime import sites
 _MIN_CONTENT_BYTES = 4096
 # A node attribute: the index of the constant that was taken out.
 _TAKEN = '_taken_content'
-# These ops refer to Python functions of this process.
-_PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
 
 class DatasetGraph(NamedTuple):
@@ -114,7 +112,7 @@ def _encode_dataset(variant, take_content):
     raise TypeError(f'{why}{error.message}') from error
   graph_def = tf.compat.v1.GraphDef.FromString(graph)
   for node in graphs.all_nodes(graph_def):
-    if node.op in _PYTHON_OPS:
+    if node.op in graphs.PYTHON_OPS:
       raise TypeError(
         f'{why}it calls a Python function. Use operations of TensorFlow, or'
         ' pass a list of elements.'
