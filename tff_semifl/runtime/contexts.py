@@ -172,11 +172,13 @@ def ray_connection(
 
 
 class AsyncContext(tff.framework.AsyncContext):
-  """Makes a synchronous context awaitable, as TFF's programs need it.
+  """Makes a synchronous context awaitable.
 
-  tff.framework.set_default_context(
-      tff.program.NativeFederatedContext(runtime.AsyncContext(context))
-  )
+  For TFF's programs:
+
+    tff.framework.set_default_context(
+        tff.program.NativeFederatedContext(runtime.AsyncContext(context))
+    )
   """
 
   def __init__(self, context: tff.framework.SyncContext):
