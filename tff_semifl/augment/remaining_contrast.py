@@ -105,7 +105,8 @@ def measure(
   num_blank_images = int(is_blank.sum())
   if not len(chosen):
     return RemainingContrast(num_blank_images, 0, 0, np.nan, np.nan)
-  augment = tf.function(strong)
+  # A named tuple, such as `WeakThenStrong`, cannot be a `tf.function` itself.
+  augment = tf.function(lambda batch, key: strong(batch, key))
   ratios = np.empty([_VIEWS_PER_IMAGE, len(chosen)])
   for index in range(_VIEWS_PER_IMAGE):
     key = random_seeds.stateless_seed(
