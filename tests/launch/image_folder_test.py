@@ -283,8 +283,8 @@ class ImageFolderTest(absltest.TestCase):
         ' the class of 3 images is',
         f'picture: {partition_file}',
         # All of this folder's images are of one color.
-        'images that are blank themselves and not counted: 4',
-        'strong views: not measured, as there is no other image',
+        'blank originals, which are not counted: 4',
+        'strongly augmented images: none, as all originals are blank',
         f'picture: {augmentations_file}',
       ],
     )
