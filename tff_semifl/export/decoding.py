@@ -1,32 +1,33 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Decodes images in TensorFlow, as Pillow does for training."""
+"""Decodes images in TensorFlow as Pillow does for training."""
 
 import tensorflow as tf
 
-# Weights of red, green and blue in 1/65536, by which Pillow makes gray.
+# Pillow's weights of red, green and blue for gray, in 1/65536.
 _GRAY = (19595, 38470, 7471)
 _PNG = b'\x89PNG\r\n\x1a\n'
-# The place of a PNG file's type of color, and the types with opacity.
+# The offset of the color type in a PNG file, and the types with an alpha
+# channel.
 _COLOR_TYPE = 25
 _WITH_OPACITY = (b'\x04', b'\x06')
-# The chunk of a file of another type that says what is transparent.
+# The PNG chunk that declares transparency for the other color types.
 _TRANSPARENCY = 'tRNS'
 
 
 def decode(
   encoded: tf.Tensor, num_channels: int, background: tuple[int, int, int]
 ) -> tf.Tensor:
-  """Decodes an image.
+  """Decodes a JPEG or PNG file.
 
-  Unlike `image_files.read_image_of_any_size`, it does not turn photos upright,
-  as TensorFlow does not read EXIF, and takes channels of 16 bits.
+  Unlike `image_files.read_image_of_any_size`, ignores EXIF orientation, which
+  TensorFlow does not read, and accepts 16-bit channels.
 
   Args:
-    encoded: A JPEG or PNG file, string [].
-    num_channels: 3 for colors, 1 for gray.
-    background: Red, green and blue behind what is transparent, in 0..255.
+    encoded: The file's bytes, string [].
+    num_channels: 3 for color, 1 for gray.
+    background: RGB color behind transparent pixels, in 0..255.
 
   Returns:
     uint8 [height, width, num_channels].
@@ -34,7 +35,7 @@ def decode(
   colors = tf.cond(
     _is_transparent(encoded),
     lambda: _flatten(tf.io.decode_png(encoded, channels=4), background),
-    # It takes PNG, too. The default method is faster and not exact.
+    # Decodes PNG, too. The default DCT method is faster but inexact.
     lambda: tf.io.decode_jpeg(
       encoded, channels=3, dct_method='INTEGER_ACCURATE'
     ),
@@ -47,13 +48,13 @@ def decode(
 
 
 def _is_transparent(encoded: tf.Tensor) -> tf.Tensor:
-  """Returns whether a file may have a pixel that is not opaque, bool [].
+  """Whether a PNG declares transparency, bool [].
 
-  Of files that say nothing of opacity it is not decoded: with fewer than 8
-  bits, TensorFlow does not give such pixels that of opaque ones.
+  Opaque files must not be decoded with four channels: below 8 bits, TensorFlow
+  gives their pixels a wrong opacity.
   """
   num_bytes = tf.strings.length(encoded)
-  # `substr` takes no position that is not there.
+  # Padded, because `substr` fails past the end of a string.
   header = tf.strings.substr(
     tf.strings.join([encoded, tf.constant(bytes(_COLOR_TYPE + 1))]),
     0,
@@ -71,11 +72,11 @@ def _is_transparent(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def _flatten(image: tf.Tensor, background: tuple[int, int, int]) -> tf.Tensor:
-  """Returns an image with opacity as it looks in front of a color.
+  """Blends an RGBA image with a background color.
 
   Args:
     image: uint8 [height, width, 4].
-    background: The color.
+    background: The RGB color.
 
   Returns:
     uint8 [height, width, 3], rounded to the nearest level.

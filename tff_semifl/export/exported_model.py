@@ -19,40 +19,41 @@ from tff_semifl.data import names as names_lib
 from tff_semifl.export import resizing
 from tff_semifl.privacy import privacy_statement
 
-# Signatures of a SavedModel; the last two take nothing.
+# Signatures of a SavedModel; the last two take no input.
 SERVING = 'serving_default'
 SERVING_ENCODED = 'serving_encoded'
 CLASS_NAMES = 'class_names'
 DESCRIPTION = 'description'
-# What a description returns.
+# Outputs of the `description` signature.
 IMAGE_SHAPE = 'image_shape'
 LEAST_CONFIDENCE = 'least_confidence'
 BACKGROUND = 'background'
-# In a TFLite model: a name a line, a number if it is not 0, and the name of a
-# color if it is not white.
+# Files packed into a TFLite model: class names, one a line; the confidence
+# threshold unless 0; the background's name unless white.
 LABELS_FILE = 'labels.txt'
 LEAST_CONFIDENCE_FILE = 'least_confidence.txt'
 BACKGROUND_FILE = 'background.txt'
-# The class of an image that a model is not sure of.
+# The class of images below the confidence threshold.
 UNKNOWN = 'unknown'
 
 
 class ExportedModelError(Exception):
-  """Raised if a path has no exported model; the message is one line."""
+  """A path has no exported model; the message is one line."""
 
 
 def check_least_confidence(
   class_names: Sequence[str], least_confidence: float
 ) -> None:
-  """Checks that images below a floor of confidence can be told from others.
+  """Checks a confidence threshold against the class names.
 
   Args:
     class_names: A name for each class.
-    least_confidence: Least probability of the most probable class for an image
-      to be given it; below, the class is `UNKNOWN`.
+    least_confidence: Images whose most probable class has a lower probability
+      get the class `UNKNOWN`.
 
   Raises:
-    ValueError: If it is not in [0, 1], or a class has that name.
+    ValueError: If the threshold is not in [0, 1], or is positive while a class
+      is named `UNKNOWN`.
   """
   if not 0 <= least_confidence <= 1:
     raise ValueError(
@@ -66,17 +67,17 @@ def check_least_confidence(
 
 
 class ExportedModel(abc.ABC):
-  """A classifier of images or feature vectors, in a file or a folder.
+  """A classifier of images or feature vectors, loaded from disk.
 
   Attributes:
     class_names: A name for each class.
-    image_shape: Height, width and channels that its network takes; or the
+    image_shape: Height, width and channels of the network's input; or the
       number of features.
-    least_confidence: Least probability, in [0, 1], of the most probable class
-      for an image to be given it; below, the class is `UNKNOWN`.
-    background: Red, green and blue, in 0..255, behind what is transparent.
-    privacy: The guarantee to the clients whose images it was trained on, or
-      None if privacy was not asked for.
+    least_confidence: Confidence threshold, in [0, 1]; images whose most
+      probable class has a lower probability get the class `UNKNOWN`.
+    background: RGB color behind transparent pixels, in 0..255.
+    privacy: The privacy guarantee to the clients of the training; None without
+      differential privacy.
   """
 
   class_names: tuple[str, ...]
@@ -87,22 +88,23 @@ class ExportedModel(abc.ABC):
 
   @property
   def kind(self) -> example_kinds.ExampleKind:
-    """Says whether it takes images or feature vectors."""
+    """Whether the model takes images or feature vectors."""
     return example_kinds.kind_of(self.image_shape)
 
   @property
   def num_channels(self) -> int:
-    """Channels of its input images: 3 for colors, 1 for gray."""
+    """Input channels: 3 for color, 1 for gray."""
     return self.image_shape[-1]
 
   def check_takes(self, shape: Sequence[int]) -> None:
-    """Checks that the model can be shown examples of a shape.
+    """Checks that the model accepts examples of a shape.
 
     Args:
-      shape: Height, width and channels, or the number of features.
+      shape: Height, width and channels, or the number of features. Images may
+        have any height and width.
 
     Raises:
-      ValueError: If it cannot. Images may have any height and width.
+      ValueError: If the kind of examples, or the last dimension, differs.
     """
     kind = example_kinds.kind_of(shape)
     if kind is not self.kind:
@@ -116,7 +118,7 @@ class ExportedModel(abc.ABC):
 
   @abc.abstractmethod
   def predict(self, images: np.ndarray) -> np.ndarray:
-    """Returns the probability of each class.
+    """Class probabilities.
 
     Args:
       images: uint8 [batch, height, width, num_channels], of any size; or
@@ -128,16 +130,13 @@ class ExportedModel(abc.ABC):
 
 
 def load(path: pathlib.Path) -> ExportedModel:
-  """Loads a model.
+  """Loads an exported model.
 
   Args:
     path: The folder of a SavedModel, or a TFLite file.
 
-  Returns:
-    The model.
-
   Raises:
-    ExportedModelError: If it is no model, or was not exported by this project.
+    ExportedModelError: If the path has no model that this project exported.
   """
   if not path.exists():
     raise ExportedModelError(f'{path} is missing')
@@ -145,11 +144,11 @@ def load(path: pathlib.Path) -> ExportedModel:
 
 
 class _SavedModel(ExportedModel):
-  """A SavedModel, which makes images fit by itself."""
+  """A SavedModel, which resizes images itself."""
 
   def __init__(self, path: pathlib.Path):
     try:
-      # Kept, as its signatures have no more than weak references to it.
+      # A reference, because the signatures hold weak ones only.
       self._module = tf.saved_model.load(str(path))
     # TensorFlow's errors are of many types, OSError among them.
     except Exception as error:
@@ -181,10 +180,10 @@ class _SavedModel(ExportedModel):
 
 
 class _TFLiteModel(ExportedModel):
-  """A TFLite model; images are made to fit here."""
+  """A TFLite model; images are resized before they enter."""
 
   def __init__(self, path: pathlib.Path):
-    # Checked before TFLite reads it, which would crash on a truncated file.
+    # Checked first: TFLite would crash on a truncated file.
     try:
       with zipfile.ZipFile(path) as archive:
         names = archive.read(LABELS_FILE).decode()
@@ -227,23 +226,23 @@ class _TFLiteModel(ExportedModel):
     for image in images:
       self._interpreter.set_tensor(self._input['index'], image[np.newaxis])
       self._interpreter.invoke()
-      # A copy, as the next image overwrites the output.
+      # Copied, because the next image overwrites the output.
       outputs.append(self._interpreter.get_tensor(self._output['index'])[0])
     return np.array(outputs)
 
 
 def _normalize(names: Iterable[str]) -> tuple[str, ...]:
-  """Returns names of classes in the form in which others are read."""
+  """Class names as NFC text."""
   return tuple(map(names_lib.normalize, names))
 
 
 def _read_privacy(
   read: Callable[[], bytes], path: pathlib.Path
 ) -> privacy_statement.PrivacyStatement | None:
-  """Returns a model's privacy statement, None if it has none."""
+  """A model's privacy statement, None if it has none."""
   try:
     return privacy_statement.from_json(read().decode())
-  # That of a ZIP file that has no such file, and that of a folder.
+  # A ZIP file raises KeyError for a missing file, a folder FileNotFoundError.
   except (KeyError, FileNotFoundError):
     return None
   except (OSError, ValueError) as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of what an exported model predicts for files of images or features."""
+"""CSV tables of an exported model's predictions."""
 
 from collections.abc import Callable, Iterator, Sequence
 import csv
@@ -27,34 +27,34 @@ def write_table(
   least_confidence: float | None = None,
   on_error: Callable[[str], None] | None = None,
 ) -> tuple[int, int]:
-  """Writes a CSV table with a row for each image, or for each feature vector.
+  """Writes a CSV table with a row for each image or feature vector.
 
   Args:
     model: The model.
-    files: Images of any sizes; or files of feature vectors, as for
-      `feature_files.read_vectors`, each of whose rows is `<file>[<row>]`.
+    files: Images of any sizes; or files of feature vectors for
+      `feature_files.read_vectors`, whose rows are named `<file>[<row>]`.
     output: A file, open for writing.
-    all_probabilities: Whether to write the probability of each class, and not
-      just that of the most probable one.
-    least_confidence: Least probability, in [0, 1], of the most probable class
-      for an image to be given it; below, the class is
+    all_probabilities: Whether to write the probability of every class, not just
+      of the most probable one.
+    least_confidence: Confidence threshold, in [0, 1]; images whose most
+      probable class has a lower probability get the class
       `exported_model.UNKNOWN`. By default that of the model.
-    on_error: Called for a file that cannot be read, which is then left out,
-      with its name and the reason. By default all files are read before the
-      first row is written, and the error names all that cannot be read.
+    on_error: Called with the name of an unreadable file and the reason; the
+      file is skipped. By default all files are read before the first row is
+      written, and the error names all unreadable ones.
 
   Returns:
-    The number of images in the table, and how many of them are transparent
-    somewhere in their files.
+    The number of images in the table, and of images with transparent pixels.
 
   Raises:
-    image_files.ImageFileError: If one cannot be read and `on_error` is None.
-    feature_files.FeatureFileError: Likewise.
+    image_files.ImageFileError: If an image is unreadable and `on_error` is
+    None.
+    feature_files.FeatureFileError: Likewise for a file of feature vectors.
   """
   if least_confidence is None:
     least_confidence = model.least_confidence
   batches = _read_batches(model, files, on_error)
-  # Names of files need not be valid text: other bytes are written unchanged.
+  # File names need not be valid text: other bytes are written unchanged.
   text = io.TextIOWrapper(output, 'utf-8', errors='surrogateescape', newline='')
   table = csv.writer(text, lineterminator='\n')
   columns = ['path', 'class_name', 'probability']
@@ -77,7 +77,7 @@ def write_table(
     num_written += len(batch.keys)
     num_transparent += batch.num_transparent
   text.flush()
-  # Detached, so that the caller, who opened the file, closes it.
+  # Detached, because the caller, who opened the file, closes it.
   text.detach()
   return num_written, num_transparent
 
@@ -87,7 +87,7 @@ def _read_batches(
   files: Sequence[pathlib.Path],
   on_error: Callable[[str], None] | None,
 ) -> Iterator[image_batches.ImageBatch]:
-  """Returns what is in files, once all are checked; see `write_table`."""
+  """Batches of the files' contents; see `write_table`."""
   is_of_features = model.kind is example_kinds.FEATURES
   size = model.image_shape[-1]
   if on_error is None:

@@ -1,17 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Resizes images of any size to the size of a model's input."""
+"""Resizes images of any size to a model's input size."""
 
 import tensorflow as tf
 
 
 def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
-  """Scales images until they cover a size and cuts off what is beyond.
+  """Scales images until they cover a size, then crops the center.
 
-  The same is cut off on both sides. Scaling is bilinear, with antialiasing
-  where images get smaller, as `image_files.OnOddSize.RESIZE` did in training.
-  Images of the size stay as they are.
+  Scaling is bilinear, with antialiasing where images shrink, like
+  `image_files.OnOddSize.RESIZE` in training. Images of the right size are
+  unchanged.
 
   Args:
     images: uint8 [batch, any height, any width, channels].
@@ -28,7 +28,8 @@ def fit_to_size(images: tf.Tensor, height: int, width: int) -> tf.Tensor:
     ratios = tf.cast(wanted, tf.float32) / tf.cast(found, tf.float32)
     scale = tf.reduce_max(ratios)
     covered = tf.cast(found, tf.float32) * scale
-    # What `tf.image.resize` calls too, which cannot crop at the same time.
+    # The operation behind `tf.image.resize`, which cannot crop at the same
+    # time.
     return tf.raw_ops.ScaleAndTranslate(
       images=images,
       size=wanted,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A trained model as a SavedModel that needs nothing but TensorFlow."""
+"""Exports a trained model as a SavedModel that needs TensorFlow alone."""
 
 from collections.abc import Callable, Sequence
 import pathlib
@@ -18,7 +18,7 @@ from tff_semifl.privacy import privacy_statement
 
 
 class ExportError(Exception):
-  """Raised if the saved model differs from the trained model."""
+  """The saved model differs from the trained model."""
 
 
 def export_saved_model(
@@ -29,46 +29,43 @@ def export_saved_model(
   least_confidence: float = 0.0,
   background: image_files.Color = image_files.WHITE,
 ) -> None:
-  """Saves a trained model.
+  """Saves a trained model with four signatures.
 
-  The signature `serving_default` takes `images`, uint8 [batch, height, width,
-  channels] in 0..255, any batch of images of any size, and returns
-  `probabilities`, float32 [batch, classes], and `class_name`, string [batch],
-  the most probable one, or 'unknown'. The loaded model itself is this function,
-  too. Images that have not the model's size are made to fit
-  as `resizing` does. The signature `serving_encoded` takes `image_bytes`,
-  string [batch], JPEG or PNG files of any sizes, and returns the same. A model
-  of feature vectors has `features`, float32 [batch, features], in the place of
-  `images`, and no signature for files. The
-  signature `class_names` returns the names of all, and `description` returns
-  `image_shape`, int32 [3], that of the model, `least_confidence`, float32 [],
-  and `background`, int32 [3].
+  *   `serving_default`, also the loaded object's call: from `images`, uint8
+      [batch, height, width, channels] in 0..255, of any size (see `resizing`),
+      to `probabilities`, float32 [batch, classes], and `class_name`, string
+      [batch], the most probable class or 'unknown'. A model of feature vectors
+      takes `features`, float32 [batch, features], instead.
+  *   `serving_encoded`, of models of images only: the same outputs from
+      `image_bytes`, string [batch], JPEG or PNG files of any sizes.
+  *   `class_names`: the names of all classes.
+  *   `description`: `image_shape`, int32 [3], the model's; `least_confidence`,
+      float32 []; `background`, int32 [3].
 
   Args:
     model: The model, from float32 [batch, height, width, channels] in 0..255,
       or [batch, features], to logits.
     class_names: A name for each class.
     path: The folder to save to, new or empty.
-    privacy: The guarantee to the clients whose images it was trained on.
-    least_confidence: Least probability, in [0, 1], of the most probable class
-      for an image to be given it; below, `class_name` is 'unknown'.
-    background: The color behind what is transparent, as in training.
+    privacy: The privacy guarantee to the clients of the training.
+    least_confidence: Confidence threshold, in [0, 1]; below, `class_name` is
+      'unknown'.
+    background: RGB color behind transparent pixels, as in training.
 
   Raises:
-    ValueError: If the least confidence is none, or a class is named so.
-    ExportError: If the saved model does not load or gives other probabilities
-      than the model.
+    ValueError: If the threshold is out of range, or a class is named 'unknown'.
+    ExportError: If the saved model does not load, or its probabilities differ
+      from the model's.
   """
   exported_model.check_least_confidence(class_names, least_confidence)
   shape = model.input_shape[1:]
   module = tf.Module()
-  # A function and its weights suffice. With the model itself, Keras would
-  # save each of its layers a second time.
+  # Saving the model itself would make Keras save each layer a second time.
   module.weights = list(model.weights)
   names = tf.constant(list(class_names))
 
-  # A function of its own, because layers may have an `if` on a tensor, which
-  # AutoGraph translates; to translate all else would only take time.
+  # Translated by AutoGraph, because layers may branch on a tensor; for the
+  # other functions the translation would only take time.
   @tf.function
   def compute_logits(fitted: tf.Tensor) -> tf.Tensor:
     return model(fitted, training=False)
@@ -121,7 +118,7 @@ def _serve_images(
   classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
   background: image_files.Color,
 ) -> dict[str, Callable]:
-  """Returns the signatures that take images, and files of them."""
+  """The signatures that take images and encoded files."""
   height, width, num_channels = shape
 
   def decode_and_fit(encoded: tf.Tensor) -> tf.Tensor:
@@ -162,7 +159,7 @@ def _serve_features(
   shape: tuple[int],
   classify: Callable[[tf.Tensor], dict[str, tf.Tensor]],
 ) -> dict[str, Callable]:
-  """Returns the signature that takes feature vectors."""
+  """The signature that takes feature vectors."""
 
   @tf.function(
     input_signature=[tf.TensorSpec([None, *shape], tf.float32, 'features')],
@@ -175,7 +172,7 @@ def _serve_features(
 
 
 def _check_saved_model(path: pathlib.Path, model: tf.keras.Model) -> None:
-  """Compares the saved model with the trained one, on noise."""
+  """Compares the saved model with the trained one on noise."""
   shape = model.input_shape[1:]
   images = example_kinds.kind_of(shape).draw_noise(
     np.random.default_rng(0), [2, *shape]

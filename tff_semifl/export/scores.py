@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accuracy and loss of an exported model, in all and by class."""
+"""Accuracy, loss and calibration of an exported model."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -14,28 +14,28 @@ from tff_semifl.export import exported_model
 from tff_semifl.metrics import bootstrap
 from tff_semifl.metrics import metric as metric_lib
 
-# A probability below it counts as it, as in Keras: TFLite's integers know no
-# smaller one than 1/256 but 0, of which the loss would be infinite.
+# Lower probabilities are clipped, as in Keras: TFLite's int8 outputs have steps
+# of 1/256, and the loss of a 0 would be infinite.
 _MIN_PROBABILITY = 1e-7
 _METRICS = ('balanced_accuracy', 'macro_f1', 'auc')
-# Least probabilities of the class that is predicted, to choose among.
+# Confidence thresholds that are reported.
 FLOORS = (0.5, 0.8, 0.9, 0.95, 0.99)
 # As in Guo et al., ICML 2017.
 _NUM_BINS = 15
-# Images of noise: enough for shares to have a standard error of 3.5 points at
-# most, in batches that fit where those of test images do.
+# Enough noise images for a standard error of at most 3.5 points, in batches no
+# larger than those of test images.
 NUM_NOISE = 200
 _NOISE_BATCH_SIZE = 50
 
 
 class Floor(NamedTuple):
-  """The images that have a least confidence.
+  """The test images at or above a confidence threshold.
 
   Attributes:
     floor: Least probability of the predicted class, in 0..1.
-    num_images: Number of test images that have it.
-    num_right: How many of these are right.
-    share_of_noise: Share of images of noise that have it, in 0..1.
+    num_images: Number of these images.
+    num_right: Number of these images that are predicted correctly.
+    share_of_noise: Share of noise images above the threshold, in 0..1.
   """
 
   floor: float
@@ -48,7 +48,7 @@ class MetricScore(NamedTuple):
   """A metric with its 95% interval.
 
   Attributes:
-    value: The metric; NaN if the images do not tell it.
+    value: The metric; NaN where the images do not define it.
     low: The lower end.
     high: The upper end.
   """
@@ -62,20 +62,19 @@ class Scores(NamedTuple):
   """The results of a model on labeled images.
 
   Attributes:
-    confusion: int64 [classes, classes], the number of images of each class
-      (row) that were taken for each class (column).
+    confusion: int64 [classes, classes], image counts by class (row) and
+      predicted class (column).
     loss: Mean cross-entropy over all images.
     confident: int64 [floors, 2], for each of `FLOORS` the number of images
-      whose predicted class has at least that probability, and of those whose
-      prediction is right, too.
-    confident_noise: int64 [floors], the same number of `NUM_NOISE` images of
-      the model's size, in which each value of each pixel is drawn from 0..255,
-      and each feature from those of test vectors, independently of others.
-    bins: float64 [bins, 3], of the images whose predicted class has a
-      probability in each of 15 equal parts of 0..1: how many there are, how
-      many are right, and the sum of these probabilities.
-    labels: int64 [images]; None if nobody keeps them.
-    probabilities: float32 [images, classes], likewise.
+      whose predicted class has at least that probability, and how many of these
+      are correct.
+    confident_noise: int64 [floors], likewise the number of `NUM_NOISE` noise
+      images. Pixel values are drawn independently and uniformly from 0..255;
+      features are drawn independently from the test vectors.
+    bins: float64 [bins, 3], for 15 equal intervals of the predicted class's
+      probability: number of images, number correct, sum of probabilities.
+    labels: int64 [images]; None if not kept.
+    probabilities: float32 [images, classes]; None if not kept.
   """
 
   confusion: np.ndarray
@@ -87,7 +86,7 @@ class Scores(NamedTuple):
   probabilities: np.ndarray | None = None
 
   def floors(self) -> list[Floor]:
-    """Returns what each of `FLOORS` leaves."""
+    """The images at or above each of `FLOORS`."""
     return [
       Floor(floor, int(size), int(num_right), float(num_noise / NUM_NOISE))
       for floor, (size, num_right), num_noise in zip(
@@ -96,13 +95,10 @@ class Scores(NamedTuple):
     ]
 
   def measure(self) -> dict[str, MetricScore]:
-    """Returns metrics that accuracy hides, by name; none without images.
-
-    Intervals are those of the bootstrap.
-    """
+    """Metrics by name, with bootstrap intervals; empty without images."""
     if self.labels is None or self.probabilities is None:
       return {}
-    # What is computed of logits depends on their softmax alone.
+    # The metrics depend on the softmax of the logits alone.
     least = np.finfo(np.float32).tiny
     logits = np.log(np.maximum(self.probabilities, least))
     found = {}
@@ -121,7 +117,7 @@ class Scores(NamedTuple):
 
   @property
   def accuracy(self) -> float:
-    """Share of right predictions."""
+    """Share of correct predictions."""
     return float(np.trace(self.confusion) / self.num_images)
 
   @property
@@ -136,12 +132,11 @@ class Scores(NamedTuple):
 
   @property
   def calibration_error_by_chance(self) -> float:
-    """The expected calibration error of right probabilities, in 0..1.
+    """The expected calibration error of a perfectly calibrated model, in 0..1.
 
-    If predictions were right with exactly the probabilities that they have, the
-    share that is right would still differ from them, the more so the fewer
-    images a bin has: by the mean absolute deviation of a binomial distribution
-    (de Moivre, 1730).
+    Even then a bin's accuracy differs from its confidence by chance, the more
+    so the fewer images it has: by the mean absolute deviation of a binomial
+    distribution (de Moivre, 1730).
     """
     size, _, confidence = self.bins[self.bins[:, 0] > 0].T
     mean = np.minimum(confidence / size, 1.0)
@@ -161,7 +156,7 @@ class Scores(NamedTuple):
 
   @property
   def class_accuracies(self) -> list[float | None]:
-    """Share of right predictions of each class, None for one without images."""
+    """Accuracy of each class, None for a class without images."""
     return [
       float(right / size) if size else None
       for right, size in zip(
@@ -170,7 +165,7 @@ class Scores(NamedTuple):
     ]
 
   def to_dict(self, class_names: Sequence[str]) -> dict[str, Any]:
-    """Returns all of it, for JSON.
+    """All scores as values for JSON.
 
     Args:
       class_names: A name for each class.
@@ -197,16 +192,13 @@ def score(
   model: exported_model.ExportedModel,
   batches: Iterable[tuple[np.ndarray, np.ndarray]],
 ) -> Scores:
-  """Compares a model's predictions with the labels.
+  """Evaluates a model on labeled batches.
 
   Args:
     model: The model.
     batches: Images, uint8 [batch, height, width, channels], or feature vectors,
       float32 [batch, features], and their labels, int [batch], in
       0..classes-1. At least one example in all.
-
-  Returns:
-    The scores.
   """
   num_classes = len(model.class_names)
   confusion = np.zeros([num_classes, num_classes], np.int64)
@@ -224,7 +216,7 @@ def score(
     confident[:, 0] += is_sure.sum(axis=1)
     confident[:, 1] += (is_sure & (predicted == labels)).sum(axis=1)
     confidence = probabilities.max(axis=1).astype(np.float64)
-    # The first bin has 0, and each has its upper end.
+    # Bins include their upper end, and the first includes 0.
     bin_of = np.maximum(np.ceil(confidence * _NUM_BINS).astype(int), 1) - 1
     np.add.at(
       bins,
@@ -246,18 +238,18 @@ def score(
 def _score_noise(
   model: exported_model.ExportedModel, some: np.ndarray
 ) -> np.ndarray:
-  """Returns how many images of noise the model is sure of, int64 [floors].
+  """Counts the noise images at or above each floor, int64 [floors].
 
   Args:
     model: The model.
-    some: A batch of test images, or of feature vectors.
+    some: A batch of test images or feature vectors.
   """
   generator = np.random.default_rng(0)
   shape = (_NOISE_BATCH_SIZE, *model.image_shape)
   confident = np.zeros(len(FLOORS), np.int64)
   for _ in range(NUM_NOISE // _NOISE_BATCH_SIZE):
     if model.kind is example_kinds.FEATURES:
-      # The range of each feature is known from vectors alone.
+      # Only the vectors tell the range of each feature.
       rows = generator.integers(len(some), size=shape)
       images = np.take_along_axis(some, rows, axis=0)
     else:
@@ -267,6 +259,6 @@ def _score_noise(
 
 
 def _is_sure(probabilities: np.ndarray) -> np.ndarray:
-  """Returns which images are at each floor or above, bool [floors, batch]."""
+  """Whether images are at or above each floor, bool [floors, batch]."""
   floors = np.array(FLOORS, np.float32)[:, np.newaxis]
   return probabilities.max(axis=1) >= floors

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Temperature scaling: probabilities that are nearer to the share right.
+"""Temperature scaling, which calibrates a model's probabilities.
 
 References:
   Guo, Pleiss, Sun, Weinberger. On Calibration of Modern Neural Networks. ICML
@@ -21,13 +21,13 @@ _LEAST, _MOST = 0.05, 20.0
 
 
 class Temperature(NamedTuple):
-  """A temperature, and what it does to the images that it was chosen on.
+  """A temperature, and its effect on the images that it was fitted to.
 
   Attributes:
-    value: What logits are divided by.
+    value: The divisor of logits.
     num_images: Number of these images.
-    nll_before: Their mean negative log likelihood with a temperature of 1.
-    nll_after: The same with this temperature.
+    nll_before: Their mean negative log likelihood at temperature 1.
+    nll_after: Their mean negative log likelihood at this temperature.
   """
 
   value: float
@@ -37,14 +37,14 @@ class Temperature(NamedTuple):
 
 
 def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
-  """Chooses the temperature with the least negative log likelihood.
+  """The temperature that minimizes the negative log likelihood.
 
   Args:
-    labels: int [images], of images that nobody was trained on.
+    labels: int [images], of images that were not trained on.
     logits: float [images, classes].
 
   Raises:
-    ValueError: If the best is none from 0.05 to 20.
+    ValueError: If the minimum is not in 0.05..20.
   """
 
   def nll(log_temperature: float) -> float:
@@ -63,11 +63,6 @@ def fit(labels: np.ndarray, logits: np.ndarray) -> Temperature:
 
 
 def apply(model: tf.keras.Model, temperature: Temperature) -> tf.keras.Model:
-  """Returns a model of the same weights, whose logits are divided by it.
-
-  Args:
-    model: The model, to logits.
-    temperature: The temperature.
-  """
+  """A model of the same weights whose logits are divided by a temperature."""
   scaled = tf.keras.layers.Rescaling(1 / temperature.value, name='temperature')
   return tf.keras.Model(model.inputs, scaled(model.outputs[0]), name=model.name)

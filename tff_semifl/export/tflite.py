@@ -1,14 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A trained model as TFLite models, for phones.
+"""Exports a trained model to TFLite, for phones.
 
-They take one image at a time, uint8 [1, height, width, channels] of the model's
-size, or one feature vector, float32 [1, features], and return the probabilities
-of its classes, float32 [1, classes]. All
-operations are TFLite's own. The names of the classes are packed into the file,
-as TFLite metadata has it: `unzip model.tflite` gives `labels.txt`. So is the
-least confidence, if it is not 0; whoever uses the model has to heed it.
+A model takes one image of its size, uint8 [1, height, width, channels], or one
+feature vector, float32 [1, features], and returns class probabilities, float32
+[1, classes]. All operations are TFLite builtins. Class names are packed into
+the file as TFLite metadata: `unzip model.tflite` gives `labels.txt`. So is a
+confidence threshold other than 0; the caller has to apply it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +29,9 @@ class Precision(enum.Enum):
 
   Attributes:
     FLOAT32: Both as in training.
-    FLOAT16: Weights of half the size, computed with in float32, or in float16
-      where a phone does so.
-    INT8: Weights and what is computed, in integers alone.
+    FLOAT16: Weights of half the size; arithmetic in float32, or in float16
+      where a phone supports it.
+    INT8: Weights and activations as integers.
   """
 
   FLOAT32 = 'float32'
@@ -41,21 +40,19 @@ class Precision(enum.Enum):
 
 
 def check_is_for_integers(model: tf.keras.Model) -> None:
-  """Checks that eight bits are enough for all that a model computes.
-
-  Args:
-    model: The Keras model.
+  """Checks that a Keras model can be quantized to int8.
 
   Raises:
-    ValueError: If they are not.
+    ValueError: If the model has feature vectors as inputs, or group
+      normalization.
   """
   if example_kinds.kind_of(model.input_shape[1:]) is example_kinds.FEATURES:
     raise ValueError(
       'all features would share the 8 bits of int8, whatever their ranges;'
       ' float16 will do'
     )
-  # It divides by the deviation within an image, of which they leave so little
-  # that the answers are others.
+  # Group normalization divides by the deviation within an image, of which 8
+  # bits keep too little.
   if any(
     isinstance(layer, tf.keras.layers.GroupNormalization)
     for layer in model.layers
@@ -74,26 +71,22 @@ def convert(
   least_confidence: float = 0.0,
   background: image_files.Color = image_files.WHITE,
 ) -> bytes:
-  """Converts a trained model.
+  """Converts a trained model to the content of a TFLite file.
 
   Args:
     model: The model, from float32 [batch, height, width, channels] in 0..255,
       or [batch, features], to logits.
     class_names: A name for each class.
     precision: The number format.
-    calibration_images: Images that show the range of values, uint8
+    calibration_images: Images that show the range of activations, uint8
       [num_images, height, width, channels], at least one. Used for INT8 only.
-    privacy: The guarantee to the clients whose images it was trained on.
-    least_confidence: Least probability, in [0, 1], of the most probable class
-      for an image to be given it.
-    background: The color behind what is transparent, as in training.
-
-  Returns:
-    The content of the file.
+    privacy: The privacy guarantee to the clients of the training.
+    least_confidence: Confidence threshold, in [0, 1].
+    background: RGB color behind transparent pixels, as in training.
 
   Raises:
-    ValueError: If the model cannot be computed with those integers, or the
-      least confidence is none.
+    ValueError: If the model cannot be quantized as asked, or the threshold is
+      out of range.
   """
   exported_model.check_least_confidence(class_names, least_confidence)
   is_int8 = precision is Precision.INT8
@@ -106,7 +99,7 @@ def convert(
     input_signature=[
       tf.TensorSpec(
         [1, *model.input_shape[1:]],
-        # The converter makes uint8 of it, without a step in between.
+        # The converter turns this input into uint8 directly.
         tf.float32 if is_int8 else kind.dtype,
         'images',
       )
@@ -138,10 +131,10 @@ def convert(
 
 
 def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
-  """Yields images as the model takes them, from black to white."""
+  """Yields single images, the first with a black and a white pixel."""
   images = images.astype(np.float32)
-  # A step of the input's integers is then one gray level, neither more nor
-  # less, whatever these images are of: 0..255 are the pixels themselves.
+  # The input's range is then exactly 0..255, whatever the images: one integer
+  # step is one gray level.
   images[0, 0, 0] = 0
   images[0, -1, -1] = 255
   for image in images:
@@ -149,7 +142,7 @@ def _calibration(images: np.ndarray) -> Iterator[list[np.ndarray]]:
 
 
 def _pack(content: bytes, files: Mapping[str, str]) -> bytes:
-  """Returns a model with files behind it, by their names, as a ZIP file."""
+  """Appends files, by name, to a model as a ZIP archive."""
   file = io.BytesIO(content)
   with zipfile.ZipFile(file, 'a') as archive:
     for name, text in files.items():
