@@ -93,11 +93,11 @@ class FlagfilesTest(parameterized.TestCase):
   def test_mistakes_are_named(self):
     one, other = self._write('one.flags'), self._write('other/one.flags')
     for names, message in (
-      ([one], 'what trains .*one.flags.* in front, as semifl:/.*one.flags'),
+      ([one], 'one.flags names no system; write semifl:/.*one.flags'),
       (['train:a'], 'system=train: must be one of .*semifl,'),
       ([f'semifl:{one}x'], 'cannot read .*one.flagsx: No such file'),
       ([f'semifl:{self.folder}'], 'cannot read .*: Is a directory'),
-      ([''], 'what trains'),
+      ([''], 'names no system'),
       (
         [f'semifl:{one}', f'semifl:{other}'],
         'one.*other.* both be semifl_one;',
@@ -110,7 +110,7 @@ class FlagfilesTest(parameterized.TestCase):
       ):
         entries.check_names(entries.read_flagfiles(names))
     (self.folder / 'bytes').write_bytes(b'\xff\xfe\xff')
-    with self.assertRaisesRegex(ValueError, 'bytes is no text'):
+    with self.assertRaisesRegex(ValueError, 'bytes is not a text file'):
       entries.read_flagfiles([f'semifl:{self.folder}/bytes'])
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table that compares training on labels alone with training by SemiFL."""
+"""The table that compares training on labels alone with SemiFL."""
 
 from collections.abc import Sequence
 import statistics
@@ -18,8 +18,8 @@ class Result(NamedTuple):
 
   Attributes:
     accuracy: The last test accuracy, in [0, 1].
-    minutes: The time that the rounds took.
-    is_right: bool [images], which test images the model is right on.
+    minutes: Duration of all rounds.
+    is_right: bool [images], whether each test image is predicted correctly.
   """
 
   accuracy: float
@@ -28,7 +28,7 @@ class Result(NamedTuple):
 
 
 def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
-  """Returns accuracies and minutes as a Markdown table.
+  """Accuracies and minutes as a Markdown table.
 
   Args:
     rows: For each seed, the results of the labels alone and of SemiFL, on the
@@ -66,7 +66,7 @@ def to_markdown(rows: Sequence[tuple[int, Result, Result]]) -> str:
 
 
 def describe(class_sizes: Sequence[int], num_seeds: int) -> str:
-  """Returns what the numbers of the table are.
+  """The caption of the table.
 
   Args:
     class_sizes: Test images of each class.
@@ -90,7 +90,7 @@ def _show(result: Result) -> str:
 
 
 def _show_difference(before: Result, after: Result) -> str:
-  """Returns a difference in points and in images, with its interval."""
+  """A difference in points and in images, with its interval."""
   low, high = intervals.of_difference(before.is_right, after.is_right)
   difference = after.accuracy - before.accuracy
   num_images = len(after.is_right)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The display of how a sweep goes, on standard error."""
+"""Shows the progress of a sweep on standard error."""
 
 from collections.abc import Collection, Sequence
 import contextlib
@@ -18,14 +18,14 @@ from tff_semifl.sweeps import experiments as experiments_lib
 
 _REFRESH_SECONDS = 1
 _NUM_LOG_LINES = 10
-# More than those lines may have, unless they are very long.
+# Enough for these lines, unless they are very long.
 _NUM_LOG_BYTES = 10_000
 
 
 class Display:
-  """A bar for each run in a terminal, lines elsewhere.
+  """A `processes.Watcher` with a bar for each run in a terminal, else lines.
 
-  A `processes.Watcher`. What fails is always shown.
+  Failures are always shown.
   """
 
   def __init__(
@@ -34,8 +34,8 @@ class Display:
     """Initializes the display.
 
     Args:
-      experiments: All that the sweep consists of.
-      quiet: Whether to show nothing but what fails.
+      experiments: All experiments of the sweep.
+      quiet: Whether to show failures alone.
     """
     width = len(str(len(experiments)))
     self._labels = {
@@ -47,13 +47,13 @@ class Display:
     self._next_refresh = 0.0
 
   def skip(self, experiment: experiments_lib.Experiment) -> None:
-    """Says that an experiment was complete."""
+    """Says that an experiment was already complete."""
     self._say(
       experiment, f'was complete; {_describe(experiment.read_results())}'
     )
 
   def start(self, experiment: experiments_lib.Experiment) -> None:
-    """Says that an experiment was started, now or again."""
+    """Says that an experiment was started or restarted."""
     if self._quiet:
       return
     if not sys.stderr.isatty():
@@ -68,14 +68,14 @@ class Display:
     )
 
   def poll(self, experiments: Collection[experiments_lib.Experiment]) -> None:
-    """Moves the bars."""
+    """Updates the bars."""
     if self._bars and time.monotonic() >= self._next_refresh:
       self._next_refresh = time.monotonic() + _REFRESH_SECONDS
       for experiment in experiments:
         self._show_results(experiment)
 
   def end(self, experiment: experiments_lib.Experiment, exit_code: int) -> None:
-    """Says what an experiment reached, or why it failed."""
+    """Shows an experiment's results, or why it failed."""
     is_shown = experiment in self._bars
     if is_shown:
       self._show_results(experiment)
@@ -94,7 +94,7 @@ class Display:
   def interrupt(
     self, experiments: Collection[experiments_lib.Experiment]
   ) -> None:
-    """Says that experiments are about to end, which may take them a while."""
+    """Says that experiments are ending, which may take a while."""
     for bar in self._bars.values():
       bar.close()
     self._bars.clear()
@@ -102,7 +102,7 @@ class Display:
     self._print(f'\nending {names}; interrupt again to kill what runs')
 
   def _show_results(self, experiment: experiments_lib.Experiment) -> None:
-    # If it is unreadable for more than a moment, the program says so.
+    # Read errors that last are reported by `end`.
     with contextlib.suppress(durable_files.OutputError):
       results = experiment.read_results()
       bar = self._bars[experiment]
@@ -114,7 +114,7 @@ class Display:
       self._print(f'{self._labels[experiment]}: {text}')
 
   def _print(self, text: str) -> None:
-    # Above the bars, if there are any.
+    # Above the bars, if any.
     tqdm.tqdm.write(text, file=sys.stderr)
 
 
@@ -128,7 +128,7 @@ def _describe(results: results_lib.Results) -> str:
 
 
 def _read_end(path: pathlib.Path) -> str:
-  """Returns the last lines of a log, indented."""
+  """The last lines of a log, indented."""
   with path.open('rb') as log:
     log.seek(max(0, path.stat().st_size - _NUM_LOG_BYTES))
     lines = log.read().decode(errors='replace').splitlines()

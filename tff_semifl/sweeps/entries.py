@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The entries of a sweep, each of which is trained with all its seeds."""
+"""The entries of a sweep, each of which is trained with all seeds."""
 
 from collections.abc import Sequence
 import fnmatch
@@ -13,7 +13,7 @@ from tff_semifl.experiments import presets
 from tff_semifl.experiments import system_registry
 
 _PAPER_PREFIX = '# Paper:'
-# SemiFL's Table 2 has one more digit, and no deviation.
+# SemiFL's Table 2 has one more digit and no deviation.
 _PAPER = re.compile(r'# Paper: (\d{1,3}\.\d{1,2})%(?: \((\d{1,2}\.\d)\))?: \S')
 
 
@@ -30,14 +30,14 @@ class Varied(NamedTuple):
 
 
 class Entry(NamedTuple):
-  """Settings that are trained with each seed, and become a row of the table.
+  """Settings that are trained with each seed: a row of the table.
 
   Attributes:
-    name: Its name, different from those of other entries.
+    name: A name that no other entry has.
     system_name: The system that is trained.
-    source: Where its settings come from: a flagfile or a preset.
-    paper: What a paper has for it; None if there is nothing.
-    varied: The setting that differs from that source; None if none does.
+    source: The flagfile or preset with the settings.
+    paper: The accuracy that a paper reports; None if unknown.
+    varied: The setting that overrides the source; None if none does.
   """
 
   name: str
@@ -48,37 +48,37 @@ class Entry(NamedTuple):
 
   @property
   def is_preset(self) -> bool:
-    """True if its settings come from a preset."""
+    """Whether the settings come from a preset."""
     return self.source in presets.names()
 
   @property
   def arguments(self) -> list[str]:
-    """Flags of its source, without the setting that is varied."""
+    """The source's flags, without the varied setting."""
     kind = 'preset' if self.is_preset else 'flagfile'
     return [f'--{kind}={self.source}']
 
   @property
   def label(self) -> str:
-    """Its name, with the setting that is varied."""
+    """The name, with the varied setting."""
     if self.varied is None:
       return self.name
     return f'{self.name}_{self.varied.name}{self.varied.value}'
 
 
 def read_flagfiles(names: Sequence[str]) -> list[Entry]:
-  """Returns an entry of the sweep for each flagfile.
+  """An entry for each flagfile.
 
   Args:
     names: Paths, each with the system and a colon in front.
 
   Raises:
-    ValueError: If a flagfile cannot be read, or if no system is in front.
+    ValueError: If a flagfile cannot be read, or names no system.
   """
   return [_read(name) for name in names]
 
 
 def find_presets(patterns: Sequence[str]) -> list[Entry]:
-  """Returns an entry of the sweep for each matching preset.
+  """An entry for each matching preset.
 
   Args:
     patterns: Names of presets, in which * stands for any characters.
@@ -90,7 +90,7 @@ def find_presets(patterns: Sequence[str]) -> list[Entry]:
   for pattern in patterns:
     names = fnmatch.filter(presets.names(), pattern)
     if not names:
-      # Raises an error that names similar presets.
+      # Raises an error that suggests similar presets.
       presets.load(pattern)
     for name in names:
       preset = presets.load(name)
@@ -108,14 +108,14 @@ def find_presets(patterns: Sequence[str]) -> list[Entry]:
 def vary(
   found: Sequence[Entry], name: str, values: Sequence[str]
 ) -> list[Entry]:
-  """Returns each entry with each value of a setting, in their order.
+  """Each entry with each value of a setting, in this order.
 
-  The paper's accuracy is left out: its setting has one value.
+  The paper's accuracy is dropped, because it is that of one value.
 
   Args:
     found: The entries.
     name: The setting.
-    values: The values, as they are written on a command line.
+    values: The values, as on a command line.
   """
   return [
     entry._replace(varied=Varied(name, value), paper=None)
@@ -125,10 +125,7 @@ def vary(
 
 
 def check_names(found: Sequence[Entry]) -> None:
-  """Checks that no two entries have the same name.
-
-  Args:
-    found: The entries.
+  """Checks that entries have different names.
 
   Raises:
     ValueError: If two entries have the same name.
@@ -146,7 +143,7 @@ def check_names(found: Sequence[Entry]) -> None:
 def _read(name: str) -> Entry:
   system_name, colon, rest = name.rpartition(':')
   if not colon:
-    raise ValueError(f'what trains {name}? Write it in front, as semifl:{name}')
+    raise ValueError(f'{name} names no system; write semifl:{name}')
   system_registry.load(system_name)
   path = pathlib.Path(rest)
   try:
@@ -154,7 +151,7 @@ def _read(name: str) -> Entry:
   except OSError as error:
     raise ValueError(f'cannot read {path}: {error.strerror}') from error
   except UnicodeDecodeError as error:
-    raise ValueError(f'{path} is no text') from error
+    raise ValueError(f'{path} is not a text file') from error
   short = system_name.rpartition(':')[2]
   return Entry(
     name=path.stem if path.stem.startswith(short) else f'{short}_{path.stem}',

@@ -14,15 +14,14 @@ from tff_semifl.sweeps import processes
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment(processes.Job):
-  """An entry and a seed.
+  """A job that trains an entry with a seed.
 
   Attributes:
     entry: The entry.
-    folder: Where its results are.
-    total_rounds: The round that comes last.
-    task: The task with its settings: those with the same have the same test
-      images.
-    validates: Whether it is evaluated on a validation split.
+    folder: The folder of the results.
+    total_rounds: The number of the last round.
+    task: The task with its settings; equal tasks have equal test images.
+    validates: Whether the run evaluates on a validation split.
   """
 
   entry: entries.Entry
@@ -32,26 +31,26 @@ class Experiment(processes.Job):
   validates: bool = False
 
   def read_results(self) -> results_lib.Results:
-    """Returns what it has reached so far.
+    """The latest results.
 
     Raises:
-      durable_files.OutputError: If the folder holds something else.
+      durable_files.OutputError: If the metrics file is unreadable.
     """
     return results_lib.read_results(self.folder / 'metrics.csv')
 
   def read_validation(self) -> results_lib.Validation:
-    """Returns what it has reached so far on its validation split.
+    """The latest results on the validation split.
 
     Raises:
-      durable_files.OutputError: If the folder holds something else.
+      durable_files.OutputError: If the metrics file is unreadable.
     """
     return results_lib.read_validation(self.folder / 'metrics.csv')
 
   def is_complete(self) -> bool:
-    """Returns whether all rounds were run and the model was exported.
+    """Whether all rounds ran and the model was exported.
 
     Raises:
-      durable_files.OutputError: If the folder holds something else.
+      durable_files.OutputError: If the metrics file is unreadable.
     """
     return self.read_results().round_num >= self.total_rounds and bool(
       outputs.find_models(self.folder / 'export')

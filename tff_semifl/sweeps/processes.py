@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs programs in processes of their own, some at a time.
+"""Runs programs in processes of their own, several at a time.
 
-None outlives this process: an interrupt is passed on to them, and they are
+No program outlives this process: an interrupt is passed on to all, and all are
 killed when this process is killed.
 """
 
@@ -23,12 +23,12 @@ _POLL_SECONDS = 0.2
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Job:
-  """A program to be run.
+  """A program to run.
 
   Attributes:
-    name: What to call it.
+    name: The name in messages.
     command: The path of the program, and its arguments.
-    log_path: Where its output goes, after what is there.
+    log_path: The file that output is appended to.
   """
 
   name: str
@@ -37,20 +37,20 @@ class Job:
 
 
 class Process(Protocol):
-  """A job under way; `subprocess.Popen` is one."""
+  """A running job; `subprocess.Popen` is one."""
 
   def poll(self) -> int | None:
-    """Returns the exit code, None while the job goes on."""
+    """The exit code, None while the job runs."""
 
   def terminate(self) -> None:
-    """Asks it to end in order."""
+    """Asks the job to end in order."""
 
 
 class Place(Protocol):
   """A place where jobs run."""
 
   def max_parallel(self) -> int:
-    """Returns how many there may be at a time, as far as is known now."""
+    """The number of jobs that may run at a time; it may change."""
 
   def start(self, job: Job) -> Process:
     """Starts a job."""
@@ -58,16 +58,16 @@ class Place(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class ThisMachine:
-  """Processes of this machine.
+  """Runs jobs as processes of this machine.
 
   Attributes:
-    num_parallel: How many there may be at a time.
+    num_parallel: The most jobs at a time.
   """
 
   num_parallel: int
 
   def max_parallel(self) -> int:
-    """Returns how many there may be at a time."""
+    """The most jobs at a time."""
     return self.num_parallel
 
   def start(self, job: Job) -> Process:
@@ -79,22 +79,21 @@ class Watcher(Protocol):
   """An observer of jobs, called in the thread that runs them."""
 
   def start(self, job: Job) -> None:
-    """Takes a job that was started."""
+    """Called when a job was started."""
 
   def poll(self, jobs: Collection[Job]) -> None:
-    """Takes the jobs under way, several times a second."""
+    """Called with the running jobs, several times a second."""
 
   def end(self, job: Job, exit_code: int) -> None:
-    """Takes a job that ended by itself.
+    """Called when a job ended by itself.
 
     Args:
       job: The job.
-      exit_code: Of its process; minus the number of the signal that killed it,
-        if one did.
+      exit_code: The exit code of its process, or minus the signal's number.
     """
 
   def interrupt(self, jobs: Collection[Job]) -> None:
-    """Takes the jobs under way, which were told to end."""
+    """Called with the running jobs when they were told to end."""
 
 
 def run(
@@ -104,20 +103,20 @@ def run(
   stop_on_failure: bool,
   watcher: Watcher,
 ) -> list[Job]:
-  """Runs jobs, in their order.
+  """Runs jobs in their order.
 
-  Any exception, be it an interrupt or one of the watcher, is passed on when
-  the jobs under way have ended, which are sent SIGTERM.
+  Upon any exception, an interrupt included, running jobs get SIGTERM; the
+  exception is raised again once all have ended.
 
   Args:
-    jobs: What to run.
+    jobs: The jobs.
     place: Where they run.
-    stop_on_failure: Whether no job is started any more when one has failed;
-      those under way go on to their end.
-    watcher: What is told how it goes.
+    stop_on_failure: Whether a failure keeps further jobs from starting; running
+      jobs continue.
+    watcher: The observer.
 
   Returns:
-    The jobs that failed, in the order of their ends.
+    The failed jobs, in the order of their ends.
 
   Raises:
     OSError: If a log cannot be written.
@@ -149,30 +148,30 @@ def run(
 
 
 def start_process(job: Job) -> subprocess.Popen:
-  """Starts a job on this machine, as long as this thread lasts.
+  """Starts a job on this machine that ends with this thread at the latest.
 
   Raises:
     OSError: If its log cannot be written.
   """
   with job.log_path.open('ab') as log:
-    # Which output is of which start.
+    # Marks in the log where the output of this start begins.
     log.write(f'$ {shlex.join(job.command)}\n'.encode())
     log.flush()
     return subprocess.Popen(
-      # Whoever starts it stays until it has ended.
+      # The starting thread must stay until the job has ended.
       tied_process.tied_command(job.command),
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # A Ctrl-C of the terminal does not reach it: it would be the first of
-      # two, with the one that is passed on, and the second ends it at once.
+      # Keeps a terminal's Ctrl-C from the job: with the signal that is passed
+      # on, the job would get two, and the second kills at once.
       start_new_session=True,
     )
 
 
 @contextlib.contextmanager
 def _ending(running: dict[Job, Process], watcher: Watcher) -> Iterator[None]:
-  """Ends what is running after an exception in the `with` block."""
+  """Terminates the running jobs upon an exception in the `with` block."""
   try:
     yield
   except BaseException:
@@ -180,7 +179,7 @@ def _ending(running: dict[Job, Process], watcher: Watcher) -> Iterator[None]:
       process.terminate()
     if running:
       watcher.interrupt(running.keys())
-    # `wait` would swallow a second interrupt for a moment.
+    # Polled, because `wait` would hold back a second interrupt for a moment.
     while any(process.poll() is None for process in running.values()):
       time.sleep(_POLL_SECONDS)
     raise

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs programs on the machines of a Ray cluster, which share their files.
+"""Runs programs on the machines of a Ray cluster with shared files.
 
-Each program is a process of an actor. It ends when the actor does, and so when
-this process does.
+Each program is a process of an actor, and ends with the actor and with this
+process.
 """
 
 from collections.abc import Mapping
@@ -20,18 +20,18 @@ import ray
 
 from tff_semifl.sweeps import processes
 
-# As often a program is started anew when its machine is lost.
+# How often a program is restarted after its machine was lost.
 _MAX_LOSSES = 2
 _KILLED = -9
 _TERMINATED = -15
 
 
 class ClusterError(Exception):
-  """Raised if a cluster cannot run a program."""
+  """A cluster cannot run a program."""
 
 
 class RayCluster:
-  """The machines of the cluster that this process is connected to."""
+  """A place for jobs: the Ray cluster that this process is connected to."""
 
   def __init__(
     self,
@@ -43,14 +43,13 @@ class RayCluster:
     """Initializes the place.
 
     Args:
-      cpus_per_job: CPU cores of a program; None for those of the machine that
-        has the fewest, so that each machine has room for one.
+      cpus_per_job: CPU cores of a program; None for those of the machine with
+        the fewest, so that each machine has room for one.
       gpus_per_job: GPUs of a program, which sees no others.
-      num_parallel: The most programs at a time; None for as many as there is
-        room for.
+      num_parallel: The most programs at a time; None for as many as fit.
 
     Raises:
-      ClusterError: No machine has room for a program.
+      ClusterError: If no machine has room for a program.
     """
     machines = _machines()
     if cpus_per_job is None:
@@ -65,7 +64,7 @@ class RayCluster:
       )
 
   def max_parallel(self) -> int:
-    """Returns how many programs there is room for, on all that are there."""
+    """The number of programs that fit on all connected machines."""
     room = self._count_room(_machines())
     return room if self._num_parallel is None else min(room, self._num_parallel)
 
@@ -85,12 +84,12 @@ class RayCluster:
 
 
 def _machines() -> list[Mapping[str, float]]:
-  """Returns what each machine has."""
+  """The resources of each machine."""
   return [each['Resources'] for each in ray.nodes() if each['Alive']]
 
 
 class _RemoteProcess:
-  """A program of a machine of the cluster."""
+  """A program on a machine of the cluster."""
 
   def __init__(self, job: processes.Job, needs: Mapping[str, float]):
     self._job = job
@@ -102,7 +101,7 @@ class _RemoteProcess:
 
   def _start(self) -> None:
     self._actor = (
-      # To end a program is a second request, while the first goes on.
+      # Two calls at a time: `terminate` comes while `run` runs.
       ray.remote(max_concurrency=2)(_Starter)
       .options(num_cpus=self._needs['CPU'], num_gpus=self._needs['GPU'])
       .remote()
@@ -111,10 +110,10 @@ class _RemoteProcess:
     self._code = self._actor.run.remote(self._job, os.getcwd())
 
   def poll(self) -> int | None:
-    """Returns the exit code, None while the program goes on.
+    """The exit code, None while the program runs.
 
     Raises:
-      ClusterError: It could not be started.
+      ClusterError: If the program could not be started.
     """
     if self._exit_code is None:
       self._exit_code = self._look()
@@ -122,7 +121,7 @@ class _RemoteProcess:
 
   def _look(self) -> int | None:
     if self._is_ending and not _is_done(self._place):
-      # Nobody has had room for it.
+      # The actor still waits for a machine with room.
       ray.kill(self._actor)
       return _TERMINATED
     if not _is_done(self._code):
@@ -146,7 +145,7 @@ class _RemoteProcess:
       return None
 
   def terminate(self) -> None:
-    """Asks it to end in order."""
+    """Asks the program to end in order."""
     self._is_ending = True
     self._actor.terminate.remote()
 
@@ -164,21 +163,18 @@ class _Starter:
     self._is_ending = False
 
   def describe(self) -> str:
-    """Returns the name of the machine."""
+    """The name of the machine."""
     return platform.node()
 
   def run(self, job: processes.Job, folder: str) -> int:
-    """Runs a program with the Python of this machine.
+    """Runs a program with this machine's Python, and returns its exit code.
 
     Args:
       job: The program, whose command begins with Python.
-      folder: What relative paths are relative to.
-
-    Returns:
-      The exit code.
+      folder: The working directory.
 
     Raises:
-      OSError: This machine does not have the folders.
+      OSError: If this machine lacks the folders.
     """
     os.chdir(folder)
     command = (sys.executable, *job.command[1:])

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of a sweep, with a row for each of its entries."""
+"""The table of a sweep, with a row for each entry."""
 
 from collections.abc import Mapping, Sequence
 import csv
@@ -17,13 +17,12 @@ from tff_semifl.runs import results as results_lib
 from tff_semifl.sweeps import entries
 
 _CAPTION = """\
-Test accuracy after the last round, and the best of all rounds, which the test
-images chose: mean of complete runs (sample standard deviation). Differences are
-those of the last accuracy to the first row with the same task, in points: mean
-of paired differences over the seeds that both have (standard error). A single
-seed has neither; what its test images leave open is in log.txt of the run.
-SemiFL's paper gives the best round, with the population's standard deviation
-(D16). Minutes are a run's, on average."""
+Test accuracy after the last round, and the best of all rounds, chosen on test
+images: mean of complete runs (sample standard deviation). Differences compare
+the last accuracy with that of the first row of the same task, in points: mean
+over the seeds of both (standard error). A single seed has neither; log.txt of
+the run has the interval over test images. SemiFL's paper reports the best
+round, with the population's standard deviation. Minutes are a run's mean."""
 
 
 _Result = TypeVar('_Result')
@@ -34,9 +33,9 @@ class Row(NamedTuple, Generic[_Result]):
 
   Attributes:
     entry: The entry.
-    results: The result with each seed, in the same order in all rows; None of a
-      run that is not complete.
-    task: What is learned: test images are the same where it is.
+    results: The result with each seed, in the same order in all rows; None for
+      an incomplete run.
+    task: The task; equal tasks have equal test images.
   """
 
   entry: entries.Entry
@@ -45,28 +44,24 @@ class Row(NamedTuple, Generic[_Result]):
 
   @property
   def num_seeds(self) -> int:
-    """With how many seeds it is to be trained."""
+    """The number of seeds, trained or not."""
     return len(self.results)
 
   @property
   def complete(self) -> list[_Result]:
-    """The results of the runs that are complete."""
+    """The results of the complete runs."""
     return [each for each in self.results if each is not None]
 
   @property
   def seeds(self) -> str:
-    """The number of its seeds, and of those that are complete."""
+    """The number of complete runs, and of seeds if these are more."""
     if len(self.complete) < self.num_seeds:
       return f'{len(self.complete)} of {self.num_seeds}'
     return str(self.num_seeds)
 
 
 def to_markdown(rows: Sequence[Row[results_lib.Results]]) -> str:
-  """Returns the table with a line on what its numbers are.
-
-  Args:
-    rows: The rows.
-  """
+  """The Markdown table, with a caption."""
   return '\n\n'.join(
     [
       markdown.table(
@@ -87,19 +82,15 @@ def to_markdown(rows: Sequence[Row[results_lib.Results]]) -> str:
 
 
 def to_csv(rows: Sequence[Row[results_lib.Results]]) -> str:
-  """Returns the table as CSV: fractions of one, minutes, counts.
-
-  Args:
-    rows: The rows.
-  """
+  """The table as CSV: fractions of one, minutes, counts."""
   return join_cells([_csv_row(row, rows) for row in rows])
 
 
 def join_cells(cells: Sequence[Mapping[str, object]]) -> str:
-  """Returns rows, each with its cells by column, as CSV with a heading.
+  """Rows as CSV with a heading.
 
   Args:
-    cells: The rows, at least one.
+    cells: For each row its cells by column; at least one row.
   """
   text = io.StringIO()
   writer = csv.DictWriter(text, cells[0].keys(), lineterminator='\n')
@@ -109,14 +100,14 @@ def join_cells(cells: Sequence[Mapping[str, object]]) -> str:
 
 
 def write(text: str, path: pathlib.Path) -> None:
-  """Writes a table, in place of what is there.
+  """Writes a table, replacing the file.
 
   Args:
     text: The table.
-    path: Where to.
+    path: The file.
 
   Raises:
-    durable_files.OutputError: If it cannot be written.
+    durable_files.OutputError: If the file cannot be written.
   """
   with durable_files.naming(path):
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,16 +118,16 @@ def write(text: str, path: pathlib.Path) -> None:
 def pair(
   row: Row[_Result], other: Row[_Result], name: str
 ) -> tuple[float | None, float | None]:
-  """Returns the mean of paired differences, and its standard error.
+  """The mean of paired differences, and its standard error.
 
   Args:
     row: A row.
     other: The row that is subtracted.
-    name: Of the number that differs, in the results.
+    name: The field of the results that is compared.
 
   Returns:
-    Both, over the seeds with which both rows are complete; None where there are
-    too few to say.
+    Both, over the seeds that are complete in both rows; None where there are
+    too few.
   """
   differences = [
     getattr(one, name) - getattr(two, name)
@@ -154,7 +145,7 @@ def pair(
 def _difference(
   row: Row[results_lib.Results], rows: Sequence[Row[results_lib.Results]]
 ) -> tuple[float | None, float | None]:
-  """Returns the paired difference to the first row with the same task."""
+  """The paired difference to the first row with the same task."""
   first = next(other for other in rows if other.task == row.task)
   return (None, None) if first is row else pair(row, first, 'accuracy')
 
@@ -212,10 +203,10 @@ def _mean_minutes(row: Row[results_lib.Results]) -> float | None:
 def _mean_and_deviation(
   values: Sequence[float],
 ) -> tuple[float | None, float | None]:
-  """Returns both, None where there are too few to say."""
+  """The mean and deviation, None where there are too few values."""
   if not values:
     return None, None
-  # Of a sample: a few seeds stand for all that there are.
+  # The sample deviation: the seeds are a sample of all seeds.
   deviation = statistics.stdev(values) if len(values) > 1 else None
   return statistics.fmean(values), deviation
 

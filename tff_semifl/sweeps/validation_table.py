@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of a sweep that validates, and what it makes one choose.
+"""The table of a sweep that validates, and the value it chooses.
 
-The criterion is the loss after the last round, in the mean of seeds. A few
-labels leave a few validation images, of which several values of a setting may
-get the same number right; their loss still tells them apart.
+The criterion is the validation loss after the last round, averaged over seeds.
+Few labels leave few validation images, so several values often tie in accuracy;
+the loss still separates them.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,18 +19,14 @@ from tff_semifl.sweeps import table
 
 _CAPTION = """\
 Loss and accuracy on validation images after the last round: mean of complete
-runs (sample standard deviation). These images are some of the server's labeled
-ones; nothing was tested."""
+runs (sample standard deviation). These images are held out of the server's
+labeled ones; nothing was tested."""
 
 Row = table.Row[results_lib.Validation]
 
 
 def to_markdown(rows: Sequence[Row]) -> str:
-  """Returns the table with a line on what its numbers are.
-
-  Args:
-    rows: The rows.
-  """
+  """The Markdown table, with a caption."""
   heading = (
     *('experiment', 'seeds', 'validation loss', 'validation accuracy'),
     'minutes',
@@ -41,11 +37,7 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-  """Returns the table as CSV: fractions of one, minutes, counts.
-
-  Args:
-    rows: The rows.
-  """
+  """The table as CSV: fractions of one, minutes, counts."""
   return table.join_cells([_csv_row(row) for row in rows])
 
 
@@ -55,16 +47,16 @@ def describe_choices(
   arguments: Sequence[str],
   failed: Collection[str] = (),
 ) -> list[str]:
-  """Returns lines that say which value of the varied setting is the best.
+  """Lines that name the best value of the varied setting.
 
-  The value with the least loss is chosen; one of which a run failed cannot be.
-  There is no line on entries of which no setting is varied.
+  The value with the least loss is chosen among those without a failed run.
+  Entries without a varied setting get no line.
 
   Args:
     rows: The rows, those of an entry in the order of values.
     program: The command that trains, to which the system is added.
     arguments: Flags of all runs, without that of the validation split.
-    failed: Names of entries of which a run has failed, and will again.
+    failed: Names of entries with a failed run, which is not repeated.
   """
   by_entry = {}
   for row in rows:
@@ -110,12 +102,12 @@ def _describe_choice(
     ),
   ]
   if best in (rows[0], rows[-1]) and len(rows) > 1:
-    lines.append('  It is the first or last of the values: try more there.')
+    lines.append('  It is the first or last value: try more beyond it.')
   return lines
 
 
 def _compare(best: Row, rows: Sequence[Row]) -> str:
-  """Returns how far the next value is from the best one, if there is one."""
+  """The margin of the best value over the second best, if there is one."""
   others = [
     row for row in rows if row is not best and math.isfinite(_loss(row))
   ]
@@ -130,7 +122,7 @@ def _compare(best: Row, rows: Sequence[Row]) -> str:
 
 
 def _loss(row: Row) -> float:
-  """Returns the mean loss; infinite if it is not finite or a run is missing."""
+  """The mean loss; infinite if it is not finite or a run is missing."""
   if len(row.complete) < row.num_seeds:
     return math.inf
   loss = statistics.fmean(run.loss for run in row.complete)
