@@ -13,22 +13,22 @@ import tensorflow as tf
 
 from tff_semifl.features import preparation as preparation_lib
 
-# Larger batches are no faster on processors, and a GPU is busy with it, too.
+# Larger batches are no faster on CPUs, and this size keeps a GPU busy.
 BATCH_SIZE = 32
 
 
 class BackboneError(ValueError):
-  """A backbone cannot be had or used; the message is one line."""
+  """A backbone is unavailable or unusable; the message is one line."""
 
 
 class Backbone:
-  """A pretrained network in inference mode, with its preparation of pixels.
+  """A pretrained network in inference mode, with its preprocessing.
 
   Attributes:
-    name: Its name for users.
-    network: From float32 [batch, height, width, 3], prepared, to features,
-      float32 [batch, feature_dimension].
-    preparation: Resizes images, and scales their pixels, for the network.
+    name: The name in messages.
+    network: From prepared pixels, float32 [batch, height, width, 3], to
+      features, float32 [batch, feature_dimension].
+    preparation: Resizes images and scales their pixels.
   """
 
   def __init__(
@@ -40,11 +40,11 @@ class Backbone:
     """Initializes the backbone.
 
     Args:
-      name: Its name for users.
+      name: The name in messages.
       network: A Keras model from float32 [batch, *preparation.image_size, 3] to
         feature vectors [batch, d], or to feature maps [batch, h, w, d], which
         are averaged over pixels.
-      preparation: What the network's pixels go through.
+      preparation: Resizes images and scales their pixels.
 
     Raises:
       BackboneError: If the network has other inputs or outputs.
@@ -57,7 +57,7 @@ class Backbone:
 
   @property
   def image_size(self) -> tuple[int, int]:
-    """Height and width that the network takes."""
+    """Height and width of the network's input."""
     return self.preparation.image_size
 
   @property
@@ -69,8 +69,7 @@ class Backbone:
   def digest(self) -> str:
     """SHA-256, in hexadecimal digits, of layers, weights and preparation.
 
-    Equal for equal networks in other processes: names of layers, which Keras
-    numbers as they come, are left out.
+    The same in every process: layer names, which Keras numbers, do not count.
     """
     found = hashlib.sha256()
     facts = [self.preparation.description, *_describe(self.network)]
@@ -84,8 +83,8 @@ class Backbone:
     """Features as a part of a TensorFlow graph.
 
     Args:
-      images: [batch, height, width, 1 or 3] in 0..255, uint8 or float32, of a
-        known height and width.
+      images: [batch, height, width, 1 or 3] in 0..255, uint8 or float32, of
+        static height and width.
 
     Returns:
       float32 [batch, feature_dimension].
@@ -126,9 +125,10 @@ class Backbone:
 def _pool(
   name: str, network: tf.keras.Model, image_size: tuple[int, int]
 ) -> tf.keras.Model:
-  """Averages feature maps over pixels, and checks shapes."""
+  """Checks shapes, and averages feature maps over pixels."""
   expected = (None, *image_size, 3)
-  # What has a call method of its own has no such attributes, or no values.
+  # Models with a call method of their own lack these attributes or their
+  # values.
   input_shape = getattr(network, 'input_shape', None)
   output_shape = getattr(network, 'output_shape', None)
   if not isinstance(input_shape, tuple) or not isinstance(output_shape, tuple):
@@ -169,5 +169,5 @@ def _describe(model: tf.keras.Model) -> list[Any]:
 
 
 def _name_type(value: object) -> str:
-  # Never a representation, which may have an address in memory.
+  # Not `repr`, which may contain an address in memory.
   return type(value).__name__

@@ -11,7 +11,7 @@ from tff_semifl.features import efficientnet_lite
 from tff_semifl.features import keras_files
 from tff_semifl.features import keras_networks
 
-# That of most networks in pretraining.
+# The size at which most networks are pretrained.
 DEFAULT_SIZE = (224, 224)
 
 
@@ -26,23 +26,18 @@ def load(
 
   Args:
     name: 'efficientnet_lite0', whose weights are installed with this package; a
-      function of Keras Applications, such as 'MobileNetV2'; a preset of KerasCV
-      or the folder of one; or a file 'mine.keras'.
+      function of Keras Applications, such as 'MobileNetV2'; a KerasCV preset or
+      the folder of one; or a file 'mine.keras'.
     image_size: Height and width that images are resized to; None for 224x224,
-      or for the size of a `.keras` file. Smaller images are faster: time grows
-      with the number of pixels.
-    weights: Of Keras Applications: 'imagenet', the default, which is downloaded
-      once, or an HDF5 file.
-    input_range: Of KerasCV and `.keras` files: the range of pixels that the
-      network takes, one of `pixel_ranges.NAMES`; '0_to_255' by default.
-
-  Returns:
-    The backbone.
+      or for the size of a `.keras` file. Time grows with the number of pixels.
+    weights: For Keras Applications: 'imagenet', the default, which is
+      downloaded once, or an HDF5 file.
+    input_range: For KerasCV and `.keras` files: the pixel range of the network,
+      one of `pixel_ranges.NAMES`; '0_to_255' by default.
 
   Raises:
-    backbone_lib.BackboneError: If there is no such backbone, or its weights
-      cannot be had.
-    ValueError: If an argument is wrong for this backbone.
+    backbone_lib.BackboneError: If the backbone or its weights are unavailable.
+    ValueError: If an argument does not apply to this backbone.
   """
   is_application = keras_networks.is_application(name)
   if weights is not None and not is_application:
@@ -77,7 +72,7 @@ def load(
 
 
 def _guess(name: str) -> str:
-  """Names the backbone that is probably meant."""
+  """Suggests the backbone that is probably meant."""
   known = {
     each.lower(): each
     for each in (efficientnet_lite.NAME, *keras_networks.application_names())

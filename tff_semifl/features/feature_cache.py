@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Features on disk: computed once for the same images and backbone."""
+"""Features on disk, computed once for the same images and backbone."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from tff_semifl.features import cache_entry
 from tff_semifl.features import progress_lines
 from tff_semifl.files import durable_files
 
-# Images that a kill costs at most.
+# The most images whose features a kill loses.
 _CHUNK = 16 * backbone_lib.BATCH_SIZE
 
 
@@ -31,16 +31,16 @@ def compute(
   folder: pathlib.Path,
   say: progress_lines.Say = progress_lines.to_stderr,
 ) -> np.ndarray:
-  """Features of all images, computed unless the folder has them.
+  """Features of all images, from the cache or computed.
 
-  Memory holds a few hundred images and their features at a time. Several
-  programs may use one folder: the second waits for the first.
+  Memory holds a few hundred images and their features at a time. Programs may
+  share a folder: the second waits for the first.
 
   Args:
     backbone: Computes the features.
     images: uint8 [images, height, width, 1 or 3] in 0..255, in memory, mapped,
       or in a file.
-    folder: Where features are kept.
+    folder: The folder of the cache.
     say: Called with lines on progress.
 
   Returns:
@@ -58,7 +58,7 @@ def compute(
   entry = cache_entry.Entry(folder, backbone, images)
   with contextlib.ExitStack() as stack:
     with _naming(folder):
-      # Features tell much of photos, which are nobody else's business.
+      # Readable by the user alone: features reveal much of photos.
       folder.mkdir(mode=0o700, parents=True, exist_ok=True)
       stack.enter_context(entry.lock(say))
       found = entry.load(say)
@@ -82,7 +82,7 @@ def _fill(
   images: sources.Images,
   say: progress_lines.Say,
 ) -> None:
-  """Computes what is missing."""
+  """Computes the missing rows."""
   start = entry.count()
   if start:
     say(f'features: resumed after {start:,} of {len(images):,} images')

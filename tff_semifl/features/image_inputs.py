@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images to compute features of, with their labels or clients."""
+"""Reads images to compute features of, with their labels or clients."""
 
 import pathlib
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from tff_semifl.data import image_listing
 from tff_semifl.data import image_reading
 from tff_semifl.data import sources
 
-# More are kept in a file on disk.
+# A larger array is kept in a file on disk.
 _MAX_BYTES_IN_MEMORY = 2**30
 _KEPT = ('labels', 'client_ids')
 
 
 class ImageInput(NamedTuple):
-  """Images, and what is known of them.
+  """Images with their labels or clients.
 
   Attributes:
     images: uint8 [images, height, width, 1 or 3], in memory, mapped, or in a
@@ -37,17 +37,17 @@ class ImageInput(NamedTuple):
 def read_folders(
   root: pathlib.Path, image_size: tuple[int, int], *, are_clients: bool
 ) -> ImageInput:
-  """Reads a folder that has folders of images.
+  """Reads a folder of folders of images.
 
   Args:
     root: The folder. Its folders are numbered in the order of their names.
     image_size: Height and width to which images are scaled and cropped.
-    are_clients: Whether the folders are clients, which may be empty; else they
-      are classes.
+    are_clients: Whether the folders are clients, which may be empty, rather
+      than classes.
 
   Raises:
-    image_listing.ImageFolderError: If a folder is missing or empty, or
-      something in it is no image.
+    image_listing.ImageFolderError: If a folder is missing or empty, or contains
+    anything but images.
   """
   problems = []
   folders = image_listing.list_folders(root, problems, may_be_empty=are_clients)
@@ -72,16 +72,16 @@ def read_folders(
 def read_federation(
   root: pathlib.Path, image_size: tuple[int, int]
 ) -> dict[str, ImageInput]:
-  """Reads the folder of photos of a server, of clients, and to test on.
+  """Reads a folder of photos of a server and clients, and for testing.
 
   Args:
     root: The folder, with `server/<class>`, `clients/<client>` and
       `test/<class>`.
-    image_size: As in `read_folders`.
+    image_size: Height and width to which images are scaled and cropped.
 
   Returns:
-    The input of each of the three, by the beginning of its arrays' names in a
-    file of features. Labels and clients are names.
+    The three inputs, by the prefix of their arrays' names in a file of
+    features. Labels and clients are names.
 
   Raises:
     image_listing.ImageFolderError: As in `read_folders`.
@@ -107,7 +107,7 @@ def read_federation(
 
 
 def _name(found: ImageInput, field: str, names: str) -> ImageInput:
-  """Returns an input whose numbers are names."""
+  """An input whose numbers are replaced by names."""
   return ImageInput(
     found.images, {field: found.others[names][found.others[field]]}
   )
@@ -117,8 +117,8 @@ def read_file(path: pathlib.Path) -> ImageInput:
   """Reads a file of arrays.
 
   Args:
-    path: A .npz file with `images` and perhaps `labels` or `client_ids`, or a
-      .npy file of images, which is mapped and so may be of any size.
+    path: A .npz file with `images` and perhaps `labels` or `client_ids`; or a
+      .npy file of images, which is mapped, so that it may exceed memory.
 
   Raises:
     ValueError: If the file is damaged or has other arrays.
@@ -134,7 +134,7 @@ def read_file(path: pathlib.Path) -> ImageInput:
     EOFError,
     ValueError,
   ) as error:
-    # A damaged file may send NumPy to a position that no file has.
+    # A damaged file may send NumPy to an invalid position.
     if isinstance(error, OSError) and error.filename:
       raise
     raise ValueError(f'is damaged, or no .npz or .npy file: {error}') from error

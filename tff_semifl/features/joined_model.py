@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A backbone and a linear head as one Keras model, from pixels to logits."""
+"""Joins a backbone and a linear head to one Keras model."""
 
 import numpy as np
 import tensorflow as tf
@@ -15,18 +15,14 @@ def join(
   bias: np.ndarray,
   image_shape: tuple[int, int, int] | None = None,
 ) -> tf.keras.Model:
-  """Joins preparation, backbone and head.
-
-  The model is what `saved_model.export_saved_model` and `tflite.convert` take,
-  which add softmax, names of classes and, in the SavedModel, images of any size
-  and files.
+  """Joins preparation, backbone and head, for `saved_model` and `tflite`.
 
   Args:
     backbone: Computes features.
     kernel: float [feature_dimension, classes].
     bias: float [classes].
     image_shape: Height, width and channels (1 or 3) of the images that the head
-      was trained on; by default the backbone's size and color. Larger images
+      was trained on; by default the backbone's size and color. Images larger
       than the backbone's need an operation that TFLite lacks.
 
   Returns:
@@ -57,7 +53,7 @@ def join(
 
 
 class _Prepare(tf.keras.layers.Layer):
-  """The preparation of a backbone's images, as a layer."""
+  """A backbone's preparation as a layer."""
 
   def __init__(self, backbone: backbone_lib.Backbone, **kwargs):
     super().__init__(trainable=False, **kwargs)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Backbones of users: Keras files, of which no code is run."""
+"""Backbones from users' Keras files, which never run code."""
 
 import json
 import pathlib
@@ -29,28 +29,25 @@ def load(
 ) -> backbone_lib.Backbone:
   """Loads the backbone of a file that `model.save('mine.keras')` wrote.
 
-  It is loaded in Keras' safe mode, without lambdas, and with layers of Keras,
-  KerasCV and this package alone.
+  Keras' safe mode is on: no lambdas, and only layers of Keras, KerasCV and this
+  package.
 
   Args:
     path: The file, with a functional or sequential model from images [height,
-      width, 3] to vectors or feature maps: without a classifier's last layer.
+      width, 3] to vectors or feature maps, without the classification layer.
     image_size: Height and width of its input; None for that of the model, or
       224x224 if the model takes any.
-    input_range: The range of pixels it takes, one of `pixel_ranges.NAMES`;
-      '0_to_255' if the model scales them itself.
-
-  Returns:
-    The backbone.
+    input_range: The pixel range of the model, one of `pixel_ranges.NAMES`;
+      '0_to_255' if it scales pixels itself.
 
   Raises:
-    backbone_lib.BackboneError: If there is no such model in the file.
-    ValueError: If there is no such range.
+    backbone_lib.BackboneError: If the file has no such model.
+    ValueError: If the range is unknown.
   """
   network = _load(path)
   shape = getattr(network, 'input_shape', None)
   if isinstance(shape, tuple) and len(shape) == 4:
-    # Checked with all else if both are given.
+    # `Backbone` checks the shape if both sizes are given.
     size = (shape[1], shape[2])
     if None not in size:
       image_size = image_size or size
@@ -64,16 +61,16 @@ def load(
 
 def _load(path: pathlib.Path) -> tf.keras.Model:
   try:
-    # Any other file Keras would load as one of its older formats, which may
-    # run code.
+    # Keras would load other files as one of its older formats, which may run
+    # code.
     if path.suffix != SUFFIX or not zipfile.is_zipfile(path):
       raise ValueError(f'it is missing or no {SUFFIX} file of Keras')
     with zipfile.ZipFile(path) as archive:
       check_modules(json.loads(archive.read('config.json')))
-    # Registers its layers, which the file may have.
+    # Registers KerasCV's layers, which the file may name.
     quiet_keras_cv.load()
     return tf.keras.models.load_model(path, compile=False, safe_mode=True)
-  # Keras raises errors of many types about damaged files.
+  # Keras raises errors of many types for damaged files.
   except Exception as error:
     reason = str(error).partition('\n')[0] or type(error).__name__
     raise backbone_lib.BackboneError(
@@ -83,13 +80,14 @@ def _load(path: pathlib.Path) -> tf.keras.Model:
 
 
 def check_modules(config: Any) -> None:
-  """Refuses the configuration of a model that names code of other packages.
+  """Refuses a model's configuration that names code of other packages.
 
   Args:
-    config: The configuration, as its JSON file has it.
+    config: The configuration, as in the model's JSON file.
 
   Raises:
-    ValueError: If it names the module of another package, or a lambda.
+    ValueError: If the configuration names another package's module, or a
+      lambda.
   """
   if isinstance(config, list):
     for each in config:

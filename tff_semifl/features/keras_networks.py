@@ -38,17 +38,16 @@ def load_application(
 ) -> backbone_lib.Backbone:
   """Loads a network of Keras Applications.
 
-  Pixels are scaled by the `preprocess_input` of the network's own module.
+  Pixels are scaled by the `preprocess_input` of the network's module.
 
   Args:
     name: The function, such as 'MobileNetV2'.
     image_size: Height and width of its input.
-    weights: 'imagenet', which Keras downloads to ~/.keras/models unless the
-      file is there, or an HDF5 file with the weights of the network without its
-      last layer.
+    weights: 'imagenet', which Keras downloads to ~/.keras/models once; or an
+      HDF5 file with the weights of the network without its last layer.
 
   Raises:
-    backbone_lib.BackboneError: If the weights cannot be had, or do not fit.
+    backbone_lib.BackboneError: If the weights are unavailable or do not fit.
   """
   function = getattr(tf.keras.applications, name)
   if weights != IMAGENET and not pathlib.Path(weights).is_file():
@@ -59,7 +58,7 @@ def load_application(
     network = function(
       include_top=False, weights=weights, input_shape=(*image_size, 3)
     )
-  # Keras raises a plain Exception where a download fails.
+  # Keras raises a plain Exception for a failed download.
   except Exception as error:
     reason = str(error).partition('\n')[0]
     remedy = (
@@ -85,26 +84,26 @@ def load_application(
 
 
 def is_keras_cv(name: str) -> bool:
-  """Whether KerasCV has a preset of this name, or this is a preset's folder."""
+  """Whether this is a KerasCV preset's name or folder."""
   return _find_preset_class(name) is not None or _config_file(name).is_file()
 
 
 def load_keras_cv(
   name: str, image_size: tuple[int, int], input_range: str = '0_to_255'
 ) -> backbone_lib.Backbone:
-  """Loads a backbone of KerasCV with the weights of a preset.
+  """Loads a KerasCV backbone with the weights of a preset.
 
   Args:
     name: A preset with weights, such as 'efficientnetv2_b0_imagenet', which
-      KerasCV downloads from Kaggle or takes from its cache; or the folder of a
-      preset, with config.json and weights.
+      KerasCV downloads from Kaggle once; or the folder of a preset, with
+      config.json and weights.
     image_size: Height and width of its input.
-    input_range: The range of pixels it takes, one of `pixel_ranges.NAMES`.
-      Those with `include_rescaling` take 0..255.
+    input_range: The pixel range of the network, one of `pixel_ranges.NAMES`;
+      '0_to_255' for presets with `include_rescaling`.
 
   Raises:
-    backbone_lib.BackboneError: If it cannot be had, or has no weights.
-    ValueError: If there is no such range.
+    backbone_lib.BackboneError: If the preset is unavailable or has no weights.
+    ValueError: If the range is unknown.
   """
   prepare = preparation.in_range(image_size, input_range)
   preset_class = _find_preset_class(name)
@@ -120,7 +119,7 @@ def load_keras_cv(
     )
     # KerasCV's class warns when TensorFlow looks at its attributes.
     network = tf.keras.Model(network.inputs, network.outputs[0])
-  # Networks, Kaggle and damaged files fail with errors of many types.
+  # The network, Kaggle and damaged files fail with errors of many types.
   except Exception as error:
     reason = str(error).partition('\n')[0] or type(error).__name__
     raise backbone_lib.BackboneError(
@@ -131,7 +130,7 @@ def load_keras_cv(
 
 
 def _find_preset_class(name: str) -> Any:
-  """Returns the class of KerasCV that has a preset, or None."""
+  """The KerasCV class that has a preset, or None."""
   models = quiet_keras_cv.load().models
   for found in vars(models).values():
     if (

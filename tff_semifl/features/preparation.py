@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a backbone's pixels go through before its first layer."""
+"""Prepares images for a backbone's first layer."""
 
 from collections.abc import Callable
 import dataclasses
@@ -17,7 +17,7 @@ class Preparation:
   """Resizes images and scales their pixels.
 
   Attributes:
-    image_size: Height and width that the network takes.
+    image_size: Height and width of the network's input.
     scaling: A name for `scale`, such as '(x - 127) / 128': part of the key of
       cached features.
     scale: Scales float32 [batch, height, width, 3] in 0..255.
@@ -31,14 +31,14 @@ class Preparation:
     """Prepares images.
 
     Args:
-      images: [batch, height, width, 1 or 3] in 0..255, uint8 or float32, of a
-        known height and width. Gray images get three equal channels.
+      images: [batch, height, width, 1 or 3] in 0..255, uint8 or float32, of
+        static height and width. Gray images are repeated to three channels.
 
     Returns:
       float32 [batch, *image_size, 3], scaled.
 
     Raises:
-      ValueError: If they have another shape.
+      ValueError: If images have another shape.
     """
     if images.shape.rank != 4 or images.shape[-1] not in (1, 3):
       raise ValueError(
@@ -58,11 +58,11 @@ class Preparation:
 
 
 def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
-  """Resizes images by `resizing.fit_to_size`, by fewer operations if possible.
+  """`resizing.fit_to_size`, with fewer operations where possible.
 
   Args:
-    images: [batch, height, width, channels] in 0..255, uint8 or float32, of a
-      known height and width.
+    images: [batch, height, width, channels] in 0..255, uint8 or float32, of
+      static height and width.
     image_size: Height and width of the results.
 
   Returns:
@@ -73,22 +73,22 @@ def fit(images: tf.Tensor, image_size: tuple[int, int]) -> tf.Tensor:
     raise ValueError(f'found images of shape {images.shape}; give one size')
   if (height, width) == image_size:
     return tf.cast(images, tf.float32)
-  # Nothing is cut off, and nothing antialiased: plain bilinear resizing is
-  # the same, and TFLite has it.
+  # Without cropping or antialiasing, plain bilinear resizing gives equal
+  # results, and TFLite has it.
   if height * image_size[1] == width * image_size[0] and height < image_size[0]:
     return tf.image.resize(tf.cast(images, tf.float32), image_size)
   return resizing.fit_to_size(images, *image_size)
 
 
 def in_range(image_size: tuple[int, int], name: str) -> Preparation:
-  """Prepares images for a network that takes pixels in a range.
+  """A preparation for a network that takes pixels in a range.
 
   Args:
-    image_size: Height and width that the network takes.
+    image_size: Height and width of the network's input.
     name: The range, one of `pixel_ranges.NAMES`, such as '-1_to_1'.
 
   Raises:
-    ValueError: If there is no such range.
+    ValueError: If the range is unknown.
   """
   if name not in pixel_ranges.NAMES:
     raise ValueError(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lines that say every few seconds how far a long computation is."""
+"""Progress of a long computation, in a line every few seconds."""
 
 from collections.abc import Callable
 import sys
@@ -13,12 +13,12 @@ Say = Callable[[str], None]
 
 
 def to_stderr(line: str) -> None:
-  """Prints a line on standard error, at once."""
+  """Prints a line on standard error at once."""
   print(line, file=sys.stderr, flush=True)
 
 
 class ProgressLines:
-  """Counts images, and says their number, rate and the time left."""
+  """Reports the number of images done, their rate and the time left."""
 
   def __init__(
     self,
@@ -34,7 +34,7 @@ class ProgressLines:
     Args:
       total: Number of all images.
       say: Called with each line.
-      num_before: Images that were done before, which the rate leaves out.
+      num_before: Images done earlier, which the rate leaves out.
       seconds_between: The least time between two lines.
       clock: Returns the time in seconds.
     """
@@ -46,7 +46,7 @@ class ProgressLines:
     self._start = self._last = clock()
 
   def advance(self, number: int) -> None:
-    """Counts more images as done, and says so if a line is due."""
+    """Counts images as done, and reports progress if a line is due."""
     self._done += number
     now = self._clock()
     if now - self._last < self._seconds_between or self._done == self._total:
@@ -60,7 +60,7 @@ class ProgressLines:
     )
 
   def finish(self) -> None:
-    """Says how many images were done in how much time."""
+    """Reports how many images were done in how much time."""
     seconds = tqdm.tqdm.format_interval(self._clock() - self._start)
     self._say(
       f'features: {self._done - self._num_before:,} images in {seconds},'
@@ -68,7 +68,7 @@ class ProgressLines:
     )
 
   def rate(self) -> float:
-    """Images per second, since the start of this object."""
+    """Images per second since the start of this object."""
     seconds = max(self._clock() - self._start, 1e-9)
     return max(self._done - self._num_before, 1e-9) / seconds
 

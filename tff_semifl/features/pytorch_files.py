@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tensors of a PyTorch checkpoint, read without PyTorch.
+"""Reads the tensors of a PyTorch checkpoint without PyTorch.
 
 The format is that of `torch.save` before PyTorch 1.6: four pickles (a magic
 number, a version, facts on the machine, the object), a pickled list of storage
-keys, and the storages, each an int64 length and its elements. Pickle may run
-any code. Here it may name only what rebuilds a tensor.
+keys, and the storages, each an int64 length and its elements. Pickles may run
+any code; these may name only what rebuilds a tensor.
 """
 
 import collections
@@ -38,12 +38,12 @@ class PyTorchFileError(Exception):
 
 
 class _Storage(NamedTuple):
-  """The elements that tensors share, before they are read.
+  """Elements that tensors share, not read yet.
 
   Attributes:
     key: The name of the storage in the file.
     dtype: The type of the elements.
-    num_elements: Their number.
+    num_elements: The number of elements.
   """
 
   key: str
@@ -69,7 +69,8 @@ class _Tensor(NamedTuple):
       (size - 1) * stride
       for size, stride in zip(self.shape, self.strides, strict=True)
     )
-    # NumPy checks neither. Views that repeat elements are in no checkpoint.
+    # `as_strided` checks neither bound. No checkpoint has views that repeat
+    # elements.
     num_elements = int(np.prod(self.shape, dtype=object))
     if num_elements > len(elements) or (
       num_elements and self.offset + reach >= len(elements)
@@ -90,7 +91,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
     path: The file, in which `torch.save` wrote a `state_dict`.
 
   Returns:
-    The tensors by name, with shapes and dtypes as PyTorch has them.
+    The tensors by name, with shapes and dtypes as in PyTorch.
 
   Raises:
     PyTorchFileError: If the file is missing, damaged or in another format, or
@@ -110,7 +111,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
     raise PyTorchFileError(
       f'{path} cannot be read: {error.strerror}'
     ) from error
-  # Its type depends on the damaged byte.
+  # The type of error depends on the damaged byte.
   except Exception as error:
     reason = str(error).partition('\n')[0] or type(error).__name__
     raise PyTorchFileError(
@@ -141,7 +142,7 @@ def _read_storage(file: BinaryIO, storage: _Storage) -> np.ndarray:
   num_elements = int.from_bytes(file.read(8), 'little')
   if num_elements != storage.num_elements:
     raise ValueError('a storage has another length than its tensors')
-  # The file may claim any length: no memory is taken before it is read.
+  # The file may claim any length, so no memory is taken before it is read.
   content = file.read(num_elements * storage.dtype.itemsize)
   if len(content) != num_elements * storage.dtype.itemsize:
     raise ValueError('it ends too early')
@@ -149,10 +150,10 @@ def _read_storage(file: BinaryIO, storage: _Storage) -> np.ndarray:
 
 
 class _Unpickler(pickle.Unpickler):
-  """Unpickles Python's plain values and tensors, and refuses all else.
+  """Unpickles plain Python values and tensors, and refuses all else.
 
   Attributes:
-    storages: The storages that were named, by key.
+    storages: The storages named so far, by key.
   """
 
   def __init__(self, file: BinaryIO):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""KerasCV, imported when it is needed, which takes seconds, and quietly."""
+"""Imports KerasCV on demand and quietly; the import takes seconds."""
 
 import contextlib
 import importlib
@@ -10,6 +10,6 @@ import types
 
 
 def load() -> types.ModuleType:
-  """Imports KerasCV, which prints a line on standard output."""
+  """KerasCV, without the line that its import prints on standard output."""
   with contextlib.redirect_stdout(io.StringIO()):
     return importlib.import_module('keras_cv')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bootstrap intervals of metrics that are no shares of images.
+"""Bootstrap intervals of metrics that are not proportions.
 
 References:
   Efron, Tibshirani. An Introduction to the Bootstrap. 1993, chapter 13.
@@ -22,15 +22,16 @@ def interval(
 ) -> tuple[float, float]:
   """The 95% percentile interval of a metric, over images.
 
+  Resamples where the metric is NaN, such as the AUC of one class, are left out.
+
   Args:
     compute: (labels, logits) -> the metric.
     labels: int [images].
     logits: float [images, classes].
-    seed: Of the samples of images, which are drawn with replacement.
+    seed: The seed of resampling images with replacement.
 
   Returns:
-    Its ends; NaN if the metric is NaN in all samples. Samples in which it is
-    NaN, such as the AUC of one class, are left out.
+    The lower and upper end; NaN if the metric is NaN in all resamples.
   """
   return _percentiles(
     [compute(labels[i], logits[i]) for i in _draw(len(labels), seed)]
@@ -52,7 +53,7 @@ def interval_of_difference(
     labels: int [images].
     before: float [images, classes], the logits of one model.
     after: The logits of another model for the same images.
-    seed: As in `interval`.
+    seed: The seed of resampling images with replacement.
 
   Returns:
     The ends of the interval of the metric of `after` minus that of `before`.

@@ -4,11 +4,10 @@
 """Metrics of predicted classes: accuracy, recall, precision, F1, AUC, top-k.
 
 Each takes labels, int [images] in 0..classes-1, and logits, float [images,
-classes]. The predicted class is the first of those with the highest logit.
-Means over classes are over the classes that occur among the labels; a value
-that no image tells is NaN. For the bootstrap, which computes each a few hundred
-times, all are many times as fast as scikit-learn's, with which tests compare
-them.
+classes]. The predicted class is the first with the highest logit. Means over
+classes are over classes that occur among the labels; an undefined value is NaN.
+The bootstrap needs hundreds of evaluations, and these are many times as fast as
+scikit-learn's, with which tests compare them.
 """
 
 import numpy as np
@@ -17,12 +16,12 @@ from scipy import stats
 
 
 def accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
-  """The share of right predictions."""
+  """The share of correct predictions."""
   return float(np.mean(_predict(logits) == labels))
 
 
 def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
-  """The share of the images of each class that is predicted as it.
+  """The share of each class's images that are predicted correctly.
 
   Args:
     labels: int [images].
@@ -36,7 +35,7 @@ def recall(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
 
 
 def precision(labels: np.ndarray, logits: np.ndarray) -> np.ndarray:
-  """The share of the predictions of each class that is right.
+  """The share of correct predictions among those of each class.
 
   Args:
     labels: int [images].
@@ -57,8 +56,7 @@ def balanced_accuracy(labels: np.ndarray, logits: np.ndarray) -> float:
 def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
   """The mean F1 of the classes that occur.
 
-  scikit-learn's default also counts classes that are predicted and do not
-  occur, with an F1 of 0.
+  scikit-learn's default also counts classes that are only predicted, with F1 0.
   """
   confusion = _count(labels, logits)
   sizes = confusion.sum(axis=1)
@@ -67,14 +65,11 @@ def macro_f1(labels: np.ndarray, logits: np.ndarray) -> float:
 
 
 def auc(labels: np.ndarray, logits: np.ndarray) -> float:
-  """The mean area under the ROC curve of each class against the rest.
-
-  The score of a class is its probability. NaN if there is one class only.
-  """
+  """The mean one-vs-rest area under the ROC curve; NaN with a single class."""
   present = np.unique(labels)
   if len(present) < 2:
     return float('nan')
-  # In the order of probabilities, of which the highest may all round to 1.
+  # Log probabilities, as the highest probabilities may all round to 1.
   scores = special.log_softmax(logits.astype(np.float64), axis=1)
   return float(np.mean([_area(labels == c, scores[:, c]) for c in present]))
 
@@ -85,14 +80,14 @@ def top_k(labels: np.ndarray, logits: np.ndarray, k: int) -> float:
   Args:
     labels: int [images].
     logits: float [images, classes].
-    k: At least 1. Of equal logits the first count as higher.
+    k: At least 1. Among equal logits the first classes rank higher.
   """
   order = np.argsort(-logits, axis=1, kind='stable')
   return float(np.mean((order[:, :k] == labels[:, np.newaxis]).any(axis=1)))
 
 
 def _area(is_class: np.ndarray, scores: np.ndarray) -> float:
-  """The area under the ROC curve: Mann and Whitney's statistic."""
+  """The area under the ROC curve: the Mann-Whitney statistic."""
   num_pairs = int(is_class.sum()) * int((~is_class).sum())
   ranks = stats.rankdata(scores)[is_class]
   least = len(ranks) * (len(ranks) + 1) / 2

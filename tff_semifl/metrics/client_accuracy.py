@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accuracies of clients, so that an average does not hide one of them."""
+"""Accuracies of clients, which an average would hide."""
 
 from collections.abc import Sequence
 import math
@@ -13,12 +13,12 @@ _WORST_SHARE = 10
 
 
 class ClientAccuracy(NamedTuple):
-  """The accuracy of a model on the images of a client that have labels.
+  """A model's accuracy on a client's labeled images.
 
   Attributes:
     client: The client's number.
-    num_right: Images whose prediction is right.
-    num_images: All images with a label, at least 1.
+    num_right: Images that are predicted correctly.
+    num_images: Images with a label, at least 1.
   """
 
   client: int
@@ -27,19 +27,18 @@ class ClientAccuracy(NamedTuple):
 
   @property
   def accuracy(self) -> float:
-    """The share of right predictions."""
+    """The share of correct predictions."""
     return self.num_right / self.num_images
 
 
 class Spread(NamedTuple):
-  """The accuracies of clients in a few numbers; each client counts once.
+  """A summary of client accuracies, in which each client counts once.
 
   Attributes:
     num_clients: Clients with labels.
     mean: The mean accuracy.
     deviation: The standard deviation over these clients.
-    worst_tenth: The mean accuracy of the tenth of clients, rounded up, that has
-      the lowest ones.
+    worst_tenth: The mean accuracy of the worst tenth of clients, rounded up.
     worst: The client with the lowest accuracy, the first of equal ones.
   """
 
@@ -56,16 +55,16 @@ def count(
   shares: Sequence[np.ndarray],
   unknown: int,
 ) -> list[ClientAccuracy]:
-  """Counts what a model is right on, client by client.
+  """Counts correct predictions client by client.
 
   Args:
-    labels: int [images], `unknown` where a label is.
+    labels: int [images], `unknown` where an image has no label.
     predicted: int [images].
     shares: For each client the indices of its images.
-    unknown: What stands for no label.
+    unknown: The value for no label.
 
   Returns:
-    Those of clients with a label, in order.
+    The accuracies of clients with a label, in order.
   """
   found = []
   for client, share in enumerate(shares):
@@ -77,11 +76,7 @@ def count(
 
 
 def summarize(clients: Sequence[ClientAccuracy]) -> Spread:
-  """Returns mean, deviation and the worst tenth.
-
-  Args:
-    clients: At least one.
-  """
+  """The summary of at least one client."""
   ordered = sorted(clients, key=lambda each: each.accuracy)
   accuracies = np.array([each.accuracy for each in ordered])
   num_worst = math.ceil(len(ordered) / _WORST_SHARE)

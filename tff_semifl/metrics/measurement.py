@@ -9,7 +9,7 @@ import numpy as np
 
 from tff_semifl.metrics import metric as metric_lib
 
-# What each evaluation has anyway, and which values are better.
+# The metrics of every evaluation, and whether higher is better.
 ALWAYS = {'accuracy': True, 'loss': False}
 
 
@@ -29,7 +29,7 @@ class MetricError(Exception):
 
 
 class Measurement:
-  """Computes metrics of logits, with NumPy, of the same images each time."""
+  """Computes metrics of logits, of the same images each time."""
 
   def __init__(
     self, names: Sequence[str], class_names: Sequence[str], labels: np.ndarray
@@ -37,13 +37,13 @@ class Measurement:
     """Loads the metrics, and tries each on random logits.
 
     Args:
-      names: Names as `metric.load` takes them. One that each evaluation has
-        anyway is left out, and one that occurs twice is taken once.
+      names: Names as `metric.load` takes them. Duplicates, and metrics that
+        every evaluation has, are dropped.
       class_names: A name for each class.
-      labels: int [images], in the order in which logits will come.
+      labels: int [images], in the order of the logits.
 
     Raises:
-      MetricError: If there is no such metric, or it makes no sense here.
+      MetricError: If a metric is unknown or does not apply to these classes.
     """
     self._labels = np.asarray(labels)
     self._class_names = class_names
@@ -68,7 +68,7 @@ class Measurement:
     self(np.random.default_rng(0).normal(size=shape).astype(np.float32))
 
   def __bool__(self) -> bool:
-    """True if there is something to measure."""
+    """Whether there is any metric."""
     return bool(self._metrics)
 
   @property
@@ -78,7 +78,7 @@ class Measurement:
 
   @property
   def directions(self) -> Mapping[str, bool]:
-    """Whether higher is better, of all columns that evaluations have."""
+    """Whether higher is better, by column; includes `ALWAYS`."""
     return {
       **ALWAYS,
       **{
@@ -95,11 +95,10 @@ class Measurement:
       logits: float [images, classes].
 
     Returns:
-      Values by column, NaN where the images do not tell it, or if logits are
-      not finite.
+      Values by column, NaN where undefined or if logits are not finite.
 
     Raises:
-      MetricError: If one fails.
+      MetricError: If a metric fails.
     """
     measured = {}
     is_finite = np.isfinite(logits).all()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A metric, and the metrics that have a name."""
+"""Metrics by name."""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -22,12 +22,12 @@ class Metric(NamedTuple):
   """A metric of all evaluated images.
 
   Attributes:
-    name: Its name, in columns after `test/` or `validation/`.
-    compute: (labels, logits) -> a number; of each class, float [classes], if it
-      is `by_class`. NaN where the images do not tell it.
+    name: The name of its column, after `test/` or `validation/`.
+    compute: (labels, logits) -> a number, or float [classes] if `by_class`. NaN
+      where undefined.
     higher_is_better: Whether better models have higher values.
-    by_class: Whether it has a value for each class.
-    min_classes: The fewest classes that it makes sense for.
+    by_class: Whether there is a value for each class.
+    min_classes: The fewest classes that the metric applies to.
   """
 
   name: str
@@ -37,7 +37,7 @@ class Metric(NamedTuple):
   min_classes: int = 2
 
   def columns(self, class_names: Sequence[str]) -> list[str]:
-    """The names of its values, in order.
+    """The names of the columns, in order.
 
     Args:
       class_names: A name for each class.
@@ -64,19 +64,19 @@ METRICS = {
 
 
 def is_own(name: str) -> bool:
-  """Whether a name is that of a metric of this package."""
+  """Whether this package has a metric of a name."""
   return name in METRICS or _TOP.fullmatch(name) is not None
 
 
 def load(name: str) -> Metric:
-  """Returns a metric by its name.
+  """The metric of a name.
 
   Args:
-    name: One of `METRICS`; `top_K`, K being a number; or 'package.module:NAME'
-      of a Keras metric or of a function of labels and logits.
+    name: One of `METRICS`; `top_K` for a number K; or 'package.module:NAME' of
+      a Keras metric or of a function of labels and logits.
 
   Raises:
-    ValueError: If there is none.
+    ValueError: If the name is unknown.
   """
   if name in METRICS:
     return METRICS[name]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Metrics outside of this package: Keras metrics, and functions."""
+"""Metrics from outside this package: Keras metrics, and functions."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,12 +20,12 @@ _OF_LABELS = (
 
 
 class OutsideMetric(NamedTuple):
-  """A metric of a user, or of Keras.
+  """A metric of a user or of Keras.
 
   Attributes:
     name: The NAME of 'package.module:NAME'.
     compute: (labels, logits) -> a number.
-    higher_is_better: What the object says under this name; by default True.
+    higher_is_better: The object's attribute of this name; by default True.
   """
 
   name: str
@@ -34,14 +34,14 @@ class OutsideMetric(NamedTuple):
 
 
 def load(reference: str) -> OutsideMetric:
-  """Returns the metric of that name.
+  """Loads a metric.
 
   Args:
     reference: 'package.module:NAME' of a `tf.keras.metrics.Metric`, of a class
       of one that needs no argument, or of a function of labels and logits.
 
   Raises:
-    ValueError: If there is none.
+    ValueError: If there is no such metric.
   """
   found = references.load(reference)
   _, _, name = reference.partition(':')
@@ -66,7 +66,7 @@ def load(reference: str) -> OutsideMetric:
 def _of_keras(
   metric: tf.keras.metrics.Metric,
 ) -> Callable[[np.ndarray, np.ndarray], float]:
-  """Gives a Keras metric probabilities, as Keras metrics expect by default."""
+  """A function that gives a Keras metric probabilities, its usual input."""
 
   def compute(labels: np.ndarray, logits: np.ndarray) -> float:
     metric.reset_state()

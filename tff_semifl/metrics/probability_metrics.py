@@ -4,7 +4,7 @@
 """Metrics of predicted probabilities: NLL, Brier score, calibration error.
 
 Each takes labels, int [images] in 0..classes-1, and logits, float [images,
-classes], and is lower for better models.
+classes]; lower is better.
 """
 
 import numpy as np
@@ -25,7 +25,8 @@ def brier(labels: np.ndarray, logits: np.ndarray) -> float:
 
   References:
     Brier. Verification of forecasts expressed in terms of probability. Monthly
-    Weather Review 78 (1950). scikit-learn's score of two classes is half of it.
+    Weather Review 78 (1950). For two classes, scikit-learn's score is half of
+    this.
   """
   errors = _probabilities(logits)
   errors[np.arange(len(labels)), labels] -= 1
@@ -36,8 +37,8 @@ def ece(labels: np.ndarray, logits: np.ndarray) -> float:
   """The expected calibration error, in 0..1.
 
   Images are binned by the probability of the predicted class, in 15 equal parts
-  of 0..1. The mean, over all images, of the difference between accuracy and
-  mean probability in an image's bin.
+  of 0..1. The error is the mean, over all images, of the difference between
+  accuracy and mean probability in an image's bin.
 
   References:
     Guo, Pleiss, Sun, Weinberger. On Calibration of Modern Neural Networks. ICML
@@ -46,7 +47,7 @@ def ece(labels: np.ndarray, logits: np.ndarray) -> float:
   probabilities = _probabilities(logits)
   confidence = probabilities.max(axis=1)
   is_right = probabilities.argmax(axis=1) == labels
-  # A bin has its upper end; the first has 0, too.
+  # Bins include their upper end, and the first includes 0.
   bins = np.maximum(np.ceil(confidence * _NUM_BINS).astype(int), 1) - 1
   bins = np.minimum(bins, _NUM_BINS - 1)
   excess = np.bincount(bins, weights=is_right - confidence)
