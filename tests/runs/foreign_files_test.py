@@ -290,7 +290,7 @@ class ForeignFilesTest(simulation_test_case.SimulationTestCase):
     with self.assertLogs(level='WARNING') as logs:
       _train(self.path)
     message = (
-      f'{self._checkpoint(number)} has a name that is not its own: it holds the'
+      f'{self._checkpoint(number)} has the name of another round: it holds the'
       f' state after round 2 and belongs in {self._checkpoint(2)}'
     )
     self.assertIn(f'{message}; it is left out', logs.output[0])

@@ -196,7 +196,7 @@ class MalformedCheckpointsTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       durable_files.OutputError,
       f'^{self.folder}/program_state_2.npz has no state of this program, .*'
-      f'{message}.*; go on',
+      f'{message}.*; continue',
     ):
       asyncio.run(self._open().load_latest(structure))
 

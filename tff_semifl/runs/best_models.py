@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Models of the best rounds, in files beside the checkpoints.
+"""The models of the best rounds, in files beside the checkpoints.
 
-A new best model is on the disk before the checkpoint that names it. The models
-that kept checkpoints name are kept.
+A new best model is on the disk before the checkpoint that names it, and stays
+while any kept checkpoint names it.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ class BestModel(NamedTuple):
   Attributes:
     global_model_weights: Its weights.
     round_num: The round.
-    accuracy: On the images that it was evaluated on.
-    value: The metric that chose it.
+    accuracy: The accuracy on the evaluated images.
+    value: The metric that chose this round.
   """
 
   global_model_weights: Any
@@ -40,20 +40,20 @@ class BestModels:
     """Initializes the files; nothing is read or written yet.
 
     Args:
-      folder: Their folder, created when the first is saved.
+      folder: Their folder, created for the first model.
       num_kept: The number of models to keep: one more than checkpoints.
     """
     self._folder = folder
     self._num_kept = num_kept
 
   def resume(self, round_num: int) -> None:
-    """Checks a round's model, and removes those of later rounds.
+    """Checks a round's model, and removes models of later rounds.
 
     Args:
       round_num: The best round of the checkpoint; -1 if it has none.
 
     Raises:
-      durable_files.OutputError: If its model is missing or damaged.
+      durable_files.OutputError: If the model is missing or damaged.
     """
     if self._folder.exists():
       with durable_files.naming(self._folder):
@@ -71,7 +71,7 @@ class BestModels:
       model: The model, of a later round than the saved ones.
 
     Raises:
-      durable_files.OutputError: If it cannot be written.
+      durable_files.OutputError: If the model cannot be written.
     """
     with durable_files.naming(self._folder):
       self._folder.mkdir(exist_ok=True)
@@ -87,7 +87,7 @@ class BestModels:
       weights: Weights of the same structure.
 
     Raises:
-      durable_files.OutputError: If it is missing, damaged or of another
+      durable_files.OutputError: If the model is missing, damaged or of another
         structure.
     """
     arrays = read(self._folder, round_num)
@@ -113,17 +113,14 @@ class BestModels:
 
 
 def read(folder: pathlib.Path, round_num: int) -> Mapping[str, np.ndarray]:
-  """Reads the model of a round, of any structure.
+  """Reads a round's model as the arrays of a `BestModel` by name.
 
   Args:
     folder: The folder of the models.
     round_num: The round.
 
-  Returns:
-    The arrays of a `BestModel` by name, as in `array_files`.
-
   Raises:
-    durable_files.OutputError: If it is missing or damaged.
+    durable_files.OutputError: If the model is missing or damaged.
   """
   path = _path(folder, round_num)
   try:

@@ -15,11 +15,11 @@ from tff_semifl.runs import training
 def take_indices(
   program: training.TrainingProgram, images: mapped_images.MappedImages
 ) -> training.TrainingProgram:
-  """A program whose computations take indices and look images up.
+  """A program whose computations take indices and look up images.
 
   Args:
-    program: The program, whose data already have indices in place of images,
-      from `MappedImages.references`.
+    program: The program, whose data have indices in place of images, from
+      `MappedImages.references`.
     images: The images that the indices refer to.
   """
 

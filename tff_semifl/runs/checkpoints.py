@@ -3,8 +3,8 @@
 
 """Checkpoints, in files that are complete or recognized as damaged.
 
-TFF's own manager of program states writes a SavedModel whose graph has an
-operation for each array. That takes more than a second for a WideResNet-28-2.
+TFF's own manager writes a SavedModel with an operation for each array, which
+takes more than a second for a WideResNet-28-2.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from tff_semifl.files import durable_files
 class CheckpointExistsError(
   durable_files.OutputError, tff.program.ProgramStateExistsError
 ):
-  """A checkpoint of another run is in the place of the next one."""
+  """Another run's checkpoint has the name of the next one."""
 
   def __init__(self, path: pathlib.Path):
     """Initializes the error.
@@ -40,10 +40,9 @@ class CheckpointExistsError(
 class Checkpoints(tff.program.ProgramStateManager):
   """The latest versions of a state: `<folder>/program_state_<version>.npz`.
 
-  A version appears under its name only when it is on the disk completely, so
-  that a kill leaves complete versions only. A version that was damaged later is
-  not read, and neither is one whose `round_num` differs from the version in its
-  name.
+  A version gets its name once it is on the disk, so a kill leaves complete
+  versions only. Versions that are damaged later, or whose `round_num` is not
+  the version in their name, are not read.
   """
 
   def __init__(self, folder: pathlib.Path, *, num_kept: int):
@@ -63,7 +62,7 @@ class Checkpoints(tff.program.ProgramStateManager):
       durable_files.remove_unfinished(folder)
 
   async def get_versions(self) -> list[int] | None:
-    """Returns all versions, damaged or not, or None if there are none."""
+    """All versions, damaged or not, or None without any."""
     return _versions(self._folder) or None
 
   async def load(
@@ -74,9 +73,6 @@ class Checkpoints(tff.program.ProgramStateManager):
     Args:
       version: The version's number.
       structure: A state of the same structure.
-
-    Returns:
-      The state.
 
     Raises:
       durable_files.OutputError: If it is damaged or has another structure.
@@ -94,19 +90,17 @@ class Checkpoints(tff.program.ProgramStateManager):
   async def load_latest(
     self, structure: tff.program.ProgramStateStructure
   ) -> tuple[tff.program.ProgramStateStructure | None, int]:
-    """Loads the newest intact version.
-
-    Damaged versions are named in the log.
+    """Loads the newest intact version; the log names damaged ones.
 
     Args:
       structure: A state of the same structure.
 
     Returns:
-      The state and its version, or (None, 0) if nothing was ever saved.
+      The state and its version, or (None, 0) if there is no version.
 
     Raises:
-      durable_files.OutputError: If there are versions but all are damaged, or
-        if the newest intact one has another structure.
+      durable_files.OutputError: If all versions are damaged, or if the newest
+        intact one has another structure.
     """
     latest = read_latest(self._folder)
     if latest is None:
@@ -117,9 +111,7 @@ class Checkpoints(tff.program.ProgramStateManager):
   async def save(
     self, program_state: tff.program.ProgramStateStructure, version: int
   ) -> None:
-    """Saves a version, and removes the oldest versions before it.
-
-    The version is on the disk when this returns.
+    """Saves a version durably, and removes the oldest versions before it.
 
     Args:
       program_state: The state.
@@ -142,11 +134,11 @@ class Checkpoints(tff.program.ProgramStateManager):
     state = await tff.program.materialize_value(program_state)
     with durable_files.naming(path):
       array_files.write(path, state)
-      # Versions after it, if any, are damaged and not counted: otherwise
-      # training would have gone on from them.
+      # Later versions, if any, are damaged, or training would have resumed from
+      # them; they do not count.
       before = [n for n in _versions(self._folder) if n <= version]
       for old in before[: -self._num_kept]:
-        # Checkpoints are files: a folder is not one of them.
+        # A folder of that name is no checkpoint.
         if not _path(self._folder, old).is_dir():
           _path(self._folder, old).unlink()
 
@@ -156,17 +148,17 @@ def read_latest(
 ) -> tuple[dict[str, np.ndarray], int] | None:
   """Reads the newest intact version, of a state of any structure.
 
-  Nothing is written or removed, so that a run may use the folder meanwhile.
+  Nothing is written or removed, so a run may use the folder meanwhile.
 
   Args:
     folder: The folder of the checkpoints.
 
   Returns:
     The arrays of the state by name, as in `array_files`, and its version; None
-    if nothing was saved.
+    if there is no version.
 
   Raises:
-    durable_files.OutputError: If there are versions but all are damaged.
+    durable_files.OutputError: If all versions are damaged.
   """
   damage = None
   for version in reversed(_versions(folder)):
@@ -188,9 +180,9 @@ def _path(folder: pathlib.Path, version: int) -> pathlib.Path:
 
 
 def _versions(folder: pathlib.Path) -> Sequence[int]:
-  """Returns the versions in a folder, the newest last."""
+  """The versions in a folder, the newest last."""
   names = (path.name for path in folder.glob('program_state_*'))
-  # Files with other names are not checkpoints.
+  # Ignores files with other names.
   pattern = re.compile(r'program_state_(0|[1-9][0-9]*)\.npz')
   return sorted(
     int(match[1]) for match in map(pattern.fullmatch, names) if match
@@ -203,7 +195,7 @@ def _read(path: pathlib.Path, version: int) -> dict[str, np.ndarray]:
   round_num = arrays.get('round_num')
   if round_num is not None and round_num != version:
     raise array_files.DamagedFileError(
-      f'{path} has a name that is not its own: it holds the state after round'
+      f'{path} has the name of another round: it holds the state after round'
       f' {round_num} and belongs in {_path(path.parent, round_num)}'
     )
   return arrays
@@ -214,6 +206,6 @@ def _pack_as(structure, arrays, path):
     return array_files.pack_as(structure, arrays)
   except ValueError as error:
     raise durable_files.OutputError(
-      f'{path} has no state of this program, but perhaps of another version of'
-      f' it ({error}); go on with that one, or choose another folder'
+      f'{path} has no state of this program, but perhaps of another version'
+      f' ({error}); continue with that version, or choose another folder'
     ) from error

@@ -3,9 +3,9 @@
 
 """States that clients keep from round to round, stored in files.
 
-A client's state is as large as a model, and only a few of many clients train in
-a round. So a state is read when it is needed and written when it has changed. A
-few versions of each are kept, so that a run can resume from any checkpoint.
+A state is as large as a model, and few of many clients train in a round, so
+states are read when needed and written when changed. The latest versions are
+kept, so that a run can resume from any checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,10 +43,10 @@ class ClientStates:
     """Creates the folder for the first round, and requires it for others.
 
     Args:
-      round_num: The round that is about to be run.
+      round_num: The next round.
 
     Raises:
-      durable_files.OutputError: If the folder is not there any more.
+      durable_files.OutputError: If the folder has disappeared.
     """
     if round_num > 1 and not self._folder.is_dir():
       raise durable_files.OutputError(
@@ -57,14 +57,11 @@ class ClientStates:
       self._folder.mkdir(parents=True, exist_ok=True)
 
   def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
-    """Returns the states of clients before a round.
+    """The states of clients before a round, in their order.
 
     Args:
       clients: Numbers of the clients.
       round_num: The round.
-
-    Returns:
-      Their states, in the order of `clients`.
 
     Raises:
       durable_files.OutputError: If a file is damaged.
@@ -78,8 +75,8 @@ class ClientStates:
   ) -> None:
     """Saves the states of clients after a round.
 
-    Each file is in place either completely or not at all, and replaces the one
-    that an earlier run of the same round wrote.
+    Each file appears complete, and replaces that of an earlier run of the
+    round.
 
     Args:
       clients: Numbers of the clients.
@@ -118,7 +115,7 @@ class ClientStates:
 
   def _rounds(self, client: int) -> list[int]:
     names = (path.stem for path in self._path(client, 0).parent.glob('*.npz'))
-    # Files with other names are not states.
+    # Ignores files with other names.
     return [int(name) for name in names if re.fullmatch('[0-9]+', name)]
 
   def _path(self, client: int, round_num: int) -> pathlib.Path:
@@ -137,7 +134,7 @@ class ClientMemories:
     self._states = states
 
   def initialize(self) -> tuple[()]:
-    """Returns the empty tuple, as nothing is held in main memory."""
+    """The empty tuple: main memory holds nothing."""
     return ()
 
   def recall(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file `hparams.json`: an experiment's settings, and what ran it."""
+"""The file `hparams.json`: an experiment's settings and software versions."""
 
 from collections.abc import Collection, Mapping, Sequence
 import importlib.metadata
@@ -33,12 +33,12 @@ _NOT_AS_WRITTEN = (
 
 
 class Length(NamedTuple):
-  """The flags that say how long training is.
+  """The flags that set the length of training.
 
   Attributes:
-    names: Names of the flags, which are numbers.
-    may_grow: Whether a run may get more rounds, since rounds do not depend on
-      their number.
+    names: Names of the flags, whose values are numbers.
+    may_grow: Whether rounds may be added, because no round depends on their
+      number.
   """
 
   names: Collection[str]
@@ -57,10 +57,10 @@ class Hparams(NamedTuple):
     data: A description of the data if they may change under the same flags,
       else None.
     versions: Versions of Python and of packages, and the Git commit, by name.
-    parts: The classes of system, task and model, with their fields that are no
+    parts: The classes of system, task and model, with the fields that are no
       flags, as `settings.identify` returns them; None where an earlier version
       did not record them.
-    notes: What is to be known of the data, in lines.
+    notes: Remarks on the data, in lines.
   """
 
   system: str | None
@@ -76,19 +76,19 @@ class Hparams(NamedTuple):
     may_change: Collection[str],
     length: Length = UNKNOWN_LENGTH,
   ) -> str | None:
-    """A difference to another experiment in words; None if there is none.
+    """The first difference to another experiment in words, or None.
 
     Args:
-      now: What would be written now.
+      now: The settings of the other experiment.
       may_change: Names of flags that may differ.
-      length: The flags that say how long training is, and whether they may
+      length: The flags that set the length of training, and whether it may
         grow.
     """
     if self.system != now.system:
       found = f'another experiment, of {self.system} and not {now.system}'
       if self.parts is None or now.parts is None:
         return f'{found}; choose another --output_dir'
-      # The same parts may have several names.
+      # Different names may stand for the same parts.
       part = find_other_part(
         self.parts.get('system'), now.parts.get('system'), 'system'
       )
@@ -113,8 +113,8 @@ class Hparams(NamedTuple):
     if self.parts is None:
       if now.parts is not None and not _is_named(now.parts):
         return (
-          'an experiment of an earlier version, which did not record of which'
-          ' parts it was; choose another --output_dir'
+          'an experiment of an earlier version, which did not record its parts;'
+          ' choose another --output_dir'
         )
     elif now.parts is not None:
       found = find_other_part(self.parts, now.parts)
@@ -135,7 +135,7 @@ def create(
   parts: Mapping[str, Any] | None = None,
   notes: Sequence[str] = (),
 ) -> Hparams:
-  """The content to write, as it will be read."""
+  """The content to write, as `read` would return it."""
   flags, parts = json.loads(json.dumps([flags, parts]))
   return Hparams(system, flags, data, _versions(), parts, notes)
 
@@ -143,12 +143,9 @@ def create(
 def read(path: pathlib.Path) -> Hparams:
   """Reads a file.
 
-  Args:
-    path: The file.
-
   Raises:
-    OSError: If it cannot be read.
-    ValueError: If it is not what an experiment writes.
+    OSError: If the file cannot be read.
+    ValueError: If no experiment wrote this content.
   """
   found = durable_files.describe_special_file(path)
   if found is not None:
@@ -179,9 +176,9 @@ def find_other_part(
   """The first difference of `parts` in words; None if there is none.
 
   Args:
-    before: What was recorded.
-    now: What would be recorded.
-    place: Where this is.
+    before: The recorded parts.
+    now: The present parts.
+    place: The name of what is compared.
   """
   if before == now:
     return None
@@ -194,7 +191,7 @@ def find_other_part(
     for name in ('code', 'digest'):
       if before.get(name) != now.get(name):
         kind = before.get('class') or before.get('name')
-        return f'whose {place}, {kind}, had another content or other code'
+        return f'whose {place}, {kind}, had other content or code'
   for name in sorted({*before, *now}):
     inside = name if 'class' not in before else f'{place}.{name}'
     found = find_other_part(before.get(name), now.get(name), inside)
@@ -204,7 +201,7 @@ def find_other_part(
 
 
 def _is_less(before: Any, now: Any) -> bool:
-  """Whether a recorded number, if it is one, is less than now."""
+  """Whether a recorded value is a number that is less than the present one."""
   return isinstance(before, int) and isinstance(now, int) and before < now
 
 
@@ -229,7 +226,7 @@ def _versions() -> dict[str, str | None]:
 
 
 def _processor() -> str:
-  """The processor's name, as far as the operating system knows it."""
+  """The processor's name, as the operating system reports it."""
   try:
     lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
   except OSError:
@@ -240,7 +237,8 @@ def _processor() -> str:
 
 def _git_commit() -> str | None:
   """The program's Git commit, with `-dirty` if files have changed."""
-  # It would refresh Git's index, and may leave its lock on a full disk.
+  # Optional locks would refresh Git's index, and may leave a lock on a full
+  # disk.
   command = 'git --no-optional-locks describe --always --dirty --abbrev=40'
   try:
     return subprocess.run(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""95% confidence intervals of accuracies, and of differences between them."""
+"""95% confidence intervals of accuracies and of differences between them."""
 
 from collections.abc import Sequence
 import math
@@ -19,8 +19,8 @@ class Interval(NamedTuple):
   """A 95% confidence interval.
 
   Attributes:
-    low: Its lower end, a share: 0.95 for 95%.
-    high: Its upper end.
+    low: The lower end, a share: 0.95 for 95%.
+    high: The upper end.
   """
 
   low: float
@@ -31,27 +31,27 @@ class Interval(NamedTuple):
 
 
 def of_accuracy(num_right: int, num_images: int) -> Interval:
-  """Returns Wilson's interval (1927) of an accuracy.
+  """Wilson's interval (1927) of an accuracy.
 
   Args:
-    num_right: Images whose prediction is right.
-    num_images: All of them, at least 1.
+    num_right: Correctly predicted images.
+    num_images: All images, at least 1.
   """
   test = stats.binomtest(int(num_right), int(num_images))
   return Interval(*test.proportion_ci(_LEVEL, 'wilson'))
 
 
 def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
-  """Returns Agresti and Min's interval (2005) of a paired difference.
+  """Agresti and Min's interval (2005) of a paired difference.
 
   Args:
-    before: bool [images], which images one model is right on, at least one.
-    after: bool [images], the same of another model and the same images.
+    before: bool [images], whether one model is correct; at least one image.
+    after: bool [images], whether another model is correct on the same images.
 
   Returns:
     The interval of the accuracy of `after` minus that of `before`.
   """
-  # Half an image is added to each of the four combinations.
+  # Agresti and Min add half an image to each of the four combinations.
   gained = np.sum(after & ~before) + 0.5
   lost = np.sum(before & ~after) + 0.5
   num_images = len(before) + 2
@@ -64,20 +64,16 @@ def of_difference(before: np.ndarray, after: np.ndarray) -> Interval:
 
 
 def standard_error(values: Sequence[float]) -> float:
-  """Returns the standard error of the mean of a sample.
-
-  Args:
-    values: Two at least.
-  """
+  """The standard error of the mean of at least two values."""
   return statistics.stdev(values) / math.sqrt(len(values))
 
 
 def show(num_right: int, num_images: int) -> str:
-  """Returns an accuracy with its interval, or that there is none.
+  """An accuracy with its interval, or 'unknown' without images.
 
   Args:
-    num_right: Images whose prediction is right.
-    num_images: All of them.
+    num_right: Correctly predicted images.
+    num_images: All images.
   """
   if not num_images:
     return 'unknown'
@@ -86,10 +82,10 @@ def show(num_right: int, num_images: int) -> str:
 
 
 def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
-  """Returns an accuracy with its interval and what images it is of.
+  """An accuracy with its interval and the images it is of.
 
   Args:
-    accuracy: Share of right predictions, in 0..1.
+    accuracy: Share of correct predictions, in 0..1.
     class_sizes: Test images of each class, at least one in all.
   """
   num_images = int(sum(class_sizes))
@@ -101,7 +97,7 @@ def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
 
 
 def describe_images(class_sizes: Sequence[int]) -> str:
-  """Returns how many images there are, and of which share of classes.
+  """The number of images, and of classes if some have none.
 
   Args:
     class_sizes: Images of each class.

@@ -12,13 +12,13 @@ from tff_semifl.runs import round_metrics
 
 
 class JSONLines:
-  """A JSON object in a line of its own for each evaluated round."""
+  """A `progress.Watcher` that writes each evaluated round as a line of JSON."""
 
   def __init__(self, experiment_name: str):
-    """Initializes it; nothing is written yet.
+    """Initializes the watcher; nothing is written yet.
 
     Args:
-      experiment_name: Name of the run, which each object has.
+      experiment_name: Name of the run, a field of each object.
     """
     self._experiment_name = experiment_name
 
@@ -30,8 +30,8 @@ class JSONLines:
   ) -> None:
     """Writes an object with time, experiment, round and metrics.
 
-    The time is in ISO 8601, in UTC. Metrics have the names of the columns of
-    `metrics.csv`; what was not measured is null.
+    The time is UTC in ISO 8601. Metrics are named as the columns of
+    `metrics.csv`, and null if not measured.
     """
     written = {
       'time': datetime.datetime.now(datetime.UTC).isoformat(),

@@ -18,25 +18,22 @@ from typing import Any, Protocol
 class Memories(Protocol):
   """A store of memories, in main memory or in files.
 
-  Memories that are held in main memory are passed from call to call, like the
-  state of a process, and are part of the checkpoints. Memories in files are
-  stored by client and round, for as long as a checkpoint may need them. So a
-  round can be run again from any checkpoint, with the same result.
+  Memories in main memory are passed from call to call like a process's state,
+  and are part of checkpoints. Memories in files are kept by client and round
+  while a checkpoint may need them. Either way, a round that is run again from a
+  checkpoint has the same result.
   """
 
   def initialize(self) -> Any:
-    """Returns the memories held before the first round: arrays, or ()."""
+    """The memories held before the first round: arrays, or ()."""
 
   def recall(self, held: Any, round_num: int, cohort: Sequence[int]) -> list:
-    """Returns the memories of the clients of a cohort before a round.
+    """The memories of a cohort before a round, in the order of `cohort`.
 
     Args:
       held: The memories held in main memory before the round.
       round_num: The round.
       cohort: Numbers of the clients.
-
-    Returns:
-      The memories, in the order of `cohort`.
     """
 
   def keep(
@@ -46,11 +43,11 @@ class Memories(Protocol):
 
     Args:
       held: The memories held in main memory before the round.
-      round_num: The round. If it has been run before, the memories that it
-        returned then are replaced.
+      round_num: The round. Memories of an earlier run of the round are
+        replaced.
       cohort: Numbers of the clients.
       returned: The `memories` of the round's output, in the order of `cohort`;
-        None for a client that dropped out in the middle of the round.
+        None for a client that dropped out during the round.
 
     Returns:
       The memories held in main memory after the round.

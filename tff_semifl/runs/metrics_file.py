@@ -22,12 +22,11 @@ _KEY = 'round'
 class MetricsFile(tff.program.ReleaseManager):
   """A CSV file with a row for each round.
 
-  TFF's manager writes a new file and renames it, so that a row is never
-  incomplete; a row replaces those of its round and of later rounds. This class
-  adds five things: each row is on the disk before the round's state is saved;
-  lines end as those of a text file, in LF; the error about a damaged file names
-  the file; no row is lost if another program replaces the table while a run
-  uses it; and new columns come last, in the order of the metrics.
+  TFF's manager replaces the file with each row, so that no row is incomplete; a
+  row replaces those of its round and of later rounds. This class adds: a row is
+  on the disk before the round's state is saved; lines end in LF; errors name a
+  damaged file; no row is lost if another program replaces the file; new columns
+  come last, in the order of the metrics.
   """
 
   def __init__(self, path: pathlib.Path):
@@ -37,8 +36,8 @@ class MetricsFile(tff.program.ReleaseManager):
       path: The file, in an existing folder.
 
     Raises:
-      durable_files.OutputError: If it is damaged, cannot be written, or is not
-        a regular file.
+      durable_files.OutputError: If the file is damaged, not writable, or not a
+        regular file.
     """
     self._path = path
     with durable_files.naming(path):
@@ -88,7 +87,7 @@ class MetricsFile(tff.program.ReleaseManager):
       self._content = self._end_lines()
 
   def _add_columns(self, names: Iterable[str]) -> None:
-    """Gives the table columns that it lacks; TFF's order is the alphabet's."""
+    """Adds missing columns in the given order; TFF would sort them."""
     lines = csv.reader(self._content.decode().split('\n'))
     header, *rows = (row for row in lines if row)
     new = [name for name in names if name not in header]
@@ -103,14 +102,14 @@ class MetricsFile(tff.program.ReleaseManager):
       file.write(self._content)
 
   def _end_lines(self) -> bytes:
-    """Ends lines in LF, where TFF has CR LF, and returns the whole table."""
+    """Turns TFF's CR LF into LF, and returns the whole table."""
     content = self._path.read_bytes().replace(b'\r\n', b'\n')
     with durable_files.replacing(self._path) as file:
       file.write(content)
     return content
 
   def _restore(self) -> None:
-    """Puts the table back if it has been removed, changed or replaced."""
+    """Restores a table that was removed, changed or replaced."""
     path = self._path
     found = durable_files.describe_special_file(path)
     is_there = found is not None or path.exists()
@@ -134,7 +133,7 @@ class MetricsFile(tff.program.ReleaseManager):
 
 
 def _free_name(path: pathlib.Path) -> pathlib.Path:
-  """Returns an unused path to which a damaged file can be renamed."""
+  """An unused path for a damaged file."""
   for number in itertools.count(1):
     name = path.with_name(f'{path.name}.damaged{number}')
     if not (name.exists() or name.is_symlink()):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading of `metrics.csv`, with any columns."""
+"""Reads `metrics.csv`, with any columns."""
 
 from collections.abc import Mapping, Sequence
 import csv
@@ -26,8 +26,8 @@ def read_metrics(file: pathlib.Path) -> Metrics:
     file: The file.
 
   Returns:
-    The columns that hold numbers: `round` and any others. They are empty if
-    there is no round yet; an empty cell is NaN.
+    The columns that hold numbers: `round` and any others. An empty cell is NaN;
+    all columns are empty before the first round.
 
   Raises:
     MetricsError: If the file cannot be read or is not a table of metrics.

@@ -6,10 +6,10 @@ r"""Releases metrics to MLflow.
   python -m launch.train semifl \
     --release_managers=tff_semifl.runs.mlflow_release:create
 
-MLflow's own variables say where: MLFLOW_TRACKING_URI, by default the folder
-mlruns, and MLFLOW_EXPERIMENT_NAME, by default tff_semifl. Each experiment
-folder is a run of that name, with the settings as parameters. A run that is
-resumed goes on in the run of MLflow whose identifier is in its folder.
+MLflow's variables say where: MLFLOW_TRACKING_URI, by default the folder mlruns,
+and MLFLOW_EXPERIMENT_NAME, by default tff_semifl. Each experiment folder is an
+MLflow run of the same name, with the settings as parameters. A resumed
+experiment continues the MLflow run whose identifier is in its folder.
 """
 
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ from tff_semifl.runs import round_metrics
 _RUN_ID_FILE = 'mlflow_run_id.txt'
 _DEFAULT_EXPERIMENT = 'tff_semifl'
 _FORBIDDEN = re.compile(r'[^\w\-. /]')
-# The most that one request may have.
+# MLflow's limit on parameters in a request.
 _MAX_PARAMETERS = 100
 
 
 def create(
   path: pathlib.Path, settings: Mapping[str, Any]
 ) -> 'MLflowReleaseManager':
-  """Returns a manager that releases to a run of MLflow, new or resumed.
+  """A manager that releases to a new or resumed run of MLflow.
 
   Args:
     path: The folder of the experiment.
@@ -45,8 +45,7 @@ def create(
 
   Raises:
     ModuleNotFoundError: If MLflow is not installed.
-    ValueError: If MLflow does not have the run that is to be resumed, or cannot
-      be reached.
+    ValueError: If MLflow lacks the run to resume, or cannot be reached.
     durable_files.OutputError: If the folder cannot be written to.
   """
   mlflow = _import_mlflow()
@@ -72,7 +71,7 @@ def create(
 
 
 class MLflowReleaseManager(tff.program.ReleaseManager):
-  """A run of MLflow, which takes the metrics of each evaluated round."""
+  """Logs the metrics of each evaluated round to a run of MLflow."""
 
   def __init__(self, mlflow: Any, client: Any, run_id: str, last_round: int):
     """Initializes the manager.
@@ -92,8 +91,8 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
     """Logs metrics under the names of their columns in `metrics.csv`.
 
     Args:
-      value: The metrics; what was not measured is left out. In names of
-        classes, characters that MLflow refuses become underscores.
+      value: The metrics; those not measured are left out. In class names,
+        characters that MLflow refuses become underscores.
       key: The round, which is MLflow's step.
     """
     now = int(1000 * time.time())
@@ -111,7 +110,7 @@ class MLflowReleaseManager(tff.program.ReleaseManager):
       self.finish()
 
   def finish(self) -> None:
-    """Says that the run is complete, perhaps before its last round."""
+    """Marks the run as complete, perhaps before its last round."""
     self._client.set_terminated(self._run_id)
 
 
@@ -131,7 +130,7 @@ def _import_mlflow() -> Any:
 def _create_run(
   mlflow: Any, client: Any, name: str, settings: Mapping[str, Any]
 ) -> str:
-  """Returns the identifier of a new run, which has the settings."""
+  """The identifier of a new run with these settings."""
   experiment_name = os.environ.get(
     'MLFLOW_EXPERIMENT_NAME', _DEFAULT_EXPERIMENT
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The choice of a round's model by a metric, and early stopping."""
+"""Model selection by a metric, and early stopping."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Best(NamedTuple):
-  """The best evaluated round so far, which a checkpoint holds.
+  """The best evaluated round, which a checkpoint holds.
 
   Attributes:
     value: The metric after this round; NaN if it was NaN in all rounds.
@@ -25,13 +25,13 @@ class Best(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelChoice:
-  """The metric by which a model is chosen.
+  """The metric that selects a model, and the patience of early stopping.
 
   Attributes:
-    column: Its column in `metrics.csv`.
+    column: The metric's column in `metrics.csv`.
     higher_is_better: Whether a higher value is better.
-    stop_after: Training ends after so many evaluations without gain; None for
-      never.
+    stop_after: Training ends after this many evaluations without improvement;
+      None for never.
   """
 
   column: str
@@ -41,11 +41,11 @@ class ModelChoice:
   def update(
     self, best: Best, round_num: int, columns: Mapping[str, float]
   ) -> Best:
-    """Returns the best round after a further one; the first of equal ones.
+    """The best round after a further one; the first of equal ones.
 
     Args:
       best: The best round before.
-      round_num: The round.
+      round_num: The further round.
       columns: Its metrics by column.
     """
     value = columns[self.column]
@@ -58,9 +58,9 @@ class ModelChoice:
     return best._replace(num_since=best.num_since + 1)
 
   def is_over(self, best: Best) -> bool:
-    """Whether training ends now.
+    """Whether training stops early.
 
     Args:
-      best: The best round so far.
+      best: The best round.
     """
     return self.stop_after is not None and best.num_since >= self.stop_after

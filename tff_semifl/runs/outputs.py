@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folder of an experiment: the files of a run, and their owner."""
+"""The folder of an experiment: the files of a run, and their lock."""
 
 from collections.abc import Collection, Mapping, Sequence
 import fcntl
@@ -26,7 +26,7 @@ from tff_semifl.runs import run_log
 from tff_semifl.runs import tensorboard_log
 
 _LOCK_NAME = '.lock'
-# Checkpoints, of which there are several, leave them out.
+# Saved once, not in each checkpoint.
 FROZEN_WEIGHTS_NAME = 'frozen_weights.npz'
 NUM_CHECKPOINTS = 3
 BEST_MODELS_NAME = 'best_models'
@@ -35,10 +35,10 @@ BEST_MODELS_NAME = 'best_models'
 class ExperimentFolder:
   """The folder `<output_dir>/<experiment_name>`, created if it is missing.
 
-  It holds `hparams.json`, `metrics.csv`, `log.txt`, `checkpoints/` and
-  `export/`, optionally `best_models/`, `client_states/`, `logdir/` and
-  `pictures/`, `frozen_weights.npz` of a model that has some, and the key of a
-  private run until the run is complete.
+  Contains `hparams.json`, `metrics.csv`, `log.txt`, `checkpoints/` and
+  `export/`; optionally `best_models/`, `client_states/`, `logdir/`, `pictures/`
+  and `frozen_weights.npz`; and the key of a private run until the run is
+  complete.
   """
 
   def __init__(
@@ -63,9 +63,8 @@ class ExperimentFolder:
         else None.
       system: Name of the system that is trained.
       parts: As in `hparams_file.Hparams`.
-      length: The flags that say how long training is; see `record_length`.
-      notes: What is to be known of the data, in lines, for `hparams.json` and
-        `log.txt`.
+      length: The flags that set the length of training; see `record_length`.
+      notes: Remarks on the data, in lines, for `hparams.json` and `log.txt`.
 
     Raises:
       durable_files.OutputError: If the folder cannot be written to, is in use,
@@ -107,22 +106,22 @@ class ExperimentFolder:
 
   @property
   def log_path(self) -> pathlib.Path:
-    """The log of the run."""
+    """The path of the run's log."""
     return self.path / 'log.txt'
 
   @property
   def pictures_path(self) -> pathlib.Path:
-    """The folder of pictures of the data, which are PNG files."""
+    """The folder of PNG figures of the data."""
     return self.path / 'pictures'
 
   @property
   def has_checkpoint(self) -> bool:
-    """True if there is a checkpoint to go on from."""
+    """Whether there is a checkpoint to resume from."""
     return any(self.path.glob('checkpoints/*.npz'))
 
   @property
   def has_export(self) -> bool:
-    """True if a model was exported after the last checkpoint was written."""
+    """Whether a model was exported after the last checkpoint."""
     written = [
       path.stat().st_mtime_ns for path in self.path.glob('checkpoints/*.npz')
     ]
@@ -132,13 +131,13 @@ class ExperimentFolder:
     )
 
   def state_manager(self) -> checkpoints.Checkpoints:
-    """Returns the manager of the checkpoints."""
+    """The manager of the checkpoints."""
     return checkpoints.Checkpoints(
       self.path / 'checkpoints', num_kept=NUM_CHECKPOINTS
     )
 
   def best_models(self) -> best_models.BestModels:
-    """Returns the models of the rounds that were the best."""
+    """The models of the best rounds."""
     return best_models.BestModels(
       self.path / BEST_MODELS_NAME, num_kept=NUM_CHECKPOINTS + 1
     )
@@ -146,7 +145,7 @@ class ExperimentFolder:
   def client_memories(
     self, initialize_memory: tff.Computation, num_kept: int
   ) -> client_states.ClientMemories:
-    """Returns a store in which each client keeps its own memory.
+    """A store in which each client keeps its own memory.
 
     Args:
       initialize_memory: The process's computation `initialize_memory`.
@@ -161,7 +160,7 @@ class ExperimentFolder:
     )
 
   def record_length(self) -> None:
-    """Records how long training is now, if it was given more rounds."""
+    """Records the present length of training, if rounds were added."""
     lengths = {name: self._now.flags[name] for name in self._length.names}
     recorded = self._recorded._replace(
       flags={**self._recorded.flags, **lengths}
@@ -171,13 +170,13 @@ class ExperimentFolder:
       self._recorded = recorded
 
   def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
-    """Saves the weights that no checkpoint has, as they never change.
+    """Saves the frozen weights once; checkpoints leave them out.
 
     Args:
       weights: The model's frozen weights.
 
     Raises:
-      durable_files.OutputError: If the run was begun with others.
+      durable_files.OutputError: If the run was begun with other weights.
     """
     path = self.path / FROZEN_WEIGHTS_NAME
     if not path.exists():
@@ -228,7 +227,8 @@ class ExperimentFolder:
         ' anew'
       )
     elif latest is None or latest[1] < last_round:
-      # The same updates would be published twice, with different noise.
+      # Otherwise the same updates would be published twice, with different
+      # noise.
       raise durable_files.OutputError(
         f'{path}, the secret key that this run was begun with, is missing or'
         ' another: its private rounds cannot be run again. Put the key back, or'
@@ -240,13 +240,13 @@ class ExperimentFolder:
     privacy_key_file.remove(self.path / privacy_key_file.NAME)
 
   def metrics_manager(self) -> metrics_file.MetricsFile:
-    """Returns the manager of `metrics.csv`."""
+    """The manager of `metrics.csv`."""
     return metrics_file.MetricsFile(self.metrics_path)
 
   def run_log(
     self, total_rounds: int, facts: Sequence[str] = ()
   ) -> run_log.RunLog:
-    """Returns the log of the run, in `log.txt`.
+    """The log of the run, in `log.txt`.
 
     Args:
       total_rounds: The last round.
@@ -255,7 +255,7 @@ class ExperimentFolder:
     return run_log.RunLog(self.log_path, total_rounds, (*self._notes, *facts))
 
   def tensorboard_log(self) -> tensorboard_log.TensorBoardLog:
-    """Returns the TensorBoard log of this folder's metrics and pictures."""
+    """The TensorBoard log of this folder's metrics and figures."""
     return tensorboard_log.TensorBoardLog(
       self.path / 'logdir',
       metrics_file=self.metrics_path,
@@ -271,7 +271,8 @@ class ExperimentFolder:
     try:
       _take_lock(file)
     except BlockingIOError:
-      # It may be held by an object of this program that nothing uses any more.
+      # The lock's holder may be an object of this program that is no longer
+      # used.
       gc.collect()
       try:
         _take_lock(file)
@@ -284,7 +285,7 @@ class ExperimentFolder:
   def _check_or_write_hparams(
     self, may_change: Collection[str], length: hparams_file.Length
   ) -> hparams_file.Hparams:
-    """Returns what is recorded."""
+    """The recorded settings, once checked or written."""
     path = self.path / hparams_file.NAME
     durable_files.require_file(
       path,
@@ -318,9 +319,9 @@ def _take_lock(file: IO[str]) -> None:
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
-  """Returns the files of the models in a folder of exports.
+  """The files of the models in a folder of exports, if it exists.
 
   Args:
-    export_path: The folder; one that is not there has none.
+    export_path: The folder.
   """
   return [*export_path.glob('saved_model.pb'), *export_path.glob('*.tflite')]

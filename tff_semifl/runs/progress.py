@@ -14,14 +14,14 @@ from tff_semifl.runs import round_metrics
 
 
 class Narration:
-  """The lines that tell how a run goes."""
+  """Formats the progress of a run as lines."""
 
   def __init__(self, total_rounds: int, facts: Sequence[str] = ()):
     """Initializes the narration.
 
     Args:
       total_rounds: The last round.
-      facts: Lines to be said before the first round.
+      facts: Lines to begin with.
     """
     self._total_rounds = total_rounds
     self._facts = facts
@@ -31,11 +31,11 @@ class Narration:
     self._later_seconds = 0.0
 
   def start(self, first_round: int) -> list[str]:
-    """Returns lines about what was there, and about the first round.
+    """Lines on the run's state and first round.
 
     Args:
-      first_round: The round, in which computations are also compiled; later
-        than `total_rounds` if the run is complete, which is a line alone.
+      first_round: The first round to run, which includes compilation; later
+        than `total_rounds` if the run is complete.
     """
     if first_round > self._total_rounds:
       return [f'was complete after round {first_round - 1}; nothing to train']
@@ -50,9 +50,9 @@ class Narration:
   def describe_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> str:
-    """Returns accuracy, time left and, if it was measured, the label ratio.
+    """A line with accuracy, label ratio if measured, and time left.
 
-    If clients were rejected and no update is left, it says so.
+    Says if clients were rejected and no update is left.
 
     Args:
       round_num: The latest round.
@@ -60,7 +60,7 @@ class Narration:
         the last call.
     """
     num_rounds = round_num - self._last_round
-    # The first round includes compilation, so that later ones are faster.
+    # The first estimate includes compilation; later ones leave it out.
     seconds_per_round = metrics.seconds / num_rounds
     if self._is_compiled:
       self._num_later_rounds += num_rounds
@@ -85,10 +85,10 @@ class Narration:
 
 
 class Watcher(Protocol):
-  """An observer that is told how training goes."""
+  """An observer of training."""
 
   def start(self, first_round: int) -> None:
-    """Takes the first round, in which computations are also compiled.
+    """Called before the first round, which includes compilation.
 
     Args:
       first_round: The round; later than the last one if the run is complete.
@@ -97,7 +97,7 @@ class Watcher(Protocol):
   def show_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    """Takes an evaluated round.
+    """Called after an evaluated round.
 
     Args:
       round_num: The round.
@@ -109,12 +109,12 @@ class Watcher(Protocol):
 class Progress:
   """A display of progress, to be used as a context manager.
 
-  In a terminal it is one line that is updated, elsewhere a line for each
-  evaluated round.
+  In a terminal, one line that is updated; elsewhere, a line for each evaluated
+  round.
   """
 
   def __init__(self, label: str, total_rounds: int, facts: Sequence[str] = ()):
-    """Initializes the progress.
+    """Initializes the display.
 
     Args:
       label: Name of the run, which begins each line.
@@ -145,7 +145,7 @@ class Progress:
       desc=f'{self._label}: {last}',
       total=self._total_rounds + 1,
       initial=first_round,
-      # The description has the number of rounds and the time left.
+      # The description already has the number of rounds and the time left.
       bar_format='{desc} |{bar}|',
       dynamic_ncols=True,
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Accuracy of pseudo-labels, which only a simulation can measure (A.14)."""
+"""Accuracy of pseudo-labels, which only a simulation can measure."""
 
 from collections.abc import Sequence
 import math
@@ -13,15 +13,15 @@ from tff_semifl.training import given_labels as given_labels_lib
 
 
 class PseudoLabelQuality(NamedTuple):
-  """The accuracy of a round's pseudo-labels, NaN where it is not known.
+  """The accuracy of a round's pseudo-labels, NaN where unknown.
 
   Attributes:
-    pseudo_accuracy: Share of correct labels among all labels.
-    threshold_accuracy: Mean over groups of labels that were made at the same
-      time, weighted by the number of labels, of the share of correct ones among
-      those of the group that were trained on, or 0 if none was. It is low if
-      few labels are confident, as in the authors' figures.
-    micro_threshold_accuracy: Share of correct labels among all labels that were
+    pseudo_accuracy: Share of correct labels among all pseudo-labels.
+    threshold_accuracy: For each group of labels made at the same time, the
+      share of correct ones among those trained on, or 0 if none was; averaged
+      with the groups' sizes as weights. Low if few labels are confident, as in
+      the figures of SemiFL's authors.
+    micro_threshold_accuracy: Share of correct labels among all pseudo-labels
       trained on.
   """
 
@@ -37,7 +37,7 @@ def measure(
   given_labels: Sequence[given_labels_lib.GivenLabels],
   true_labels: Sequence[np.ndarray],
 ) -> PseudoLabelQuality:
-  """Compares the clients' pseudo-labels of a round with the true labels.
+  """Compares a round's pseudo-labels with the true labels.
 
   Args:
     given_labels: The pseudo-labels of each client of the cohort.

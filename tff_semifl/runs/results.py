@@ -10,15 +10,14 @@ from tff_semifl.runs import metrics_table
 
 
 class Results(NamedTuple):
-  """The results of a run so far.
+  """The latest results of a run.
 
   Attributes:
     round_num: The latest round; -1 before any.
-    accuracy: The test accuracy after it, or that on a validation split in place
-      of the test images; 0 before any round.
-    best_accuracy: The highest accuracy so far; 0 before any round.
-    minutes: The time that all rounds took, including those before an
-      interruption.
+    accuracy: The accuracy after this round on the test images, or on a
+      validation split used instead; 0 before any round.
+    best_accuracy: The highest accuracy of all rounds; 0 before any.
+    minutes: The duration of all rounds, including those before an interruption.
   """
 
   round_num: int
@@ -28,12 +27,12 @@ class Results(NamedTuple):
 
 
 class Validation(NamedTuple):
-  """The result of a run on its validation split, after the latest round.
+  """The result of a run on its validation split after the latest round.
 
   Attributes:
     loss: Mean cross-entropy.
     accuracy: Share of correct predictions.
-    minutes: As in `Results`.
+    minutes: The duration of all rounds.
   """
 
   loss: float
@@ -58,16 +57,13 @@ _NO_ROUND = Results(-1, 0.0, 0.0, 0.0)
 
 
 def read_results(path: pathlib.Path) -> Results:
-  """Reads a `metrics.csv`.
+  """Reads the results in a `metrics.csv`.
 
   Args:
-    path: The file; if it is missing, there is no round yet.
-
-  Returns:
-    The results.
+    path: The file; a missing file means that no round has been run.
 
   Raises:
-    metrics_table.MetricsError: If it cannot be read or is not a table of
+    metrics_table.MetricsError: If the file cannot be read or is not a table of
       metrics.
   """
   if not path.exists():
@@ -94,7 +90,8 @@ def read_validation(path: pathlib.Path) -> Validation:
     path: The `metrics.csv` of a run that has run rounds.
 
   Raises:
-    metrics_table.MetricsError: If it cannot be read or is not such a table.
+    metrics_table.MetricsError: If the file cannot be read or is not such a
+    table.
   """
   metrics = metrics_table.read_metrics(path)
   _check_columns(
@@ -108,16 +105,13 @@ def read_validation(path: pathlib.Path) -> Validation:
 
 
 def read_final_test(path: pathlib.Path) -> FinalTest | None:
-  """Reads the result of the authors' final test.
+  """Reads the result of the final test of SemiFL's authors, if there is one.
 
   Args:
     path: A `metrics.csv`.
 
-  Returns:
-    The result, or None if the run has no final test.
-
   Raises:
-    metrics_table.MetricsError: If it cannot be read or is not a table of
+    metrics_table.MetricsError: If the file cannot be read or is not a table of
       metrics.
   """
   metrics = metrics_table.read_metrics(path)

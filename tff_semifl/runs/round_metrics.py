@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import tree
 
-# Name in `ClientMetrics.own`.
+# The name in `ClientMetrics.own`.
 HIGHEST_CONFIDENCE = 'highest_confidence'
 
 
 class EvaluationMetrics(NamedTuple):
-  """Metrics of the global model on images with labels, after the server's turn.
+  """Metrics of the global model on labeled images, after the server update.
 
   Attributes:
     accuracy: Share of correct predictions.
@@ -28,19 +28,19 @@ class EvaluationMetrics(NamedTuple):
 
 
 class ServerMetrics(NamedTuple):
-  """Metrics of the server's training over all steps; NaN without a step."""
+  """Metrics of server training over all steps; NaN without a step."""
 
   loss: float
   accuracy: float
 
 
 class ClientMetrics(NamedTuple):
-  """Metrics of the clients of the round; NaN if not measured.
+  """Metrics of the round's clients; NaN if not measured.
 
   Attributes:
     loss: Mean training loss; NaN if no image was trained on.
-    accuracy: Share of strong views whose prediction, by the model in training,
-      is their pseudo-label; NaN if no image was trained on.
+    accuracy: Share of strongly augmented images that the model in training
+      predicts as their pseudo-label; NaN if no image was trained on.
     label_ratio: Share of pseudo-labels that were trained on; NaN if none was
       made.
     pseudo_accuracy: See `PseudoLabelQuality`.
@@ -48,15 +48,15 @@ class ClientMetrics(NamedTuple):
     micro_threshold_accuracy: See `PseudoLabelQuality`.
     num_participating: Number of clients whose update counted.
     num_rejected: Number of clients whose update was far too long, or that sent
-      anything that is not finite.
-    num_dropped: Number of clients that were chosen but dropped out by
-      `client_dropout_probability`; a site that is away is not among them.
+      a value that is not finite.
+    num_dropped: Number of sampled clients that dropped out by
+      `client_dropout_probability`; absent sites do not count.
     weight_diversity: Diversity of the updates that counted
-      (`weight_diversity.measure`); NaN if none of them changed the last layer,
-      if that is not a dense layer, or if updates are private.
+      (`weight_diversity.measure`); NaN if none changed the last layer, if that
+      is not a dense layer, or if updates are private.
     relative_weight_diversity: `weight_diversity` times the number of these
       clients; NaN in the same cases.
-    own: Further metrics of the clients of a system, by name.
+    own: Further metrics of a system's clients, by name.
   """
 
   loss: float
@@ -76,15 +76,12 @@ class ClientMetrics(NamedTuple):
 def create_client_metrics(
   measured: Mapping[str, float], **others: float
 ) -> ClientMetrics:
-  """Creates metrics of clients from the measurements of a process.
+  """Client metrics from the measurements of a process.
 
   Args:
-    measured: Measurements by name. Those that are not a field of
+    measured: Measurements by name. Names that are not a field of
       `ClientMetrics` go to `own`.
     **others: Values of the remaining fields.
-
-  Returns:
-    The metrics.
   """
   fields, own = {}, collections.OrderedDict()
   for name, value in measured.items():
@@ -101,17 +98,17 @@ class RoundMetrics(NamedTuple):
   Attributes:
     test: Metrics of the global model on the test images; empty if it is
       evaluated on a validation split instead.
-    server: Metrics of the server's turn.
-    client: Metrics of the clients' turn.
+    server: Metrics of the server update.
+    client: Metrics of the client updates.
     learning_rate: Learning rate of server and clients.
     seconds: Time since the previous row, including the evaluation.
     aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
-      the privacy loss so far.
-    final_test: `accuracy` and `loss` on the test images with the statistics of
-      the authors' final test; empty if it is not made.
+      the privacy loss up to this round.
+    final_test: `accuracy` and `loss` on the test images with the batch
+      normalization statistics of the authors' final test; empty without one.
     validation: Metrics on the validation split; empty without one.
-    further: Metrics that the settings ask for, by their columns, such as
-      `test/macro_f1`, which come after all others.
+    further: Metrics that the settings ask for, by column, such as
+      `test/macro_f1`; they come last.
   """
 
   test: EvaluationMetrics | tuple[()]
@@ -131,7 +128,7 @@ class RoundMetrics(NamedTuple):
 
 
 def by_column(metrics: Any) -> dict[str, float]:
-  """Returns metrics by their columns in `metrics.csv`; not measured is NaN.
+  """Metrics by their columns in `metrics.csv`; NaN if not measured.
 
   Args:
     metrics: `RoundMetrics`; numbers in any other structure are named by their

@@ -20,8 +20,8 @@ _WARNINGS = logging.getLogger('absl')
 class RunLog:
   """A log file, to be used as a context manager.
 
-  It has a line for the begin and end of a run, each evaluated round and each
-  warning. A resumed run appends to it.
+  A line for the beginning and end of a run, each evaluated round and each
+  warning. A resumed run appends to the file.
   """
 
   def __init__(
@@ -42,7 +42,8 @@ class RunLog:
     """Opens the file.
 
     Raises:
-      durable_files.OutputError: If it is no regular file, or cannot be written.
+      durable_files.OutputError: If it is not a regular file, or cannot be
+      written.
     """
     durable_files.require_file(
       self._path, 'remove it, and the same command goes on'
@@ -64,10 +65,10 @@ class RunLog:
     traceback: types.TracebackType | None,
   ) -> None:
     _WARNINGS.removeHandler(self._handler)
-    # An error here would hide the one that is on its way, and may be the same.
+    # An error here would hide the pending one, which may be the same.
     with contextlib.suppress(durable_files.OutputError, OSError):
       if error is not None:
-        # An interrupt may have the name of its signal.
+        # An interrupt may name its signal.
         what = f'{error_type.__name__}: {error}'
         if isinstance(error, KeyboardInterrupt):
           what = str(error) or 'an interrupt'
@@ -103,7 +104,7 @@ class RunLog:
     self._write(text)
 
   def _write(self, text: str, level: int = logging.INFO) -> None:
-    # Not by a logger, whose level would decide what is written.
+    # Not through a logger, whose level might suppress the line.
     self._handler.handle(
       logging.LogRecord('tff_semifl', level, '', 0, text, None, None)
     )

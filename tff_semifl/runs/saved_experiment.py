@@ -3,7 +3,7 @@
 
 """Reads the settings and the trained model in an experiment's folder.
 
-Nothing is written, so that a run may use the folder at the same time.
+Nothing is written, so a run may use the folder at the same time.
 """
 
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class Choice(NamedTuple):
 
 
 class TrainedModel(NamedTuple):
-  """The model that a run keeps: of its newest intact checkpoint, or the best.
+  """The model that a run keeps: the best, or that of the newest checkpoint.
 
   Attributes:
     weights: Weights of the global model.
@@ -73,7 +73,7 @@ class TrainedModel(NamedTuple):
     best_accuracy: The highest test accuracy of all rounds that were run.
     frozen_weights: Weights of the global model that are not trained; None if
       none were saved.
-    choice: How the round was chosen; None if nothing is known of it.
+    choice: How the round was chosen; None if unknown.
   """
 
   weights: functional.ModelWeights
@@ -90,13 +90,10 @@ class TrainedModel(NamedTuple):
 
 
 def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
-  """Reads the settings of an experiment.
+  """Reads an experiment's `hparams.json`.
 
   Args:
     folder: The folder `<output_dir>/<experiment_name>`.
-
-  Returns:
-    The content of its `hparams.json`.
 
   Raises:
     SavedExperimentError: If it is not the folder of an experiment.
@@ -114,16 +111,13 @@ def read_hparams(folder: pathlib.Path) -> hparams_file.Hparams:
 
 
 def read_trained_model(folder: pathlib.Path) -> TrainedModel:
-  """Reads the model that a run keeps.
+  """Reads the model that a run keeps, and its results.
 
-  It is that of the newest intact checkpoint, or the best one that this
+  This is the model of the newest intact checkpoint, or the best model that this
   checkpoint names.
 
   Args:
     folder: The folder `<output_dir>/<experiment_name>`.
-
-  Returns:
-    The model and its results.
 
   Raises:
     SavedExperimentError: If there is no checkpoint.
@@ -181,7 +175,7 @@ def _read_frozen_weights(
 def _sequence(
   arrays: Mapping[str, np.ndarray], name: str
 ) -> tuple[np.ndarray, ...]:
-  """Returns the arrays of the sequence with this name in a checkpoint."""
+  """The arrays of a named sequence in a checkpoint."""
   names = itertools.takewhile(
     arrays.__contains__, (f'{name}/{index}' for index in itertools.count())
   )

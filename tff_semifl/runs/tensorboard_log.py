@@ -3,11 +3,9 @@
 
 """The TensorBoard log of a run.
 
-TFF's manager for TensorBoard only appends to a log, and writes several rounds
-at a time: in the log of a run that was killed and resumed, some rounds would be
-there twice and others not at all. Therefore this log is derived from
-`metrics.csv`, which has each round once, and is written again whenever a run
-begins or is resumed.
+TFF's manager only appends, several rounds at a time, so that after a kill some
+rounds would appear twice and others not at all. This log is rewritten from
+`metrics.csv`, which has each round once, whenever a run begins or resumes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,8 +31,8 @@ _PREFIX = 'events.out.tfevents'
 class TensorBoardLog:
   """The log of a run, one file that TensorBoard reads.
 
-  The log is only written here and never read: a file that a kill has left
-  incomplete is replaced at the next start.
+  The file is never read here: one that a kill left incomplete is replaced at
+  the next start.
   """
 
   def __init__(
@@ -60,9 +58,7 @@ class TensorBoardLog:
     self._writer = None
 
   def start(self, first_round: int) -> None:
-    """Writes a new log up to the first round, and removes earlier files.
-
-    Earlier rounds are taken from the table.
+    """Writes a new log of the table's rounds, and removes earlier files.
 
     Raises:
       durable_files.OutputError: If the log cannot be written.
@@ -76,7 +72,7 @@ class TensorBoardLog:
         self._writer = tf.io.TFRecordWriter(str(path))
         self._write_start(first_round)
       except Exception:
-        # The earlier files are worth more than an incomplete new one.
+        # Keeps the earlier files until the new one is complete.
         path.unlink(missing_ok=True)
         raise
       for file in before:
@@ -98,7 +94,7 @@ class TensorBoardLog:
   def _write_start(self, first_round: int) -> None:
     session_log = tf.compat.v1.SessionLog
     self._write(file_version='brain.Event:2')
-    # This event makes a running TensorBoard discard what it has read so far.
+    # This event makes a running TensorBoard discard earlier events.
     self._write(session_log=session_log(status=session_log.START))
     self._write(summary=_describe_hparams(self._hparams))
     for picture in self._pictures:
@@ -110,8 +106,8 @@ class TensorBoardLog:
     columns = dict(metrics_table.read_metrics(self._metrics_file))
     rounds = columns.pop('round')
     [indices] = np.nonzero((rounds >= start) & (rounds < stop))
-    # Wall times as if each round had followed the one before without a pause,
-    # and the last one had ended now.
+    # Wall times as if rounds had followed each other without a pause, and the
+    # last had ended now.
     seconds = np.nan_to_num(columns.get('seconds', np.zeros(len(rounds))))
     ends = time.time() - seconds[indices].sum() + seconds[indices].cumsum()
     for index, end in zip(indices, ends, strict=True):

@@ -32,12 +32,12 @@ class StatisticsPass(NamedTuple):
   """Batch normalization statistics that are computed between rounds.
 
   Attributes:
-    computation: Computation `(<W@SERVER, data> -> W@SERVER)`, from one of the
-      builders of `batch_norm_statistics`.
-    data: The data that it takes: a dataset, or one for each client.
-    for_clients: Whether clients use the statistics that they receive, as they
-      do when they label images with the received model. If not, the statistics
-      are computed only for evaluations.
+    computation: Computation `(<W@SERVER, data> -> W@SERVER)`, from a builder of
+      `batch_norm_statistics`.
+    data: The computation's data: a dataset, or one for each client.
+    for_clients: Whether clients use the received statistics, as they do when
+      they label images with the received model. If not, the statistics are
+      computed only for evaluations.
   """
 
   computation: tff.Computation
@@ -51,12 +51,12 @@ class ProgramState(NamedTuple):
   Attributes:
     state: The process's state after the latest round.
     round_num: The latest round; -1 before any.
-    accuracy: The accuracy after it, on the images it is evaluated on.
-    best_accuracy: The highest accuracy so far.
+    accuracy: The accuracy after this round, on the evaluated images.
+    best_accuracy: The highest accuracy of all rounds.
     memories: The memories that `Memories` hold in main memory; the empty tuple
       if there are none.
-    best: The best round by the program's choice of a model; the empty tuple if
-      it has none.
+    best: The best round by the program's choice of a model; the empty tuple
+      without one.
   """
 
   state: Any
@@ -79,23 +79,23 @@ class TrainingProgram:
     test_dataset: Labeled images to evaluate on.
     validates: Whether these are a validation split, and metrics say so.
     total_rounds: The last round to run; the first is round 0.
-    rounds_per_evaluation: Interval in rounds at which the model is evaluated
-      and its state saved, as they are after the last round. Metrics of server
-      and clients are those of the evaluated round alone.
+    rounds_per_evaluation: Interval in rounds of evaluating the model and saving
+      the state; the last round is always included. Metrics of server and
+      clients are those of the evaluated round alone.
     measures_pseudo_labels: Whether the pseudo-labels of evaluated rounds are
-      compared with the true labels. The process must then return them (see
-      `RoundOutput`), and the true labels of the clients' images be known.
+      compared with the true labels, which must be known. The process must
+      return the pseudo-labels (see `RoundOutput`).
     statistics: Computes the model's batch normalization statistics after a
       round; None if the process computes them or the model has none.
-    final_test: Computes other statistics, with which the model is tested once
-      more at each evaluation, or None.
+    final_test: Computes other statistics, with which each evaluation tests the
+      model once more, or None.
     mapped_images: The images that the computations look up if the data are
       indices (see `by_reference`), else None. They are kept alive here.
     epsilon_fn: Round -> epsilon after this round; None without differential
       privacy of clients.
-    measure: Logits of the images to evaluate on -> further metrics by name. The
-      evaluation must then return logits. None if there are none.
-    model_choice: How the model of a round is chosen; None if it is the last.
+    measure: Logits of the evaluated images -> further metrics by name, or None.
+      The evaluation must then return logits.
+    model_choice: How the model of a round is chosen; None for the last round.
   """
 
   process: federated_process.FederatedProcess
@@ -128,10 +128,10 @@ async def train(
   """Runs the rounds that have not been run yet.
 
   After each evaluation the metrics are released, and then the state is saved. A
-  program that is killed at any moment thus loses only the rounds since the last
-  evaluation: they are run again, and their metrics are written again. Rounds
-  that end with weights or losses that are not finite are run once more, in case
-  that the device made an error; without one they end in the same way.
+  killed program thus loses only the rounds since the last evaluation, which are
+  run again and replace their metrics. Rounds that end with weights or losses
+  that are not finite are run once more, in case of a device error;
+  deterministic divergence repeats.
 
   Args:
     program: The program.
@@ -143,16 +143,16 @@ async def train(
       none.
     on_start: Called with the number of the first round to run; not if early
       stopping has ended training before.
-    on_round: Called after each evaluation with the number of the round and
-      its metrics.
+    on_round: Called after each evaluation with the number of the round and its
+      metrics.
 
   Returns:
     The state after the last round.
 
   Raises:
-    TrainingDivergedError: If rounds end so twice.
-    ValueError: If `memories` is missing although clients have a memory, or
-      given although they have none; likewise `best_models`.
+    TrainingDivergedError: If weights or losses are not finite twice.
+    ValueError: If `memories` or `best_models` is missing although the program
+      needs it, or given although it does not.
   """
   if (program.process.initialize_memory is None) != (memories is None):
     raise ValueError(
@@ -236,10 +236,10 @@ def _is_finite(
   reached: ProgramState, metrics: round_metrics.RoundMetrics
 ) -> bool:
   """Whether state, memories, server metrics and test are finite."""
-  # Loss and accuracy are both NaN if the server took no step; after a step that
+  # Without a server step, loss and accuracy are both NaN; after a step that
   # diverged, the accuracy is finite.
   server = () if np.all(np.isnan(metrics.server)) else metrics.server
-  # All of the state, as a momentum that is not finite would spoil the next
+  # The whole state, because a momentum that is not finite would spoil the next
   # round.
   return all(
     np.all(np.isfinite(array))
@@ -377,7 +377,7 @@ def _run_process(
   _warn_of_rejections(round_num, output.metrics['client'])
   if memories is None:
     return output, held
-  # Kept before the state is saved: if the round is run again, the same memories
+  # Kept before the state is saved: if the round is run again, its memories
   # replace these.
   return output, memories.keep(held, round_num, cohort, output.memories)
 

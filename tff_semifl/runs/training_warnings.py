@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings about rounds in which clients contribute nothing, or errors."""
+"""Warnings of rounds in which clients contribute nothing, or errors."""
 
 from collections.abc import Iterator
 import math
@@ -15,13 +15,13 @@ from tff_semifl.runs import round_metrics
 # In one of five recorded runs, so many evaluated rounds in a row have no label.
 _PATIENCE = 5
 _PATIENCE_IF_WRONG = 3
-# Shares of wrong pseudo-labels to warn of, if many images are labeled or all.
+# Shares of wrong pseudo-labels to warn of, from many labeled images to all.
 _MANY, _WRONG = 0.5, 0.25
 _ALL, _WRONG_IF_ALL = 0.99, 0.05
 
 
 class TrainingWarnings:
-  """A `progress.Watcher` that warns of each of these once.
+  """A `progress.Watcher` that warns once of each of three problems.
 
   *   No client took part in a round.
   *   Clients trained on no pseudo-label for several evaluated rounds.
@@ -56,19 +56,19 @@ class TrainingWarnings:
     self._said = set()
 
   def start(self, first_round: int) -> None:
-    """Takes the first round."""
+    """Does nothing: only evaluated rounds matter."""
     del first_round  # Rounds alone are watched.
 
   def show_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
     """Warns of each problem when it first occurs."""
-    # Clients do not count in round 0, and there may be none in any round.
+    # Without clients, as in round 0, there is nothing to warn of.
     if not round_num or not self._clients_per_round:
       return
     client = metrics.client
     if math.isnan(client.label_ratio):
-      # Nobody labeled: clients that are absent, or that have labels.
+      # Without pseudo-labels: clients that are absent, or that have labels.
       if not client.num_participating and not client.num_rejected:
         self._warn('absent', self._describe_absent(round_num, client))
       return
@@ -84,13 +84,13 @@ class TrainingWarnings:
       self._warn('wrong', ' '.join(self._describe_wrong(metrics, wrong)))
 
   def _share_of_wrong(self, metrics: round_metrics.RoundMetrics) -> float:
-    """The least share of wrong pseudo-labels among those trained on."""
+    """A lower bound on the share of wrong pseudo-labels trained on."""
     share_right = metrics.client.micro_threshold_accuracy
     if not math.isnan(share_right):
       return 1 - share_right
     if not metrics.client.label_ratio > 0:
       return 0.0
-    # Were all images on which the model is right among those labeled.
+    # At best, all images that the model gets right are among those labeled.
     num_right = round(metrics.evaluation.accuracy * self._num_test_images)
     most_right = intervals.of_accuracy(num_right, self._num_test_images).high
     return max(1 - most_right / metrics.client.label_ratio, 0.0)
@@ -115,12 +115,12 @@ class TrainingWarnings:
   ) -> Iterator[str]:
     yield (
       f'clients trained on no pseudo-label in the last {_PATIENCE} evaluated'
-      ' rounds in which any labeled: they changed nothing.'
+      ' rounds with pseudo-labels, so they changed nothing.'
     )
     highest = metrics.client.own.get(round_metrics.HIGHEST_CONFIDENCE, math.nan)
     if not math.isnan(highest):
       yield (
-        "A client's most certain image has a confidence of"
+        "The highest confidence among a client's images is"
         f' {highest:.3g} on average.'
       )
     if self._threshold is not None:
@@ -142,9 +142,8 @@ class TrainingWarnings:
     )
     if math.isnan(metrics.client.micro_threshold_accuracy):
       yield (
-        'That follows from the accuracy on'
-        f' {self._num_test_images} other images, if those of clients are like'
-        ' them.'
+        'This estimate assumes that the accuracy on'
+        f' {self._num_test_images} test images holds for clients, too.'
       )
     if self._threshold is not None:
       yield (
@@ -172,6 +171,6 @@ class TrainingWarnings:
     if kind in self._said:
       return
     self._said.add(kind)
-    # Above the bar of progress, if there is one.
+    # Above the progress bar, if there is one.
     with tqdm.tqdm.external_write_mode():
       logging.warning('%s: %s', self._label, text)
