@@ -3,8 +3,8 @@
 
 """The accuracy of the exported model on the images of each client.
 
-Clients' labels only measure: nobody trains on them. A simulation has the labels
-of a task's training set; of a user's own images they are given for this.
+Clients' labels are only for this measurement, never for training. A simulation
+knows them from the training set; users may give them for their own images.
 """
 
 import csv
@@ -34,14 +34,14 @@ def write(
 
   Args:
     folder: The folder of the experiment.
-    experiment: The experiment, with labels of a client at least.
+    experiment: The experiment, with labels of at least one client.
     weights: Weights of its model.
 
   Returns:
-    The spread of the accuracies.
+    The summary of the accuracies.
   """
   pool = experiment.data.unlabeled
-  # Images without a label are not looked at.
+  # Skips images without a label.
   chosen = np.flatnonzero(pool.true_labels != sources.UNKNOWN_LABEL)
   predicted = np.full(len(pool.true_labels), sources.UNKNOWN_LABEL)
   predicted[chosen] = evaluated_images.compute_logits(
@@ -62,7 +62,7 @@ def write(
     )
   with durable_files.naming(path), durable_files.replacing(path) as file:
     file.write(table.getvalue().encode())
-  # Matplotlib takes as long to import as a round of digits.
+  # Imported here: Matplotlib takes as long to import as a round of digits.
   from tff_semifl.plots import client_accuracy_picture
   from tff_semifl.plots import picture_files
 
@@ -101,11 +101,7 @@ def read(folder: pathlib.Path) -> client_accuracy.Spread:
 
 
 def describe(spread: client_accuracy.Spread) -> str:
-  """Returns a line on the spread.
-
-  Args:
-    spread: From `write`.
-  """
+  """A line on the spread of accuracies."""
   worst = spread.worst
   return (
     f'accuracy of {spread.num_clients} clients with labels: mean'

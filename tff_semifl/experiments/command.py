@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands to train: an experiment, how it is run, and by which runtime.
+"""Commands to train: an experiment, its run, and the runtime.
 
-Their errors are about settings, also those about folders and divergence.
+All errors name a setting, also those about folders and divergence.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Command(settings.Settings):
   runtime: runtimes.ChosenRuntime
 
   def groups(self) -> dict[str, list[settings.Settings]]:
-    """Returns the parts under headings for help texts."""
+    """The parts by heading, for help texts."""
     experiment = self.experiment
     of_system = [
       experiment.system,
@@ -67,7 +67,7 @@ class Command(settings.Settings):
         for results cannot be used.
     """
     self.check()
-    # First of all, as threads cannot be changed once TensorFlow runs.
+    # Applied first, because threads cannot change once TensorFlow runs.
     runtime = self._limited_runtime
     with blame_output(self.run):
       return experiment_lib.create_experiment(
@@ -104,11 +104,8 @@ class Command(settings.Settings):
   ) -> outputs.ExperimentFolder:
     """Creates the folder of an experiment, or opens an existing one.
 
-    Args:
-      experiment: The experiment.
-
     Raises:
-      settings.SettingError: If it cannot be used.
+      settings.SettingError: If the folder cannot be used.
     """
     with blame_output(experiment.run):
       return experiment_folder.open_folder(
@@ -119,7 +116,7 @@ class Command(settings.Settings):
     """Checks that the existing folder belongs to this experiment.
 
     Raises:
-      settings.SettingError: If it cannot be used.
+      settings.SettingError: If the folder cannot be used.
     """
     task = experiment_lib.create_task(self.experiment.data)
     experiment = filled_settings.fill_in(self.experiment, task)
@@ -136,7 +133,7 @@ class Command(settings.Settings):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """Returns a context in which the runtime runs TFF computations.
+    """A context in which the runtime runs TFF computations.
 
     Args:
       federation: From `find_federation`.
@@ -145,7 +142,7 @@ class Command(settings.Settings):
 
   @functools.cached_property
   def _limited_runtime(self) -> runtimes.Runtime:
-    """The runtime, after it has limited its threads."""
+    """The runtime, with its thread limits applied."""
     return self.runtime.runtime.limit_threads(
       lambda: filled_settings.count_batch_pixels(
         self.experiment, experiment_lib.create_task(self.experiment.data)
@@ -166,8 +163,8 @@ def create(
     changes: Values of settings by name.
 
   Raises:
-    settings.SettingError: If there is no such system or setting, or a setting
-      does not take its value.
+    settings.SettingError: If a system or setting does not exist, or a value is
+      invalid.
   """
   names = run_settings.UNIMPORTANT
   system = system_registry.load(system_name)
@@ -191,7 +188,7 @@ def create(
 def find_federation(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> sites.Federation | None:
-  """Returns the sites of an experiment, None if it has the images itself.
+  """The sites of an experiment, or None if all images are here.
 
   Args:
     experiment: The experiment.
@@ -216,7 +213,7 @@ def run(
   Args:
     experiment: The experiment.
     folder: Its folder.
-    quiet: As in `running.run`.
+    quiet: Whether to show no progress on standard error.
 
   Returns:
     The state after the last round.
@@ -226,7 +223,7 @@ def run(
       to, or a file in it is damaged.
   """
   values = settings.as_dict(experiment.settings)
-  # A method without one has no setting to blame but itself.
+  # A method without a learning rate has no setting to blame.
   name = 'learning_rate' if 'learning_rate' in values else 'system'
   value = values.get(name, experiment.settings.system_name)
   with (

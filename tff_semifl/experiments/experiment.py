@@ -30,20 +30,19 @@ from tff_semifl.runs import training
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment:
-  """All that a run needs, before anything is trained.
+  """All that a run needs, built but not trained.
 
   Attributes:
     settings: The settings, with all defaults filled in.
-    identity: What system, task and model are, beside their settings.
-    run: How it is run, likewise.
-    task: What is learned.
+    identity: The identity of system, task and model besides their settings.
+    run: The settings of the run, with all defaults filled in.
+    task: The task.
     model: The Keras model, with initial weights.
-    classifier: The same as pure functions.
-    data: Who has which images.
+    classifier: The model as pure functions.
+    data: The images of server, clients and test.
     clients: The clients.
-    training_program: What to train.
-    privacy_key: The secret to be kept until it is trained, or None if there is
-      none.
+    training_program: The training program.
+    privacy_key: The secret key of a private run, or None.
   """
 
   settings: experiment_settings.ExperimentSettings
@@ -65,21 +64,20 @@ def create_experiment(
   by_index: bool = False,
   has_xla: bool = True,
 ) -> Experiment:
-  """Loads the data and builds everything that is to be run.
+  """Loads the data and builds everything that a run needs.
 
   Args:
     settings: The settings.
-    run: How it is to be run.
+    run: The settings of the run.
     by_index: Whether computations take indices of images, and read the images
-      from a file that all processes of this machine have: for a runtime whose
-      worker is one of them.
+      from a file on this machine: for a runtime whose worker is another
+      process.
     has_xla: Whether the runtime can compile with XLA.
 
   Raises:
-    settings.SettingError: If settings contradict each other, or the data cannot
-      be had or shared out as they say.
-    durable_files.OutputError: If the folder has a private key that cannot be
-      used.
+    settings.SettingError: If settings contradict each other, or the data are
+    unavailable or cannot be split as they say.
+    durable_files.OutputError: If the folder has an unusable private key.
   """
   identity = settings.identify()
   task = create_task(settings.data)
@@ -123,7 +121,7 @@ def create_experiment(
       clients_per_round=len(data.shares)
       if system.all_clients_take_part
       else system.clients_per_round,
-      # With privacy, who takes part is as secret as the noise.
+      # With privacy, the cohorts are as secret as the noise.
       seed=privacy_key.cohort_seed if privacy_key else settings.seed,
       dropout_probability=values.get('client_dropout_probability', 0.0),
       have_labels=system.clients_have_labels,
@@ -180,7 +178,7 @@ def create_experiment(
 
 @functools.cache
 def _warn_once(line: str) -> None:
-  """Warns once, also if an experiment for each of several seeds says it."""
+  """Logs a warning once, even if several seeds' experiments repeat it."""
   logging.warning('%s', line)
 
 
@@ -193,14 +191,14 @@ def create_task(data: experiment_settings.Data) -> image_task.ImageTask:
 def load_data(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> federated_data.FederatedData:
-  """Loads a task's images and shares them out.
+  """Loads a task's images and splits them among server and clients.
 
   Args:
     data: The settings, filled in.
-    task: The task that they have.
+    task: The task of these settings.
 
   Raises:
-    settings.SettingError: If the data cannot be had or shared out.
+    settings.SettingError: If the data are unavailable or cannot be split.
   """
   shared = data.duplicates.find_and_drop(
     image_task.load(data.task, task),
@@ -211,9 +209,9 @@ def load_data(
 
 
 def without_clients(experiment: Experiment) -> Experiment:
-  """Returns the experiment with no client in any round: the labels alone.
+  """The same experiment on the labels alone, without clients.
 
-  The server takes the same steps, in the same process. The name is the default.
+  The server takes the same steps in the same process. The name is the default.
   """
   settings = settings_lib.change(experiment.settings, {'clients_per_round': 0})
   clients = experiment.clients.with_clients_per_round(0)
@@ -227,7 +225,7 @@ def without_clients(experiment: Experiment) -> Experiment:
     training_program=dataclasses.replace(
       experiment.training_program, clients=clients
     ),
-    # There is nobody to protect.
+    # Without clients there is nobody to protect.
     privacy_key=None,
   )
 
@@ -235,7 +233,7 @@ def without_clients(experiment: Experiment) -> Experiment:
 def _map_images(
   data: federated_data.FederatedData,
 ) -> tuple[federated_data.FederatedData, mapped_images.MappedImages]:
-  """Returns the data with indices for images, and what these are of."""
+  """The data with indices in place of images, and the images."""
   images = mapped_images.MappedImages([data.labeled, data.unlabeled, data.test])
   labeled, unlabeled, test = images.references
   return (

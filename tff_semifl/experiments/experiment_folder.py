@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The folder of an experiment: its results, and the settings they are of."""
+"""Opens the folder of an experiment, and records its settings."""
 
 from collections.abc import Mapping, Sequence
 import types
@@ -22,16 +22,16 @@ def open_folder(
   experiment: experiment_lib.Experiment,
   computed: Mapping[str, Any] = _NOTHING,
 ) -> outputs.ExperimentFolder:
-  """Makes or finds the experiment's folder.
+  """Creates or opens an experiment's folder.
 
   Args:
     experiment: The experiment.
-    computed: Values of settings by name that say how it is computed, to be
-      written down with its own. They may change when it is resumed.
+    computed: Values of settings of the runtime by name, to be recorded, too.
+      They may change when the run is resumed.
 
   Raises:
-    durable_files.OutputError: If it cannot be written to, holds another
-      experiment, or lacks the key of a private one.
+    durable_files.OutputError: If the folder is not writable, holds another
+    experiment, or lacks the key of a private one.
   """
   folder = take_folder(
     experiment.settings,
@@ -60,18 +60,18 @@ def take_folder(
   identity: Mapping[str, Any],
   notes: Sequence[str] = (),
 ) -> outputs.ExperimentFolder:
-  """Makes or finds the folder of an experiment that is not built.
+  """Creates or opens the folder of an experiment that is not built.
 
   Args:
     settings: The settings, with all defaults filled in.
-    run: How it is run, likewise.
-    task: What is learned.
-    recorded: What is written down of all that.
-    identity: What system, task and model are, beside their settings.
-    notes: What is to be known of the data.
+    run: The settings of the run, with all defaults filled in.
+    task: The task.
+    recorded: All settings by name, as recorded.
+    identity: The identity of system, task and model besides their settings.
+    notes: Remarks on the data.
 
   Raises:
-    durable_files.OutputError: If it cannot be written to, or holds another
+    durable_files.OutputError: If the folder is not writable, or holds another
       experiment.
   """
   part = settings.data.task
@@ -97,9 +97,10 @@ def take_folder(
 
 
 def recorded_settings(experiment: experiment_lib.Experiment) -> dict[str, Any]:
-  """Returns the settings of an experiment, as they are written down.
+  """The settings of an experiment as they are recorded.
 
-  Numbers of labels and clients are there too where the task decides on them.
+  These include the numbers of labels and clients where the task decides on
+  them.
   """
   given = {}
   if experiment.settings.data.task.gives_shares:
@@ -116,13 +117,11 @@ def record(
   settings: experiment_settings.ExperimentSettings,
   run: run_settings.RunSettings,
 ) -> dict[str, Any]:
-  """Returns settings by name, as they are written down.
-
-  `total_rounds` is there for all.
+  """The settings by name as they are recorded, always with `total_rounds`.
 
   Args:
     settings: The settings, with all defaults filled in.
-    run: How it is run, likewise.
+    run: The settings of the run, with all defaults filled in.
   """
   return {
     'total_rounds': settings.system.total_rounds,

@@ -24,7 +24,8 @@ from tff_semifl.experiments import weak_views as weak_views_lib
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
-# Ten clients have as many turns then as each of 100 in SemiFL's 800 rounds.
+# Each of ten clients then trains as often as each of 100 in SemiFL's 800
+# rounds.
 _GIVEN = ('num_labeled', 'num_clients')
 _ROUNDS_OF_GIVEN_CLIENTS = 80
 
@@ -73,7 +74,7 @@ class ChosenModel(settings.Settings):
 
   @property
   def compiles(self) -> bool:
-    """True if training is compiled, or where that is not chosen, may be."""
+    """Whether training is compiled where possible."""
     if self.jit_compile is None:
       return bool(tf.config.list_physical_devices('GPU'))
     return self.jit_compile
@@ -101,16 +102,16 @@ class Data(settings.Settings):
     return settings.as_dict(self).get('num_validation') is not None
 
   def fill_in(self, task: image_task.ImageTask) -> 'Data':
-    """Returns it with what the task has where nothing is chosen.
+    """Fills in what the task decides where nothing is chosen.
 
-    That is the number of labels, and for some tasks the size of the images and
-    the name of the strong views.
+    These are the number of labels, and for some tasks the image size and the
+    strong augmentation.
 
     Args:
-      task: The task that it has.
+      task: The task of these settings.
 
     Raises:
-      settings.SettingError: If nothing says how many labels the server has.
+      settings.SettingError: If the number of the server's labels is not given.
     """
     filled = settings.fill_in(
       self,
@@ -134,7 +135,7 @@ class Data(settings.Settings):
 
   @property
   def title(self) -> str:
-    """Says which task it is and how its images are shared out."""
+    """The task and the partition in words."""
     how = self.sharing.description
     if self.task.gives_shares:
       how = self.task.shares_description
@@ -146,11 +147,12 @@ class ExperimentSettings(settings.Settings):
   """All settings of an experiment.
 
   Attributes:
-    system_name: Name of the system, as it is chosen and recorded by.
+    system_name: The name that chooses the system, and is recorded.
     data: Settings of data.
     model: Settings of the model.
-    statistics: Settings of statistics; None where there is no choice.
-    final_test: Settings of the authors' final test, likewise.
+    statistics: Settings of batch normalization statistics; None without a
+      choice.
+    final_test: Settings of the authors' final test; None without a choice.
     system: Settings of the system.
     selection: Settings of which round's model is exported.
   """
@@ -170,16 +172,17 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """True if models are evaluated on a validation split, and not tested."""
+    """Whether models are evaluated on a validation split instead of the test."""
     return self.data.validates
 
   def identify(self) -> dict[str, Any]:
-    """Returns what system, task, model and other choices are, beside settings.
+    """The identities of system, task, model and other choices, for records.
 
-    All else of the experiment follows from their classes and from settings.
+    With the settings, they determine the experiment; see `settings.identify`.
 
     Raises:
-      settings.SettingError: If one of them cannot be told from another.
+      settings.SettingError: If a part cannot be compared with that of another
+      run.
     """
     parts = {
       'system': (self.system_name, self.system),
@@ -218,18 +221,18 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def private_mean(self) -> aggregator_settings.PrivateMean | None:
-    """The settings of differential privacy, if it is asked for."""
+    """The settings of differential privacy, if it is chosen."""
     aggregation = self.system.aggregation
     return aggregation and aggregation.private_mean
 
   @property
   def server_batch_size(self) -> int | None:
-    """Images in a step of the server, if the system has such a setting."""
+    """Images in a server step, if the system has this setting."""
     return settings.as_dict(self.system).get('server_batch_size')
 
   @property
   def default_name(self) -> str:
-    """Name of an experiment that was not given one."""
+    """The default name of the experiment."""
     system = self.system
     suffix = ''
     if system.has_clients and not system.all_clients_take_part:
@@ -256,17 +259,17 @@ def create(
   """Creates the settings of an experiment.
 
   Args:
-    system_name: What to call the system.
+    system_name: The name of the system.
     system: The system.
     chosen_task: The task, or a choice of tasks.
-    changes: Values of settings by name, where they are not the defaults of the
-      system, its paper and the parts that are chosen.
+    changes: Values of settings by name that override the defaults of the
+      system, its paper and the chosen parts.
     model: The model; None for the one that `changes` name.
-    lenient: Whether to leave out changes of settings that are not there.
+    lenient: Whether to ignore changes of settings that do not exist.
 
   Raises:
-    settings.SettingError: If a setting does not take its value, is not there,
-      or is there twice; or if the system cannot learn the task.
+    settings.SettingError: If a value is invalid, or a setting does not exist or
+    exists twice.
   """
   chosen_task = settings.change_present(chosen_task, changes)
   sharing = sharings.choose_sharing(
@@ -295,7 +298,7 @@ def create(
     if has_statistics and system.has_clients
     else None,
   )
-  # What is usual in its paper may have no place beside what is chosen.
+  # A paper's defaults may name settings that the chosen parts lack.
   usual = {**system.usual, **chosen_task.task.usual}
   if model is not None:
     usual.pop('model', None)
@@ -311,10 +314,10 @@ def create(
 
 
 def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
-  """Returns values for settings of the system that suit the task."""
+  """Default values of the system's settings that suit the task."""
   if not experiment.data.task.gives_shares:
     return training_settings.SEMIFL
-  # How many clients take part is filled in when the images are known.
+  # The cohort size is filled in when the images are known.
   has_epochs = 'client_epochs' in settings.as_dict(experiment.system)
   return {
     'total_rounds': _ROUNDS_OF_GIVEN_CLIENTS
@@ -324,5 +327,5 @@ def _usual_of(experiment: ExperimentSettings) -> Mapping[str, Any]:
 
 
 def _short(name: str) -> str:
-  """Returns a name that a folder can have."""
+  """The last part of a name, which a folder can have."""
   return name.rpartition(':')[2].rpartition('.')[2]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of an experiment that depend on others: filled in, and checked."""
+"""Fills in and checks settings that depend on other settings."""
 
 from collections.abc import Callable
 import dataclasses
@@ -18,7 +18,7 @@ from tff_semifl.models import weight_kinds
 from tff_semifl.systems import system as system_lib
 from tff_semifl.systems import training_settings
 
-# The authors' rule at the time of the paper (D4).
+# The rule in SemiFL's code when the paper was published.
 _FEW_LABELS = 250
 _SMALL_BATCH, _LARGE_BATCH = 10, 250
 
@@ -28,13 +28,13 @@ def fill_in(
   task: image_task.ImageTask,
   create_model: Callable[[], tf.keras.Model] | None = None,
 ) -> experiment_settings.ExperimentSettings:
-  """Returns settings with all defaults filled in that depend on others.
+  """Fills in all defaults that depend on other settings.
 
   Args:
     experiment: The settings.
-    task: The task that they have.
-    create_model: Creates the model that they have; called only if the model
-      itself has to be looked at. By default their own `create_model`.
+    task: The task of these settings.
+    create_model: Creates the model; called only if the model itself has to be
+      inspected. By default the settings' `create_model`.
 
   Raises:
     settings.SettingError: If settings contradict each other.
@@ -84,18 +84,18 @@ def fill_in(
 def count_batch_pixels(
   experiment: experiment_settings.ExperimentSettings, task: image_task.ImageTask
 ) -> threads.BatchPixels:
-  """Returns the pixels of the largest batches that operations compute for.
+  """The pixels of the largest batches of training and inference.
 
-  Settings whose names end in `batch_size` have the images of a batch, the
-  server's if they begin with `server`. Neither data nor model are looked at.
+  Batch sizes are the settings named `*batch_size`, the server's if the name
+  begins with `server`. Neither data nor model are loaded.
 
   Args:
     experiment: The settings.
-    task: The task that they have.
+    task: The task of these settings.
 
   Returns:
-    The numbers; infinity for clients and server if there are no clients, or if
-    settings do not say it.
+    The numbers; infinity for clients and server without clients, or where no
+    setting gives a batch size.
   """
   system = _fill_in_batches(
     experiment.system, experiment.data.fill_in(task), task
@@ -112,7 +112,7 @@ def count_batch_pixels(
     of_server = of_clients = [math.inf]
   return threads.BatchPixels(
     *(
-      # What counts for features is that there are as few as in a pixel.
+      # A feature vector counts as one pixel.
       math.prod(task.image_shape[:-1]) * max(each, default=0)
       for each in (of_clients, of_server, [of_inference])
     )
@@ -124,7 +124,7 @@ def _fill_in_batches(
   data: experiment_settings.Data,
   task: image_task.ImageTask,
 ) -> system_lib.System:
-  """Returns the system with the server's batches."""
+  """The system with the server's batch settings filled in."""
   num_labeled = settings.as_dict(data).get('num_labeled', task.num_labeled)
   is_small = (
     system.labels is not system_lib.Labels.ALL_AT_SERVER

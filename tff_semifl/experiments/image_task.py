@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A classification task: images or features, their views, and a model."""
+"""A classification task: images or features, augmentations, and a model."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +20,22 @@ from tff_semifl.randomness import random_seeds
 
 
 class TaskData(NamedTuple):
-  """The images of a task, or feature vectors in their place.
+  """The images or feature vectors of a task.
 
   Attributes:
-    train: To be shared out among server and clients; all of it the server's if
-      there are `shares`.
-    test: To evaluate on.
-    unlabeled: More images for the clients, which nobody trains on with labels,
-      uint8 [number, height, width, channels], in memory or in a file; or those
-      of sites. None for most tasks.
+    train: Divided among server and clients; all the server's if there are
+      `shares`.
+    test: For evaluation.
+    unlabeled: More images for the clients, never trained on with labels: uint8
+      [number, height, width, channels], in memory or in a file, or handles to
+      the images of sites. None for most tasks.
     shares: For each client the int64 indices of its images in `unlabeled`,
-      where it is given who has what; None for most tasks.
-    names: What to call each image of `train`, then of `test`, then of
-      `unlabeled`, such as its file; None for what they are in.
+      where the task gives the partition; None for most tasks.
+    names: A name, such as the file, of each image of `train`, then of `test`,
+      then of `unlabeled`; None for the names of these sets.
     unlabeled_labels: int32 [number], the classes of `unlabeled`, with
-      `UNKNOWN_LABEL` where nobody knows them; None if nobody knows any. They
-      serve partitions and measurements; nobody trains on them.
+      `UNKNOWN_LABEL` where unknown; None if none is known. For partitions and
+      measurements only, never for training.
   """
 
   train: sources.LabeledImages
@@ -51,25 +51,25 @@ class ImageTask:
   """A classification task, of images or of feature vectors.
 
   Attributes:
-    image_shape: Height, width and channels; or the number of features, which is
-      what says that these are features (`example_kinds`).
+    image_shape: Height, width and channels; or the number of features, which
+      marks a task of features (`example_kinds`).
     class_names: A name for each class, in the order of the labels.
     pixel_mean: Mean of each channel over the training images, in 0..1; or of
       each feature.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1; or of
       each feature.
-    load: Loads the data. Raises `sources.DataNotFoundError` if they cannot be
-      had.
-    load_test: (may_download=bool) -> the test images alone, likewise. None
-      where nothing is saved by it.
+    load: Loads the data. Raises `sources.DataNotFoundError` if they are
+      unavailable.
+    load_test: (may_download=bool) -> the test images alone, with the same
+      error. None where this saves nothing.
     weak_augmentation: Small changes, for the server and for pseudo-labels.
-    strong_augmentation: Large changes, for what clients train on.
+    strong_augmentation: Large changes, for the images that clients train on.
     model_depth: Depth of the WideResNet.
     model_width: Width of the WideResNet.
     model_num_groups: Groups of the WideResNet, or None for as many as suit the
       size of the images.
-    num_labeled: Labeled images at the server, if nobody says otherwise; None
-      if somebody has to.
+    num_labeled: Default number of labeled images at the server; None if the
+      setting is required.
     background: The color behind what is transparent in files of images.
     data_description: A line on the data, where they may change under the same
       name; no two data have the same. None for most tasks.
@@ -105,13 +105,13 @@ class ImageTask:
   def load_test_images(
     self, *, may_download: bool = True
   ) -> sources.LabeledImages:
-    """Loads the images to evaluate on, without the others where possible.
+    """Loads the test images, without the others where possible.
 
     Args:
-      may_download: Whether to download what is not there.
+      may_download: Whether to download missing images.
 
     Raises:
-      sources.DataNotFoundError: If they cannot be had.
+      sources.DataNotFoundError: If the images are unavailable.
     """
     if self.load_test is None:
       return self.load().test
@@ -122,15 +122,15 @@ class Task(settings.Settings, abc.ABC):
   """Base of the tasks: a part with the settings of a task.
 
   Attributes:
-    short_name: What this very class is called by in `TASKS`; a class that
-      derives from it has no such name, or another.
-    gives_shares: Whether the task itself says which client has which images.
-    told_by_data: Names of settings of which `ImageTask.data_description` says
-      all that matters, so that they may change when a run is resumed.
-    strong_augmentation: Name of the strong views that it has if nobody chooses
-      others, where that is to be written down; None for most tasks.
-    sites: Names of the sites that have the images of clients, where no other
-      machine has them.
+    short_name: The name of this class in `TASKS`, which derived classes do not
+      inherit.
+    gives_shares: Whether the task gives the partition among clients.
+    told_by_data: Names of settings that `ImageTask.data_description` covers, so
+      that they may change when a run is resumed.
+    strong_augmentation: Name of the default strong augmentation, where that is
+      to be recorded; None for most tasks.
+    sites: Names of the sites that hold the images of clients; empty where this
+      machine has all images.
   """
 
   short_name: ClassVar[str | None] = None
@@ -141,41 +141,35 @@ class Task(settings.Settings, abc.ABC):
 
   @property
   def reference(self) -> str:
-    """Its name in records: the short one, or that of its class."""
+    """The name in records: the short one, or that of the class."""
     short_name = vars(type(self)).get('short_name')
     return short_name or settings.qualified_name(type(self))
 
   @property
   def place(self) -> str:
-    """Its piece of the default name of an experiment, where data may differ."""
+    """The part of an experiment's default name for data that may differ."""
     return ''
 
   @property
   def shares_description(self) -> str:
-    """In a few words, who has which images, where it `gives_shares`."""
+    """The partition in a few words, where the task gives it."""
     return 'as the task has it'
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """Values of settings by name that suit its examples, if any do.
-
-    They count where nothing is chosen. Most tasks have none.
-    """
+    """Default values of other settings, by name, that suit the task."""
     return {}
 
   @property
   def quick(self) -> Mapping[str, Any]:
-    """Values of settings by name, for a first result within minutes.
-
-    `launch.demo` has them where nothing is chosen. Most tasks have none.
-    """
+    """Defaults of `launch.demo` for a result within minutes, by setting."""
     return {}
 
   def fill_in(self, task: ImageTask) -> 'Task':
-    """Returns it with the settings that its images decide on.
+    """Fills in the settings that depend on the images.
 
     Args:
-      task: The task that it creates.
+      task: The task that these settings create.
     """
     del task  # Most have no such settings.
     return self
@@ -185,13 +179,13 @@ class Task(settings.Settings, abc.ABC):
     """Creates the task.
 
     Raises:
-      settings.SettingError: If its settings do not make one.
+      settings.SettingError: If the settings are not those of any task.
     """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenTask(settings.Settings):
-  """The task."""
+  """The choice of a task."""
 
   task: Task = settings.choice({}, None, 'The task.')
 
@@ -201,17 +195,17 @@ def load(part: Task, task: ImageTask) -> TaskData:
 
   Args:
     part: The settings.
-    task: The task that they make.
+    task: The task of these settings.
 
   Raises:
-    settings.SettingError: If the images cannot be had.
+    settings.SettingError: If the images are unavailable.
   """
   with _blame_data_dir(part):
     return task.load()
 
 
 def load_test(part: Task, task: ImageTask) -> sources.LabeledImages:
-  """Loads a task's test images, as `load`."""
+  """Loads a task's test images; see `load`."""
   with _blame_data_dir(part):
     return task.load_test_images()
 
@@ -225,7 +219,7 @@ def _blame_data_dir(part: Task) -> contextlib.AbstractContextManager[None]:
 
 
 class WeakThenStrong(NamedTuple):
-  """The usual strong view (C.3): `strong` of a fresh `weak` view.
+  """The usual strong augmentation: `strong` of a fresh weak augmentation.
 
   Attributes:
     weak: The first augmentation.
@@ -236,7 +230,7 @@ class WeakThenStrong(NamedTuple):
   strong: augmentation.Augmentation
 
   def __call__(self, images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-    """Makes the views, an `Augmentation`."""
+    """Augments images, as an `Augmentation`."""
     views = self.weak(images, random_seeds.fold_in(seed, 0))
     return self.strong(views, random_seeds.fold_in(seed, 1))
 
@@ -244,5 +238,5 @@ class WeakThenStrong(NamedTuple):
 def weak_then_strong(
   weak: augmentation.Augmentation, strong: augmentation.Augmentation
 ) -> augmentation.Augmentation:
-  """Returns `strong` of a fresh `weak` view, the usual strong view (C.3)."""
+  """The usual strong augmentation, `WeakThenStrong`."""
   return WeakThenStrong(weak, strong)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lines on the metrics of the model that a run exports, with intervals."""
+"""Describes the metrics of the exported model, with intervals."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from tff_semifl.models import functional
 def describe(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> Iterator[str]:
-  """Yields a line for each metric that was asked for, but those by class.
+  """Yields a line for each chosen metric that is not by class.
 
   Args:
     experiment: The experiment.
@@ -33,7 +33,7 @@ def describe(
     if metric.by_class:
       continue
     line = f'{kind} {metric.name}: {values[metric.name]:.4g}'
-    # A user's metric may take long.
+    # Resampling a user's metric may take long.
     if metric_lib.is_own(metric.name):
       low, high = bootstrap.interval(metric.compute, labels, logits)
       line += f' (95% interval {low:.4g} to {high:.4g}, bootstrap)'

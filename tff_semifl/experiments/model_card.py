@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model card: what users of a model should know of it, as Markdown."""
+"""Writes the model card: what users of a model should know, as Markdown."""
 
 from collections.abc import Iterator, Sequence
 import dataclasses
@@ -26,7 +26,7 @@ from tff_semifl.runs import saved_experiment
 
 CARD = 'README.md'
 PICTURE = 'confusion_matrix.png'
-# Settings that systems with clients have, one or another.
+# Each system with clients has some of these settings.
 _OF_CLIENTS = ('num_clients', 'clients_per_round', 'clients_per_step')
 _LIMITS_OF_ALL = """\
 - It knows these classes and no other. Whatever it is shown gets probabilities \
@@ -43,10 +43,10 @@ class ExportedFile:
   """A model in one of its formats.
 
   Attributes:
-    format: Its name.
-    file: Relative to the card.
-    num_bytes: In all.
-    scores: On the test images, None if it was not tested.
+    format: The format's name.
+    file: The path, relative to the card.
+    num_bytes: The total size.
+    scores: The results on the test images, None if not tested.
   """
 
   format: str
@@ -56,7 +56,7 @@ class ExportedFile:
 
 
 def format_table(files: Sequence[ExportedFile]) -> str:
-  """Returns a table of formats, sizes and accuracies."""
+  """A table of formats, sizes and accuracies."""
   return markdown.table(
     ['format', 'file', 'MB', 'test accuracy'],
     (
@@ -90,24 +90,25 @@ def write(
   labels_alone_accuracy: float | None = None,
   temperature: temperature_lib.Temperature | None = None,
 ) -> None:
-  """Writes the card, and a picture of the confusion matrix if there is one.
+  """Writes the card, and a figure of the confusion matrix if there is one.
 
   Args:
-    folder: Where to.
-    name: What to call the model.
+    folder: The folder of the card.
+    name: The name of the model.
     model: The model.
     class_names: A name for each class.
-    hparams: What the experiment was run with.
-    trained: How far it is.
-    files: What was exported; classes are reported of the first.
+    hparams: The settings of the experiment.
+    trained: The trained model and its round.
+    files: The exported files; results by class are those of the first.
     why_not_tested: The reason, or None if the files were tested.
-    privacy: What is promised to clients, or None if nothing was asked for.
-    least_confidence: As `saved_model.export_saved_model` has it.
-    license_name: License of the model, None if it is not stated; likewise:
-    intended_use: What the model is for.
+    privacy: The privacy guarantee to clients; None without differential
+      privacy.
+    least_confidence: The confidence threshold, in [0, 1].
+    license_name: License of the model; None if not stated.
+    intended_use: What the model is for; None if not stated.
     labels_alone_accuracy: Test accuracy, in [0, 1], of the same model trained
-      without clients.
-    temperature: What logits are divided by; None for nothing.
+      without clients; None if not stated.
+    temperature: The temperature of the logits; None for 1.
   """
   lines = [
     *_summary(name, model, class_names, files, hparams),
@@ -163,7 +164,7 @@ def _summary(
 
 
 def _describe_input(shape: Sequence[int]) -> tuple[str, str, str]:
-  """Returns what the classifier is, takes, and is called with."""
+  """What the classifier is, what it takes, and how it is called."""
   if example_kinds.kind_of(shape) is example_kinds.FEATURES:
     return (
       'A classifier of feature vectors',

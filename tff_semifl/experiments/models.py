@@ -49,13 +49,13 @@ class Model(settings.Settings, abc.ABC):
   )
 
   def check_takes(self, task: image_task.ImageTask) -> None:
-    """Checks that the model is made for the examples of a task.
+    """Checks that the model is made for a task's kind of examples.
 
     Args:
       task: The task.
 
     Raises:
-      ValueError: If it is not.
+      ValueError: If it is made for the other kind.
     """
     kind = example_kinds.kind_of(task.image_shape)
     if kind not in self.takes:
@@ -70,27 +70,27 @@ class Model(settings.Settings, abc.ABC):
 
     Args:
       task: The task.
-      seed: Initial weights follow from it.
+      seed: The seed of the initial weights.
 
     Raises:
-      ValueError: If there is no such model, or its images are too small.
+      ValueError: If there is no such model, or the images are too small.
     """
 
   def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
-    """Creates the model with any weights; all are then assigned.
+    """Creates the model for weights that are assigned afterwards.
 
     Args:
       task: The task.
 
     Raises:
-      ValueError: If there is no such model, or its images are too small.
+      ValueError: If there is no such model, or the images are too small.
     """
     return self.create(task, seed=0)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Normalized(Model):
-  """Base of the models that normalize."""
+  """Base of the models with normalization layers."""
 
   normalization: str = settings.setting(
     'static_batch',
@@ -101,18 +101,18 @@ class _Normalized(Model):
 
   @property
   def has_static_batch_norm(self) -> bool | None:
-    """True if static batch normalization is chosen."""
+    """Whether static batch normalization is chosen."""
     return self.normalization == 'static_batch'
 
   @property
   def create_normalization(self) -> residual.Normalization:
-    """Creates a normalization layer."""
+    """The function that creates a normalization layer."""
     return _NORMALIZATIONS[self.normalization]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WideResNet(_Normalized):
-  """SemiFL's WideResNet (B.1)."""
+  """SemiFL's WideResNet."""
 
   create_convolution: ClassVar[residual.Convolution] = staticmethod(
     residual.create_plain_convolution
@@ -148,7 +148,7 @@ class WideResNet(_Normalized):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DecomposedWideResNet(WideResNet):
-  """A WideResNet whose kernels have two parts, for FedMatch (B.5)."""
+  """A WideResNet whose kernels have two parts, for FedMatch."""
 
   create_convolution = staticmethod(
     decomposed_convolution.create_decomposed_convolution
@@ -157,7 +157,7 @@ class DecomposedWideResNet(WideResNet):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMatchWideResNet(WideResNet):
-  """FixMatch's WideResNet (B.6)."""
+  """FixMatch's WideResNet."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
@@ -182,7 +182,7 @@ class FixMatchWideResNet(WideResNet):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ResNet(_Normalized):
-  """The ResNet of the code of SemiFL's authors (B.2)."""
+  """The ResNet in the code of SemiFL's authors."""
 
   model_depth: int = settings.setting(
     9, 'Depth of the model, 9 or 18.', settings.AT_LEAST_1
@@ -202,7 +202,7 @@ class ResNet(_Normalized):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PostActivationResNet(_Normalized):
-  """The ResNet-18 of Zhang et al. (B.3)."""
+  """The ResNet-18 of Zhang et al."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
@@ -216,7 +216,7 @@ class PostActivationResNet(_Normalized):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatchResNet(Model):
-  """FedMatch's own ResNet-9, with kernels of two parts (D.6)."""
+  """FedMatch's own ResNet-9, whose kernels have two parts."""
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
     """Creates the model for a task."""
@@ -227,7 +227,7 @@ class FedMatchResNet(Model):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EMNISTCNN(Model):
-  """The small network of Zhang et al. for EMNIST."""
+  """The small CNN of Zhang et al. for EMNIST."""
 
   build: ClassVar[Callable[..., tf.keras.Model]] = staticmethod(
     emnist_cnn.create_emnist_cnn
@@ -240,7 +240,7 @@ class EMNISTCNN(Model):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReddiEMNISTCNN(EMNISTCNN):
-  """The network of Reddi et al. for EMNIST, which Zhang et al. describe."""
+  """The CNN of Reddi et al. for EMNIST, which Zhang et al. describe."""
 
   build = staticmethod(emnist_cnn.create_reddi_emnist_cnn)
 
@@ -252,7 +252,7 @@ class Linear(Model):
   takes = (example_kinds.FEATURES, example_kinds.IMAGES)
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
-    """Creates the model for a task; its weights are zero, whatever the seed."""
+    """Creates the model for a task; initial weights are zero."""
     del seed  # Nothing is drawn.
     unit = example_kinds.kind_of(task.image_shape).unit
     return linear.create_linear(
@@ -265,11 +265,11 @@ class Linear(Model):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Converted(_Normalized):
-  """Base of the models that Keras makes, of which pure layers are made."""
+  """Base of the Keras models that are converted to pure layers."""
 
   @property
   def replace_batch_norm(self) -> keras_conversion.BatchNormReplacement:
-    """Makes another layer of Keras' batch normalization."""
+    """The conversion of Keras' batch normalization layers."""
     return _BATCH_NORM_REPLACEMENTS[self.normalization]
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of an experiment that was run, from what it wrote down."""
+"""Restores the settings of an experiment from its `hparams.json`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from tff_semifl.experiments import system_registry
 from tff_semifl.runs import hparams_file
 from tff_semifl.runs import saved_experiment
 
-# Written down for all, whether they are settings or follow from others.
+# Recorded for all systems, whether as a setting or derived from others.
 _OF_ALL = {'task', 'total_rounds', 'num_labeled', 'num_clients', 'dry_run'}
 
 
@@ -23,23 +23,23 @@ def restore(
   chosen_task: image_task.ChosenTask,
   instead: Mapping[str, Any],
 ) -> experiment_settings.ExperimentSettings:
-  """Returns the settings of an experiment.
+  """Restores the settings of a recorded experiment.
 
   Args:
-    hparams: What it wrote down.
+    hparams: The record.
     chosen_task: A choice of tasks.
-    instead: Settings by name that count instead of what is written down: where
-      data are may have changed.
+    instead: Settings by name that override the record, such as where moved data
+      are.
 
   Raises:
-    settings.SettingError: If its system is not there any more.
-    saved_experiment.SavedExperimentError: If a setting is not there any more,
-      or does not take its value.
+    settings.SettingError: If the system no longer exists.
+    saved_experiment.SavedExperimentError: If a setting no longer exists, or
+      rejects its value.
   """
   values = {**hparams.flags, **instead}
   system = system_registry.load(hparams.system)
   try:
-    # What is not there is named below, with another remedy.
+    # Settings that do not exist are reported below, with another remedy.
     experiment = experiment_settings.create(
       hparams.system, system, chosen_task, values, lenient=True
     )
@@ -48,7 +48,7 @@ def restore(
       f'its settings cannot be restored here and now: {error}'
     ) from error
   known = (
-    # Those of parts from outside, and those that other choices would have.
+    # Includes parts from outside, and settings of other choices.
     settings.as_dict(experiment).keys()
     | settings.all_names(experiment)
     | settings.all_names(chosen_task)
@@ -63,7 +63,7 @@ def restore(
       )
   found = experiment.identify()
   if hparams.parts is not None:
-    # Its system trained the model, and does nothing more to it.
+    # The system is not compared: it only trained the model.
     for name in ('task', 'model'):
       difference = hparams_file.find_other_part(
         hparams.parts.get(name), found[name], name

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs an experiment: trains, shows how it goes, and exports the model."""
+"""Runs an experiment: trains, shows progress, and exports the model."""
 
 import asyncio
 from collections.abc import Iterator
@@ -38,32 +38,32 @@ def run(
   *,
   quiet: bool = False,
 ) -> training.ProgramState:
-  """Trains, resuming what the folder has, and exports the model.
+  """Trains, resuming an earlier run in the folder, and exports the model.
 
-  A complete experiment whose model was exported stays as it is.
+  A complete experiment whose model was exported is left unchanged.
 
   Args:
-    experiment: What to train.
-    folder: Where results go, and where an earlier run may have left some.
-    quiet: Whether not to show how it goes on standard error.
+    experiment: The experiment.
+    folder: The folder of the results.
+    quiet: Whether to show no progress on standard error.
 
   Returns:
-    The state after the last round. The exported model may be of an earlier
-    round: `final.best.round_num`, with the setting `keep_best`.
+    The state after the last round. With the setting `keep_best`, the exported
+    model is that of round `final.best.round_num`.
 
   Raises:
     settings.SettingError: If one of `release_managers` or `metrics` fails.
     training.TrainingDivergedError: If training diverges.
-    durable_files.OutputError: If the folder cannot be written to any more or
-      holds what is damaged.
-    Exception: Whatever a method raises, with notes that say where, see
+    durable_files.OutputError: If the folder is no longer writable, or contains
+    a damaged file.
+    Exception: Whatever a method raises, with notes that say where; see
       `failures.explaining`.
   """
   with failures.explaining(experiment, folder):
     final = _train(experiment, folder, quiet)
   kept = kept_model.load(experiment, folder, final)
   experiment.classifier.variables.assign(kept.weights)
-  # What was exported in other forms, or with other settings, stays.
+  # Exports in other formats or with other settings are kept.
   if not folder.has_export:
     with (
       durable_files.naming(folder.export_path),
@@ -88,7 +88,7 @@ def _train(
   folder: outputs.ExperimentFolder,
   quiet: bool,
 ) -> training.ProgramState:
-  """Trains, and lets those who watch know how it goes."""
+  """Trains, with the watchers and managers of the settings."""
   program = experiment.training_program
   with (
     _watchers(experiment, folder, quiet) as watchers,
@@ -136,11 +136,11 @@ def _train(
 
 @contextlib.contextmanager
 def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
-  """Yields an event loop, also where another one runs, as in Jupyter."""
+  """Yields an event loop, even where another one runs, as in Jupyter."""
   outer = asyncio._get_running_loop()
   asyncio._set_running_loop(None)
   try:
-    # Not `asyncio.run`, which would put off an interrupt to the round's end.
+    # Not `asyncio.run`, which would delay an interrupt to the end of the round.
     with contextlib.closing(asyncio.new_event_loop()) as loop:
       yield loop
   finally:
@@ -150,7 +150,7 @@ def _own_event_loop() -> Iterator[asyncio.AbstractEventLoop]:
 def _create_managers(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> list[release_managers.NamedManager]:
-  """Returns what takes metrics beside the table."""
+  """The release managers of metrics."""
   return release_managers.create(
     experiment.run.release_managers,
     folder.path,
@@ -167,7 +167,7 @@ def _watchers(
   folder: outputs.ExperimentFolder,
   quiet: bool,
 ) -> Iterator[list[progress.Watcher]]:
-  """Yields what the settings ask for to show how training goes."""
+  """Yields the watchers that the settings choose."""
   if experiment.run.draw_data:
     _draw_data(experiment, folder)
   name = folder.path.name
@@ -187,7 +187,7 @@ def _watchers(
     if experiment.run.tensorboard:
       watchers.append(folder.tensorboard_log())
     system = settings.as_dict(experiment.settings.system)
-    # After the line of a round.
+    # Last, so that warnings follow the line of their round.
     watchers.append(
       training_warnings.TrainingWarnings(
         name,
@@ -203,11 +203,11 @@ def _watchers(
 def _draw_data(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> None:
-  # Matplotlib takes as long to import as a round of digits.
+  # Imported here: Matplotlib takes as long to import as a round of digits.
   from tff_semifl.experiments import data_pictures
 
   data = experiment.data
-  # There are systems whose server has no image.
+  # Some systems have no image at the server.
   images = (data.labeled if len(data.labeled.labels) else data.unlabeled).images
   mapped = experiment.training_program.mapped_images
   if mapped is not None:
@@ -217,7 +217,7 @@ def _draw_data(
     task=experiment.task,
     data=data,
     title=experiment.settings.data.title,
-    # Of no file, or read from it.
+    # An array by now: the images are in memory, or were read from the file.
     images=cast(np.ndarray, images),
     seed=experiment.settings.seed,
   )

@@ -35,7 +35,7 @@ from tff_semifl.systems import system
 
 SYSTEMS = {
   'semifl': averaging.Alternating(client=fix_mix.FixMix()),
-  # The ablations of SemiFL's Table 2, and other rows of its tables.
+  # The ablations and other rows of SemiFL's tables.
   'batch_label_semifl': averaging.Alternating(
     client=label_each_batch.LabelEachBatch()
   ),
@@ -54,7 +54,7 @@ SYSTEMS = {
   'all_labels': centralized.AllLabels(),
   'fedmatch': fedmatch.FedMatch(),
   'flfl': flfl.FLFL,
-  # SemiFL with one part of a later method, and with any of them.
+  # SemiFL with one part of a later method, or with any of them.
   'flexmatch_semifl': averaging.Alternating(
     client=fix_mix.FixMix(selection=flexmatch.FlexMatch())
   ),
@@ -63,9 +63,9 @@ SYSTEMS = {
     client=client_prior_semifl.ClientPriorFixMix()
   ),
   'true_prior_semifl': client_prior_semifl.TruePriorSemiFL(),
-  # On features, or on pixels: a linear classifier.
+  # A linear classifier on features or pixels.
   'client_priors': client_priors.ClientPriors(),
-  # In one place, of labels and a pool of unlabeled images.
+  # Centralized training on labels and a pool of unlabeled images.
   'pi_model': pooled.Pooled(method=pi_model.PiModel()),
   'pseudo_labeling': pooled.Pooled(method=pseudo_labeling.PseudoLabeling()),
   'mean_teacher': pooled.Pooled(method=mean_teacher.MeanTeacher()),
@@ -75,11 +75,11 @@ SYSTEMS = {
   'fixmatch': pooled.Pooled(
     method=fixmatch.FixMatch(), steps=pooled.Steps(unlabeled_ratio=7)
   ),
-  # Zhang et al.
+  # The systems of Zhang et al.
   'consistency_averaging': zhang2020.ConsistencyAveraging(),
   'self_training_averaging': zhang2020.SelfTrainingAveraging(),
   'supervised_averaging': zhang2020.SupervisedAveraging(),
-  # What Zhang et al. compare them with.
+  # The baselines of Zhang et al.
   'easgd': elastic.EASGD(),
   'overlap_sgd': elastic.OverlapSGD(),
   'data_sharing': data_sharing.DataSharing(),
@@ -87,7 +87,7 @@ SYSTEMS = {
 
 
 def load(name: str) -> system.System:
-  """Returns the system of a name.
+  """The system of a name.
 
   Args:
     name: One of `SYSTEMS`, or 'package.module:NAME' of a system, or of a class
@@ -97,7 +97,7 @@ def load(name: str) -> system.System:
     settings.SettingError: If there is no such system.
   """
   with settings.blame('system', name):
-    # A recorded name may have been edited, and be of any type.
+    # A recorded name may have been edited to any type.
     if isinstance(name, str):
       if name in SYSTEMS:
         return SYSTEMS[name]
@@ -110,18 +110,18 @@ def load(name: str) -> system.System:
 
 
 def find_name(wanted: system.System) -> str:
-  """Returns a name by which `load` finds a system, but for its settings.
+  """A name by which `load` finds a system, apart from its settings.
 
   Args:
     wanted: The system.
 
   Returns:
-    A name in `SYSTEMS`; or 'package.module:NAME' of the system where the module
-    of one of its parts has it; or else that of its class.
+    A name in `SYSTEMS`; or 'package.module:NAME' if the module of one of the
+    system's parts has the system; or else the name of its class.
   """
   values = settings.as_dict(wanted)
   for name, each in SYSTEMS.items():
-    # Its choices may be from outside, which it does not find by name.
+    # A system with choices from outside rejects their names.
     with contextlib.suppress(ValueError):
       if settings.change_present(each, values) == wanted:
         return name

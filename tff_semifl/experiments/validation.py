@@ -3,9 +3,9 @@
 
 """The validation split: labeled images to choose settings by.
 
-A setting that is chosen by the test images makes their accuracy too good. So
-some of the server's labeled images can be kept from training and evaluated on
-in place of the test images, which are then not looked at.
+Settings that are chosen by the test images make the test accuracy too good.
+Instead, some of the server's labeled images can be held out and evaluated on;
+the test images are then not used.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ class Validation(settings.Settings):
   def hold_out(
     self, data: image_task.TaskData, labeled: np.ndarray, seed: int
   ) -> tuple[np.ndarray, image_task.TaskData]:
-    """Takes validation images from the labeled ones, if there are to be any.
+    """Holds out validation images from the labeled ones, if any are asked for.
 
     Args:
       data: A task's images.
@@ -41,8 +41,8 @@ class Validation(settings.Settings):
       seed: The run's seed.
 
     Returns:
-      The indices that are left to train on, in the same order; and the data,
-      whose test images are those to evaluate on.
+      The remaining indices to train on, in the same order; and the data with
+      the held-out images as test images.
 
     Raises:
       settings.SettingError: If there are too few labeled images.
@@ -61,7 +61,7 @@ class Validation(settings.Settings):
   def hold_out_of_all(
     self, data: image_task.TaskData, seed: int
   ) -> image_task.TaskData:
-    """Returns the same where all training images are labeled.
+    """Holds out validation images where all training images are labeled.
 
     Args:
       data: A task's images.
