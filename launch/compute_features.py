@@ -137,7 +137,7 @@ def main() -> None:
 def _read_input(
   backbone: backbone_lib.Backbone,
 ) -> dict[str, image_inputs.ImageInput]:
-  """Returns inputs by the beginning of the names of their arrays."""
+  """The inputs by the prefix of their arrays' names."""
   given = [
     flag
     for flag in (_PHOTO_DIR, _TFDS_NAME, _IMAGE_FOLDER, _IMAGES_FILE)

@@ -57,19 +57,18 @@ def main(command: command_lib.Command) -> None:
 
 
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
-  """Creates the command, with what is quick where nothing is chosen.
+  """Creates the command, with quick defaults.
 
   Args:
     system_name: Name of the system.
     changes: Values of settings by name.
 
   Raises:
-    settings.SettingError: If a setting does not take its value, or if there is
-      no such setting.
+    settings.SettingError: If a setting does not exist or rejects its value.
   """
   command = commands.create(system_name, changes)
   quick = command.experiment.data.task.quick
-  # Others may have no place beside what is chosen, such as another model.
+  # The chosen parts, such as another model, may lack some of these settings.
   return settings.change_present(command, {**quick, **changes})
 
 

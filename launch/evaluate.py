@@ -6,14 +6,13 @@
   python -m launch.evaluate --exported_model=results/mine/export --task=digits
   python -m launch.evaluate --exported_model=mine.tflite --images=photos/test
 
-The program takes SavedModels and TFLite models, and needs no experiment. It
-tests on the test images of a task, or on the images in the folder --images,
-which holds a folder for each class. For a model of feature vectors, --images is
-a .npz with the arrays `test_features` and `test_labels`. With
---output_file=results.json the results are written as JSON, too, with the
-confusion matrix; an existing file is replaced with --overwrite only. For a
-model that was trained with differential privacy it also prints the guarantee
-for clients.
+The model is a SavedModel or a TFLite model; no experiment is needed. The images
+are the test images of a task, or those in the folder --images, which has a
+folder for each class. For a model of feature vectors, --images is a .npz with
+the arrays `test_features` and `test_labels`. --output_file=results.json also
+writes the results and the confusion matrix as JSON; --overwrite replaces an
+existing file. For a model trained with differential privacy, the guarantee for
+clients is printed, too.
 """
 
 from collections.abc import Iterator
@@ -119,7 +118,7 @@ def main(chosen: task_registry.ChosenTask | None) -> None:
 def _batches_of_task(
   model: exported_model.ExportedModel, chosen: task_registry.ChosenTask
 ) -> _Batches:
-  """Returns the test images of a task."""
+  """The test images of a task."""
   task = chosen.task.create()
   with settings.blame('task', settings.name_of(chosen, 'task')):
     if task.class_names != model.class_names:
@@ -138,7 +137,7 @@ def _batches_of_task(
 def _batches_of_features(
   model: exported_model.ExportedModel, path: str
 ) -> _Batches:
-  """Returns the test vectors of a file."""
+  """The test vectors of a file."""
   with exported_model_flags.blame_images(
     feature_files.FeatureFileError, ValueError
   ):
@@ -150,7 +149,7 @@ def _batches_of_features(
 def _batches_of_folder(
   model: exported_model.ExportedModel, folder: str
 ) -> _Batches:
-  """Returns the images of a folder of class folders, once all are checked."""
+  """The images of a folder of class folders, once all are checked."""
   with exported_model_flags.blame_images(
     image_listing.ImageFolderError, image_files.ImageFileError, ValueError
   ):

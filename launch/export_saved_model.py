@@ -7,11 +7,10 @@ r"""Exports the model of an experiment, as a SavedModel or for phones.
   python -m launch.export_saved_model --experiment=results/mine \
     --format=saved_model,tflite
 
-The newest intact checkpoint is exported, or the best model that a run with
---keep_best kept, with a model card, README.md, that describes the model and its
-accuracy. The settings are those of the experiment; if its images or features
-have been moved since, say where they are by --data_dir, --image_dir or
---features_file.
+The model is that of the newest intact checkpoint, or the best model of a run
+with --keep_best. A model card, README.md, describes the model and its accuracy.
+The settings are the experiment's; if its images or features have moved, say
+where they are by --data_dir, --image_dir or --features_file.
 """
 
 import pathlib
@@ -86,9 +85,9 @@ _LABELS_ALONE_ACCURACY = flags.DEFINE_float(
 _TEMPERATURE_SCALING = flags.DEFINE_bool(
   'temperature_scaling',
   False,
-  'Whether to divide logits by a temperature, so that probabilities are nearer'
-  ' to the share that is right: the one with the least negative log likelihood'
-  ' on the validation images of an experiment with --num_validation.',
+  'Whether to calibrate probabilities by a temperature that divides logits: the'
+  ' one with the least negative log likelihood on the validation images of an'
+  ' experiment with --num_validation.',
 )
 
 flags.adopt_module_key_flags(least_confidence_flag)
@@ -211,7 +210,7 @@ def main() -> None:
 
 
 def _where_data_are(values: dict[str, Any]) -> dict[str, str]:
-  """Returns the folders of data that were given, by name of the setting.
+  """The new places of moved data, by name of the setting.
 
   Args:
     values: The settings of the experiment by name.
@@ -235,7 +234,7 @@ def _check_is_replaceable(path: pathlib.Path) -> None:
     foreign = export_formats.find_foreign_file(path)
     if foreign is not None:
       raise ValueError(
-        f'has {foreign} in it, which is of no export and would be lost; name'
+        f'has {foreign} in it, which no export wrote and would be lost; name'
         ' another folder'
       )
 
@@ -243,7 +242,7 @@ def _check_is_replaceable(path: pathlib.Path) -> None:
 def _load_test_images(
   task: image_task.ImageTask,
 ) -> tuple[sources.LabeledImages | None, str | None]:
-  """Returns the test images, or None and the reason why there are none."""
+  """The test images, or None and the reason why there are none."""
   if not _EVALUATE.value:
     return None, f'it was not asked for, by --no{_EVALUATE.name}'
   try:

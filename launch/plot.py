@@ -4,36 +4,36 @@
 r"""Draws metrics of one or more experiments by round.
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
-    --output_file=curves.png,curves.svg
+  --output_file=curves.png,curves.svg
 
-By default the file is results/learning_curves.png, unless --pseudo_label_files
-is given. This draws the test accuracy and, if clients made pseudo-labels, the
-share of images that were labeled and the accuracy of these labels. Figure 6 of
-SemiFL's paper shows the quality of pseudo-labels in more detail:
+By default this draws the test accuracy and, if clients made pseudo-labels, the
+share of images labeled and the accuracy of these labels, to
+results/learning_curves.png unless --pseudo_label_files is given. The latter
+shows the quality of pseudo-labels in more detail, as Figure 6 of SemiFL's
+paper:
 
   python -m launch.plot --experiments=results/semifl \
-    --pseudo_label_files=pseudo_labels.pdf
+  --pseudo_label_files=pseudo_labels.pdf
 
 Any columns of metrics.csv can be drawn, each in a panel, such as the weight
 diversity of Figure 4 of Zhang et al.:
 
   python -m launch.plot --experiments=results/federated,results/two_groups \
-    --metrics=client/weight_diversity,client/relative_weight_diversity
+  --metrics=client/weight_diversity,client/relative_weight_diversity
 
-Experiments that are given the same name, such as runs with several seeds, are
-drawn as one curve: their mean, in a band of one standard deviation to both
-sides.
+Experiments of the same name, such as runs with several seeds, are drawn as one
+curve: their mean, in a band of one standard deviation to both sides.
 
   python -m launch.plot --experiments=results/seed0,results/seed1 \
-    --names=SemiFL,SemiFL
+  --names=SemiFL,SemiFL
 
-What other experiments reached after their last round, such as FixMatch with all
-images in one place, can be drawn as horizontal lines:
+Last values of other experiments, such as centralized FixMatch, can be drawn as
+horizontal lines:
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
-    --references=results/fixmatch
+  --references=results/fixmatch
 
-`launch.show_partition` draws how images are shared among clients.
+`launch.show_partition` draws the partition of images among clients.
 """
 
 import collections
@@ -62,15 +62,15 @@ _NAMES = flags.DEFINE_list(
 _REFERENCES = flags.DEFINE_list(
   'references',
   [],
-  'Folders of experiments of which only what they had after the last round is'
-  ' drawn, as a horizontal line, with commas.',
+  'Folders, with commas, of experiments whose values after the last round are'
+  ' drawn as horizontal lines.',
 )
 _REFERENCE_NAMES = flags.DEFINE_list(
   'reference_names',
   None,
   'Names of --references in the legend, as --names are of --experiments.',
 )
-_TITLE = flags.DEFINE_string('title', '', 'Title of the pictures.')
+_TITLE = flags.DEFINE_string('title', '', 'Title of the figures.')
 _PSEUDO_LABEL_FILES = flags.DEFINE_list(
   'pseudo_label_files',
   None,
@@ -82,8 +82,8 @@ _METRICS = flags.DEFINE_list(
   'metrics',
   None,
   'Columns of metrics.csv to draw in --output_file, with commas; empty cells'
-  ' are gaps. By default the test accuracy, the share of images that clients'
-  ' labeled and the accuracy of these labels.',
+  ' are gaps. By default the test accuracy, and the share and the accuracy of'
+  ' pseudo-labels.',
 )
 
 flags.adopt_module_key_flags(output_flag)
@@ -92,8 +92,8 @@ output_flag.require_figures(_PSEUDO_LABEL_FILES)
 
 def main() -> None:
   """Runs the program, after flags were parsed."""
-  # Not marked as required: absl would then require it of every program and test
-  # that imports this module.
+  # Not marked as required: absl would require the flag of every program that
+  # imports this module.
   with program.blame(_EXPERIMENTS, ValueError):
     if not _EXPERIMENTS.value:
       raise ValueError('name the folder of at least one experiment')
@@ -123,13 +123,13 @@ def main() -> None:
     with program.blame(flag, OSError):
       picture_files.save(picture, files)
     for file in files:
-      print(f'picture: {file}')
+      print(f'figure: {file}')
 
 
 def _choose_panels(
   experiments: learning_curves.Experiments,
 ) -> Sequence[curve_panels.Panel]:
-  """Returns the panels of --output_file."""
+  """The panels of --output_file."""
   if _METRICS.value is None:
     return curve_panels.LEARNING_CURVES
   columns = {
@@ -143,7 +143,7 @@ def _choose_panels(
     if not _METRICS.value:
       raise ValueError('name at least one column')
     if len(set(_METRICS.value)) < len(_METRICS.value):
-      raise ValueError('one is there twice')
+      raise ValueError('a column is given twice')
     for column in _METRICS.value:
       if column not in columns:
         raise ValueError(
@@ -155,11 +155,11 @@ def _choose_panels(
 def _read(
   folders_flag: flags.FlagHolder, names_flag: flags.FlagHolder
 ) -> learning_curves.Experiments:
-  """Returns the tables of experiments by their names in the legend."""
+  """The tables of experiments by their names in the legend."""
   folders = [pathlib.Path(folder) for folder in folders_flag.value]
   with program.blame(folders_flag, ValueError):
     if len(set(folders)) < len(folders):
-      raise ValueError('one is there twice')
+      raise ValueError('a folder is given twice')
   names = names_flag.value or [folder.name for folder in folders]
   with program.blame(names_flag, ValueError):
     if len(names) != len(folders):

@@ -6,12 +6,11 @@ r"""Predicts the classes of images with an exported model.
   python -m launch.predict --exported_model=results/mine/export \
     --images=photos,another.jpg --output_file=predictions.csv
 
-Images may have any size, and there may be any number of them: only a few are in
-memory at a time. A model of feature vectors takes .npy files, or .npz files
-with an array `features`, in the place of images. The table,
-results/predictions.csv by default, has a row for each image or vector, with the
-columns path, class_name and probability, of its most probable class. An
-existing file is replaced with --overwrite only.
+Images may have any size and number: only a few are in memory at a time. A model
+of feature vectors takes .npy files, or .npz files with an array `features`. The
+table, results/predictions.csv by default, has a row for each image or vector:
+path, class_name and probability of the most probable class. --overwrite
+replaces an existing file.
 """
 
 from absl import flags

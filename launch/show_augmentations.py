@@ -1,15 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draws the weak and strong views of some images of a task.
+"""Draws weakly and strongly augmented images of a task.
 
   python -m launch.show_augmentations --task=digits --strong_augmentation=semifl
 
-The picture is results/augmentations.png, or another PNG file that --output_file
-names.
-Below the images, and on standard output, it reports how many strong views are
-blank and how much contrast the others keep. It takes the flags of
-`launch.train semifl` that concern data.
+The figure is results/augmentations.png, or the PNG file --output_file. Below
+the images, and on standard output, are the share of strongly augmented images
+that are blank and the contrast that the others keep. All flags of `launch.train
+semifl` on data apply.
 """
 
 from absl import flags
@@ -35,7 +34,7 @@ _NUM_IMAGES = flags.DEFINE_integer(
 
 
 def main(settings: experiment_settings.Data) -> None:
-  """Draws the picture.
+  """Draws the figure.
 
   Args:
     settings: The settings of the data.
@@ -67,7 +66,7 @@ def main(settings: experiment_settings.Data) -> None:
   with output_flag.writing(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     picture.save(path, format='PNG')
-  print(*notes, f'picture: {path}', sep='\n')
+  print(*notes, f'figure: {path}', sep='\n')
 
 
 if __name__ == '__main__':

@@ -1,16 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Shows how images are shared among clients, without training anything.
+r"""Shows the partition of images among clients, without training.
 
-It prints the numbers of images of clients and a measure of how much their
-classes differ, and draws the number of images by client and class: in
-results/partition.png, or in the files that --output_file names.
+Prints the clients' numbers of images and a measure of how much their classes
+differ, and draws the images by client and class: in results/partition.png, or
+in the files --output_file.
 
   python -m launch.show_partition --task=digits --partition=dirichlet \
     --num_clients=10
 
-With the same flags, `launch.train semifl` shares the images in the same way.
+With the same flags, `launch.train semifl` uses the same partition.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ from tff_semifl.plots import picture_files
 
 
 def main(settings: experiment_settings.Data) -> None:
-  """Prints the summary and draws the picture.
+  """Prints the summary and draws the figure.
 
   Args:
     settings: The settings of the data.
@@ -35,7 +35,9 @@ def main(settings: experiment_settings.Data) -> None:
   names = settings.task.sites
   if names:
     raise settings_lib.SettingError(
-      'sites', names, 'what sites have is not known here; leave it out'
+      'sites',
+      names,
+      'the images of sites are not known here; leave the flag out',
     )
   task = settings.task.create()
   data = experiment.load_data(settings.fill_in(task), task)
@@ -62,7 +64,7 @@ def main(settings: experiment_settings.Data) -> None:
   for note in data.notes:
     print(f'note: {note}')
   for file in files:
-    print(f'picture: {file}')
+    print(f'figure: {file}')
 
 
 if __name__ == '__main__':

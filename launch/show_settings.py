@@ -52,11 +52,11 @@ def main() -> None:
 
 
 def create_page() -> str:
-  """Returns the page in Markdown."""
+  """The page in Markdown."""
   groups = collections.defaultdict(dict)
   for system_name in system_registry.SYSTEMS:
     command = commands.create(system_name, {})
-    # Several models have a `model_depth`, each with a meaning of its own.
+    # Several models have a `model_depth`, each with its own meaning.
     chosen = {
       (each.name, each.meaning): each.value
       for each in settings.describe(command)
@@ -87,7 +87,7 @@ def create_page() -> str:
 
 def _format(row: _Row) -> tuple[str, str, str]:
   meaning = setting_flags.describe(row.setting)
-  # Not the end of a cell, and no HTML.
+  # Escapes ends of cells and HTML.
   meaning = meaning.replace('|', r'\|').replace('<', '&lt;')
   if row.setting.values.names and not row.setting.is_choice:
     meaning = f'{meaning} One of {", ".join(row.setting.values.names)}.'
@@ -115,7 +115,7 @@ def _say_systems(names: Iterable[str]) -> list[str]:
 
 
 def _format_default(row: _Row) -> str:
-  """Returns the most common default, then those of other systems."""
+  """The most common default, then those of other systems."""
   (usual, _), *_ = collections.Counter(row.defaults.values()).most_common()
   by_value = collections.defaultdict(list)
   for system_name, default in row.defaults.items():

@@ -3,16 +3,16 @@
 
 r"""Takes part in training as a site, whose images stay on this machine.
 
-On a machine of the site, with the packages of the program that directs training
+On the site's machine, with the packages of the program that directs training
 and the token of its cluster:
 
   python -m launch.site --address=hostA:6379 --name=site_3 \
     --image_dir=photos/site_3 --image_size=64
 
-Images are read and scaled first. The machine is then one of the Ray cluster at
---address, until Ctrl-C: the site is a client of each program that has its name
-in --sites, with --task=image_folder. Each program that it runs for them is
-named in a line, by a hash.
+Images are read and scaled first. The machine then belongs to the Ray cluster at
+--address until Ctrl-C: the site is a client of each program with
+--task=image_folder and the site's name in --sites. For each program that runs
+here, a line has its hash.
 """
 
 import dataclasses
@@ -50,36 +50,36 @@ class SiteSettings(settings.Settings):
   )
   node_ip_address: str | None = settings.setting(
     None,
-    'Address of this machine that the others of the cluster reach. By default'
-    ' that of the interface by which it reaches them.',
+    'Address by which the other machines of the cluster reach this one. By'
+    ' default that of the interface that leads to them.',
   )
   image_dir: str | None = settings.setting(
     None, 'Folder of the images, without folders in it. It must be given.'
   )
   image_size: str = settings.setting(
     '64',
-    'Size in pixels that images are scaled to, as the program that trains has'
-    ' it: 64, or height and width, 48x64.',
+    'Size in pixels that images are scaled to, 64 or height and width, 48x64;'
+    ' the same as in the program that trains.',
     image_folder.SIZES,
   )
   reading: image_folder.Reading = image_folder.Reading()
   approved: tuple[str, ...] = settings.setting(
     (),
-    'Hashes of the programs that may be run here, with commas, or names of'
-    ' files with a hash in each line; --dry_run of launch.train prints them.'
-    ' Others are refused. By default all are run.',
+    'Hashes of the programs that may run here, with commas, or names of files'
+    ' with a hash in each line; --dry_run of launch.train prints them. Other'
+    ' programs are refused. By default all may run.',
   )
 
 
 def main(site: SiteSettings) -> None:
-  """Runs the program.
+  """Reads the images and joins the cluster.
 
   Args:
     site: The settings.
 
   Raises:
-    settings.SettingError: A setting is missing or wrong, there is no cluster,
-      or it has ended.
+    settings.SettingError: If a setting is missing or wrong, or the cluster is
+      missing or has ended.
   """
   for name in ('name', 'address', 'image_dir'):
     if getattr(site, name) is None:
@@ -97,7 +97,7 @@ def main(site: SiteSettings) -> None:
       'on_odd_size', site.reading.on_odd_size, image_listing.OddSizeError
     ),
   ):
-    # The file has no name, and is gone when this process ends.
+    # An unnamed file, which disappears with this process.
     found = image_folders.read_client_folder(
       site.image_dir,
       image_reading.ImageForm(
@@ -127,7 +127,7 @@ def main(site: SiteSettings) -> None:
 
 
 def _read_approved(given: tuple[str, ...]) -> list[str] | None:
-  """Returns the hashes that are approved, None for any."""
+  """The approved hashes, None for any."""
   if not given:
     return None
   found = []

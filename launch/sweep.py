@@ -9,33 +9,32 @@ r"""Trains several presets or flagfiles with several seeds, and keeps a table.
   python -m launch.sweep --seeds=0,1,2 --total_rounds=10 \
     --flagfiles=semifl:my.flags,batch_label_semifl:my.flags
 
-Flags of `launch.train`, such as --total_rounds or --data_dir, are passed on to
-all runs and take precedence over those of a flagfile or a preset. All runs are
-checked before the first one starts.
+Flags of `launch.train`, such as --total_rounds or --data_dir, apply to all runs
+and override flagfiles and presets. All runs are checked before the first one
+starts.
 
-Each run is a process of `launch.train`. Its folder is
-`<output_dir>/<system>_<flagfile>_seed<seed>`, also if the flagfile has another
---output_dir, and its output is in the file of the same name with the suffix
-`.log`. The same command resumes an interrupted sweep: complete runs are
-skipped, and the others resumed. The table has the complete runs, and is updated
-after each run. Names also have the value of a setting that is varied, and
-`validation` where nothing is tested.
+Each run is a process of `launch.train`, with the folder
+`<output_dir>/<system>_<flagfile>_seed<seed>`, whatever --output_dir a flagfile
+has, and a log of the same name with the suffix `.log`. The same command resumes
+an interrupted sweep and skips complete runs. The table has the complete runs,
+and is updated after each. Names also have the value of a varied setting, and
+`validation` for runs that validate.
 
-With --vary and --values, each is trained with each value of a setting. With
---num_validation, too, a flag of `launch.train`, runs are evaluated on some of
-the server's labeled images in place of the test images, and the program says
-which value has the least loss there, and how to train with it:
+--vary and --values train each entry with each value of a setting. With
+--num_validation, a flag of `launch.train`, runs are evaluated on some of the
+server's labeled images in place of the test images, and the program says which
+value has the least loss, and how to train with this value:
 
   python -m launch.sweep --flagfiles=semifl:my.flags --vary=learning_rate \
     --values=0.01,0.03,0.1,0.3,1 --num_validation=20 --on_failure=go_on
 
-With --print_commands, the commands of these processes are printed instead, for
-GNU parallel or an array of SLURM jobs. The same command without it makes the
-table when they have ended.
+--print_commands prints the commands of the runs instead, for GNU parallel or an
+array of SLURM jobs. The same command without --print_commands makes the table
+when these have ended.
 
-With --cluster, they are processes of the machines of a Ray cluster, as many at
-a time as these have CPUs and GPUs for. The machines have Python, its packages
-and the files, --output_dir above all, at the same paths.
+--cluster runs the processes on the machines of a Ray cluster, as many at a time
+as their CPUs and GPUs allow. The machines need Python, its packages and the
+files, --output_dir above all, at the same paths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,7 +108,7 @@ def main(passed_on: Sequence[str]) -> None:
           print(shlex.join(experiment.command))
       return
     _open_output_dir()
-    # Written before the first run, to find out that it can be written.
+    # Written before the first run, to find out whether it is writable.
     _write_table(sweep)
     watcher = _Watcher(sweep, experiments)
     incomplete = []
@@ -235,13 +234,10 @@ def _write_table(sweep: _Sweep) -> None:
 
 
 def parse(argv: Sequence[str]) -> list[str]:
-  """Parses the flags of the sweep.
+  """Parses the flags of the sweep, and returns the other flags, for the runs.
 
   Args:
     argv: The command line.
-
-  Returns:
-    The other flags, which are passed on to the runs.
   """
   _, *passed_on = program.parse_flags(argv, known_only=True)
   return passed_on

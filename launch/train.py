@@ -87,7 +87,7 @@ def main(command: command_lib.Command) -> None:
     with command_lib.blame_output(experiment.run):
       found = results.read_final_test(folder.metrics_path)
     print(
-      f'final test as in D11, of the model of round {found.round_num}:'
+      f'final test of the authors, of the model of round {found.round_num}:'
       f' {intervals.describe(found.accuracy, sizes)}'
     )
   statement = client_privacy.read(folder.path, final.round_num)

@@ -226,7 +226,7 @@ class ChosenStatisticsTest(parameterized.TestCase):
     self.assertLen(rows, 3)
     best = max(rows, key=lambda row: float(row['test/accuracy']))
     self.assertIn(
-      f'final test as in D11, of the model of round {best["round"]}:'
+      f'final test of the authors, of the model of round {best["round"]}:'
       f' {float(best["final_test/accuracy"]):.1%}\n',
       printed,
     )

@@ -278,9 +278,9 @@ class ExportSavedModelTest(parameterized.TestCase):
     precious = self._folder / 'photos' / 'precious.png'
     precious.touch()
     for folder, message in (
-      ('photos', 'has precious.png in it, which is of no export'),
+      ('photos', 'has precious.png in it, which no export wrote'),
       ('photos/precious.png', '.*Not a directory'),
-      ('.', 'has .* in it, which is of no export'),
+      ('.', 'has .* in it, which no export wrote'),
     ):
       path = self._folder / folder
       self._assert_refused(f'--export_dir={path}: {message}', export_dir=path)

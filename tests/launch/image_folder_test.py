@@ -281,11 +281,11 @@ class ImageFolderTest(absltest.TestCase):
         'images per client: 0 at least, 1 in the median, 2 at most',
         'R, from 0 for one mix of classes to 1 for none in common: unknown, as'
         ' the class of 3 images is',
-        f'picture: {partition_file}',
+        f'figure: {partition_file}',
         # All of this folder's images are of one color.
         'blank originals, which are not counted: 4',
         'strongly augmented images: none, as all originals are blank',
-        f'picture: {augmentations_file}',
+        f'figure: {augmentations_file}',
       ],
     )
     self.assertTrue(partition_file.exists())

@@ -89,7 +89,7 @@ class MalformedFlagsTest(absltest.TestCase):
       self.assertEmpty(os.listdir())
     else:
       *_, line = printed.getvalue().splitlines()
-      pathlib.Path(line.removeprefix('picture: ')).unlink()
+      pathlib.Path(line.removeprefix('figure: ')).unlink()
 
 
 def _create(changes):

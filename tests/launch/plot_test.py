@@ -51,7 +51,7 @@ class PlotTest(parameterized.TestCase):
     ):
       plot.main()
     return [
-      line.removeprefix('picture: ') for line in output.getvalue().splitlines()
+      line.removeprefix('figure: ') for line in output.getvalue().splitlines()
     ]
 
   def _read(self, name):
@@ -166,7 +166,7 @@ class PlotTest(parameterized.TestCase):
     (
       'metric_twice',
       {'metrics': ['mine', 'mine']},
-      '--metrics=mine,mine: one is there twice',
+      '--metrics=mine,mine: a column is given twice',
     ),
     (
       'metrics_without_a_file',

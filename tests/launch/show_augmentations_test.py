@@ -60,7 +60,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
     ):
       show_augmentations.main(_choose(**values))
     *lines, last = output.getvalue().splitlines()
-    self.assertEqual(last, f'picture: {path}')
+    self.assertEqual(last, f'figure: {path}')
     return _read(path), lines
 
   @parameterized.parameters(None, 'semifl', 'fixmatch', 'keras_cv')
@@ -187,7 +187,7 @@ class ShowAugmentationsTest(parameterized.TestCase):
       " of the original's contrast\n"
       'contrast kept .*: median [01][.][0-9]{2}, in one image of twenty'
       ' [01][.][0-9]{2} or less\n'
-      f'picture: {folder}/picture.png\n$',
+      f'figure: {folder}/picture.png\n$',
     )
     self.assertEqual(
       _read(f'{folder}/picture.png').shape,

@@ -51,8 +51,8 @@ class ShowPartitionTest(parameterized.TestCase):
     # on average, and R is half of ten of these.
     self.assertRegex(note, '^note: 7 of 1387 images have no client')
     self.assertRegex(skew, r'^R, from 0 .* to 1 .*: 0\.1\d\d$')
-    self.assertEqual(picture, f'picture: {self._output_file}')
-    self.assertEqual(svg, f'picture: {svg_file}')
+    self.assertEqual(picture, f'figure: {self._output_file}')
+    self.assertEqual(svg, f'figure: {svg_file}')
     self.assertIn('<svg', svg_file.read_text())
     with PIL.Image.open(self._output_file) as image:
       self.assertGreater(min(image.size), 300)

@@ -172,7 +172,7 @@ class ExperimentSettings(settings.Settings):
 
   @property
   def validates(self) -> bool:
-    """Whether models are evaluated on a validation split instead of the test."""
+    """Whether models are evaluated on a validation split, and not tested."""
     return self.data.validates
 
   def identify(self) -> dict[str, Any]:

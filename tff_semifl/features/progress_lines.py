@@ -13,7 +13,7 @@ Say = Callable[[str], None]
 
 
 def to_stderr(line: str) -> None:
-  """Prints a line on standard error at once."""
+  """Prints a line on standard error, at once."""
   print(line, file=sys.stderr, flush=True)
 
 
