@@ -76,7 +76,7 @@ def create_experiment(
 
   Raises:
     settings.SettingError: If settings contradict each other, or the data are
-    unavailable or cannot be split as they say.
+      unavailable or cannot be split as they say.
     durable_files.OutputError: If the folder has an unusable private key.
   """
   identity = settings.identify()

@@ -31,7 +31,7 @@ def open_folder(
 
   Raises:
     durable_files.OutputError: If the folder is not writable, holds another
-    experiment, or lacks the key of a private one.
+      experiment, or lacks the key of a private one.
   """
   folder = take_folder(
     experiment.settings,

@@ -182,7 +182,7 @@ class ExperimentSettings(settings.Settings):
 
     Raises:
       settings.SettingError: If a part cannot be compared with that of another
-      run.
+        run.
     """
     parts = {
       'system': (self.system_name, self.system),
@@ -269,7 +269,7 @@ def create(
 
   Raises:
     settings.SettingError: If a value is invalid, or a setting does not exist or
-    exists twice.
+      exists twice.
   """
   chosen_task = settings.change_present(chosen_task, changes)
   sharing = sharings.choose_sharing(

@@ -55,7 +55,7 @@ def run(
     settings.SettingError: If one of `release_managers` or `metrics` fails.
     training.TrainingDivergedError: If training diverges.
     durable_files.OutputError: If the folder is no longer writable, or contains
-    a damaged file.
+      a damaged file.
     Exception: Whatever a method raises, with notes that say where; see
       `failures.explaining`.
   """

@@ -48,7 +48,7 @@ def write_table(
 
   Raises:
     image_files.ImageFileError: If an image is unreadable and `on_error` is
-    None.
+      None.
     feature_files.FeatureFileError: Likewise for a file of feature vectors.
   """
   if least_confidence is None:

@@ -47,7 +47,7 @@ def read_folders(
 
   Raises:
     image_listing.ImageFolderError: If a folder is missing or empty, or contains
-    anything but images.
+      anything but images.
   """
   problems = []
   folders = image_listing.list_folders(root, problems, may_be_empty=are_clients)

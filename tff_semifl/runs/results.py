@@ -91,7 +91,7 @@ def read_validation(path: pathlib.Path) -> Validation:
 
   Raises:
     metrics_table.MetricsError: If the file cannot be read or is not such a
-    table.
+      table.
   """
   metrics = metrics_table.read_metrics(path)
   _check_columns(

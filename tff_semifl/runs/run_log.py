@@ -43,7 +43,7 @@ class RunLog:
 
     Raises:
       durable_files.OutputError: If it is not a regular file, or cannot be
-      written.
+        written.
     """
     durable_files.require_file(
       self._path, 'remove it, and the same command goes on'
