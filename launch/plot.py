@@ -4,34 +4,34 @@
 r"""Draws metrics of one or more experiments by round.
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
-  --output_file=curves.png,curves.svg
+    --output_file=curves.png,curves.svg
 
 By default this draws the test accuracy and, if clients made pseudo-labels, the
 share of images labeled and the accuracy of these labels, to
-results/learning_curves.png unless --pseudo_label_files is given. The latter
-shows the quality of pseudo-labels in more detail, as Figure 6 of SemiFL's
+results/learning_curves.png unless --pseudo_label_files is given. These files
+show the quality of pseudo-labels in more detail, as in Figure 6 of SemiFL's
 paper:
 
   python -m launch.plot --experiments=results/semifl \
-  --pseudo_label_files=pseudo_labels.pdf
+    --pseudo_label_files=pseudo_labels.pdf
 
 Any columns of metrics.csv can be drawn, each in a panel, such as the weight
 diversity of Figure 4 of Zhang et al.:
 
   python -m launch.plot --experiments=results/federated,results/two_groups \
-  --metrics=client/weight_diversity,client/relative_weight_diversity
+    --metrics=client/weight_diversity,client/relative_weight_diversity
 
 Experiments of the same name, such as runs with several seeds, are drawn as one
 curve: their mean, in a band of one standard deviation to both sides.
 
   python -m launch.plot --experiments=results/seed0,results/seed1 \
-  --names=SemiFL,SemiFL
+    --names=SemiFL,SemiFL
 
 Last values of other experiments, such as centralized FixMatch, can be drawn as
 horizontal lines:
 
   python -m launch.plot --experiments=results/labels_alone,results/semifl \
-  --references=results/fixmatch
+    --references=results/fixmatch
 
 `launch.show_partition` draws the partition of images among clients.
 """
