@@ -23,7 +23,8 @@ from tff_semifl.models import functional
 from tff_semifl.runs import training
 from tff_semifl.systems import system as system_lib
 
-# The authors' for many labels, where the server takes no step (D4).
+# The batch size in the authors' code for many labels, where the server takes no
+# step.
 _FINAL_TEST_BATCH_SIZE = 250
 _NO_USE = (
   'without static batch normalization there are no statistics; leave it out'
