@@ -149,7 +149,11 @@ class PlotTest(parameterized.TestCase):
       '--reference_names=.*1 names for 0 exp',
     ),
     ('too_few_names', {'names': ['a']}, '--names=.*1 names for 2 exp'),
-    ('twice', {'experiments': ['a', 'b', 'a']}, '--experiments=.*: one is the'),
+    (
+      'twice',
+      {'experiments': ['a', 'b', 'a']},
+      '--experiments=.*: a folder is',
+    ),
     (
       'same_names_that_nobody_gave',
       {'experiments': ['a/semifl', 'b/semifl']},

@@ -103,7 +103,7 @@ class ValidationTableTest(absltest.TestCase):
   def test_says_that_there_may_be_better_values(self):
     for losses in ([0.1, 0.2, 0.3], [0.3, 0.2, 0.1]):
       *_, last = _choose(_rows(*([loss] * 2 for loss in losses)))
-      self.assertIn('first or last of the values', last)
+      self.assertIn('first or last value', last)
 
   def test_each_entry_has_a_choice(self):
     other = entries.Entry('flfl_my', 'flfl', 'my.flags', None)
