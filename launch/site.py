@@ -74,9 +74,6 @@ class SiteSettings(settings.Settings):
 def main(site: SiteSettings) -> None:
   """Reads the images and joins the cluster.
 
-  Args:
-    site: The settings.
-
   Raises:
     settings.SettingError: If a setting is missing or wrong, or the cluster is
       missing or has ended.

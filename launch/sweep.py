@@ -234,11 +234,7 @@ def _write_table(sweep: _Sweep) -> None:
 
 
 def parse(argv: Sequence[str]) -> list[str]:
-  """Parses the flags of the sweep, and returns the other flags, for the runs.
-
-  Args:
-    argv: The command line.
-  """
+  """Parses the sweep's flags, and returns the other flags, for the runs."""
   _, *passed_on = program.parse_flags(argv, known_only=True)
   return passed_on
 

@@ -188,12 +188,7 @@ def create(
 def find_federation(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> sites.Federation | None:
-  """The sites of an experiment, or None if all images are here.
-
-  Args:
-    experiment: The experiment.
-    folder: Its folder.
-  """
+  """The sites of an experiment, or None if all images are here."""
   names = experiment.settings.data.task.sites
   if not names:
     return None

@@ -210,9 +210,6 @@ class ExperimentSettings(settings.Settings):
   def create_model(self, task: image_task.ImageTask) -> tf.keras.Model:
     """Creates the model, with initial weights.
 
-    Args:
-      task: The task.
-
     Raises:
       settings.SettingError: If there is no such model.
     """

@@ -16,12 +16,7 @@ from tff_semifl.models import functional
 def describe(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> Iterator[str]:
-  """Yields a line for each chosen metric that is not by class.
-
-  Args:
-    experiment: The experiment.
-    weights: Weights of the model.
-  """
+  """Yields a line for each chosen metric that is not by class."""
   measure = experiment.training_program.measure
   if not isinstance(measure, measurement.Measurement):
     return

@@ -51,9 +51,6 @@ class Model(settings.Settings, abc.ABC):
   def check_takes(self, task: image_task.ImageTask) -> None:
     """Checks that the model is made for a task's kind of examples.
 
-    Args:
-      task: The task.
-
     Raises:
       ValueError: If it is made for the other kind.
     """
@@ -78,9 +75,6 @@ class Model(settings.Settings, abc.ABC):
 
   def create_to_assign(self, task: image_task.ImageTask) -> tf.keras.Model:
     """Creates the model for weights that are assigned afterwards.
-
-    Args:
-      task: The task.
 
     Raises:
       ValueError: If there is no such model, or the images are too small.

@@ -112,9 +112,6 @@ def load(name: str) -> system.System:
 def find_name(wanted: system.System) -> str:
   """A name by which `load` finds a system, apart from its settings.
 
-  Args:
-    wanted: The system.
-
   Returns:
     A name in `SYSTEMS`; or 'package.module:NAME' if the module of one of the
     system's parts has the system; or else the name of its class.

@@ -63,10 +63,6 @@ class Validation(settings.Settings):
   ) -> image_task.TaskData:
     """Holds out validation images where all training images are labeled.
 
-    Args:
-      data: A task's images.
-      seed: The run's seed.
-
     Raises:
       settings.SettingError: If there are too few images.
     """

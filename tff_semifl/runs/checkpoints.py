@@ -25,11 +25,6 @@ class CheckpointExistsError(
   """Another run's checkpoint has the name of the next one."""
 
   def __init__(self, path: pathlib.Path):
-    """Initializes the error.
-
-    Args:
-      path: The existing checkpoint.
-    """
     Exception.__init__(
       self,
       f'{path} is there, and was not when this run began; move it away, and the'

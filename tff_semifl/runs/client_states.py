@@ -42,9 +42,6 @@ class ClientStates:
   def open(self, round_num: int) -> None:
     """Creates the folder for the first round, and requires it for others.
 
-    Args:
-      round_num: The next round.
-
     Raises:
       durable_files.OutputError: If the folder has disappeared.
     """
@@ -58,10 +55,6 @@ class ClientStates:
 
   def load(self, clients: Sequence[int], round_num: int) -> list[Any]:
     """The states of clients before a round, in their order.
-
-    Args:
-      clients: Numbers of the clients.
-      round_num: The round.
 
     Raises:
       durable_files.OutputError: If a file is damaged.

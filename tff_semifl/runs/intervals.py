@@ -69,12 +69,7 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def show(num_right: int, num_images: int) -> str:
-  """An accuracy with its interval, or 'unknown' without images.
-
-  Args:
-    num_right: Correctly predicted images.
-    num_images: All images.
-  """
+  """An accuracy with its interval, or 'unknown' without images."""
   if not num_images:
     return 'unknown'
   share = num_right / num_images
@@ -97,11 +92,7 @@ def describe(accuracy: float, class_sizes: Sequence[int]) -> str:
 
 
 def describe_images(class_sizes: Sequence[int]) -> str:
-  """The number of images, and of classes if some have none.
-
-  Args:
-    class_sizes: Images of each class.
-  """
+  """The number of images, and of classes if some have none."""
   num_images, num_classes = int(sum(class_sizes)), len(class_sizes)
   text = f'{num_images} image{"" if num_images == 1 else "s"}'
   num_seen = int(np.count_nonzero(class_sizes))

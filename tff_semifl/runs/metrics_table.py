@@ -22,9 +22,6 @@ class MetricsError(durable_files.OutputError):
 def read_metrics(file: pathlib.Path) -> Metrics:
   """Reads a `metrics.csv`.
 
-  Args:
-    file: The file.
-
   Returns:
     The columns that hold numbers: `round` and any others. An empty cell is NaN;
     all columns are empty before the first round.

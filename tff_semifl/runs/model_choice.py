@@ -41,13 +41,7 @@ class ModelChoice:
   def update(
     self, best: Best, round_num: int, columns: Mapping[str, float]
   ) -> Best:
-    """The best round after a further one; the first of equal ones.
-
-    Args:
-      best: The best round before.
-      round_num: The further round.
-      columns: Its metrics by column.
-    """
+    """The best round after a further one; the first of equal ones."""
     value = columns[self.column]
     is_better = (
       value > best.value if self.higher_is_better else (value < best.value)
@@ -58,9 +52,5 @@ class ModelChoice:
     return best._replace(num_since=best.num_since + 1)
 
   def is_over(self, best: Best) -> bool:
-    """Whether training stops early.
-
-    Args:
-      best: The best round.
-    """
+    """Whether training stops early."""
     return self.stop_after is not None and best.num_since >= self.stop_after

@@ -172,9 +172,6 @@ class ExperimentFolder:
   def keep_frozen_weights(self, weights: Sequence[np.ndarray]) -> None:
     """Saves the frozen weights once; checkpoints leave them out.
 
-    Args:
-      weights: The model's frozen weights.
-
     Raises:
       durable_files.OutputError: If the run was begun with other weights.
     """
@@ -319,9 +316,5 @@ def _take_lock(file: IO[str]) -> None:
 
 
 def find_models(export_path: pathlib.Path) -> list[pathlib.Path]:
-  """The files of the models in a folder of exports, if it exists.
-
-  Args:
-    export_path: The folder.
-  """
+  """The files of the models in a folder of exports, if it exists."""
   return [*export_path.glob('saved_model.pb'), *export_path.glob('*.tflite')]

@@ -17,12 +17,6 @@ class Narration:
   """Formats the progress of a run as lines."""
 
   def __init__(self, total_rounds: int, facts: Sequence[str] = ()):
-    """Initializes the narration.
-
-    Args:
-      total_rounds: The last round.
-      facts: Lines to begin with.
-    """
     self._total_rounds = total_rounds
     self._facts = facts
     self._last_round = -1

@@ -102,10 +102,6 @@ def join_cells(cells: Sequence[Mapping[str, object]]) -> str:
 def write(text: str, path: pathlib.Path) -> None:
   """Writes a table, replacing the file.
 
-  Args:
-    text: The table.
-    path: The file.
-
   Raises:
     durable_files.OutputError: If the file cannot be written.
   """
