@@ -3,8 +3,6 @@
 
 """Tests for images in the forms that people have them."""
 
-import pathlib
-
 from absl.testing import parameterized
 import numpy as np
 from PIL import Image
@@ -61,9 +59,7 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       r'with 4 channels.*images\[\.\.\., :3\]\) \* \(images\[\.\.\., 3:\]',
     ),
     ('flat', _GRAY.reshape(4, 64), r'shape \(4, 64\); give an array \[images,'),
-    ('scalar', np.float32(3), r'found 3\.0; give an array'),
     ('none', [], 'found no images; give one at least'),
-    ('without_pixels', np.empty((4, 0, 8, 1)), 'without a pixel'),
     (
       'different_sizes',
       [np.zeros((8, 8, 3)), np.zeros((9, 8, 3))],
@@ -74,8 +70,6 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       (_GRAY - 128.0) / 128,
       r'pixels in -1\.\.0\.992188; give them in 0\.\.255 or 0\.\.1',
     ),
-    ('too_large', _GRAY * 256.0, r'pixels in 0\.\.65280; give them in 0'),
-    ('not_a_number', np.full((1, 8, 8), np.nan), 'without nan'),
     (
       'few_levels',
       _GRAY // 16,
@@ -89,10 +83,8 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     ('one_image', Image.fromarray(_COLOR[0]), 'found a single PIL image'),
     ('strings', np.full((1, 8, 8), 'a'), 'dtype <U1; give uint8'),
     ('path', 'photos/train', "path 'photos/train'; read the images first"),
-    ('pathlib', pathlib.Path('photos'), "path 'photos'; read the images first"),
     ('generator', (each for each in _GRAY), 'a generator, which can be read'),
     ('mapping', {'image': _GRAY}, 'found a mapping; give an array'),
-    ('nothing', None, 'found None; give an array'),
     (
       'clients',
       tff.simulation.datasets.TestClientData({'a': [[1]]}),
@@ -103,36 +95,24 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
       own_images.convert('train', images)
 
-  @parameterized.named_parameters(
-    (
-      'scale',
-      _COLOR[1] / 255,
-      r'floats in 0\.\.1, but larger pixels in train\[0\]; give all in 0\.\.1',
-    ),
-    (
-      'palette',
-      Image.fromarray(_COLOR[1]).convert('P'),
-      r"a PIL image of mode P; give image.convert\('RGB'\)",
-    ),
-  )
-  def test_names_the_image_that_is_unlike_others(self, image, message):
+  def test_names_the_image_that_is_unlike_others(self):
+    image = _COLOR[1] / 255
+    message = (
+      r'floats in 0\.\.1, but larger pixels in train\[0\]; give all in 0\.\.1'
+    )
     with self.assertRaisesRegex(ValueError, rf'^train\[1\]: found {message}'):
       own_images.convert('train', [_COLOR[3], image])
 
 
 class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
   @parameterized.product(
-    images=[_COLOR, _GRAY, _GRAY[..., 0]],
+    images=[_COLOR, _GRAY[..., 0]],
     # One-hot labels have as many axes as batches of labels.
     labels=[np.array([3, 1, 2, 0]), np.eye(4)],
     batch_size=[None, 3],
-    as_mapping=[False, True],
   )
-  def test_reads_labeled_images(self, images, labels, batch_size, as_mapping):
-    parts = (images, labels)
-    if as_mapping:
-      parts = {'image': images, 'label': labels}
-    dataset = tf.data.Dataset.from_tensor_slices(parts)
+  def test_reads_labeled_images(self, images, labels, batch_size):
+    dataset = tf.data.Dataset.from_tensor_slices((images, labels))
     if batch_size is not None:
       dataset = dataset.batch(batch_size)
     found = own_images.read_dataset('train', dataset, labeled=True)
@@ -184,19 +164,9 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
       r'elements of 1 parts; map them to \(image, label\)',
     ),
     (
-      'with_weights',
-      lambda: tf.data.Dataset.from_tensor_slices((_GRAY, range(4), range(4))),
-      r'elements of 3 parts; map them to \(image, label\)',
-    ),
-    (
       'of_other_names',
       lambda: tf.data.Dataset.from_tensor_slices({'x': _GRAY, 'y': range(4)}),
       r'elements with x, y; map them to \(image, label\)',
-    ),
-    (
-      'of_names_and_labels',
-      lambda: tf.data.Dataset.from_tensor_slices(({'x': _GRAY}, range(4))),
-      r'whose first part has x; map them to \(image, label\)',
     ),
     (
       'that_fails',
@@ -208,13 +178,6 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
         ),
       ),
       r'a dataset that cannot be read \(.*ZeroDivisionError',
-    ),
-    (
-      'of_four_channels',
-      lambda: tf.data.Dataset.from_tensors(
-        (np.zeros((32, 32, 4)), np.eye(3)[0])
-      ),
-      r'a dataset that cannot be read \(.*; give one of images',
     ),
     (
       'of_different_sizes',

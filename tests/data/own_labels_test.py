@@ -43,16 +43,13 @@ class FlattenTest(parameterized.TestCase):
       np.full((3, 2), 0.5),
       r'shape \(3, 2\) that are not one-hot; give an integer or a name',
     ),
-    ('several_axes', np.zeros((3, 1, 1)), r'shape \(3, 1, 1\); give an'),
     ('ragged', [[0], [1, 2], [3]], 'found labels of several lengths; give an'),
     (
       'no_text',
       np.array([b'\xff', b'a', b'b'], object),
       r"found the label b'\\xff', which is no UTF-8; give an",
     ),
-    ('none', None, r'shape \(\); give an integer'),
     ('fractions', [0.5, 1, 2], r'dtype float64, 0\.5 say; give an'),
-    ('objects', np.array([None, 'a', 'b'], object), 'dtype object, None say'),
   )
   def test_refuses(self, labels, message):
     with self.assertRaisesRegex(ValueError, f'^train: .*{message}'):
@@ -84,7 +81,6 @@ class ClassesTest(parameterized.TestCase):
     ('one_class', [0, 0], 'found the only class 0; give images of two'),
     ('from_1', [1, 2, 3], 'up to 3, but no image of class 0; number the'),
     ('far_away', [0, 1, 10**12], 'no image of class 2; number the'),
-    ('with_a_gap', [0, 1, 3], 'up to 3, but no image of class 2; number the'),
     ('unknown', [-1, 0, 1], 'found the label -1; give labels from 0'),
   )
   def test_refuses_classes(self, labels, message):
@@ -97,7 +93,6 @@ class ClassesTest(parameterized.TestCase):
     ('twice_by_accents', ['\u00e9', 'a', 'e\u0301'], "'\u00e9' twice; give a"),
     ('not_a_string', ['a', None], 'None; give a list of strings'),
     ('two_lines', ['a', 'b\nc'], r"'b\\nc', with a line break; leave it out"),
-    ('one', ['a'], r"\('a',\); give two classes at least"),
   )
   def test_refuses_names(self, names, message):
     with self.assertRaisesRegex(ValueError, f'^class_names: found {message}'):
