@@ -95,7 +95,6 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
         np.testing.assert_array_equal(a, b, err_msg=name)
 
   @parameterized.named_parameters(
-    ('nobody', [], 1, {}),
     ('nobody_sure', [0, 1, 2], 1, {'confidence_threshold': 1.0}),
     ('before_the_first_round', [0, 1, 2], 0, {}),
   )
@@ -161,8 +160,6 @@ class AggregationTest(simulation_test_case.SimulationTestCase):
 class NotFilledInTest(parameterized.TestCase):
   @parameterized.parameters(
     'total_rounds',
-    'server_batch_size',
-    'clients_per_round',
     'noise_multiplier',
   )
   def test_what_a_process_lacks_is_named(self, name):
@@ -244,7 +241,6 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
 
 class RuntimeTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('robust', functools.partial(_build, 'robust')),
     ('private', functools.partial(_build_private, 0.5)),
     ('quantized', functools.partial(_build, 'compression')),
   )

@@ -75,14 +75,7 @@ class _Problem:
 
 
 class _OwnLabels(NamedTuple):
-  """The labels that images of a client were given in a step.
-
-  Attributes:
-    images: Which of its images they are.
-    labels: What they were labeled as.
-    share: 0 where the model was not sure, otherwise the size of the union by
-      how many of it the model was sure of.
-  """
+  """The labels that images of a client were given in a step."""
 
   images: np.ndarray
   labels: np.ndarray
@@ -90,14 +83,7 @@ class _OwnLabels(NamedTuple):
 
 
 class _Epoch(NamedTuple):
-  """Observations of the second implementation in an epoch.
-
-  Attributes:
-    confidences: For each step those of the union.
-    client_loss: Mean loss of all strong views that were trained on.
-    server_loss: Likewise of the labeled images.
-    labeled: For each client the batches of its images.
-  """
+  """Observations of the second implementation in an epoch."""
 
   confidences: list[np.ndarray]
   client_loss: float

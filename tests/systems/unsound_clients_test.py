@@ -10,7 +10,6 @@ from typing import Any
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 
 from tests import linear_reference
@@ -24,14 +23,11 @@ from tff_semifl.methods import client_parts
 from tff_semifl.methods import fix_mix
 
 # What a client reports in place of what it trained, by its number.
-_NOT_A_NUMBER, _INFINITE, _LONG, _ENDLESS, _SHORT = range(11, 16)
+_NOT_A_NUMBER, _LONG = 11, 12
 _LIES = {
   _NOT_A_NUMBER: lambda array: array * np.nan,
-  _INFINITE: lambda array: array - np.inf,
   # Its weights are shorter than 1, and 10 is the most.
   _LONG: lambda array: array + 100.0,
-  _ENDLESS: lambda array: array + 1e30,
-  _SHORT: lambda array: array + 1.0,
 }
 _SETTINGS = {
   **linear_problem.SETTINGS,
@@ -149,9 +145,7 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
 
   @parameterized.named_parameters(
     ('not_a_number', _NOT_A_NUMBER),
-    ('infinite', _INFINITE),
     ('long', _LONG),
-    ('endless', _ENDLESS),
   )
   def test_mean_is_that_of_those_that_do_not_lie(self, liar):
     process = _build_with_liars()
@@ -167,18 +161,6 @@ class UnsoundClientsTest(simulation_test_case.SimulationTestCase):
         )
     # The others had something to say.
     self.assertEqual(expected.metrics['client']['num_participating'], 2.0)
-
-  @pytest.mark.slow
-  def test_liar_that_is_not_found_out_moves_the_mean(self):
-    clients = self._client_data(_SHORT)
-    found = self._run_round(_build_with_liars(), clients)
-    self.assertEqual(found.metrics['client']['num_rejected'], 0.0)
-    honest = self._run_round(_build(), clients)
-    difference = (
-      found.state.global_model_weights.trainable[0]
-      - honest.state.global_model_weights.trainable[0]
-    )
-    self.assertGreater(np.abs(difference).max(), 0.1)
 
   def test_report_that_is_not_a_number_is_rejected(self):
     process = _build_with(fix_mix.FixMix(selection=_MeanConfidence()))
