@@ -62,22 +62,6 @@ class RestrictTest(tf.test.TestCase):
     )
     self.assertAllClose(found, [7.0, 10 - 4 / 13, 2.0], atol=1e-6)
 
-  def test_all_is_what_the_optimizer_does_itself(self):
-    generator = np.random.default_rng(5)
-    weights = optimizer_steps.random_tensors(generator, 1)
-    all_gradients = [
-      optimizer_steps.random_tensors(generator, 2) for _ in range(3)
-    ]
-    optimizer = optimizers.build_nesterov_sgd()
-    expected, found = (
-      optimizer_steps.run(each, weights, all_gradients, [0.1, 0.2, 0.3])
-      for each in (optimizer, optimizers.restrict(optimizer, [True] * 3))
-    )
-    for a, b in zip(
-      tf.nest.flatten(found), tf.nest.flatten(expected), strict=True
-    ):
-      self.assertAllEqual(a, b)
-
   def test_restricts_any_optimizer(self):
     optimizer = tff.learning.optimizers.build_sgdm(0.5)
     _, found = optimizer_steps.run(

@@ -98,9 +98,9 @@ class MeanTest(simulation_test_case.SimulationTestCase):
 
 
 class RobustMeanTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters(0.5, 0.8)
-  def test_rounds_equal_numpy(self, quantile):
+  def test_rounds_equal_numpy(self):
     """Zeroes far longer updates and clips those beyond the quantile."""
+    quantile = 0.8
     process = _create(aggregators.build_robust_mean(clipping_quantile=quantile))
     state = process.initialize()
     # The estimates of the largest element and of the length that they start
@@ -296,7 +296,7 @@ class PrivateMeanTest(simulation_test_case.SimulationTestCase):
 
 
 class QuantizedMeanTest(simulation_test_case.SimulationTestCase):
-  @parameterized.parameters(1, 3, 8, 16)
+  @parameterized.parameters(1, 8)
   def test_rounds_each_tensor_to_a_grid_of_its_own(self, bits):
     process = _create(aggregators.build_quantized_mean(bits=bits))
     updates = _draw_updates(3, seed=2)

@@ -24,7 +24,6 @@ _WEIGHTS_TYPE = tff.types.to_type(
 
 class FinalizerTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('mean', tff.learning.optimizers.build_sgdm(1.0)),
     ('momentum', tff.learning.optimizers.build_sgdm(1.0, momentum=0.5)),
     ('adam', tff.learning.optimizers.build_adam(0.1)),
   )
