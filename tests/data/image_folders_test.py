@@ -70,8 +70,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
   def test_folder_of_a_client(self):
     def read(name, on_odd_size=image_files.OnOddSize.RESIZE):
       return image_folders.read_client_folder(
-        str(self._root / name),
-        image_reading.ImageForm((4, 5, 3), on_odd_size),
+        str(self._root / name), image_reading.ImageForm((4, 5, 3), on_odd_size)
       )
 
     self._write('clients/north/a.png', 29, size=(8, 10))
@@ -110,10 +109,7 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertEqual([len(share) for share in found.shares], [2, 1, 2])
     self.assertEqual(
       found.files[:2],
-      [
-        f'server/{decomposed}/b.png',
-        f'server/{composed}/a.png',
-      ],
+      [f'server/{decomposed}/b.png', f'server/{composed}/a.png'],
     )
 
   def test_reads_all_in_the_order_of_names(self):

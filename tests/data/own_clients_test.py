@@ -66,35 +66,27 @@ class ConcatenateTest(parameterized.TestCase, tf.test.TestCase):
     )
 
   @parameterized.named_parameters(
-    ('none', [], r'clients: found no images; give one at least'),
+    ('none', [], 'clients: found no images'),
     (
       'different_sizes',
       [_IMAGES, np.zeros((2, 9, 8, 1))],
-      r'clients\[1\]: found images of shape \(9, 8, 1\); those of others are'
-      r' \(8, 8, 1\); resize them to one size',
+      r'clients\[1\]: found images of shape',
     ),
     (
       'labels_of_each_client',
       {'ann': (_IMAGES, [0] * 6)},
-      r"clients\['ann'\]: found a pair of arrays of shapes \(6, 8, 8, 1\) and"
-      r' \(6,\), as images and their labels have; give the images alone',
+      r"clients\['ann'\]: found a pair of arrays of",
     ),
     (
       'images_and_labels_of_all',
       (_IMAGES, np.zeros(6)),
-      r'clients\[1\]: found an array of shape \(6,\), which has no images; give'
-      ' the images of each client, without labels',
+      r'clients\[1\]: found an array of shape',
     ),
-    (
-      'all_in_one_array',
-      _IMAGES,
-      'clients: found a ndarray; give the images of each client, as a list',
-    ),
+    ('all_in_one_array', _IMAGES, 'clients: found a ndarray'),
     (
       'another_scale',
       {'ann': _PARTS[0], 'bob': _PARTS[2] / 255},
-      r"clients\['bob'\]: found floats in 0\.\.1, but larger pixels in"
-      r" clients\['ann'\]; give all in 0\.\.1, or all in 0\.\.255",
+      r"clients\['bob'\]: found floats in 0\.\.1,",
     ),
   )
   def test_refuses(self, clients, message):
@@ -147,24 +139,15 @@ class ReadSharesTest(parameterized.TestCase):
     self.assertSequenceEqual([share.tolist() for share in found], [[4, 0], []])
 
   @parameterized.named_parameters(
-    ('none', [], 'shares: found no images; give one at least'),
-    (
-      'two_owners',
-      [[0, 1], [1]],
-      'shares: found the index 1 more than once; give each image to one',
-    ),
+    ('none', [], 'shares: found no images'),
+    ('two_owners', [[0, 1], [1]], 'shares: found the index 1 more than once'),
     (
       'an_image_that_is_not_there',
       [[0], [6]],
-      r'shares\[1\]: found the index 6; with 6 unlabeled images, they are in'
-      r' 0\.\.5',
+      r'shares\[1\]: found the index 6',
     ),
-    (
-      'one_list',
-      [0, 1, 2],
-      r'shares\[0\]: found int64 of shape \(\); give a list of integers',
-    ),
-    ('a_number', 3, 'shares: found a int; give the indices of each client'),
+    ('one_list', [0, 1, 2], r'shares\[0\]: found int64 of shape \(\)'),
+    ('a_number', 3, 'shares: found a int'),
   )
   def test_refuses(self, shares, message):
     with self.assertRaisesRegex(ValueError, f'^{message}'):
@@ -177,7 +160,7 @@ class ReadSharesTest(parameterized.TestCase):
       'a_client_twice',
       'a.json',
       '{"ann": [0], "ann": [1]}',
-      "in .*a.json what cannot be read .*'ann' occurs twice",
+      "in .*a.json what cannot be read .*'ann'",
     ),
     ('too_deep', 'a.json', '[' * 100_000, 'in .*a.json what cannot be read'),
     (

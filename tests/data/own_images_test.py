@@ -50,31 +50,23 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     (
       'channels_first',
       np.moveaxis(_COLOR, -1, 1),
-      r'shape \(4, 3, 8, 8\), with channels first; give np.moveaxis',
+      r'shape \(4, 3, 8, 8\), with channels first',
     ),
     (
       'transparency',
       np.repeat(_GRAY, 4, axis=-1),
       # Without the opacity the hidden colors would be seen.
-      r'with 4 channels.*images\[\.\.\., :3\]\) \* \(images\[\.\.\., 3:\]',
+      r'with 4 channels.*images\[\.\.\.,',
     ),
     ('flat', _GRAY.reshape(4, 64), r'shape \(4, 64\); give an array \[images,'),
     ('none', [], 'found no images; give one at least'),
     (
       'different_sizes',
       [np.zeros((8, 8, 3)), np.zeros((9, 8, 3))],
-      r'different shapes, \(8, 8, 3\) and \(9, 8, 3\); resize them',
+      r'different shapes, \(8, 8, 3\) and',
     ),
-    (
-      'normalized',
-      (_GRAY - 128.0) / 128,
-      r'pixels in -1\.\.0\.992188; give them in 0\.\.255 or 0\.\.1',
-    ),
-    (
-      'few_levels',
-      _GRAY // 16,
-      r'in 0\.\.15, all nearly black; give images \*',
-    ),
+    ('normalized', (_GRAY - 128.0) / 128, r'pixels in -1\.\.0\.992188'),
+    ('few_levels', _GRAY // 16, r'in 0\.\.15, all nearly black'),
     (
       'standardized',
       [np.linspace(-2, most, 64).reshape(8, 8, 1) for most in (3, 0.9)],
@@ -82,13 +74,13 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
     ),
     ('one_image', Image.fromarray(_COLOR[0]), 'found a single PIL image'),
     ('strings', np.full((1, 8, 8), 'a'), 'dtype <U1; give uint8'),
-    ('path', 'photos/train', "path 'photos/train'; read the images first"),
+    ('path', 'photos/train', "path 'photos/train'"),
     ('generator', (each for each in _GRAY), 'a generator, which can be read'),
     ('mapping', {'image': _GRAY}, 'found a mapping; give an array'),
     (
       'clients',
       tff.simulation.datasets.TestClientData({'a': [[1]]}),
-      'found a ClientData; give it as clients',
+      'found a ClientData',
     ),
   )
   def test_refuses(self, images, message):
@@ -161,12 +153,12 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
     (
       'without_labels',
       lambda: tf.data.Dataset.from_tensor_slices(_GRAY),
-      r'elements of 1 parts; map them to \(image, label\)',
+      'elements of 1 parts',
     ),
     (
       'of_other_names',
       lambda: tf.data.Dataset.from_tensor_slices({'x': _GRAY, 'y': range(4)}),
-      r'elements with x, y; map them to \(image, label\)',
+      'elements with x, y',
     ),
     (
       'that_fails',
@@ -177,7 +169,7 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
           tf.TensorSpec([], tf.int32),
         ),
       ),
-      r'a dataset that cannot be read \(.*ZeroDivisionError',
+      'a dataset that cannot be read',
     ),
     (
       'of_different_sizes',
@@ -188,7 +180,7 @@ class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):
           tf.TensorSpec([], tf.int32),
         ),
       ),
-      r'different shapes, \(8, 8, 1\) and \(8, 9, 1\); resize them',
+      r'different shapes, \(8, 8, 1\) and',
     ),
   )
   def test_refuses(self, create, message):
