@@ -41,9 +41,7 @@ class RestrictTest(tf.test.TestCase):
     # Norm 5, so 2 / 5; then 0.1 of decay, and Nesterov's first step is 1.9 of
     # both.
     self.assertAllClose(
-      found,
-      [[[1 - 1.9 * 0.5] * 2 + [1 - 1.9 * 0.1] * 2], [0.0]],
-      atol=1e-6,
+      found, [[[1 - 1.9 * 0.5] * 2 + [1 - 1.9 * 0.1] * 2], [0.0]], atol=1e-6
     )
 
   def test_twice_restricted_clips_by_all(self):

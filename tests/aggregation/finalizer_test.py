@@ -13,10 +13,7 @@ from tff_semifl.aggregation import finalizer
 
 _WEIGHTS_TYPE = tff.types.to_type(
   tff.learning.models.ModelWeights(
-    (
-      tff.TensorType(np.float32, [2, 3]),
-      tff.TensorType(np.float32, [3]),
-    ),
+    (tff.TensorType(np.float32, [2, 3]), tff.TensorType(np.float32, [3])),
     (tff.TensorType(np.float32, [3]),),
   )
 )

@@ -212,8 +212,7 @@ class UnweightedTest(simulation_test_case.SimulationTestCase):
     """All clients count, one without an update with zero."""
     problem = linear_problem.LinearProblem()
     system = small_systems.create(
-      'parallel_semifl',
-      linear_problem.SETTINGS | {'confidence_threshold': 1.0},
+      'parallel_semifl', linear_problem.SETTINGS | {'confidence_threshold': 1.0}
     )
     process = _build_without_server_share(
       small_systems.use_aggregator(

@@ -202,8 +202,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     """The server has 2, 2 and 1 labels of the classes."""
     num_changed = self._assert_rounds_equal_numpy(
       _build(
-        label_prior_weight=label_prior_weight,
-        train_with_prior=train_with_prior,
+        label_prior_weight=label_prior_weight, train_with_prior=train_with_prior
       ),
       _Problem(),
       lambda logits, server_prior, _: _estimate(logits, server_prior),

@@ -65,10 +65,7 @@ class LabelWeightTest(parameterized.TestCase):
 
 
 class EstimateTest(parameterized.TestCase, tf.test.TestCase):
-  @parameterized.product(
-    pseudo_count=[0.5, 10.0],
-    iterations=[1, 20],
-  )
+  @parameterized.product(pseudo_count=[0.5, 10.0], iterations=[1, 20])
   def test_equals_numpy(self, pseudo_count, iterations):
     server_prior = _SKEWED
     logits = np.random.default_rng(0).normal(scale=2, size=(30, 4))
@@ -81,8 +78,7 @@ class EstimateTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(found.sum(), 1.0)
 
   @parameterized.parameters(
-    ([0.1, 0.2, 0.3, 0.4], _SKEWED),
-    ([0.0, 0.0, 0.0, 1.0], _SKEWED),
+    ([0.1, 0.2, 0.3, 0.4], _SKEWED), ([0.0, 0.0, 0.0, 1.0], _SKEWED)
   )
   def test_finds_the_prior_of_many_images(self, prior, server_prior):
     logits, labels = _draw_logits(prior, 4000, server_prior)

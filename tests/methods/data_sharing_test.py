@@ -90,9 +90,7 @@ class DataSharingTest(simulation_test_case.SimulationTestCase):
           np.mean(arrays, axis=0) for arrays in zip(*trained, strict=True)
         ]
       output = self.process.next(
-        state,
-        problem.server_data,
-        problem.labeled_client_data(cohort),
+        state, problem.server_data, problem.labeled_client_data(cohort)
       )
       state = output.state
       federation.assert_equal(state)
