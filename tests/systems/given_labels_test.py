@@ -57,15 +57,6 @@ def _builder(
 # By name: how to build it, and how often clients of 6 and 4 images label them.
 _SYSTEMS = {
   'semifl': (_builder('semifl'), [6, 4]),
-  # In each of two epochs.
-  'batch_label_semifl': (_builder('batch_label_semifl'), [12, 8]),
-  'fedmatch_as_in_semifl': (
-    _builder(
-      'fedmatch_as_in_semifl',
-      create_classifier=decomposed_reference.create_classifier,
-    ),
-    [12, 8],
-  ),
   # Batches of three; in this turn the second of an epoch.
   'fedsgd_fixmatch': (_builder('fedsgd_fixmatch'), [3, 1]),
   # Three steps of two images.

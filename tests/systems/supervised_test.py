@@ -60,8 +60,10 @@ class SupervisedFedAvgTest(simulation_test_case.SimulationTestCase):
     """Their columns only decay, by 5e-4 a step and its momentum."""
     problem = linear_problem.LinearProblem()
     moved = {}
-    for mask in (False, True):
-      process = _build(mask_absent_classes=mask)
+    for mask, process in (
+      (False, _build()),
+      (True, _build(mask_absent_classes=True)),
+    ):
       state = process.initialize()._replace(round_num=1)
       # Client 0 has the classes 0 and 1.
       output = process.next(state, _NO_IMAGES, problem.labeled_client_data([0]))
@@ -96,11 +98,7 @@ class CentralizedTest(simulation_test_case.SimulationTestCase):
       state = output.state
       sgd.learning_rate = 0.3 * (1 + np.cos(np.pi * (epoch - 1) / 4)) / 2
       order = linear_reference.order(
-        5,
-        linear_problem.SEED,
-        random_seeds.Purpose.SERVER_ORDER,
-        epoch - 1,
-        0,
+        5, linear_problem.SEED, random_seeds.Purpose.SERVER_ORDER, epoch - 1, 0
       )
       for batch in (order[:2], order[2:4], order[4:]):
         sgd.step((1.0, problem.images[batch], problem.labels[batch]))
