@@ -100,8 +100,7 @@ class MeanTest(simulation_test_case.SimulationTestCase):
 class RobustMeanTest(simulation_test_case.SimulationTestCase):
   def test_rounds_equal_numpy(self):
     """Zeroes far longer updates and clips those beyond the quantile."""
-    quantile = 0.8
-    process = _create(aggregators.build_robust_mean(clipping_quantile=quantile))
+    process = _create(aggregators.build_robust_mean(clipping_quantile=0.8))
     state = process.initialize()
     # The estimates of the largest element and of the length that they start
     # with.
@@ -144,7 +143,7 @@ class RobustMeanTest(simulation_test_case.SimulationTestCase):
       share = np.mean([each <= zeroing for each in largest])
       zeroing *= np.exp(-np.log(10.0) * (share - 0.98))
       share = np.mean([length <= clipping for length in lengths])
-      clipping *= np.exp(-0.2 * (share - quantile))
+      clipping *= np.exp(-0.2 * (share - 0.8))
     # It was zeroed until the estimate had seen such lengths.
     self.assertEqual(num_zeroed[0], 1)
     self.assertEqual(num_zeroed[-1], 0)

@@ -143,10 +143,9 @@ class FlipAndCropTest(parameterized.TestCase, tf.test.TestCase):
     self.assertEqual(views.shape, [0, _HEIGHT, _WIDTH, 3])
 
   def test_padding_as_large_as_the_image(self):
-    padding = _HEIGHT
-    with self.assertRaisesRegex(ValueError, f'less than .* found {padding}'):
+    with self.assertRaisesRegex(ValueError, f'less than .* found {_HEIGHT}'):
       weak.flip_and_crop(
-        tf.constant(_random_images(1)), _SEED, flip=False, padding=padding
+        tf.constant(_random_images(1)), _SEED, flip=False, padding=_HEIGHT
       )
 
 

@@ -132,18 +132,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
     shutil.rmtree(self._root / 'test')
     self.assertIsNone(self._read().test)
 
-  def test_passes_over_what_systems_leave_behind(self):
-    for path in (
-      'server/.DS_Store',
-      'server/cat/.DS_Store',
-      'clients/east/Thumbs.db',
-      'clients/desktop.ini',
-    ):
-      (self._root / path).write_bytes(b'no image')
-    found = self._read()
-    self.assertLen(found.labeled.labels, 3)
-    self.assertLen(found.unlabeled, 3)
-
   def test_size_is_that_of_the_servers_first_image(self):
     self._write('clients/north/x.png', 30, size=(8, 10))
     self._write('server/dog/1.png', 10, size=(5, 4))
@@ -214,12 +202,6 @@ class ReadImageFoldersTest(parameterized.TestCase):
     self.assertLen(self._read(max_default_size=5).shares, 2)
     found = self._read(max_default_size=4, image_size=(4, 5))
     self.assertLen(found.shares, 2)
-
-  def test_a_client_may_have_no_image(self):
-    (self._root / 'clients/east/cat.png').unlink()
-    found = self._read()
-    self.assertEqual(found.client_names, ('east', 'north'))
-    self.assertEqual([each.tolist() for each in found.shares], [[], [0, 1]])
 
   def test_names_what_is_no_image(self):
     (self._root / 'clients/east/notes.txt').write_text('no image')

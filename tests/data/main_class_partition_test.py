@@ -117,15 +117,13 @@ class PartitionMainClassesTest(parameterized.TestCase):
 
   def test_level_of_classes_that_differ_in_size(self):
     """SVHN's: distances do not depend on sizes (equation 9)."""
-    skew = 0.25
-    expected = 0.25
     labels = np.repeat(np.arange(10), _SVHN_SIZES)
     shares = main_class_partition.partition_main_classes(
-      labels, 10, skew, 10, seed=0
+      labels, 10, 0.25, 10, seed=0
     )
     counts = label_skew.count_classes(labels, shares, 10)
     self.assertAlmostEqual(
-      label_skew.measure_label_skew(counts), expected, delta=1e-3
+      label_skew.measure_label_skew(counts), 0.25, delta=1e-3
     )
     # n_j / m_j, to within a rounding of each class.
     np.testing.assert_allclose(counts.sum(axis=1), _SVHN_SIZES, atol=5)
@@ -157,26 +155,21 @@ class PartitionMainClassesTest(parameterized.TestCase):
     ceil(47 / K) main classes each are 50 or 60 for 47 classes, so that the
     first 3 or 13 are those of two clients.
     """
-    num_clients = 20
-    num_each = 3
-    num_shared = 13
     labels = np.repeat(np.arange(47), 2300)
     shares = main_class_partition.partition_main_classes(
-      labels, 47, 0.4, num_clients, seed=0
+      labels, 47, 0.4, 20, seed=0
     )
     counts = label_skew.count_classes(labels, shares, 47)
     self.assertEqual(counts.sum(), 47 * 2300)
     sizes = np.full(47, 2300)
-    np.testing.assert_allclose(
-      counts, _equation_8(sizes, 0.4, num_clients), atol=1
-    )
+    np.testing.assert_allclose(counts, _equation_8(sizes, 0.4, 20), atol=1)
     # A client with 5 classes of its own has 5 / 47 of the 0.6 * 2300 images of
     # any other class, 147, and none has more. Of a main class that it shares
     # each has 0.4 * 1150 = 460 besides.
     is_main = counts > 400
-    self.assertEqual(set(is_main.sum(axis=1)), {num_each})
+    self.assertEqual(set(is_main.sum(axis=1)), {3})
     np.testing.assert_array_equal(
-      is_main.sum(axis=0), [2] * num_shared + [1] * (47 - num_shared)
+      is_main.sum(axis=0), [2] * 13 + [1] * (47 - 13)
     )
     # No two clients are at a distance beyond R.
     skew = label_skew.measure_label_skew(counts)

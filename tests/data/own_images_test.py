@@ -88,12 +88,8 @@ class ConvertTest(parameterized.TestCase, tf.test.TestCase):
       own_images.convert('train', images)
 
   def test_names_the_image_that_is_unlike_others(self):
-    image = _COLOR[1] / 255
-    message = (
-      r'floats in 0\.\.1, but larger pixels in train\[0\]; give all in 0\.\.1'
-    )
-    with self.assertRaisesRegex(ValueError, rf'^train\[1\]: found {message}'):
-      own_images.convert('train', [_COLOR[3], image])
+    with self.assertRaisesRegex(ValueError, r'^train\[1\]: found floats in'):
+      own_images.convert('train', [_COLOR[3], _COLOR[1] / 255])
 
 
 class ReadDatasetTest(parameterized.TestCase, tf.test.TestCase):

@@ -194,9 +194,7 @@ class RoundsTest(simulation_test_case.SimulationTestCase):
     return num_changed
 
   @parameterized.named_parameters(
-    ('a_quarter_of_the_e_step', 0.25, True),
-    ('weight_by_labels', None, True),
-    ('e_step', 1.0, False),
+    ('weight_by_labels', None, True), ('a_quarter_of_the_e_step', 0.25, False)
   )
   def test_rounds_equal_numpy(self, label_prior_weight, train_with_prior):
     """The server has 2, 2 and 1 labels of the classes."""

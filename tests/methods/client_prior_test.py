@@ -99,11 +99,10 @@ class EstimateTest(parameterized.TestCase, tf.test.TestCase):
     self.assertAllClose(_estimate(np.zeros([0, 4]), _SKEWED), _SKEWED)
 
   def test_of_a_model_that_is_always_certain_labels_are_counted(self):
-    scale = 1e30
     logits = np.random.default_rng(0).normal(size=(50, 4))
     counts = np.bincount(logits.argmax(axis=1), minlength=4)
     self.assertAllClose(
-      _estimate(scale * logits, _SKEWED), (counts + 10 * _SKEWED) / 60
+      _estimate(1e30 * logits, _SKEWED), (counts + 10 * _SKEWED) / 60
     )
 
 

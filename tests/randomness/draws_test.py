@@ -81,10 +81,9 @@ class EpochsOfClientsTest(parameterized.TestCase):
         self.assertGreater(len(orders), 1)
 
   def test_a_population_that_begins_in_the_middle_goes_on(self):
-    first_round = 17
     whole = _visit(_create_population(7), range(_NUM_ROUNDS))
-    rest = _visit(_create_population(7), range(first_round, _NUM_ROUNDS))
-    expected = [visit for visit in whole if visit[0] >= first_round]
+    rest = _visit(_create_population(7), range(17, _NUM_ROUNDS))
+    expected = [visit for visit in whole if visit[0] >= 17]
     self.assertEqual(
       [(*visit[:2], visit[2].tolist()) for visit in rest],
       [(*visit[:2], visit[2].tolist()) for visit in expected],

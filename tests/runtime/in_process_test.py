@@ -52,15 +52,6 @@ class ClientsTest(parameterized.TestCase, tf.test.TestCase):
       (list(range(1, num_clients + 1)), num_clients * (num_clients + 1) // 2),
     )
 
-  @parameterized.parameters(0, 3)
-  def test_default_number_of_clients(self, num_clients):
-    @tff.federated_computation
-    def count():
-      return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
-
-    context = in_process.InProcessContext(default_num_clients=num_clients)
-    self.assertEqual(context.invoke(count, None), num_clients)
-
   def test_different_numbers_of_clients_are_refused(self):
     with self.assertRaisesRegex(ValueError, r'numbers of clients: \[2, 3\]'):
       in_process.InProcessContext().invoke(

@@ -50,16 +50,6 @@ def _invoke(computation, *args, default_num_clients=3):
 
 
 class IntrinsicsTest(parameterized.TestCase, tf.test.TestCase):
-  def test_map_and_apply(self):
-    at_clients = tff.federated_computation(
-      lambda x: tff.federated_map(_increment, x), _INT_AT_CLIENTS
-    )
-    at_server = tff.federated_computation(
-      lambda x: tff.federated_map(_increment, x), _INT_AT_SERVER
-    )
-    self.assertEqual(_invoke(at_clients, [1, 5]), [2, 6])
-    self.assertEqual(_invoke(at_server, 1), 2)
-
   def test_broadcast_and_map_of_what_clients_share(self):
     @tff.federated_computation(_INT_AT_SERVER, _INT_AT_CLIENTS)
     def run(at_server, at_clients):

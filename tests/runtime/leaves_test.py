@@ -40,16 +40,6 @@ class LeafTest(parameterized.TestCase, tf.test.TestCase):
 
     self.assertEqual(leaf([tf.constant(1), tf.constant(2)]), 2)
 
-  def test_imports_once(self):
-    leaf = _leaf(tff.tensorflow.computation(lambda x: x + 1, np.int32))
-    with mock.patch.object(
-      tf.graph_util, 'import_graph_def', wraps=tf.graph_util.import_graph_def
-    ) as importer:
-      results = [leaf(tf.constant(n)) for n in range(3)]
-
-    self.assertEqual(results, [1, 2, 3])
-    importer.assert_called_once()
-
   def test_threads_share_one_import(self):
     leaf = _leaf(tff.tensorflow.computation(lambda x: x + 1, np.int32))
     results = {}

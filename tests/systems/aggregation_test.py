@@ -242,9 +242,8 @@ class ReportsBesideUpdatesTest(parameterized.TestCase):
 
 class RuntimeTest(parameterized.TestCase):
   def test_both_runtimes_give_the_same_numbers(self):
-    build = functools.partial(_build_private, 0.5)
     problem = linear_problem.LinearProblem()
-    process = build()
+    process = _build_private(0.5)
     weights = {}
     for kind in ('in_process', 'native'):
       with runtime.simulation_context(kind):

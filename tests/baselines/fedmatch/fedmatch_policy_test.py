@@ -135,9 +135,8 @@ class FedMatchPolicyTest(parameterized.TestCase, tf.test.TestCase):
 
   @pytest.mark.slow
   def test_views_are_a_function_of_the_seed(self):
-    channels = 1
     augment = fedmatch_policy.build_fedmatch_rand_augment()
-    images = pillow.create_images()[..., :channels]
+    images = pillow.create_images()[..., :1]
     views, again, others = (
       augment(tf.constant(images), tf.constant([3, key])) for key in (0, 0, 1)
     )

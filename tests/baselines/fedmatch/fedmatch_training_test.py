@@ -148,19 +148,17 @@ class TurnsTest(parameterized.TestCase, tf.test.TestCase):
       sums.loss, expected.loss * expected.num_confident, rtol=1e-4
     )
 
-  @parameterized.parameters(0, 2)
-  def test_client_with_helpers_equals_numpy(self, num_helpers):
+  def test_client_with_helpers_equals_numpy(self):
     generator = np.random.default_rng(1)
-    helpers = generator.normal(size=(num_helpers, 2, 2, 1, 4))
+    helpers = generator.normal(size=(2, 2, 2, 1, 4))
     # Batches of four, four and one image; not all are confident.
     images = linear_reference.create_images(9, seed=2)
     found, expected = self._train_client(images, helpers, 0.5)
     self._assert_equal(found, expected)
     self.assertBetween(expected.num_confident, 1, 8)
     self.assertAllEqual(found.num_labeled, 9)
-    if num_helpers == 2:
-      self.assertGreater(expected.num_outvoted, 0)
-    self.assertEqual(expected.consistency > 0, num_helpers > 0)
+    self.assertGreater(expected.num_outvoted, 0)
+    self.assertGreater(expected.consistency, 0)
 
   def test_client_that_is_sure_of_nothing_regularizes_only(self):
     images = linear_reference.create_images(9, seed=2)

@@ -64,7 +64,6 @@ class _Recorder(helpers_lib.Helpers):
 
 class ChooseHelpersTest(parameterized.TestCase):
   def test_equals_brute_force(self):
-    num_helpers = 2
     generator = np.random.default_rng(0)
     outputs = generator.dirichlet(np.ones(10), size=40)
     unknown = generator.choice(40, 12, replace=False)
@@ -73,7 +72,7 @@ class ChooseHelpersTest(parameterized.TestCase):
     self.assertNotEmpty(set(clients) & set(unknown.tolist()))
     for client, found in zip(
       clients,
-      helpers_lib.choose_helpers(outputs, clients, num_helpers),
+      helpers_lib.choose_helpers(outputs, clients, 2),
       strict=True,
     ):
       expected = []
@@ -83,7 +82,7 @@ class ChooseHelpersTest(parameterized.TestCase):
           for other in range(40)
           if other != client and other not in unknown
         }
-        expected = sorted(distances, key=distances.get)[:num_helpers]
+        expected = sorted(distances, key=distances.get)[:2]
       self.assertEqual(list(found), expected)
 
   def test_nobody_helps_itself_even_among_equals(self):
