@@ -54,7 +54,9 @@ class _Watched:
       return np.float32(0)
 
     def watch(logits, seed):
-      return logits + tf.numpy_function(note, [seed], tf.float32)
+      noted = tf.numpy_function(note, [seed], tf.float32)
+      # Of no known shape otherwise.
+      return logits + tf.ensure_shape(noted, [])
 
     self._note = note
     self.classifier = linear._replace(
