@@ -14,7 +14,6 @@ _LICENSE_LINES = (
   '# Copyright 2026 The tff_semifl Authors.\n'
   '# SPDX-License-Identifier: Apache-2.0\n'
 )
-# A docstring says what a thing does or is. "What a client trains." has no verb.
 
 
 def _find_public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
