@@ -129,7 +129,12 @@ lock: ## Make the locks, requirements*.txt, of pyproject.toml and requirements-d
 audit: ## Look for known vulnerabilities in what is locked.
 	@./audit.sh
 
+.PHONY: release
+release: lint docs audit ## Check all that a release has to hold, and build it into dist.
+	@$(MAKE) --no-print-directory test SLOW=1
+	@./release.sh
+
 .PHONY: clean
 clean: ## Remove environments and what tools leave behind.
-	rm -rf .venv .venv-docs .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	rm -rf .venv .venv-docs .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

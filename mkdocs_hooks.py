@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pages that MkDocs makes of files outside of docs/.
+"""Adds files outside of docs/ to the site, and docstrings to its API page.
 
 The repository's root becomes the root of the site: README.md is its first page,
 docs/python.md is beside it, and the sources and tables that pages link to are
@@ -20,7 +20,6 @@ from mkdocs.structure.files import Files
 from mkdocs.structure.pages import Page
 
 _ROOT = pathlib.Path(__file__).parent
-_PUBLIC_NAMES = _ROOT / 'tff_semifl' / '__init__.pyi'
 _PACKAGE = _ROOT / 'build' / 'docs_sources' / 'tff_semifl'
 _LINKED_FILES = (
   'LICENSE',
@@ -72,15 +71,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     files.append(File.generated(config, name, content=text))
   for path in sorted((_ROOT / 'examples').glob('*.ipynb')):
     _add_notebook(path, files, config)
-  files.append(File.generated(config, 'api.md', content=_list_public_names()))
   return files
 
 
 def on_page_markdown(
   markdown: str, page: Page, config: MkDocsConfig, files: Files
 ) -> str:
-  """Makes links between files of the repository links between pages."""
+  """Turns links between files of the repository into links between pages."""
   del config, files
+  if page.file.src_uri == 'api.md':
+    markdown = _add_api_entries(markdown)
   if page.file.src_uri in _DOCUMENTS.values():
     markdown = markdown.replace('](docs/', '](')
   else:
@@ -92,10 +92,22 @@ def on_page_markdown(
   return re.sub(r'(\]\([./]*examples/\w+)\.(py|ipynb)\)', r'\1.md)', markdown)
 
 
+def on_page_content(
+  html: str, page: Page, config: MkDocsConfig, files: Files
+) -> str:
+  """Marks flags, which stylesheets/extra.css keeps on one line."""
+  del page, config, files
+  return re.sub(
+    r'<code>(--\w{1,28}(?:=\w{1,8})?)</code>',
+    r'<code class="flag">\1</code>',
+    html,
+  )
+
+
 def _add_notebook(
   path: pathlib.Path, files: Files, config: MkDocsConfig
 ) -> None:
-  """Adds a page of a notebook with all that it showed, and its pictures."""
+  """Adds a page of a notebook with its outputs and figures."""
   parts = []
   for number, cell in enumerate(json.loads(path.read_text())['cells']):
     source = ''.join(cell['source'])
@@ -108,7 +120,7 @@ def _add_notebook(
       if output['output_type'] == 'stream':
         parts.append(f'```text\n{"".join(output["text"])}```')
         continue
-      # Matplotlib shows one picture at the end of a cell.
+      # Matplotlib shows one figure at the end of a cell.
       picture = f'{path.stem}_{number}.png'
       content = base64.b64decode(output['data']['image/png'])
       files.append(
@@ -119,10 +131,15 @@ def _add_notebook(
   files.append(File.generated(config, f'examples/{path.stem}.md', content=text))
 
 
-def _list_public_names() -> str:
-  """Returns a page that asks mkdocstrings for each public name, sorted."""
-  names = re.findall(r'\bas (\w+)', _PUBLIC_NAMES.read_text())
-  entries = [
-    f'::: tff_semifl.{name}\n' for name in sorted(names, key=str.lower)
-  ]
-  return '\n'.join(['# API reference\n', *entries])
+def _add_api_entries(markdown: str) -> str:
+  """Adds the docstrings of the names in each group's table to that group."""
+  begin, *groups = markdown.split('\n## ')
+  for number, group in enumerate(groups):
+    rows = re.findall(r'^\| (`.*?) \|', group, re.MULTILINE)
+    names = re.findall(r'`(\w+)`', ' '.join(rows))
+    for row in rows:
+      linked = re.sub(r'`(\w+)`', r'[`\1`][tff_semifl.\1]', row)
+      group = group.replace(f'| {row} |', f'| {linked} |')
+    entries = [f'::: tff_semifl.{name}\n' for name in names]
+    groups[number] = '\n'.join([group, *entries])
+  return '\n## '.join([begin, *groups])

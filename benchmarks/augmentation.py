@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The speed at which a client makes strong views of its images.
+"""The speed of a client's strong augmentation.
 
-As it does in each epoch of a round: all at once, in a graph, each by way of a
-weak view.
+As in each epoch of a round: all images at once, in a graph, after weak
+augmentation.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tff_semifl.experiments import image_task
 from tff_semifl.experiments import strong_views
 from tff_semifl.randomness import random_seeds
 
-# About as many as a client of SemiFL has of CIFAR-10's, and its epochs.
+# About a client's images of CIFAR-10 in SemiFL, and its epochs.
 _NUM_IMAGES = 500
 _NUM_EPOCHS = 5
 
@@ -29,15 +29,9 @@ def measure(
   num_images: int = _NUM_IMAGES,
   num_epochs: int = _NUM_EPOCHS,
 ) -> measurement.Measurement:
-  """Measures strong views a second, of images of CIFAR-10's size.
-
-  Args:
-    num_repetitions: Times to measure each form of RandAugment.
-    num_images: Images of the client.
-    num_epochs: Times that the client makes its views in each repetition.
-  """
+  """Measures strongly augmented images per second, of CIFAR-10's size."""
   task = cifar10.CIFAR10().create()
-  # Noise: CIFAR-10 itself would have to be downloaded.
+  # Noise, as CIFAR-10 would have to be downloaded.
   images = np.random.default_rng(0).integers(
     256, size=(num_images, *task.image_shape), dtype=np.uint8
   )
@@ -52,10 +46,10 @@ def measure(
   size = 'x'.join(map(str, task.image_shape))
   return measurement.Measurement(
     name='augmentation',
-    unit='views/s',
-    target='at least 5,000 views a second on two cores',
+    unit='images/s',
+    target='at least 5,000 images a second on two cores',
     description=(
-      f'Strong views a second, weak views before them included, of a client'
+      f'Images a second, weakly and then strongly augmented, of a client'
       f' with {num_images} images of {size}: {num_repetitions} repetitions of'
       f' {num_epochs} epochs'
     ),
@@ -72,10 +66,10 @@ def _client(
   images: np.ndarray,
   num_epochs: int,
 ) -> Callable[[], None]:
-  """Returns what makes a client's views of a round."""
+  """Builds a function that augments a client's images for all epochs."""
   augment = image_task.weak_then_strong(task.weak_augmentation, policy)
 
-  # In training the number of images is not known when graphs are built.
+  # In training the number of images is unknown when graphs are built.
   @tf.function(
     input_signature=[
       tf.TensorSpec([None, *task.image_shape], tf.uint8),
@@ -92,7 +86,7 @@ def _client(
 
   def run() -> None:
     for epoch in range(num_epochs):
-      # A copy, to wait for a GPU that is not done.
+      # The copy waits for a GPU.
       make_views(tensor, tf.constant(epoch)).numpy()
 
   return run

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Accuracy of client priors on features, beside the labels alone.
+"""Accuracy of client priors on features, beside labels alone.
 
 A linear model on the pixels of digits, for 20 clients:
 
   python -m benchmarks.client_priors_table --seeds=0,1,2 \
     --table_file=results/client_priors.csv
 
-A row of the file is one run. Those that are there are not run again.
+A row of the file is one run; existing rows are not run again.
 """
 
 import csv
@@ -37,7 +37,7 @@ _COLUMNS = ('labels', 'partition', 'seed', 'labels_alone', 'client_priors')
 
 
 def _run(num_labeled: int, partition: str, seed: int) -> tuple[float, float]:
-  """Returns the test accuracy after round 0 and after the last."""
+  """The test accuracy after round 0 and after the last round."""
   with tempfile.TemporaryDirectory() as folder:
     experiment = sfl.create_experiment(
       'client_priors',
@@ -61,7 +61,7 @@ def _run(num_labeled: int, partition: str, seed: int) -> tuple[float, float]:
 
 
 def main(argv: list[str]) -> None:
-  """Runs what the file does not have, and prints means of what it has."""
+  """Runs what the file lacks, and prints means."""
   del argv
   path = pathlib.Path(_TABLE_FILE.value)
   path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time of a client's step, in one precision and another."""
+"""The time of a client's step, by precision."""
 
 from collections.abc import Callable
 
@@ -13,14 +13,9 @@ from benchmarks import plain_round
 def measure(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures a client's turn, plain TensorFlow, by its steps.
+  """Measures client updates in plain TensorFlow, per step.
 
-  That includes its share of what comes before the steps: pseudo-labels and
-  views.
-
-  Args:
-    num_repetitions: Turns in each precision.
-    size: Of the federation, of which one client is looked at.
+  Pseudo-labels and augmentation are included.
   """
   size = (size or federation_lib.Size())._replace(num_clients=1)
   turns = {
@@ -36,7 +31,7 @@ def measure(
   return measurement.Measurement(
     name='client_step',
     description=(
-      f'A step of a client of SemiFL, {batch_size} strong views and as many'
+      f'A step of a client of SemiFL, {batch_size} images and as many'
       f' mixtures, of {num_steps}: {size}'
     ),
     unit='s',

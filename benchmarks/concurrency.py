@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The gain of letting several clients work at the same time."""
+"""The speedup by concurrent clients."""
 
 import os
 
@@ -16,15 +16,10 @@ def measure(
   *,
   numbers: tuple[int, ...] = (1, 2, 4),
 ) -> measurement.Measurement:
-  """Measures rounds with one client at a time, with two, and so on.
+  """Measures rounds with each of some `numbers` of concurrent clients.
 
-  If the environment has `runtime.OWN_THREADS`, with two that have a thread
-  each, too, while the server has all.
-
-  Args:
-    num_repetitions: Rounds for each number.
-    size: Of the federation.
-    numbers: Of clients at a time; the first is what others are compared with.
+  If the environment has `runtime.OWN_THREADS`, also with two clients that have
+  a thread each, while the server has all.
   """
   federation = federation_lib.Federation(size or federation_lib.Size())
   kinds = {

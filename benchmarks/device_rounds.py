@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rounds of SemiFL on a device: their time, and the memory of the device."""
+"""The time and device memory of rounds of SemiFL."""
 
 from collections.abc import Iterator
 import time
@@ -12,12 +12,11 @@ from benchmarks import federation as federation_lib
 from benchmarks import measurement
 from tff_semifl import runtime
 
-# Whether XLA compiles them.
 _KINDS = {'by default': False, '--jit_compile': True}
 
 
 class _Run:
-  """Training that goes on from round to round."""
+  """Training that continues from round to round."""
 
   def __init__(self, federation: federation_lib.Federation):
     self._federation = federation
@@ -38,18 +37,12 @@ def measure(
 ) -> Iterator[measurement.Measurement]:
   """Measures rounds by default and with --jit_compile.
 
-  They are whole rounds without evaluations, of a federation whose pseudo-labels
-  are all confident.
-
-  Args:
-    device: The device, as in `tf.config.list_logical_devices()`.
-    size: Of the federation.
-    seconds: How long to run rounds of the fastest kind at the end.
+  Rounds have no evaluation, and all pseudo-labels are confident.
 
   Yields:
-    For each kind the time of the first round, with what is traced and compiled
-    for it, and of the second, and the most memory of the device in that, if
-    TensorFlow counts it; then rounds in an hour.
+    For each kind the time of the first round, with tracing and compilation, and
+    of the second, and the peak memory of the device, if TensorFlow counts it;
+    then rounds per hour, in rounds of the fastest kind for so many `seconds`.
   """
   runs, times = {}, {}
   with runtime.simulation_context(devices=[device]):
@@ -90,7 +83,7 @@ def _forget_peak(device: str) -> None:
 
 
 def _measure_peak(device: str, kind: str) -> Iterator[measurement.Measurement]:
-  """Yields the most memory since `_forget_peak`, if it is counted."""
+  """Yields the peak memory since `_forget_peak`, if it is counted."""
   if _counts_memory(device):
     memory = tf.config.experimental.get_memory_info(_memory_name(device))
     yield measurement.Measurement(

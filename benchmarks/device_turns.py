@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client's turn on a device: its numbers beside the CPU's, and its steps."""
+"""A client update on a device: its numbers beside the CPU's, and its time."""
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
@@ -21,32 +21,27 @@ from tff_semifl.models import functional
 from tff_semifl.training import turn_form
 
 FORMS = {'dynamic': turn_form.DYNAMIC, 'XLA': turn_form.COMPILED}
-# Three batches in one epoch, the last with padding: rounding grows from step to
-# step, while what is wrong is wrong in the first.
+# Three batches in one epoch, the last with padding: rounding errors grow with
+# steps, while bugs show in the first.
 _NUM_IMAGES = 24
-# Sums in another order have errors as if each weight were changed by a few of
-# its last bits. A few of the million activations are so close to zero that they
-# change sides then, and each adds some tenths of a percent to the error of a
-# gradient: so errors are not in proportion to changes, and vary by chance. TF32
-# rounds to 2**-11, and would be far off.
+# Sums in another order have errors as if each weight changed in its last bits.
+# A few of a million activations near zero then change sign, each with some
+# tenths of a percent of error of a gradient: errors are not proportional to
+# changes, and vary randomly. TF32, which rounds to 2**-11, would be far off.
 _CHANGE = 2.0**-20
 _NUM_CHANGES = 3
 _MARGIN = 5
-# An array that changes less than this, as a share of all arrays' mean change,
-# has no gradient but errors: a bias before normalization.
+# An array with a smaller change, relative to the mean change of all arrays, has
+# rounding errors as gradient: a bias before normalization.
 _LEAST_CHANGE = 1e-4
 _TOLERANCE = 'tolerance'
 _CPU = '/device:CPU:0'
 
 
 def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
-  """Compares a short turn in each form with the dynamic one on the CPU.
+  """Compares a short client update in each form with the CPU's dynamic one.
 
-  All draw the same random numbers. Nothing is computed in TF32 meanwhile.
-
-  Args:
-    device: The device, as in `tf.config.list_logical_devices()`.
-    size: Of the federation, whose clients have 24 images here.
+  All draw the same random numbers, and none uses TF32.
 
   Returns:
     The largest relative error of an array of the update in each form, and the
@@ -89,26 +84,20 @@ def compare(device: str, size: federation_lib.Size) -> measurement.Measurement:
 
 
 def are_equal(compared: measurement.Measurement) -> bool:
-  """Returns whether all errors of `compare` are within the tolerance."""
+  """Whether all errors of `compare` are within the tolerance."""
   [tolerance] = compared.values[_TOLERANCE]
-  # An error that is not a number is not.
+  # NaN is not.
   return all(error <= tolerance for [error] in compared.values.values())
 
 
 def measure(
   device: str, size: federation_lib.Size, num_repetitions: int
 ) -> Iterator[measurement.Measurement]:
-  """Measures the first turn in each form, and then steps.
-
-  Args:
-    device: The device.
-    size: Of the federation, of which one client is looked at.
-    num_repetitions: Turns in each form.
+  """Measures client updates in each form.
 
   Yields:
-    The time of first turns, with what is traced and compiled for them; and the
-    time of later turns by their steps, with their share of pseudo-labels and
-    views.
+    The time of first updates, with tracing and compilation, and the time of
+    later updates per step, with pseudo-labels and augmentation.
   """
   federation = federation_lib.Federation(size._replace(num_clients=1))
   weights = federation.classifier.initial_weights
@@ -122,7 +111,7 @@ def measure(
         others[name].append(_time(turn, weights))
   yield measurement.Measurement(
     name='first_turn',
-    description=f'The first turn of a client on {device}: {federation.size}',
+    description=f'The first client update on {device}: {federation.size}',
     unit='s',
     values={name: [seconds] for name, seconds in first.items()},
   )
@@ -130,7 +119,7 @@ def measure(
   yield measurement.Measurement(
     name='step',
     description=(
-      f'A step of a client on {device}, of {num_steps} in a turn:'
+      f'A step of a client on {device}, of {num_steps} in an update:'
       f' {_describe_model(size)}'
     ),
     unit='ms',
@@ -145,11 +134,7 @@ def measure(
 def build_turn(
   federation: federation_lib.Federation, form: turn_form.TurnForm
 ) -> Callable[[functional.ModelWeights], Any]:
-  """Builds the turn of the first client in round 1.
-
-  Args:
-    federation: Whose client.
-    form: The form of its turn.
+  """Builds the first client's update in round 1, in some form.
 
   Returns:
     received weights -> the output of a `ClientWorkProcess`.
@@ -197,14 +182,14 @@ def _without_tf32() -> Iterator[None]:
 
 
 def _take(turn, weights: functional.ModelWeights) -> Sequence[np.ndarray]:
-  """Returns the update of the client."""
+  """The update of the client."""
   return tf.nest.flatten(turn(weights).result[0].update)
 
 
 def _change_a_little(
   weights: functional.ModelWeights, seed: int
 ) -> functional.ModelWeights:
-  """Returns weights that are each a little larger or a little smaller."""
+  """Changes each weight a little, up or down."""
   generator = np.random.default_rng(seed)
   factors = np.float32([1 - _CHANGE, 1 + _CHANGE])
   return weights._replace(
@@ -218,7 +203,7 @@ def _change_a_little(
 def _error(
   found: Sequence[np.ndarray], expected: Sequence[np.ndarray]
 ) -> float:
-  """Returns the largest error of an array, by the length of the array."""
+  """The largest error of an array, relative to the array's length."""
   spreads = [_root_mean_square(each) for each in expected]
   least = _LEAST_CHANGE * np.mean(spreads)
   return max(

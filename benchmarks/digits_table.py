@@ -6,10 +6,9 @@
   python -m benchmarks.digits_table --table_dir=results/digits_table
 
 The learning rate of each method is the one of `_RATES` with the highest mean
-test accuracy after the last round of seeds 0 and 1. What is reported are seeds
-20 to 27. Each run is a row of `runs<share>.csv` in the folder. The same command
-goes on with what is missing, also beside others of its kind, and prints the
-tables.
+test accuracy after the last round of seeds 0 and 1. Seeds 20 to 27 are
+reported. Each run is a row of `runs<share>.csv` in the folder. The same
+command, also in several processes, runs what is missing and prints the tables.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,12 +53,12 @@ class Method(NamedTuple):
   """A row of the tables.
 
   Attributes:
-    name: Its name there.
+    name: Its name in the tables.
     system: The system.
     settings: Settings beside those of the cell.
     rates: The learning rates to choose from.
-    has_clients: Whether it depends on the partition.
-    has_few_labels: Whether it depends on the number of labels.
+    has_clients: Whether results depend on the partition.
+    has_few_labels: Whether results depend on the number of labels.
   """
 
   name: str
@@ -96,7 +95,7 @@ METHODS = (
 
 
 class Run(NamedTuple):
-  """A run, as a row of `runs.csv`."""
+  """A run, as a row of `runs<share>.csv`."""
 
   system: str
   num_clients: str
@@ -109,22 +108,14 @@ class Run(NamedTuple):
 
   @property
   def key(self) -> tuple[str, ...]:
-    """All but the accuracies."""
+    """All fields but the accuracies."""
     return self[:-2]
 
 
 def describe_run(
   method: Method, num_labels: int, partition: str, rate: float, seed: int
 ) -> Run:
-  """Returns the run without its accuracies.
-
-  Args:
-    method: The row of the tables.
-    num_labels: The server's labels.
-    partition: The clients' images.
-    rate: The learning rate.
-    seed: The seed.
-  """
+  """A run without its accuracies."""
   return Run(
     method.system,
     str(method.settings.get('clients_per_round', 0)),
@@ -136,13 +127,7 @@ def describe_run(
 
 
 def train(method: Method, run: Run, folder: pathlib.Path) -> Run:
-  """Trains, and returns the run with its accuracies.
-
-  Args:
-    method: The row of the tables.
-    run: What to train.
-    folder: Where metrics and checkpoints go.
-  """
+  """Trains in a folder, and returns the run with its accuracies."""
   settings = dict(method.settings)
   if run.labels:
     settings['num_labeled'] = int(run.labels)
@@ -162,7 +147,7 @@ def train(method: Method, run: Run, folder: pathlib.Path) -> Run:
 
 
 def read_runs(path: pathlib.Path) -> dict[tuple[str, ...], Run]:
-  """Reads the runs of all files of a folder, by what they are."""
+  """Reads the runs of all files of a folder, by key."""
   rows = []
   for each in sorted(path.glob('runs*.csv')):
     with each.open(newline='') as file:
@@ -176,7 +161,7 @@ def choose_rate(
   partition: str,
   runs: dict[tuple[str, ...], Run],
 ) -> float:
-  """Returns the rate with the highest mean accuracy on the seeds of choice."""
+  """The rate with the highest mean accuracy on the seeds of choice."""
 
   def mean(rate: float) -> float:
     return statistics.fmean(
@@ -192,7 +177,7 @@ def choose_rate(
 
 
 def _header(title: str, columns: Iterable[str]) -> list[str]:
-  """Returns the first two lines of a table."""
+  """The first two lines of a table."""
   titles = [title, *columns]
   return [f'| {" | ".join(titles)} |', '| --- ' * len(titles) + '|']
 
@@ -208,7 +193,7 @@ def cells() -> Iterator[tuple[Method, int, str]]:
 def missing_runs(
   runs: dict[tuple[str, ...], Run],
 ) -> list[tuple[Method, Run]]:
-  """Returns the runs to train next: for choices first, seed by seed."""
+  """The runs to train next: first those for choices, seed by seed."""
   found = {}
 
   def ask_for(method: Method, run: Run) -> None:
@@ -231,12 +216,9 @@ def missing_runs(
 def to_markdown(
   runs: dict[tuple[str, ...], Run], num_labels: int, column: str
 ) -> str:
-  """Returns a table: mean, deviation, and difference to labels alone.
+  """A table of mean, standard deviation, and difference to labels alone.
 
-  Args:
-    runs: The runs.
-    num_labels: The server's labels.
-    column: `last` or `best`.
+  The accuracy is that of the `last` or `best` round.
   """
 
   def read(method: Method, partition: str) -> list[float]:
@@ -256,7 +238,7 @@ def to_markdown(
 
 
 def summarize(runs: dict[tuple[str, ...], Run]) -> str:
-  """Returns a table of means: after the last round, and of the best one."""
+  """A table of means: after the last round, and of the best round."""
   columns = [(n, p) for n in _NUM_LABELS for p in _PARTITIONS]
   lines = _header('last (best)', (f'{n} labels, {p}' for n, p in columns))
   for method in METHODS:
@@ -280,7 +262,7 @@ def _read_accuracies(
   runs: dict[tuple[str, ...], Run],
   column: str,
 ) -> list[float]:
-  """Returns the accuracies of the reported seeds, in percent."""
+  """The accuracies of the reported seeds, in percent."""
   rate = choose_rate(method, num_labels, partition, runs)
   keys = (
     describe_run(method, num_labels, partition, rate, seed).key
@@ -290,7 +272,7 @@ def _read_accuracies(
 
 
 def show_rates(runs: dict[tuple[str, ...], Run]) -> str:
-  """Returns a table of the learning rates that were chosen."""
+  """A table of the chosen learning rates."""
   columns = [(n, p) for n in _NUM_LABELS for p in _PARTITIONS]
   lines = _header('rate', (f'{n} labels, {p}' for n, p in columns))
   for method in METHODS:
@@ -300,14 +282,14 @@ def show_rates(runs: dict[tuple[str, ...], Run]) -> str:
 
 
 def _show_difference(values: Sequence[float], others: Iterable[float]) -> str:
-  """Returns the mean paired difference and its standard error."""
+  """The mean paired difference and its standard error."""
   differences = [a - b for a, b in zip(values, others, strict=True)]
   error = statistics.stdev(differences) / math.sqrt(len(differences))
   return f'{statistics.fmean(differences):+.1f} ± {error:.1f}'
 
 
 def tables(runs: dict[tuple[str, ...], Run]) -> list[str]:
-  """Returns all tables."""
+  """All tables."""
   return [
     summarize(runs),
     *(
@@ -337,7 +319,7 @@ def main(argv: Sequence[str]) -> None:
       )
       method, run = next(own, (None, None))
       if run is None:
-        # Other processes train what has to be known first.
+        # Other processes train the runs that the next ones depend on.
         time.sleep(10)
         continue
       is_new = not path.exists()

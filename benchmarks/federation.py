@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A federation of noise, of any size."""
+"""A federation of noise images, of any size."""
 
 import collections
 import functools
@@ -23,16 +23,7 @@ from tff_semifl.training import turn_form
 
 
 class Size(NamedTuple):
-  """The size of a federation.
-
-  Attributes:
-    model_depth: Depth of the WideResNet.
-    model_width: Its width.
-    num_clients: Clients, all of which take part in each round.
-    images_per_client: Images of each.
-    num_labeled: Images of the server.
-    num_epochs: Epochs of clients and server.
-  """
+  """The size of a federation, in which all clients take part in each round."""
 
   model_depth: int = 28
   model_width: int = 2
@@ -53,14 +44,14 @@ class Federation:
   """Images, a model, and SemiFL.
 
   Attributes:
-    size: How large it is.
-    task: Whose augmentations it has.
+    size: The size of the federation.
+    task: The task with the augmentations.
     classifier: The model.
     system: SemiFL with the settings of training.
-    ingredients: The parts that its process is built of beside them.
+    ingredients: The other parts of its process.
     server_images: uint8 [number, 32, 32, 3].
     server_labels: int32 [number].
-    client_images: The same as `server_images` of each client.
+    client_images: For each client, images as `server_images`.
   """
 
   def __init__(
@@ -70,13 +61,7 @@ class Federation:
     train_in_bfloat16: bool = False,
     jit_compile: bool = False,
   ):
-    """Makes the images and the model; nothing is compiled yet.
-
-    Args:
-      size: How large it is.
-      train_in_bfloat16: As the setting.
-      jit_compile: Likewise.
-    """
+    """Creates images and model; compiles nothing yet."""
     self.size = size
     self.task = cifar10.CIFAR10().create()
     model = models.WideResNet(
@@ -113,27 +98,27 @@ class Federation:
 
   @property
   def num_client_steps(self) -> int:
-    """The steps in the turn of a client, of all of its images."""
+    """The steps of a client update on all of its images."""
     batch_size = self.system.client_turn.client_batch_size
     return -(-self.size.images_per_client // batch_size) * self.size.num_epochs
 
   @functools.cached_property
   def process(self) -> tff.templates.IterativeProcess:
-    """SemiFL as a TFF process; to build it takes seconds."""
+    """SemiFL as a TFF process, which takes seconds to build."""
     return self.system.build(self.ingredients)
 
   def initial_state(self) -> Any:
-    """Returns the process's state before round 1."""
+    """The process's state before round 1."""
     return self.process.initialize()._replace(round_num=np.int32(1))
 
   def server_data(self) -> tf.data.Dataset:
-    """Returns the server's images as the process takes them."""
+    """The server's images as the process takes them."""
     return pipelines.labeled_dataset(
       sources.LabeledImages(self.server_images, self.server_labels)
     )
 
   def client_data(self) -> list[tf.data.Dataset]:
-    """Returns the clients' images as the process takes them."""
+    """The clients' images as the process takes them."""
     return [
       tf.data.Dataset.from_tensors(
         collections.OrderedDict(client_id=np.int32(client), image=images)

@@ -5,10 +5,10 @@
 
   python -m benchmarks.gpu --seconds=600
 
-It compares a client's turn with that of the CPU, and then measures steps,
-rounds and memory, by default of SemiFL's experiment with CIFAR-10 and 4000
-labels, with images of noise. Without a GPU all of it is on the CPU. The exit
-code is not 0 if numbers differ.
+It compares a client update with the CPU's, and then measures steps, rounds and
+memory, by default of SemiFL's experiment with CIFAR-10 and 4000 labels, with
+noise images. Without a GPU everything runs on the CPU. The exit code is not 0
+if numbers differ.
 """
 
 from collections.abc import Iterator

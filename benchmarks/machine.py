@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The machine of a measurement: processor, versions, what else is running."""
+"""The machine of a measurement: processor, versions, load."""
 
 import os
 import pathlib
@@ -16,13 +16,13 @@ class Machine(NamedTuple):
   """The machine of a measurement.
 
   Attributes:
-    processor: Its name.
+    processor: Name of the processor.
     num_cores: Cores that this program may use.
     gpus: Names of the GPUs that TensorFlow uses.
-    tensorflow: Version.
-    python: Version.
-    load: Threads that ran or waited for a core, on average over the last
-      minute. More than there are cores, and what is measured is too slow.
+    tensorflow: Version of TensorFlow.
+    python: Version of Python.
+    load: Load average of the last minute. With more than one per core,
+      measurements are too slow.
   """
 
   processor: str

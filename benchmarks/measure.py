@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measures how fast this machine does what training consists of.
+"""Measures the speed of this machine at the parts of training.
 
   python -m benchmarks.measure
 
@@ -21,7 +21,6 @@ from benchmarks import scaling
 from benchmarks import startup
 from tff_semifl.command_line import program
 
-# Each takes the number of repetitions and returns a `Measurement`.
 _BENCHMARKS = {
   'augmentation': augmentation.measure,
   'client_step': client_step.measure,
@@ -40,7 +39,7 @@ _BENCHMARKS = {
 _BENCHMARKS_TO_RUN = flags.DEFINE_list(
   'benchmarks',
   list(_BENCHMARKS),
-  'What to measure, with commas. By default everything.',
+  'Names of measurements, with commas. By default all.',
 )
 
 

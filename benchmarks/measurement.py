@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The result of a benchmark, and the comparison of alternatives in time."""
+"""The result of a benchmark, and interleaved timing of alternatives."""
 
 from collections.abc import Callable, Mapping
 import contextlib
@@ -16,16 +16,16 @@ from tff_semifl.experiments import markdown
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Measurement:
-  """Numbers of alternatives, measured in turns.
+  """Interleaved measurements of alternatives.
 
   Attributes:
-    name: What it is called in the file.
+    name: Name in the file.
     description: What is measured.
-    unit: Of the values.
+    unit: Unit of the values.
     values: For each alternative one number for each repetition.
-    compared_with: The alternative that the others are divided by, repetition
-      by repetition; None if that would say nothing.
-    target: What the numbers should be, in words; empty if there is no target.
+    compared_with: The alternative that the others are divided by, repetition by
+      repetition; None for no comparison.
+    target: What the numbers should be, in words; may be empty.
   """
 
   name: str
@@ -36,7 +36,7 @@ class Measurement:
   target: str = ''
 
   def ratios(self, alternative: str) -> list[float]:
-    """Returns the values of one by those that it is compared with."""
+    """An alternative's values, divided by those of `compared_with`."""
     base = self.values[self.compared_with]
     return [
       value / other
@@ -44,7 +44,7 @@ class Measurement:
     ]
 
   def table(self) -> str:
-    """Returns medians and extremes as a Markdown table."""
+    """Medians and extremes as a Markdown table."""
     heading = ['', f'median ({self.unit})', 'least', 'most']
     if self.compared_with is not None:
       heading.append(f'by {self.compared_with}')
@@ -63,7 +63,7 @@ class Measurement:
 def in_context(
   context: tff.framework.SyncContext, call: Callable[[], object]
 ) -> Callable[[], None]:
-  """Returns a call that is made while `context` is TFF's default context."""
+  """Makes a call while `context` is TFF's default context."""
 
   def run() -> None:
     with contextlib.ExitStack() as stack:
@@ -80,14 +80,9 @@ def time_in_turns(
   num_repetitions: int,
   clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
-  """Returns how many seconds calls of each take, after one to warm up.
+  """The seconds of interleaved calls of functions, after one call to warm up.
 
-  What else the machine does comes and goes: in turns, it meets all alike.
-
-  Args:
-    alternatives: What to call, by name.
-    num_repetitions: Times to call each.
-    clock: Returns the time in seconds.
+  Interleaving spreads the machine's other load evenly over alternatives.
   """
   for call in alternatives.values():
     call()
@@ -101,7 +96,7 @@ def time_in_turns(
 
 
 def _show(number: float) -> str:
-  """Returns a number with about three digits that count."""
+  """A number with about three significant digits."""
   if number >= 1000:
     return f'{number:,.0f}'
   return f'{number:.3g}'

@@ -26,14 +26,11 @@ def measure(
   *,
   checkpoints: tuple[int, int] = (50, 300),
 ) -> measurement.Measurement:
-  """Measures the memory of the process after some rounds and after many.
+  """Measures the memory of the process after numbers of rounds.
 
-  Args:
-    num_repetitions: Not heeded: rounds are repetitions enough.
-    size: Of the federation.
-    checkpoints: Numbers of rounds after which to measure.
+  The number of repetitions is ignored, as rounds are repetitions.
   """
-  del num_repetitions  # Unused.
+  del num_repetitions
   federation = federation_lib.Federation(size)
   values = {}
   for name, num_clients in (

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The arithmetic of a round of SemiFL in plain TensorFlow."""
+"""A round of SemiFL in plain TensorFlow."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,10 +19,7 @@ from tff_semifl.training import training_loop
 def build_client_turns(
   federation: federation_lib.Federation,
 ) -> Callable[[functional.ModelWeights], list[list[tf.Tensor]]]:
-  """Builds the training of all clients as plain TensorFlow functions.
-
-  Args:
-    federation: Whose clients.
+  """Builds all client updates as plain TensorFlow functions.
 
   Returns:
     weights -> the update of each client in round 1, initial - trained.
@@ -57,10 +54,7 @@ def build_client_turns(
 
 
 def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
-  """Builds a round as plain TensorFlow functions: no TFF, no process.
-
-  Args:
-    federation: Whose round.
+  """Builds a round as plain TensorFlow functions, without TFF.
 
   Returns:
     (weights, velocity, server's optimizer state) -> the same after round 1,
@@ -121,7 +115,7 @@ def build_round(federation: federation_lib.Federation) -> Callable[[Any], Any]:
 
 
 def initial_state(federation: federation_lib.Federation) -> Any:
-  """Returns the state that `build_round` starts from."""
+  """The initial state of `build_round`."""
   weights = tf.nest.map_structure(
     tf.constant, federation.classifier.initial_weights
   )

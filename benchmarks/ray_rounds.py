@@ -15,12 +15,7 @@ _SIZE = federation_lib.Size(model_depth=16, model_width=1)
 def measure(
   num_repetitions: int, size: federation_lib.Size = _SIZE
 ) -> measurement.Measurement:
-  """Measures rounds in process, and with one actor with all cores.
-
-  Args:
-    num_repetitions: Rounds of each.
-    size: Of the federation.
-  """
+  """Measures rounds in process, and on Ray with a single actor."""
   federation = federation_lib.Federation(size)
   with runtime.simulation_context('in_process') as in_process:
     state = federation.initial_state()
@@ -51,12 +46,7 @@ def measure(
 def measure_traffic(
   num_repetitions: int, size: federation_lib.Size = _SIZE
 ) -> measurement.Measurement:
-  """Measures what is sent in a run of so many rounds, by kind.
-
-  Args:
-    num_repetitions: Rounds.
-    size: Of the federation.
-  """
+  """Measures the bytes that each of `num_repetitions` rounds sends, by kind."""
   federation = federation_lib.Federation(size)
   sent = {}
   with runtime.simulation_context('ray') as ray:

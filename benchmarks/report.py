@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of a program that measures: tables, and a file of all numbers."""
+"""The report of a measuring program: tables, and a file of all numbers."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -20,15 +20,10 @@ REPETITIONS = flags.DEFINE_integer(
 
 
 def open_file(default: str) -> pathlib.Path:
-  """Returns the file to write, which is there and empty then.
-
-  Nothing is measured before it is known that it can be written.
-
-  Args:
-    default: The file if --output_file is not given.
+  """The output file, checked to be writable before anything is measured.
 
   Raises:
-    program.FlagError: If it cannot be written.
+    program.FlagError: The file cannot be written.
   """
   path = output_flag.one(default)
   with output_flag.writing(path):
@@ -40,13 +35,9 @@ def open_file(default: str) -> pathlib.Path:
 def write(
   path: pathlib.Path, measurements: Iterable[measurement.Measurement]
 ) -> None:
-  """Prints the machine and a table for each measurement, and writes the file.
+  """Prints the machine and measurements as tables, and writes all as JSON.
 
-  The file is written anew with each, so that it has those before an error.
-
-  Args:
-    path: The file, with all numbers as JSON.
-    measurements: Each is measured when the one before it was printed.
+  The file is rewritten after each measurement, so that errors lose none.
   """
   here = machine.describe()
   print(f'{here}\n')

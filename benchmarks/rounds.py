@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cost of a round of SemiFL beside the same in plain TensorFlow."""
+"""The cost of a round of SemiFL beside plain TensorFlow."""
 
 import cProfile
 import pstats
@@ -17,12 +17,7 @@ from tff_semifl.runtime import values
 def measure(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures rounds in process and in plain TensorFlow functions.
-
-  Args:
-    num_repetitions: Rounds of each.
-    size: Of the federation.
-  """
+  """Measures rounds in process and in plain TensorFlow functions."""
   federation = federation_lib.Federation(size or federation_lib.Size())
   run_plain_round = plain_round.build_round(federation)
   plain_state = plain_round.initial_state(federation)
@@ -55,12 +50,7 @@ def measure(
 def profile(
   num_repetitions: int, size: federation_lib.Size | None = None
 ) -> measurement.Measurement:
-  """Measures where the time of a round in process goes.
-
-  Args:
-    num_repetitions: Rounds.
-    size: Of the federation.
-  """
+  """Measures where the time of a round in process goes."""
   federation = federation_lib.Federation(size or federation_lib.Size())
   seconds = {
     'TensorFlow': [],
@@ -96,7 +86,7 @@ def profile(
 
 
 def _cumulative(statistics: pstats.Stats, function) -> float:
-  """Returns the seconds in a function and all that it called."""
+  """The seconds in a function and all that it called."""
   code = function.__code__
   key = (code.co_filename, code.co_firstlineno, code.co_name)
   return statistics.stats[key][3]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cost of ten times as much of something."""
+"""The cost of ten times as many clients, images or parameters."""
 
 import tracemalloc
 
@@ -29,14 +29,8 @@ def measure_rounds(
   *,
   factor: int = 10,
 ) -> measurement.Measurement:
-  """Measures a round, and rounds with more clients, images or parameters.
-
-  Args:
-    num_repetitions: Rounds of each.
-    size: Of the federation that others are compared with.
-    factor: How many times more.
-  """
-  # Parameters go with the square of the width, but for the first layer's.
+  """Measures a round, and rounds with more clients, images or parameters."""
+  # Parameters grow with the square of the width, except for the first layer.
   wider = round(size.model_width * factor**0.5)
   sizes = {
     'a small round': size,
@@ -68,15 +62,10 @@ def measure_rounds(
 def measure_population(
   num_repetitions: int, *, numbers: tuple[int, int] = (100, 1_000_000)
 ) -> measurement.Measurement:
-  """Measures what choosing a cohort of ten costs, by the size of a population.
-
-  Args:
-    num_repetitions: Rounds of each population.
-    numbers: Of clients, with one image each.
-  """
+  """Measures the sampling of cohorts of ten, by the size of the population."""
   alternatives = {}
   for number in numbers:
-    # One image, which all clients share: the indices alone are as many.
+    # All clients share one image; there are still as many indices.
     tracemalloc.start()
     shares = partition.partition_iid(number, number, seed=0)
     population = pipelines.ClientPopulation(

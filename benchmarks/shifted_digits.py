@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Digits where the assumptions of client priors do not hold.
+"""Digits that violate the assumptions of client priors.
 
-There are ten clients with two classes each, as in
-docs/results/digits_50_classes2, and the server has 50 labels. The images of
-`CAMERAS` have another contrast at each client; the server of `UNEVEN_LABELS`
-has many labels of some classes and few of others:
+Ten clients have two classes each, as in docs/results/digits_50_classes2, and
+the server has 50 labels. The images of `CAMERAS` have another contrast at each
+client; the server of `UNEVEN_LABELS` has many labels of some classes and few of
+others:
 
   python -m launch.train client_prior_semifl \
     --task=benchmarks.shifted_digits:CAMERAS
@@ -28,7 +28,7 @@ _MIDDLE_LEVEL = 127.5
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ShiftedDigits(image_task.Task):
-  """Digits, some of them at the server and the others at clients."""
+  """Digits with a fixed partition into server and clients."""
 
   gives_shares = True
 
@@ -37,12 +37,12 @@ class ShiftedDigits(image_task.Task):
   )
   contrast_loss: float = settings.setting(
     0.0,
-    'Contrast that the images of the last client lack, as a share. Those of the'
-    ' first lack nothing, and those of the others something in between.',
+    "Fraction of contrast that the last client's images lack. The first"
+    " client's lack nothing, the others' something in between.",
     settings.FRACTION,
   )
   split_seed: int = settings.setting(
-    0, 'Seed of who has which images.', settings.AT_LEAST_0
+    0, 'Seed of the partition.', settings.AT_LEAST_0
   )
 
   def create(self) -> image_task.ImageTask:
@@ -52,7 +52,7 @@ class ShiftedDigits(image_task.Task):
     numbers = [int(number) for number in self.labels_per_class]
     labeled, unlabeled = partition.split_labels(
       train.labels,
-      # Of which the server keeps some.
+      # The server keeps some of these.
       max(numbers) * task.num_classes,
       task.num_classes,
       self.split_seed,

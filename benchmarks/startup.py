@@ -20,15 +20,10 @@ _FIRST_ROUND = 'start to the end of the first round'
 def measure(
   num_repetitions: int, *, model_depth: int = 28, model_width: int = 2
 ) -> measurement.Measurement:
-  """Measures `launch.train semifl` until its first round is over.
+  """Measures `launch.train semifl` until its first round ends.
 
-  That is two steps of the server, its statistics and an evaluation, of a few
-  images: nearly all of it is imports, building and compiling.
-
-  Args:
-    num_repetitions: Times that the program is started.
-    model_depth: Depth of the WideResNet.
-    model_width: Its width.
+  With two server steps, statistics and an evaluation of a few images, nearly
+  all of the time is imports, building and compiling.
   """
   with tempfile.TemporaryDirectory() as folder:
     images = pathlib.Path(folder, 'images')
@@ -50,11 +45,7 @@ def measure(
 
 
 def measure_digits(num_repetitions: int) -> measurement.Measurement:
-  """Measures the same of the demonstration's settings, with 25 server steps.
-
-  Args:
-    num_repetitions: Times that the program is started.
-  """
+  """Like `measure`, with the demonstration's settings and 25 server steps."""
   return _measure(
     'startup_digits',
     'digits, 25 server steps',
@@ -105,7 +96,7 @@ def _write_images(folder: pathlib.Path) -> None:
 
 
 def _time(flags: list[str]) -> float:
-  """Returns the seconds until the first round is over."""
+  """The seconds until the first round ends."""
   start = time.perf_counter()
   process = subprocess.Popen(
     [sys.executable, '-m', 'launch.train', 'semifl', *flags],

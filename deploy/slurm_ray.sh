@@ -17,7 +17,7 @@
 set -euo pipefail
 
 # Only who has the token may speak to the cluster. On a network that others
-# listen to, add TLS (docs/runtimes.md).
+# listen to, add TLS (docs/cluster.md).
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH=$PWD/.ray_token_$SLURM_JOB_ID
 (umask 077 && openssl rand -hex 32 >"$RAY_AUTH_TOKEN_PATH")
 # The machines are this job's alone.

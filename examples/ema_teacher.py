@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A teacher at each client: an average of the models of its own steps.
+"""A mean teacher at each client: the average of its models during a round.
 
   python -m launch.train examples.ema_teacher:EMA_TEACHER --teacher_decay=0.9
 
@@ -24,7 +24,7 @@ class EMATeacher(sfl.LabelEachBatch):
   teacher_decay: float = sfl.setting(0.9, 'Share of the teacher that stays.')
 
   def init_state(self, turn: sfl.Turn) -> Any:
-    """Returns the teacher at the beginning: the received model."""
+    """The initial teacher: the received model."""
     return turn.received
 
   def label(self, turn: sfl.Turn, state: Any) -> tuple[Any, tf.Tensor]:

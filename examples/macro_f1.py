@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Exports the round with the best macro-F1, and stops when there is no gain.
+"""Exports the round with the best macro-F1, and stops when it stays behind.
 
-Twenty of the server's fifty labeled digits are kept from training to choose by.
+Twenty of the server's fifty labeled digits are the validation split.
 """
 
 from typing import Any
@@ -12,11 +12,7 @@ import tff_semifl as sfl
 
 
 def main(**settings: Any) -> float:
-  """Trains, and returns the best macro-F1 on the validation images.
-
-  Args:
-    **settings: Further settings by name.
-  """
+  """Trains, and returns the best macro-F1 on the validation images."""
   experiment = sfl.create_experiment(
     'semifl',
     sfl.TASKS['digits'],

@@ -15,7 +15,7 @@ import tensorflow_federated as tff
 
 
 class MedianFactory(tff.aggregators.UnweightedAggregationFactory):
-  """Collects the updates of all clients of a round, and takes their median."""
+  """Collects the updates of a cohort, and takes their median."""
 
   def create(self, value_type: tff.Type) -> tff.templates.AggregationProcess:
     """Creates the aggregation of updates, a sequence of tensors."""
@@ -64,7 +64,7 @@ class MedianFactory(tff.aggregators.UnweightedAggregationFactory):
 
 
 def median(values: tf.Tensor) -> tf.Tensor:
-  """Returns the median over the first dimension; 0 without any value."""
+  """The median over the first dimension; 0 without values."""
   number = tf.shape(values)[0]
   if_none = tf.zeros([tf.maximum(1 - number, 0), *values.shape[1:]])
   in_order = tf.concat([tf.sort(values, axis=0), if_none], 0)

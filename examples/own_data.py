@@ -3,8 +3,8 @@
 
 """Trains SemiFL on your own data, here scikit-learn's digits as NumPy arrays.
 
-The server has 50 images with labels. Four clients have as many images as they
-happen to have, and no labels.
+The server has 50 labeled images. Four clients have different numbers of images,
+and no labels.
 """
 
 import numpy as np
@@ -14,14 +14,9 @@ import tff_semifl as sfl
 
 
 def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The number of rounds; the server alone trains before them.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   pixels, labels = datasets.load_digits(return_X_y=True)
-  # They are in 0..16 there.
+  # Scikit-learn's pixels are in 0..16.
   images = pixels.reshape(-1, 8, 8) / 16
   server, test, rest = np.split(np.arange(len(images)), [50, 410])
   task = sfl.own_data(

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A method of your own: SemiFL with weights of pseudo-labels.
+"""A method of your own: SemiFL with weighted pseudo-labels.
 
-Instead of a threshold, the weight of an image in the losses falls with how far
-its confidence is below the mean confidence of the last round, as in SoftMatch.
-Losses are adjusted by the classes that clients found, so that rare ones count
-as much. The server keeps both numbers and tells them to clients.
+As in SoftMatch, there is no threshold: an image's weight in the losses falls as
+its confidence falls below the mean confidence of the last round. Losses are
+adjusted by the class prior that clients found, so that rare classes count as
+much. The server keeps mean and prior, and sends them to clients.
 
 In a clone, the command line trains it, too, with all of its settings as flags:
 
@@ -27,34 +27,34 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SoftFixMix(sfl.FixMix):
-  """Weighs each image by the confidence of its pseudo-label."""
+  """Weights each image by the confidence of its pseudo-label."""
 
   softness: float = sfl.setting(
-    0.2, 'Deviation below the mean at which a weight has fallen to 61%.'
+    0.2, 'Distance below the mean at which a weight is 61%.'
   )
 
   def select(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
-    """Returns the weight of each image, float32 [images] in 0..1."""
+    """The weight of each image, float32 [images] in 0..1."""
     below = tf.maximum(
       turn.guidance['mean_confidence'] - labels.confidences, 0.0
     )
     return tf.exp(-((below / self.softness) ** 2) / 2)
 
   def logit_offset(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
-    """Returns what is added to logits in the losses, float32 [classes]."""
-    del labels  # What all clients found is adjusted for.
+    """The offset of logits in the losses, float32 [classes]."""
+    del labels
     return tf.math.log(turn.guidance['prior'] + 1e-6)
 
   def report(self, turn: sfl.Turn, state: Any) -> Any:
-    """Returns sums over a client's images, which are added up over clients."""
-    del state  # There is none.
+    """Sums over a client's images, which are added over clients."""
+    del state
     return {
       'confidence': tf.reduce_sum(turn.labels.confidences),
       'classes': tf.reduce_sum(turn.labels.probabilities, axis=0),
     }
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:
-    """Returns what the server tells clients first."""
+    """What the server sends to clients in the first round."""
     return {
       # All weights are 1 in the first round.
       'mean_confidence': tf.constant(0.0),
@@ -62,8 +62,8 @@ class SoftFixMix(sfl.FixMix):
     }
 
   def guidance(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
-    """Returns what the server tells clients in the next round."""
-    del server  # Clients' reports are all that matters.
+    """What the server sends to clients in the next round."""
+    del server
     num_images = tf.reduce_sum(sums['classes'])
     if_any = {
       'mean_confidence': sums['confidence'] / num_images,
@@ -78,12 +78,7 @@ SOFT_SEMIFL = sfl.Alternating(client=SoftFixMix())
 
 
 def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The number of rounds; the server alone trains before them.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   experiment = sfl.create_experiment(
     SOFT_SEMIFL,
     sfl.TASKS['digits'],

@@ -4,8 +4,8 @@
 """Trains a Keras model of your own with SemiFL.
 
 A model takes float32 images in 0..255 and returns logits. Layers that change
-their weights when they are called, such as Keras' `BatchNormalization`, cannot
-be averaged; `StaticBatchNormalization` takes its place.
+their weights when called, such as Keras's `BatchNormalization`, cannot be
+averaged; use `StaticBatchNormalization` instead.
 """
 
 import tensorflow as tf
@@ -14,12 +14,7 @@ import tff_semifl as sfl
 
 
 def create_model(task: sfl.ImageTask, seed: int) -> tf.keras.Model:
-  """Creates a small convolutional network.
-
-  Args:
-    task: What is to be learned.
-    seed: Initial weights follow from it.
-  """
+  """Creates a small convolutional network, with weights by a seed."""
   tf.keras.utils.set_random_seed(seed)
   return tf.keras.Sequential(
     [
@@ -36,12 +31,7 @@ def create_model(task: sfl.ImageTask, seed: int) -> tf.keras.Model:
 
 
 def main(total_rounds: int = 30, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The number of rounds; the server alone trains before them.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   experiment = sfl.create_experiment(
     'semifl',
     sfl.TASKS['digits'],

@@ -3,8 +3,8 @@
 
 """A method of your own in one place, without clients: entropy minimization.
 
-Images without a label are trained on to be predicted with certainty: beside the
-loss of labeled images, the mean entropy of predictions falls.
+Beside the loss of labeled images, the mean entropy of predictions of unlabeled
+images is minimized.
 
 In a clone, the command line trains it, too, with all of its settings as flags:
 
@@ -25,16 +25,16 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EntropyMinimization(sfl.PooledMethod):
-  """Entropy minimization: predictions of unlabeled images are to be sure."""
+  """Entropy minimization on the predictions of unlabeled images."""
 
   entropy_weight: float = sfl.setting(
     0.1, 'Factor on the mean entropy of predictions, in nats.'
   )
 
   def loss(self, step: sfl.PooledStep, memory: Any) -> sfl.PooledStepOutput:
-    """Returns the loss of a step."""
-    del memory  # It remembers nothing of earlier steps.
-    # One batch to the model, which normalizes by its statistics.
+    """The loss of a step."""
+    del memory
+    # One batch, for the statistics of batch normalization.
     labeled_logits, logits = step.logits(
       step.labeled_views(), step.weak_views()
     )
@@ -55,12 +55,7 @@ ENTROPY_MINIMIZATION = sfl.Pooled(method=EntropyMinimization())
 
 
 def main(total_rounds: int = 20, output_dir: str = 'results') -> float:
-  """Trains, and returns the accuracy on test images.
-
-  Args:
-    total_rounds: The last round; each is 50 steps, and the first is round 0.
-    output_dir: Folder for the folder of results.
-  """
+  """Trains, and returns the accuracy on test images."""
   experiment = sfl.create_experiment(
     ENTROPY_MINIMIZATION,
     sfl.TASKS['digits'],

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Class prototypes: clients train on images that are near those of their label.
+"""Class prototypes: clients train on images near the prototype of their label.
 
-A prototype is the mean of the features of all images of a class, over the
-clients of the last round. Clients report sums.
+A prototype is the mean feature of a class over the clients of the last round,
+which report sums.
 
   python -m launch.train examples.prototypes:PROTOTYPES
 
@@ -23,10 +23,10 @@ import tff_semifl as sfl
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrototypeFixMix(sfl.FixMix):
-  """SemiFL's client that also asks prototypes which images to train on."""
+  """SemiFL's client that also selects images by prototypes."""
 
   def init_guidance(self, model: sfl.ImageClassifier) -> Any:
-    """Returns sums of no image."""
+    """Sums over no images."""
     size = sfl.require_features(model.features).size
     return {
       'sums': tf.zeros([model.num_classes, size]),
@@ -34,8 +34,8 @@ class PrototypeFixMix(sfl.FixMix):
     }
 
   def guidance(self, kept: Any, sums: Any, server: sfl.Server) -> Any:
-    """Returns the sums of the last round; of classes without any, the old."""
-    del server  # Its model does not matter.
+    """The sums of the last round; classes without images keep theirs."""
+    del server
     is_new = sums['counts'] > 0
     return {
       'sums': tf.where(is_new[:, tf.newaxis], sums['sums'], kept['sums']),
@@ -43,7 +43,7 @@ class PrototypeFixMix(sfl.FixMix):
     }
 
   def select(self, turn: sfl.Turn, labels: sfl.PseudoLabels) -> tf.Tensor:
-    """Selects confident images whose label is that of the next prototype."""
+    """Selects confident images whose label is that of the nearest prototype."""
     counts = turn.guidance['counts'][:, tf.newaxis]
     means = turn.guidance['sums'] / tf.maximum(counts, 1.0)
     distances = tf.norm(turn.features()[:, tf.newaxis] - means, axis=-1)
@@ -52,8 +52,8 @@ class PrototypeFixMix(sfl.FixMix):
     return super().select(turn, labels) & agrees
 
   def report(self, turn: sfl.Turn, state: Any) -> Any:
-    """Returns sums of features, and numbers of images, of each class."""
-    del state  # There is none.
+    """The sum of features, and the number of images, of each class."""
+    del state
     classes = tf.one_hot(turn.labels.labels, turn.num_classes)
     return {
       'sums': tf.matmul(classes, turn.features(), transpose_a=True),

@@ -3,8 +3,8 @@
 
 """Trains SemiFL with TFF's own program, `tff.learning.programs.train_model`.
 
-`bind_server_data` makes SemiFL's process a `LearningProcess`: the server's
-images are part of it, and clients are chosen by TFF's data source.
+`bind_server_data` makes SemiFL's process a `LearningProcess` that contains the
+server's images. TFF's data source samples the cohorts.
 """
 
 import asyncio
@@ -21,12 +21,7 @@ import tff_semifl as sfl
 def main(
   total_rounds: int = 10, output_dir: str = 'results/tff_program'
 ) -> None:
-  """Trains, and writes the metrics of each round.
-
-  Args:
-    total_rounds: The number of rounds.
-    output_dir: Folder for checkpoints and metrics.
-  """
+  """Trains, and writes checkpoints and the metrics of each round."""
   experiment = sfl.create_experiment(
     'semifl',
     sfl.TASKS['digits'],

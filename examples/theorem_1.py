@@ -1,30 +1,31 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Theorem 1 of SemiFL: strong views of sure images teach the unsure ones.
+"""Theorem 1 of SemiFL: strong augmentation of confident images helps others.
 
-A first estimate labels images; a kernel classifier is trained on strong views
-of those that it is sure of (SemiFL, appendix D.3, steps 1 to 3). The theorem
-bounds its risk by a power of the number of unlabeled images. Here is a problem
-of which all constants are known, and in which the risk falls as the bound does:
+A first estimate labels images; a kernel classifier is trained on strongly
+augmented confident images (SemiFL, appendix D.3, steps 1 to 3). The theorem
+bounds its risk by a power of the number of unlabeled images. In this problem
+all constants are known, and the risk falls as the bound does:
 
   python examples/theorem_1.py
 
-An image is a number from 0 to 1, and m the probability that its class is 1:
+An image is a number in 0..1, and m the probability that its class is 1. By the
+theorem's assumptions:
 
-- m crosses 1/2 at an angle, so that alpha is 1 (A4), and its slope is bounded,
-  so that q is 1 (A5). The angle differs on both sides: else a kernel has no
-  bias there, and the risk falls faster than the bound.
-- Labeled and test images are uniform, d is 1.
-- Of unlabeled images a share of (2 delta)^s is as near as delta to a
-  probability of 0 or 1 (A1): the larger s, the fewer are sure.
-- A strong view can be anywhere, however sure its image is, so v is 0 (A3), and
-  at each place there are as many views of images of class 1 as m says (A2).
-- The first estimate is least squares for lines with known ends, of which the
-  error falls with the root of the number of labels (A6).
+- A1: Of unlabeled images a fraction (2 delta)^s is as near as delta to a
+  probability of 0 or 1: the larger s, the fewer are confident.
+- A2, A3: A strongly augmented image can be anywhere, so v is 0, and at each
+  place a fraction m of them is of class 1.
+- A4, A5: m crosses 1/2 at an angle, so alpha is 1, with bounded slopes, so q is
+  1. Slopes differ on both sides: otherwise a kernel has no bias there, and the
+  risk falls faster than the bound.
+- A6: The first estimate is least squares for lines with known ends, whose error
+  falls with the root of the number of labels.
 
-There are labels, too, ever more of them, but fewer than images. Equation 14 of
-SemiFL says for which s they are not enough.
+Labeled and test images are uniform, so d is 1. The number of labels grows more
+slowly than that of images; equation 14 of SemiFL says for which s labels alone
+are not enough.
 """
 
 import dataclasses
@@ -33,40 +34,40 @@ import pathlib
 import matplotlib.pyplot as plt
 import numpy as np
 
-# The ends of m's lines; it is 0 before and 1 after. Its slope is 2, but 1/2 to
-# the left of where it crosses 1/2.
+# The ends of m's lines; m is 0 before and 1 after them. Its slope is 2, and 1/2
+# to the left of where it crosses 1/2.
 _PLACES = np.array([0.1, 0.3, 0.5, 0.75])
 _PROBABILITIES = np.array([0.0, 0.4, 0.5, 1.0])
 _GRID = np.linspace(0, 1, 20_001)
 _ALPHA, _Q, _V, _D = 1, 1, 0, 1
-# Of n images that many have a label: n^zeta.
+# With n images, n^zeta have a label.
 _ZETA = 0.8
 # So narrow that a kernel near 1/2 stays on the two lines that meet there.
 _KERNEL_SCALE = 0.7
 
 
 def probability(x: np.ndarray) -> np.ndarray:
-  """Returns m, the probability of class 1 at each place."""
+  """m, the probability of class 1 at each place."""
   return np.interp(x, _PLACES, _PROBABILITIES)
 
 
 def exponent(s: float) -> float:
-  """Returns the power of 1 / n_u in the bound of the risk (equation 13)."""
+  """The power of 1 / n_u in the bound of the risk (equation 13)."""
   return _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3 + _V + s) + _D)
 
 
 def exponent_of_labels() -> float:
-  """Returns the power of 1 / n_u in the risk of n_u^zeta labels alone."""
+  """The power of 1 / n_u in the risk of n_u^zeta labels alone."""
   return _ZETA * _Q * (_ALPHA + 1) / (_Q * (_ALPHA + 3) + _D)
 
 
 @dataclasses.dataclass(frozen=True)
 class KernelClassifier:
-  """Class 1 where most of the data within a bandwidth are (equation 10).
+  """Class 1 where most data within a bandwidth are of class 1 (equation 10).
 
   Attributes:
-    x: float64 [data], places in order.
-    ones_before: int64 [data + 1], how many of the first data are of class 1.
+    x: float64 [data], sorted places.
+    ones_before: int64 [data + 1], numbers of preceding data of class 1.
     bandwidth: Half the width of the box kernel.
   """
 
@@ -75,27 +76,21 @@ class KernelClassifier:
   bandwidth: float
 
   def estimate(self, x: np.ndarray) -> np.ndarray:
-    """Returns the share of class 1 around each place; 0 without any data."""
+    """The fraction of class 1 around each place; 0 without data."""
     first = np.searchsorted(self.x, x - self.bandwidth, 'left')
     last = np.searchsorted(self.x, x + self.bandwidth, 'right')
     ones = self.ones_before[last] - self.ones_before[first]
     return ones / np.maximum(last - first, 1)
 
   def risk(self) -> float:
-    """Returns the excess over the least probability of an error, exactly."""
+    """The excess risk over the Bayes classifier, exactly."""
     truth = probability(_GRID)
     is_wrong = (self.estimate(_GRID) > 0.5) != (truth > 0.5)
     return float(np.mean(np.abs(2 * truth - 1) * is_wrong))
 
 
 def train(x: np.ndarray, y: np.ndarray, bandwidth: float) -> KernelClassifier:
-  """Returns the classifier of some data.
-
-  Args:
-    x: float64 [data], places.
-    y: [data], their classes, 0 or 1.
-    bandwidth: Half the width of the kernel.
-  """
+  """The classifier of places [data] and their classes, 0 or 1."""
   order = np.argsort(x)
   ones_before = np.concatenate([[0], np.cumsum(y[order])])
   return KernelClassifier(x[order], ones_before, bandwidth)
@@ -104,7 +99,7 @@ def train(x: np.ndarray, y: np.ndarray, bandwidth: float) -> KernelClassifier:
 def draw_labeled(
   number: int, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns uniform places and their classes."""
+  """Draws uniform places and their classes."""
   x = generator.uniform(size=number)
   return x, (generator.uniform(size=number) < probability(x)).astype(int)
 
@@ -112,7 +107,7 @@ def draw_labeled(
 def draw_unlabeled(
   number: int, s: float, generator: np.random.Generator
 ) -> np.ndarray:
-  """Returns places of unlabeled images; the larger `s`, the fewer are sure."""
+  """Draws places of unlabeled images; the larger `s`, the fewer confident."""
   least = generator.uniform(size=number) ** (1 / s) / 2
   is_one = generator.uniform(size=number) < np.mean(probability(_GRID))
   return np.interp(np.where(is_one, 1 - least, least), _PROBABILITIES, _PLACES)
@@ -121,7 +116,7 @@ def draw_unlabeled(
 def augment_strongly(
   is_one: np.ndarray, generator: np.random.Generator
 ) -> np.ndarray:
-  """Returns strong views: anywhere, as often as there are such images."""
+  """Draws any place of the image's class, with density m or 1 - m."""
   views = np.empty(len(is_one))
   for side in (False, True):
     density = probability(_GRID) if side else 1 - probability(_GRID)
@@ -134,7 +129,7 @@ def augment_strongly(
 
 
 def fit_lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-  """Returns the probabilities at the ends of lines, by least squares."""
+  """The probabilities at the ends of lines, by least squares."""
   shares = np.stack(
     [np.interp(x, _PLACES, row) for row in np.eye(len(_PLACES))], axis=1
   )
@@ -144,13 +139,13 @@ def fit_lines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def measure(
   num_images: int, s: float, generator: np.random.Generator
 ) -> tuple[float, float]:
-  """Returns the risk of labels alone, and of training on strong views.
+  """The risks of labels alone, and of training on augmented images, too.
 
   Bandwidths and threshold are those of the theorem's proof.
 
   Args:
     num_images: The number of unlabeled images, n_u.
-    s: How scarce sure images are (A1).
+    s: The scarcity of confident images (A1).
     generator: Draws all images.
   """
   x, y = draw_labeled(int(num_images**_ZETA), generator)
@@ -160,12 +155,12 @@ def measure(
   threshold = num_images ** (-exponent(s) / (_ALPHA + 1))
   unlabeled = draw_unlabeled(num_images, s, generator)
   estimate = np.interp(unlabeled, _PLACES, fit_lines(x, y))
-  # Step 1: sure images.
+  # Step 1: confident images.
   is_sure = np.minimum(estimate, 1 - estimate) <= threshold
-  # Step 2: their pseudo-labels and strong views.
+  # Step 2: their pseudo-labels and strong augmentation.
   pseudo_labels = (estimate > 0.5)[is_sure]
   views = augment_strongly(pseudo_labels, generator)
-  # Step 3: the classifier of labels and views.
+  # Step 3: the classifier of both.
   classifier = train(
     np.concatenate([x, views]),
     np.concatenate([y, pseudo_labels]),
@@ -179,12 +174,12 @@ def main(
   num_runs: int = 16,
   output_dir: str = 'results',
 ) -> dict[str, tuple[float, float]]:
-  """Draws the risks, and returns each slope with the predicted one.
+  """Plots the risks, and returns measured and predicted slopes.
 
   Args:
     sizes: Numbers of unlabeled images.
     num_runs: Runs that risks are means of.
-    output_dir: Folder for the picture, `theorem_1.svg`.
+    output_dir: Folder for the figure, `theorem_1.svg`.
   """
   scarcities = (0.5, 2.0)
   # Risks by s, then by size: of labels alone, and of both.

@@ -87,7 +87,7 @@ _METRICS = flags.DEFINE_list(
 )
 
 flags.adopt_module_key_flags(output_flag)
-output_flag.require_pictures(_PSEUDO_LABEL_FILES)
+output_flag.require_figures(_PSEUDO_LABEL_FILES)
 
 
 def main() -> None:
@@ -102,7 +102,7 @@ def main() -> None:
   chosen = _choose_panels(experiments)
   curve_files = None
   if output_flag.OUTPUT_FILE.value or _PSEUDO_LABEL_FILES.value is None:
-    curve_files = output_flag.pictures('results/learning_curves.png')
+    curve_files = output_flag.figures('results/learning_curves.png')
   elif _METRICS.value is not None:
     with program.blame(_METRICS, ValueError):
       raise ValueError('give --output_file too, or no --pseudo_label_files')

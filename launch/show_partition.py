@@ -31,7 +31,7 @@ def main(settings: experiment_settings.Data) -> None:
   Args:
     settings: The settings of the data.
   """
-  files = output_flag.pictures('results/partition.png')
+  files = output_flag.figures('results/partition.png')
   names = settings.task.sites
   if names:
     raise settings_lib.SettingError(

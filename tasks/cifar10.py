@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""CIFAR-10 with the constants of SemiFL's experiments (C.1, C.2, Table 4)."""
+"""CIFAR-10, as in SemiFL's experiments (Table 4 of SemiFL)."""
 
 import dataclasses
 

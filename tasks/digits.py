@@ -1,9 +1,8 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scikit-learn's handwritten digits: 1,797 real images of 8x8 pixels.
+"""Scikit-learn's handwritten digits: 1,797 images of 8x8 pixels, no download.
 
-The images come with the scikit-learn package, so this task needs no download.
 They are the test set of Alpaydin and Kaynak's "Optical Recognition of
 Handwritten Digits" (UCI, 1998), written by 13 people.
 """
@@ -18,9 +17,8 @@ from tff_semifl.augment import weak
 from tff_semifl.data import sources
 from tff_semifl.experiments import image_task
 
-# Gray levels range from 0 to 16 in the data.
 _MAX_LEVEL = 16
-# Every fifth image is a test image; they are spread evenly over the writers.
+# Every fifth image is a test image, so that both sets have all writers.
 _TEST_STRIDE = 5
 
 
@@ -32,7 +30,7 @@ class Digits(image_task.Task):
 
   def create(self) -> image_task.ImageTask:
     """Creates the task."""
-    # No flip: the mirror image of a digit is not a digit.
+    # The mirror image of a digit is not a digit.
     weak_augmentation = functools.partial(
       weak.flip_and_crop, flip=False, padding=1
     )
@@ -45,8 +43,8 @@ class Digits(image_task.Task):
       weak_augmentation=weak_augmentation,
       strong_augmentation=image_task.weak_then_strong(
         weak_augmentation,
-        # The default strength of KerasCV's RandAugment leaves little of an
-        # image of 8x8 pixels. (Its equalization does not change so few.)
+        # KerasCV's default strength leaves little of an image of 8x8 pixels.
+        # (Its equalization does not change such small images.)
         keras_cv_policy.build_gentle_rand_augment(),
       ),
       model_depth=7,
@@ -57,8 +55,7 @@ class Digits(image_task.Task):
 
 
 def _load() -> image_task.TaskData:
-  # Imported here because it takes long, and the registry of tasks imports this
-  # module.
+  # A slow import, which the registry of tasks must not wait for.
   from sklearn import datasets
 
   digits = datasets.load_digits()

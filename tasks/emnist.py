@@ -1,15 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""EMNIST, 47 classes of letters and digits, as Zhang et al. have it (C.6).
+"""EMNIST, 47 classes of letters and digits, as in Zhang et al.
 
-The split is "balanced": it has the same number of images of each class, and one
-class for capital and small letters that look alike. TFDS and Zhang et al. use
-the images as they were published: transposed, so that letters lie on their
-side. A horizontal flip therefore turns a letter upside down.
+The split "balanced" has the same number of images of each class, and one class
+for capital and small letters that look alike. TFDS and Zhang et al. use the
+published images, which are transposed: a horizontal flip turns letters upside
+down.
 
 References:
   Cohen, Afshar, Tapson, van Schaik. EMNIST. IJCNN 2017.
+
   Zhang et al. Benchmarking semi-supervised federated learning. 2020.
 """
 
@@ -29,20 +30,19 @@ class EMNIST(tfds_task.TFDSTask):
   data_set = tfds_task.DataSet(
     name='emnist/balanced',
     image_shape=(28, 28, 1),
-    # The last ones are the small letters that have a class of their own.
+    # Small letters that have a class of their own come last.
     class_names=(*string.digits, *string.ascii_uppercase, *'abdefghnqrt'),
-    # The code of Zhang et al. has the values of MNIST (D23).
+    # MNIST's values, as in the code of Zhang et al.
     pixel_mean=(0.1307,),
     pixel_standard_deviation=(0.3081,),
-    # The code of Zhang et al. mirrors letters, too; their paper only says "flip
-    # and shift" (D28).
+    # As in the code of Zhang et al.; their paper only says "flip and shift".
     flip=True,
     padding=3,
     build_strong_augmentation=(
       fixmatch_pytorch_policy.build_fixmatch_pytorch_rand_augment
     ),
-    # A WideResNet, which Zhang et al. do not use for EMNIST: its three groups
-    # have feature maps of 28, 14 and 7 pixels.
+    # Zhang et al. have no WideResNet for EMNIST. Its three groups have feature
+    # maps of 28, 14 and 7 pixels.
     model_depth=28,
     model_width=2,
     model_num_groups=3,

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task of a user's own feature vectors, in a file of arrays.
+"""A task of a user's own feature vectors.
 
-`feature_files` describes the file. Where it has ids of clients, it says who has
-which vectors. Otherwise settings do.
+`feature_files` describes the file. If it has ids of clients, they determine the
+partition; otherwise settings do.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Features(image_task.Task):
   """A user's own feature vectors, such as those of a pretrained network."""
 
   short_name = 'features'
-  # A resumed run may read them from another file: their digest is compared.
+  # A resumed run may read another file, whose digest is compared.
   told_by_data = ('features_file',)
 
   features_file: str | None = settings.setting(
@@ -37,7 +37,7 @@ class Features(image_task.Task):
 
   @property
   def gives_shares(self) -> bool:
-    """True if the file says which client has which vectors."""
+    """Whether the file has the partition."""
     return self.features_file is not None and feature_files.has_client_ids(
       self.features_file
     )
@@ -49,19 +49,19 @@ class Features(image_task.Task):
 
   @property
   def place(self) -> str:
-    """The file's name, a part of the default name of an experiment."""
+    """The file's name, for the default name of an experiment."""
     return pathlib.Path(self.features_file or '').stem
 
   @property
   def shares_description(self) -> str:
-    """A short description of how the vectors are shared out."""
+    """A short description of the partition."""
     return f'as in {self.features_file}'
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task, which reads the file.
+    """Creates the task from the file.
 
     Raises:
-      settings.SettingError: If the features cannot be used.
+      settings.SettingError: The features cannot be used.
     """
     if self.features_file is None:
       raise settings.SettingError(
@@ -73,10 +73,10 @@ class Features(image_task.Task):
       return _read(self.features_file, _find_version(self.features_file))
 
 
-# A program creates the task several times.
+# A program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
-  del version  # Only for the cache.
+  del version
   found = feature_files.read(path)
   return feature_task.create_task(
     image_task.TaskData(
@@ -92,10 +92,10 @@ def _read(path: str, version: tuple[int, ...]) -> image_task.ImageTask:
 
 
 def _find_version(path: str) -> tuple[int, ...]:
-  """Returns what tells a file from an earlier one of the same name."""
+  """A key that changes when the file does."""
   try:
     found = os.stat(path)
   except OSError:
-    # Whoever reads it names it.
+    # Reading the file reports the error.
     return ()
   return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,12 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task of a user's own images: class folders of a server, and client folders.
+"""A task of a user's own images: class folders of a server, client folders.
 
-The images of clients may be at sites instead, of which only names are known.
-
-All images are read when the task is created. `image_folders` describes the
-folders.
+Clients' images may be at sites instead. All other images are read when the task
+is created. `image_folders` describes the folders.
 """
 
 from collections.abc import Mapping
@@ -30,7 +28,7 @@ from tff_semifl.runtime import sites as sites_lib
 
 
 def parse_size(text: str) -> tuple[int, int] | None:
-  """Returns height and width, or None if the text is not a size."""
+  """Height and width, or None if the text is not a size."""
   match = re.fullmatch(r'([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?', text)
   if match is None:
     return None
@@ -47,9 +45,9 @@ class Reading(settings.Settings):
 
   on_odd_size: str = settings.setting(
     image_files.OnOddSize.RESIZE.value,
-    'What to do if images have another size: resize keeps their proportions and'
-    " crops them; refuse names them and ends the program, and --image_size's"
-    " default is then that of the server's first image.",
+    'What to do about images of another size: resize scales and crops them,'
+    ' keeping proportions; refuse ends the program and names them, and'
+    " --image_size's default is then that of the server's first image.",
     settings.one_of(*(each.value for each in image_files.OnOddSize)),
   )
   gray: bool = settings.setting(
@@ -60,7 +58,7 @@ class Reading(settings.Settings):
 
   background: str = settings.setting(
     'white',
-    'Color behind what is transparent in images, as CSS has it.',
+    'CSS color behind transparent pixels.',
     settings.Values(
       'a color, such as white or #808080', image_files.parse_color
     ),
@@ -78,8 +76,7 @@ class ImageFolder(image_task.Task):
 
   short_name = 'image_folder'
   gives_shares = True
-  # A resumed run may read the images from another folder: their digest is
-  # compared.
+  # A resumed run may read another folder, whose digest is compared.
   told_by_data = ('image_dir', 'images_on_disk', 'background', 'keep_decoded')
   strong_augmentation = 'keras_cv_gentle'
 
@@ -91,7 +88,7 @@ class ImageFolder(image_task.Task):
   image_size: str | None = settings.setting(
     None,
     'Size of all images in pixels: 64, or height and width, 48x64. By default'
-    f" the size of the server's images if they have one of up to"
+    f" the common size of the server's images if it is at most"
     f' {folder_task.MAX_DEFAULT_SIZE} pixels, otherwise'
     f' {folder_task.DEFAULT_SIZE[0]}x{folder_task.DEFAULT_SIZE[1]}.',
     SIZES,
@@ -99,12 +96,12 @@ class ImageFolder(image_task.Task):
   reading: Reading = Reading()
   flip: bool = settings.setting(
     True,
-    'Whether to train on mirror images, too. Turn it off if the mirror image of'
-    ' an image is not of the same class, as with writing.',
+    'Whether to train on mirror images, too. Turn it off if a mirror image is'
+    ' of another class, as with writing.',
   )
   test_fraction: float | None = settings.setting(
     None,
-    "Share of the server's images of each class that is used for testing"
+    "Fraction of each class of the server's images that is used for testing"
     ' instead of training. It must be given if there is no test folder.',
     settings.INSIDE_0_TO_1,
   )
@@ -112,22 +109,22 @@ class ImageFolder(image_task.Task):
   images_on_disk: bool | None = settings.setting(
     None,
     "Whether clients' images are in a file in $TMPDIR, or /var/tmp, instead of"
-    ' in memory, and read when a client has its turn; results are the same. By'
+    ' in memory, and read when a client trains; results are the same. By'
     f' default if they are more than {folder_task.MAX_GIB_IN_MEMORY} GiB.',
   )
 
   keep_decoded: bool = settings.setting(
     True,
-    'Whether decoded images of large files are kept for the next start, in the'
-    ' size that is trained on, in $XDG_CACHE_HOME/tff_semifl or'
+    'Whether decoded images of large files are cached for the next start, in'
+    ' the size of training, in $XDG_CACHE_HOME/tff_semifl or'
     ' ~/.cache/tff_semifl.',
   )
 
   sites: tuple[str, ...] = settings.setting(
     (),
-    'Names of the sites that have the images of clients, with commas: those of'
-    ' launch.site on machines of the cluster of --ray_address. The folder has'
-    ' none of clients then.',
+    "Names of the sites that hold clients' images, with commas: those of"
+    ' launch.site on machines of the cluster of --ray_address. The folder must'
+    ' have no client folders then.',
     settings.Values(
       f'different names of {sites_lib.NAME_DESCRIPTION}',
       lambda names: (
@@ -138,26 +135,26 @@ class ImageFolder(image_task.Task):
 
   @property
   def place(self) -> str:
-    """The folder's name, a part of the default name of an experiment."""
+    """The folder's name, for the default name of an experiment."""
     return pathlib.Path(self.image_dir).resolve().name
 
   @property
   def shares_description(self) -> str:
-    """A short description of how the images are shared out."""
+    """A short description of the partition."""
     return 'at sites' if self.sites else f'as in {self.image_dir}'
 
   @property
   def quick(self) -> Mapping[str, Any]:
     """Values of settings by name, for a first result within minutes.
 
-    Images are small unless their size is chosen, and so is the network. Rate
-    and threshold are those of the digits: with a few labels there are
-    pseudo-labels after the first rounds.
+    Images are small unless their size is chosen, and so is the network.
+    Learning rate and threshold are those of the digits, so that few labels
+    suffice for pseudo-labels after the first rounds.
     """
     if self.image_size is None:
       size = {'image_size': '32', 'model_depth': 10}
     else:
-      # Whether a depth is possible depends on the size.
+      # Possible depths depend on the size.
       size = {'model_width': 1}
     return {
       **size,
@@ -170,15 +167,15 @@ class ImageFolder(image_task.Task):
     }
 
   def fill_in(self, task: image_task.ImageTask) -> 'ImageFolder':
-    """Returns this task with `image_size` set to the size of its images."""
+    """This task with `image_size` set to the size of its images."""
     height, width, _ = task.image_shape
     return dataclasses.replace(self, image_size=f'{height}x{width}')
 
   def create(self) -> image_task.ImageTask:
-    """Creates the task, which reads all images.
+    """Creates the task, and reads all images.
 
     Raises:
-      settings.SettingError: If the images cannot be used.
+      settings.SettingError: The images cannot be used.
     """
     if self.image_dir is None:
       raise settings.SettingError(
@@ -206,11 +203,10 @@ class ImageFolder(image_task.Task):
       return _read(self, _find_versions(self.image_dir))
 
 
-# A program creates the task several times: for settings, for data and for each
-# of several seeds.
+# A program creates its task several times.
 @functools.lru_cache(maxsize=1)
 def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
-  del versions  # Only for the cache.
+  del versions
   return folder_task.create_task(
     folder.image_dir,
     image_size=folder.image_size and parse_size(folder.image_size),
@@ -226,11 +222,11 @@ def _read(folder: ImageFolder, versions: str) -> image_task.ImageTask:
 
 
 def _find_versions(root: str) -> str:
-  """Returns a digest of names, sizes and times of all that is in a folder."""
+  """A digest of the names, sizes and times of all files in a folder."""
   digest = hashlib.sha256()
   for pattern in ('*', '*/*', '*/*/*'):
     for path in sorted(glob.glob(os.path.join(glob.escape(root), pattern))):
-      # What cannot be read is named by whoever reads it.
+      # Reading the file reports the error.
       with contextlib.suppress(OSError):
         found = os.stat(path)
         version = (path, found.st_ino, found.st_size, found.st_mtime_ns)

@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""STL-10 with the constants of SemiFL's repository (B.1, C.1, C.2).
+"""STL-10, as in SemiFL's repository.
 
-This task alone has images of unknown class: 100,000, some of other classes than
-the ten. They are given to the clients. STL-10 is not in the paper, and the last
-version of the authors' code cannot run it (D20). The images, of 96x96 pixels,
-take 3.1 GB.
+Only this task has images of unknown class: 100,000, some of other classes than
+the ten, which clients get. STL-10 is not in the paper, and the last version of
+the authors' code cannot run it. The images, of 96x96 pixels, take 3.1 GB.
 """
 
 import dataclasses
@@ -41,7 +40,7 @@ class STL10(tfds_task.TFDSTask):
     padding=12,
     model_depth=37,
     model_width=2,
-    # The number in the FixMatch paper, as SemiFL has no table for STL-10.
+    # As in the FixMatch paper; SemiFL has no table for STL-10.
     num_labeled=1000,
     splits=('train', 'test', 'unlabelled'),
   )

@@ -5,8 +5,7 @@
 
     import tff_semifl as sfl
 
-has the names of `__init__.pyi`. Each is imported when it is first used, so that
-this import takes no time.
+provides the names of `__init__.pyi`, each imported at its first use.
 """
 
 import importlib
@@ -17,8 +16,8 @@ from typing import Any
 
 __version__ = '0.1.0'
 
-# TensorFlow sets it too late for itself where it is imported while absl's
-# `app.run` is running, as it may be here: Keras builds no models then.
+# If TensorFlow is imported while absl's `app.run` is running, it sets this too
+# late for itself, and Keras cannot build models.
 os.environ.setdefault('TF2_BEHAVIOR', '1')
 
 _FOLDER = pathlib.Path(__file__).parent
@@ -43,5 +42,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-  """Returns all names, also those that were not used so far."""
+  """All names, including those not imported yet."""
   return sorted({*globals(), *_MODULES})

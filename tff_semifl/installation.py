@@ -1,18 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the packages `tasks` and `launch` are.
+"""The place of the packages `tasks` and `launch`.
 
-In a clone they lie beside the package `tff_semifl`; an installed package has
-them inside, so that nobody's own `tasks` or `launch` is hidden. In either case
-each of their modules has one name.
+In a clone they are beside the package `tff_semifl`. An installed package has
+them inside, so that they hide nobody's own `tasks` or `launch`.
 """
 
 import importlib.util
 
 
 def is_installed() -> bool:
-  """Whether this package was installed, and does not lie in a clone."""
+  """Whether this package is installed, and not in a clone."""
   return importlib.util.find_spec('tff_semifl.launch') is not None
 
 

@@ -3,8 +3,8 @@
 
 """The private parts of TensorFlow and TFF that this package uses.
 
-No other file imports anything that they do not export. This is the file to
-check first when one of them is upgraded.
+No other file imports private names. Check this file first when TensorFlow or
+TFF is upgraded.
 """
 
 from collections.abc import Sequence
@@ -69,24 +69,17 @@ disable_grappler = (
 def call_flat(
   function: Any, arguments: Sequence[Any], captured: Sequence[Any]
 ) -> list[tf.Tensor]:
-  """Calls a concrete function without looking at its arguments in Python.
+  """Calls a concrete function without processing its arguments in Python.
 
-  Args:
-    function: The function.
-    arguments: Its arguments, tensors.
-    captured: Tensors that it captured, or others in their place.
+  `captured` are the tensors that it captured, or replacements.
   """
   return function._call_flat(list(arguments), list(captured))
 
 
 def make_callable(session: Any, options: CallableOptions) -> Any:
-  """Returns a function that runs a part of a session's graph.
+  """A function that runs a part of a session's graph.
 
-  TensorFlow optimizes the graph at once. `Session.make_callable` lets each of
-  several threads do so at its first call.
-
-  Args:
-    session: A `tf.compat.v1.Session`.
-    options: What is fed and fetched.
+  TensorFlow optimizes the graph at once; with `Session.make_callable` each of
+  several threads would do so at its first call.
   """
   return session._make_callable_from_options(options)

@@ -73,10 +73,10 @@ class MeasureTest(absltest.TestCase):
     self.assertEqual(
       found.describe(),
       [
-        'strong views: 24 of 80 are blank, with less than 5% of their'
-        " image's contrast",
+        'strongly augmented images: 24 of 80 are blank, with less than 5%'
+        " of the original's contrast",
         'contrast kept (ratio of standard deviations of pixels): median 1.00,'
-        ' in one view of twenty 0.01 or less',
+        ' in one image of twenty 0.01 or less',
       ],
     )
 
@@ -88,14 +88,14 @@ class MeasureTest(absltest.TestCase):
     )
     self.assertEqual(
       found.describe()[0],
-      'images that are blank themselves and not counted: 3',
+      'blank originals, which are not counted: 3',
     )
     for blank in (images[1:], images[:0]):
       found = remaining_contrast.measure(blank, _unchanged, seed=0)
       self.assertEqual(found.num_views, 0)
       self.assertEqual(
         found.describe()[-1],
-        'strong views: not measured, as there is no other image',
+        'strongly augmented images: none, as all originals are blank',
       )
 
   def test_of_many_images_some_of_all_classes_are_looked_at(self):

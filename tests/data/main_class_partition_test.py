@@ -239,7 +239,7 @@ class PartitionMainClassesTest(parameterized.TestCase):
     (1.1, 2, '^1.1 is not in 0..1'),
     (-0.1, 2, '^-0.1 is not in 0..1'),
     (float('nan'), 2, '^nan is not in 0..1'),
-    (0.5, 0, '^0 clients are none'),
+    (0.5, 0, '^0 clients are too few'),
     (
       0.5,
       41,

@@ -15,7 +15,7 @@ import pytest
 from tests.repository import source_tree
 import tff_semifl as sfl
 
-_PAGE = source_tree.PROJECT_ROOT / 'docs' / 'python.md'
+_PAGE = source_tree.PROJECT_ROOT / 'docs' / 'api.md'
 _PAGE_ON_EXTENDING = source_tree.PROJECT_ROOT / 'docs' / 'extending.md'
 
 
@@ -79,14 +79,21 @@ class PublicNamesTest(absltest.TestCase):
     used = set(re.findall(r'\bsfl\.(\w+)', '\n'.join(programs)))
     self.assertCountEqual(used, sfl.__all__)
 
-  def test_each_is_in_the_table_of_the_page(self):
+  def test_each_is_in_the_api_reference(self):
     rows = re.findall(r'^\| (`.*?) \|', _PAGE.read_text(), re.MULTILINE)
     named = re.findall(r'`(\w+)`', ' '.join(rows))
     self.assertCountEqual(named, sfl.__all__)
 
+  def test_each_group_of_the_api_reference_has_an_example(self):
+    _, *groups = _PAGE.read_text().split('\n## ')
+    self.assertGreater(len(groups), 8)
+    for group in groups:
+      with self.subTest(group.partition('\n')[0]):
+        self.assertIn('>>> ', group)
+
   @pytest.mark.slow
   def test_pages_are_true(self):
-    for page, num_examples in ((_PAGE, 40), (_PAGE_ON_EXTENDING, 4)):
+    for page, num_examples in ((_PAGE, 50), (_PAGE_ON_EXTENDING, 4)):
       with self.subTest(page.name):
         failed, tried = doctest.testfile(
           str(page),

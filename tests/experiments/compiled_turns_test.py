@@ -3,8 +3,11 @@
 
 """Tests that `jit_compile` compiles the turns of clients."""
 
+from unittest import mock
+
 from absl.testing import absltest
 from absl.testing import parameterized
+import tensorflow as tf
 
 from tasks import digits
 from tests import small_digits
@@ -14,7 +17,7 @@ from tff_semifl.experiments import python_experiment
 from tff_semifl.training import turn_form
 
 
-def _create(task, *, jit_compile):
+def _create(task, *, jit_compile=None):
   return python_experiment.create_experiment(
     'semifl',
     task,
@@ -35,13 +38,35 @@ class CompiledTurnsTest(parameterized.TestCase):
       _create(digits.Digits(), jit_compile=True)
 
   @parameterized.parameters(
-    (False, turn_form.DYNAMIC), (True, turn_form.COMPILED)
+    (None, [], turn_form.DYNAMIC),
+    (None, ['a GPU'], turn_form.COMPILED),
+    (False, ['a GPU'], turn_form.DYNAMIC),
+    (True, [], turn_form.COMPILED),
   )
-  def test_form_of_turns(self, jit_compile, form):
-    with small_systems.without_process('semifl') as build:
+  def test_form_of_turns(self, jit_compile, gpus, form):
+    with (
+      small_systems.without_process('semifl') as build,
+      mock.patch.object(tf.config, 'list_physical_devices', lambda _: gpus),
+    ):
       _create(small_digits.SmallDigits(), jit_compile=jit_compile)
     [ingredients] = build.call_args.args
     self.assertIs(ingredients.turn_form, form)
+
+  def test_default_on_a_gpu_leaves_out_what_cannot_be_compiled(self):
+    with (
+      small_systems.without_process('semifl') as build,
+      mock.patch.object(tf.config, 'list_physical_devices', lambda _: ['GPU']),
+      self.assertLogs(level='WARNING') as logs,
+    ):
+      build.side_effect = [
+        settings.SettingError('jit_compile', True, 'XLA has no such operation'),
+        mock.DEFAULT,
+      ]
+      experiment = _create(small_digits.SmallDigits())
+    self.assertIn('XLA has no such operation', logs.output[0])
+    forms = [call.args[0].turn_form for call in build.call_args_list]
+    self.assertEqual(forms, [turn_form.COMPILED, turn_form.DYNAMIC])
+    self.assertIsNone(experiment.settings.model.jit_compile)
 
 
 if __name__ == '__main__':

@@ -48,7 +48,7 @@ class DemoTest(absltest.TestCase):
       refused = self._run(*flags)
       self.assertEqual(refused.returncode, 1)
       self.assertRegex(
-        refused.stderr, f'^flag {flags[0]}: (each seed|--seeds says it all)'
+        refused.stderr, f'^flag {flags[0]}: (each seed|--seeds replaces --seed)'
       )
       self.assertLen(refused.stderr.splitlines(), 1)
 

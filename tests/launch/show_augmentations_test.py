@@ -145,9 +145,9 @@ class ShowAugmentationsTest(parameterized.TestCase):
     self.assertEmpty(completed.stderr)
     self.assertRegex(
       completed.stdout,
-      '^strong views: [0-9]+ of 512 are blank, with less than 5% of their'
-      " image's contrast\n"
-      'contrast kept .*: median [01][.][0-9]{2}, in one view of twenty'
+      '^strongly augmented images: [0-9]+ of 512 are blank, with less than 5%'
+      " of the original's contrast\n"
+      'contrast kept .*: median [01][.][0-9]{2}, in one image of twenty'
       ' [01][.][0-9]{2} or less\n'
       f'picture: {folder}/picture.png\n$',
     )

@@ -88,10 +88,9 @@ class ShowPartitionTest(parameterized.TestCase):
 
     completed = _run(*flags, '--partition=classes')
     self.assertEqual(completed.returncode, 1)
-    self.assertEqual(
+    self.assertStartsWith(
       completed.stderr.splitlines()[-1],
-      'flag --partition=classes: 15 of 35 unlabeled images have no known class'
-      ' to share them out by',
+      'flag --partition=classes: 15 of 35 unlabeled images have no known class',
     )
 
   @parameterized.named_parameters(

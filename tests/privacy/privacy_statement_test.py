@@ -38,9 +38,9 @@ class PrivacyStatementTest(parameterized.TestCase):
     )
     text = '\n'.join(f'{what}: {said}' for what, said in _STATEMENT.details)
     for said in (
-      'clipped to length 0.5',
-      'noise of 4 times that, 10 of 100 clients in a round',
-      'neighboring relation: .* one client, who has other images',
+      'clipped to norm 0.5',
+      'noise of 4 times that norm, 10 of 100 clients in a round',
+      'neighboring relation: .* the images of one client',
       'sampling: .* without replacement',
       'not covered: metrics of clients',
       "not covered: the server's labeled images",
@@ -63,7 +63,7 @@ class PrivacyStatementTest(parameterized.TestCase):
     statement = dataclasses.replace(_STATEMENT, epsilon=epsilon)
     self.assertEqual(statement.is_weak, is_weak)
     self.assertIn(strength, statement.meaning)
-    self.assertIn(f'tell in {success} of', statement.meaning)
+    self.assertIn(f' in {success} of cases', statement.meaning)
 
   def test_claims_nothing_where_nothing_is_private(self):
     self.assertEmpty(_NONE.meaning)

@@ -1,95 +1,60 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Citations of docs/algorithms.md lead somewhere, in code and in documents.
-
-They are of sections (A.11) and of D-, FL- or S-numbers, one or a range (A.6 to
-A.9, D8-D10).
-"""
+"""Citations lead somewhere, in code, tests, tables, flagfiles, documents."""
 
 import collections
+import pathlib
 import re
 
 from absl.testing import absltest
 from absl.testing import parameterized
 
+from tests.repository import citations
+from tests.repository import prose
 from tests.repository import source_tree
 import tff_semifl
 
 _ROOT = source_tree.PROJECT_ROOT
 _LINK = re.compile(r'\]\(([^)#\s]+)(?:#[^)]*)?\)')
-# Beside Python.
-_PATTERNS = ('*.md', 'docs/**/*.md', 'launch/**/*.flags', 'tff_semifl/**/*.csv')
-_HEADING = re.compile(r'^#{2,4} ([A-I]\.\d+) ', re.MULTILINE)
-_DIFFERENCE = re.compile(r'^- \*\*((?:D|FL|S)\d+), ', re.MULTILINE)
-_CITATION = re.compile(
-  r'(?<![\w./-])(?P<letter>[A-I]\.|D|FL|S)(?P<first>\d{1,2})\b'
-  r'(?:(?:\s+to\s+|-|–)(?P=letter)(?P<last>\d{1,2})\b)?'
-)
-
-
-def _find_anchors():
-  """Returns sections and numbers of the specification, as they come."""
-  pages = [
-    _ROOT / 'docs/algorithms.md',
-    *sorted(_ROOT.glob('docs/algorithms/*.md')),
-  ]
-  texts = [page.read_text() for page in pages]
-  return [
-    anchor
-    for pattern in (_HEADING, _DIFFERENCE)
-    for text in texts
-    for anchor in pattern.findall(text)
-  ]
-
-
-def _find_dangling(text, anchors):
-  """Returns what a text cites that is not there."""
-  missing = set()
-  for match in _CITATION.finditer(text):
-    first, last = int(match['first']), int(match['last'] or match['first'])
-    cited = {f'{match["letter"]}{n}' for n in range(first, last + 1)}
-    missing |= cited.difference(anchors)
-  return missing
+# Written so that they are no citations of this file.
+_NO_DIFFERENCE = f'D{99}'
+_NO_SECTION = f'H.{1}'
+_TABLE = 'Table'
+_PAPER = 'SemiFL'
 
 
 class CitationsTest(parameterized.TestCase):
   def test_all_citations_lead_somewhere(self):
-    anchors = {*_find_anchors()}
-    files = [_ROOT / path for path in source_tree.find_python_files(_ROOT)]
-    for pattern in _PATTERNS:
-      files.extend(_ROOT.glob(pattern))
-    for path in files:
-      self.assertEmpty(_find_dangling(path.read_text(), anchors), path)
+    anchors = citations.find_anchors(_ROOT)
+    counts = collections.Counter()
+    dangling = []
+    for path in prose.find_files(_ROOT):
+      for line, cited, problem in citations.find_citations(
+        _ROOT, path, anchors
+      ):
+        counts[pathlib.Path(path).suffix] += 1
+        if problem:
+          dangling.append(f'{path}:{line}: {cited!r}: {problem}')
+    self.assertEmpty(dangling, '\n'.join(dangling))
+    # All kinds of files were looked at.
+    self.assertSameElements(counts, ['.py', '.md', '.flags', '.csv'])
 
-  @parameterized.parameters(
-    ('One (A.1), ranges (A.1 to A.3, D1-D2) and S1.', []),
-    # Written so that they are no citations of this file.
-    (f'See H.{1}.', ['H' + '.1']),
-    (f'D{99}, D1', ['D' + '99']),
-    (f'A range to its end, A.2 to A.{4}.', ['A' + '.4']),
-  )
-  def test_finds_what_the_specification_does_not_have(self, text, expected):
-    anchors = {'A.1', 'A.2', 'A.3', 'D1', 'D2', 'S1'}
-    self.assertCountEqual(_find_dangling(text, anchors), expected)
-
-  def test_sections_and_differences_are_in_order(self):
-    anchors = _find_anchors()
-    sections = [a for a in anchors if '.' in a]
-    differences = [a for a in anchors if '.' not in a]
+  def test_sections_and_differences_have_no_gaps(self):
+    anchors = citations.find_anchors(_ROOT)
     numbers = collections.defaultdict(list)
-    for section in sections:
-      letter, number = section.split('.')
-      numbers[letter].append(int(number))
-    for letter, found in numbers.items():
-      self.assertEqual(found, list(range(1, len(found) + 1)), letter)
-    self.assertSameElements(numbers, [*'ABCDEFGHI'])
-    for letter in ('D', 'FL', 'S'):
-      found = [each for each in differences if each.startswith(letter)]
-      self.assertNotEmpty(found)
-      self.assertEqual(
-        found, [f'{letter}{n}' for n in range(1, len(found) + 1)]
-      )
+    for anchor in anchors:
+      letters, number = re.fullmatch(r'([A-Z]+)\.?(\d+)', anchor).groups()
+      kind = f'{letters}.' if '.' in anchor else letters
+      numbers[kind].append(int(number))
+    for kind, found in numbers.items():
+      self.assertCountEqual(found, range(1, len(found) + 1), kind)
+      # The appendix has one page for each paper.
+      if kind.endswith('.'):
+        self.assertEqual(found, sorted(found), kind)
+    self.assertSameElements(
+      numbers, [*(f'{letter}.' for letter in 'ABCDEFGHI'), 'D', 'FL', 'S']
+    )
 
   def test_links_between_documents_lead_somewhere(self):
     for document in [*_ROOT.glob('*.md'), *_ROOT.glob('docs/**/*.md')]:
@@ -101,6 +66,32 @@ class CitationsTest(parameterized.TestCase):
   def test_what_is_to_be_cited_is_this_version(self):
     citation = (_ROOT / 'CITATION.cff').read_text()
     self.assertIn(f'\nversion: {tff_semifl.__version__}\n', citation)
+
+  def _find(self, text: str, name: str = 'a.py'):
+    """Returns what a file of one docstring cites, and what is wrong with it."""
+    if name.endswith('.py'):
+      text = f'"""{text}"""\n'
+    root = pathlib.Path(self.create_tempdir().full_path)
+    (root / name).write_text(text)
+    anchors = ['A.1', 'A.2', 'A.3', 'D1', 'D2', 'FL1', 'S1']
+    found = citations.find_citations(root, name, anchors)
+    return [(line, cited, bool(problem)) for line, cited, problem in found]
+
+  def test_finds_sections_and_differences(self):
+    text = (
+      f'One (A.1),\nranges (A.1 to A.3, D1-D2)\nand {_NO_DIFFERENCE}, FL1, S1.'
+    )
+    self.assertEqual(
+      self._find(text),
+      [
+        (1, 'A.1', False),
+        (2, 'A.1 to A.3', False),
+        (2, 'D1-D2', False),
+        (3, _NO_DIFFERENCE, True),
+        (3, 'FL1', False),
+        (3, 'S1', False),
+      ],
+    )
 
   def test_navigation_of_the_site_has_all_pages(self):
     navigation = (_ROOT / 'mkdocs.yml').read_text()
@@ -117,6 +108,37 @@ class CitationsTest(parameterized.TestCase):
     missing = [str(page) for page in pages if f' {page}\n' not in navigation]
     self.assertEmpty(missing)
     self.assertGreater(len(pages), 30)
+
+  @parameterized.parameters(
+    _NO_SECTION,
+    _NO_DIFFERENCE,
+    # A range of which the end is missing.
+    f'A.2 to A.{4}',
+    f'D1 to D{3}',
+  )
+  def test_refuses_what_the_specification_does_not_have(self, cited):
+    self.assertEqual(self._find(f'See {cited}.'), [(1, cited, True)])
+
+  @parameterized.parameters(
+    # The only paper that is named, or the nearest, or the next.
+    (f'{_PAPER}.\n\nIts {_TABLE} 5.', False),
+    (f'{_PAPER}, {_TABLE} 5; Zhang et al., {_TABLE} 4.', False),
+    (f'Zhang et al. and {_TABLE} 5 of {_PAPER}.', False),
+    # The only one that has it.
+    (f'{_TABLE} 5.', False),
+    # Either.
+    (f'{_TABLE} 4.', True),
+    (f'{_PAPER}, Zhang et al.\n\nIts {_TABLE} 4.', True),
+    # The one that is meant has none.
+    (f'{_PAPER}: {_TABLE} 6.', True),
+    (f'Zhang et al., {_TABLE}s 1 to 5.', True),
+    (f'Zhang et al., {_TABLE}s 1, 3 and F.{2}.', True),
+    # Neither has.
+    (f'{_TABLE} 11.', True),
+  )
+  def test_knows_what_papers_have(self, text, is_dangling):
+    problems = [problem for _, _, problem in self._find(text)]
+    self.assertEqual(any(problems), is_dangling, problems)
 
 
 if __name__ == '__main__':

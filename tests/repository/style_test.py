@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that ruff lacks: license lines, hints of arguments, docstrings."""
+"""Rules that ruff lacks: license lines, type hints of arguments."""
 
 import ast
 from collections.abc import Iterator

@@ -136,7 +136,7 @@ class LossTest(tf.test.TestCase):
       ):
         self.assertRegex(
           '\n'.join(logs.output),
-          f'actor {lost.pid} at 127.0.0.1 is lost: .*{reason}.*done again',
+          f'actor {lost.pid} at 127.0.0.1 is lost: .*{reason}.*repeated',
         )
         # None stays, not even the one that was stopped.
         ray_machines.wait_until(lambda lost=lost: not lost.is_running())
@@ -175,7 +175,7 @@ class LossTest(tf.test.TestCase):
       with (
         self.assertLogs(level='WARNING'),
         self.assertRaisesRegex(
-          runtime.WorkerError, 'the same work has cost 3 actors: actor .* at'
+          runtime.WorkerError, 'one task has lost 3 actors: actor .* at'
         ),
       ):
         list(context.runner.crew.run([ray_crew.Task(kill)]))

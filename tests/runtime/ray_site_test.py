@@ -128,7 +128,9 @@ class SiteTest(parameterized.TestCase, tf.test.TestCase):
       approving.check_inputs(inputs)
 
   def test_images_of_a_site_that_come_to_none(self):
-    with self.assertRaisesRegex(errors.SiteError, 'came to what is none'):
+    with self.assertRaisesRegex(
+      errors.SiteError, 'came to a process without site'
+    ):
       ray_values.decode([self._dataset()])
 
   def test_sites_that_do_not_fit(self):

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of how clients' updates become one."""
+"""The settings of the aggregation of clients' updates."""
 
 import abc
 import dataclasses
@@ -26,26 +26,26 @@ class Aggregator(settings.Settings, abc.ABC):
     """Builds the aggregator.
 
     Args:
-      clients_per_round: Clients in a round; None if they are not filled in.
-      key: What noise follows from; None without differential privacy.
+      clients_per_round: Clients in a round; None if not filled in.
+      key: The secret key of the noise; None without differential privacy.
     """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mean(Aggregator):
-  """The uniform mean of the updates that count (A.12)."""
+  """The uniform mean of the updates that count."""
 
   def build(
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
-    del clients_per_round, key  # Unused.
+    del clients_per_round, key
     return aggregators.build_mean()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RobustMean(Aggregator):
-  """The mean of updates that are clipped to a quantile of their lengths."""
+  """The mean of updates clipped to a quantile of their norms."""
 
   clipping_quantile: float = settings.setting(
     0.8, 'Share of updates that are not clipped.', settings.INSIDE_0_TO_1
@@ -55,13 +55,13 @@ class RobustMean(Aggregator):
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
-    del clients_per_round, key  # Unused.
+    del clients_per_round, key
     return aggregators.build_robust_mean(
       clipping_quantile=self.clipping_quantile
     )
 
 
-# Beyond these, squares are no float32 any more, or epsilon is no number.
+# Outside of these, squares overflow float32, or epsilon is NaN.
 _MODERATE = settings.Values(
   'from 0.000001 to 1000000', lambda value: 1e-6 <= value <= 1e6
 )
@@ -78,8 +78,8 @@ class PrivateMean(Aggregator):
   )
   clipping_norm: float = settings.setting(
     1.0,
-    'Length that updates are clipped to; --aggregator=robust shows how long'
-    ' they are.',
+    'Norm that updates are clipped to; --aggregator=robust shows how long they'
+    ' are.',
     _MODERATE,
   )
   privacy_delta: float = settings.setting(
@@ -90,9 +90,9 @@ class PrivateMean(Aggregator):
   )
   insecure_fixed_privacy_key: str | None = settings.setting(
     None,
-    'For tests: noise and cohorts follow from these 64 hexadecimal digits, so'
-    ' that everybody can repeat them. Nothing is private then, and no epsilon'
-    ' is claimed. By default each experiment draws a secret key of its own.',
+    'For tests: noise and cohorts follow from these 64 hexadecimal digits and'
+    ' can be repeated by everybody. Nothing is private then, and no epsilon is'
+    ' claimed. By default each experiment draws its own secret key.',
     settings.Values(
       '64 hexadecimal digits, 0 to 9 and a to f',
       lambda value: re.fullmatch('[0-9a-f]{64}', value) is not None,
@@ -119,7 +119,7 @@ class PrivateMean(Aggregator):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class QuantizedMean(Aggregator):
-  """The mean of updates that are rounded to a few bits."""
+  """The mean of updates quantized to a few bits."""
 
   quantization_bits: int = settings.setting(
     8, 'Bits of a number.', settings.between(1, 16)
@@ -129,19 +129,19 @@ class QuantizedMean(Aggregator):
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
-    del clients_per_round, key  # Unused.
+    del clients_per_round, key
     return aggregators.build_quantized_mean(bits=self.quantization_bits)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutsideAggregator(Aggregator):
-  """An aggregator that another package creates.
+  """An aggregator of another package.
 
   Attributes:
     reference: Its name in records, 'package.module:NAME'.
     factory: A factory of TFF.
-    kind: Its class, whose code tells it from others; what it was created from
-      does not.
+    kind: The class of the factory. Its code identifies the aggregator in
+      records; arguments of the factory do not.
   """
 
   reference: str
@@ -152,12 +152,12 @@ class OutsideAggregator(Aggregator):
     self, clients_per_round: int | None, key: privacy_key_lib.PrivacyKey | None
   ) -> tff.aggregators.AggregationFactory:
     """Builds the aggregator."""
-    del clients_per_round, key  # Unused.
+    del clients_per_round, key
     return self.factory
 
 
 def load_outside(reference: str) -> Aggregator:
-  """Returns an aggregator of another package.
+  """Loads an aggregator of another package.
 
   Args:
     reference: 'package.module:NAME' of an aggregation factory of TFF, or of an
@@ -192,28 +192,28 @@ _WITHOUT_PRIVACY = {
   if not isinstance(part, PrivateMean)
 }
 _MEANING = (
-  "How clients' updates become one: mean, the uniform mean of those that count;"
-  ' robust, of updates clipped to a quantile of their lengths, and without far'
-  ' longer ones; compression, of updates rounded to a few bits'
+  "Aggregation of clients' updates: mean, the uniform mean of those that count;"
+  ' robust, of updates clipped to a quantile of their norms, without far longer'
+  ' ones; compression, of updates quantized to a few bits'
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rejection(settings.Settings):
-  """The rejection of updates, whatever the aggregator."""
+  """The rejection of updates, with any aggregator."""
 
   max_update_norm_ratio: float = settings.setting(
     10.0,
-    'An update longer than so many times the weights that the client was sent,'
-    ' or than so much where these are shorter than 1, or not finite, counts for'
-    ' nothing: training exploded, or the client lies.',
+    'An update is rejected if it is not finite, or if its norm exceeds this'
+    ' multiple of the norm of the received weights, or of 1 if that is larger:'
+    ' training diverged, or the client is malicious.',
     settings.ABOVE_0,
   )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenAggregator(settings.Settings):
-  """The aggregator that was chosen."""
+  """The chosen aggregator."""
 
   aggregator: Aggregator = settings.choice(
     AGGREGATORS,
@@ -232,15 +232,11 @@ class ChosenAggregator(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Aggregation(Rejection, ChosenAggregator):
-  """All that becomes of clients' updates on their way to one."""
+  """Rejection and aggregation of clients' updates."""
 
 
 def choose_without_privacy(why: str) -> Any:
-  """Returns a field for an aggregator that is not the private mean.
-
-  Args:
-    why: Why differential privacy cannot be had.
-  """
+  """A field for an aggregator other than the private mean."""
   return settings.choice(
     _WITHOUT_PRIVACY,
     'mean',

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Aggregators that combine the clients' updates into one.
+"""Aggregators of the clients' updates.
 
-They are TFF's factories, configured so that they draw no random numbers other
-than those that follow from the run's key. The weighted factories leave out
-clients whose weight is 0, such as clients without a confident image. The
-private mean is unweighted: it includes these clients with an update of zero.
+They are TFF's factories, configured to draw no random numbers but those that
+follow from the run's key. Weighted factories leave out clients of weight 0,
+such as clients without a confident image; the private mean is unweighted and
+includes them with an update of zero.
 """
 
 import math
@@ -18,18 +18,14 @@ import tensorflow_privacy
 from tff_semifl.privacy import keyed_gaussian_query
 from tff_semifl.privacy import privacy_key
 
-# Smaller tensors are sent as they are: sending the minimum and the maximum with
-# the quantized values would cost as much as quantization saves.
+# For smaller tensors, the minimum and maximum that are sent with quantized
+# values would cost as much as quantization saves.
 _MIN_QUANTIZED_ELEMENTS = 256
 
 
 def build_mean() -> tff.aggregators.WeightedAggregationFactory:
-  """Builds the uniform mean of the clients that count (A.12).
-
-  Returns:
-    A weighted factory.
-  """
-  # The mean over no client at all is zero, not 0 / 0.
+  """Builds the uniform mean of the clients that count, a weighted factory."""
+  # So that the mean over no client is 0, not 0 / 0.
   return tff.aggregators.MeanFactory(no_nan_division=True)
 
 
@@ -39,16 +35,12 @@ def build_robust_mean(
   """Builds a mean that limits the influence of long updates.
 
   It is `tff.learning.robust_aggregator` with the quantile as an argument. An
-  update that is far longer than those seen so far counts as zero; one that is
-  longer than the estimated quantile is clipped to it. Clients that do not count
-  enter the estimates with a length of zero.
+  update far longer than earlier ones counts as zero; one longer than the
+  estimated quantile is clipped to it. Clients of weight 0 enter the estimates
+  with norm 0.
 
   Args:
-    clipping_quantile: The quantile of the updates' lengths to clip to, in
-      (0, 1).
-
-  Returns:
-    A weighted factory.
+    clipping_quantile: The quantile of the norms to clip to, in (0, 1).
   """
   estimate = tff.aggregators.PrivateQuantileEstimationProcess.no_noise
   clipping_norm = estimate(
@@ -79,21 +71,16 @@ def build_private_mean(
 
   Updates are clipped and summed, Gaussian noise is added, and the sum is
   divided by a number that does not depend on which clients took part. The
-  guarantee covers the weights; no noise is added to the clients' metrics.
+  guarantee covers the weights, but not the clients' metrics.
 
   Args:
     noise_multiplier: Standard deviation of the noise, in units of
       `clipping_norm`.
-    clipping_norm: Largest length of an update; longer ones are scaled down to
-      it.
+    clipping_norm: Largest norm of an update; longer ones are scaled down.
     clients_per_round: The number that the sum is divided by.
-    key: The secret key that determines the noise. Draw it with
-      `PrivacyKey.draw()` and keep it for as long as the run may be resumed.
-      Anyone who knows it can subtract the noise. The cohorts of the run should
-      follow from it as well, because they must stay secret, too.
-
-  Returns:
-    An unweighted factory.
+    key: The secret key of the noise, from `PrivacyKey.draw()`. Keep it as long
+      as the run may be resumed; anyone who knows it can subtract the noise. The
+      cohorts, which must stay secret, should follow from it, too.
   """
   query = keyed_gaussian_query.KeyedGaussianSumQuery(
     l2_norm_clip=clipping_norm,
@@ -108,7 +95,7 @@ def build_private_mean(
 def build_quantized_mean(
   *, bits: int = 8
 ) -> tff.aggregators.WeightedAggregationFactory:
-  """Builds the mean of updates that clients send quantized.
+  """Builds the mean of quantized updates.
 
   Each element is rounded to the nearest of `2**bits` values, spaced evenly from
   the minimum to the maximum of its tensor. Rounding is not stochastic, because
@@ -116,9 +103,6 @@ def build_quantized_mean(
 
   Args:
     bits: Number of bits of each element, from 1 to 16.
-
-  Returns:
-    A weighted factory.
   """
   return tff.aggregators.MeanFactory(
     tff.aggregators.EncodedSumFactory.quantize_above_threshold(
@@ -133,15 +117,7 @@ def build_quantized_mean(
 def create(
   factory: tff.aggregators.AggregationFactory, value_type: tff.Type
 ) -> tff.templates.AggregationProcess:
-  """Creates an aggregation process, weighted if the factory is.
-
-  Args:
-    factory: A weighted or an unweighted factory.
-    value_type: The type of a client's update.
-
-  Returns:
-    The process. If it is weighted, weights are float32 scalars.
-  """
+  """Creates an aggregation process, weighted by float32 if the factory is."""
   if isinstance(factory, tff.aggregators.WeightedAggregationFactory):
     return factory.create(value_type, tff.TensorType(np.float32))
   return factory.create(value_type)

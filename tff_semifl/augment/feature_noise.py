@@ -9,23 +9,16 @@ import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
 
-# Standard deviation of the noise of a feature, in standard deviations of the
-# feature.
+# Standard deviation of the noise, in standard deviations of the feature.
 NOISE = 0.5
 
 
 def add_noise(
   features: tf.Tensor, seed: tf.Tensor, *, standard_deviation: Sequence[float]
 ) -> tf.Tensor:
-  """Adds noise to each feature, `NOISE` times its standard deviation.
+  """Adds Gaussian noise of `NOISE` times each feature's standard deviation.
 
-  Args:
-    features: float32 [batch, features].
-    seed: int32 [2], a stateless seed.
-    standard_deviation: That of each feature.
-
-  Returns:
-    float32 [batch, features].
+  Features are float32 [batch, features], the seed is stateless, int32 [2].
   """
   noise = random_draws.normal(tf.shape(features), seed)
   return features + NOISE * tf.constant(standard_deviation, tf.float32) * noise

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RandAugment of FixMatch (Sohn et al., NeurIPS 2020; D24).
+"""The RandAugment of FixMatch (Sohn et al., NeurIPS 2020).
 
-The paper of SemiFL says that it uses this RandAugment; its code has another,
-that of `semifl_policy`.
+SemiFL's paper says that it uses this RandAugment; its code has that of
+`semifl_policy`.
 """
 
 import tensorflow as tf
@@ -17,11 +17,7 @@ from tff_semifl.randomness import random_seeds
 
 
 def build_fixmatch_rand_augment() -> augmentation.Augmentation:
-  """Builds FixMatch's RandAugment as a function of images and a seed.
-
-  Returns:
-    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
-    seed, int32 [2], that returns images of the same shape and dtype.
+  """FixMatch's RandAugment, for images with 1 or 3 channels.
 
   References:
     `libml/augment.py` (augmentation `rac`) and
@@ -32,7 +28,7 @@ def build_fixmatch_rand_augment() -> augmentation.Augmentation:
 
 
 def _translate(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-  """Returns a pixel for each level, whatever the size of the image."""
+  """One pixel per level, whatever the size of the image."""
   del size
   return levels
 
@@ -40,7 +36,7 @@ def _translate(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 def _cut_out_around(
   images: tf.Tensor, seed: tf.Tensor, num_pixels: tf.Tensor
 ) -> tf.Tensor:
-  """Covers the rows and columns around a pixel, as far as there are any."""
+  """Covers a box around a random pixel, clipped at the border."""
   num_images, height, width, _ = tf.unstack(tf.shape(images))
   columns, rows = (
     random_draws.integers(
@@ -77,9 +73,9 @@ VERSION = fixmatch_pool.Version(
   enhancement_at_zero=0.1,
   enhancement_range=1.8,
   posterization_sign=-1,
-  # FixMatch shows 0, of pixels in -1..1, where there is no image. Its code
-  # covers such pixels at the end, after some of the operations; here they are
-  # that gray from the start, and a second operation acts on them.
+  # FixMatch's code fills with 0, of pixels in -1..1, after some of the
+  # operations. Here the fill is that gray from the start, and a second
+  # operation acts on it.
   fill=fixmatch_pool.MID_GRAY,
   compute_translation=_translate,
   cut_out=_cut_out_around,

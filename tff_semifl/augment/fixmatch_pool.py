@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""RandAugment with the pool of FixMatch, of which there are versions (C.3).
+"""RandAugment with the pool of FixMatch, in several versions.
 
 For each image two operations are drawn, with replacement, from a pool of 14,
-each with a strength of its own, and each is applied or not. Then a box is
-covered, always. The versions differ in some of the strengths, in the gray level
-that comes in from outside of an image, and in where the box lies.
+each with a strength of its own, and applied with probability 1/2. Then a box is
+always covered. Versions differ in some strengths, the fill outside of an image,
+and the place of the box.
 """
 
 from collections.abc import Callable
@@ -23,15 +23,15 @@ from tff_semifl.randomness import random_seeds
 
 NUM_OPERATIONS = 2
 APPLICATION_PROBABILITY = 0.5
-# Of the box, and beside a moved image of FixMatch.
+# Of the box, and outside of a moved image of FixMatch.
 MID_GRAY = 127
 
-# Strengths are levels out of ten; neither nothing nor everything is drawn.
+# Strengths are levels out of ten; 0 and 10 are not drawn.
 FULL_LEVEL = 10
 # At the full level.
 _ROTATION_DEGREES = 30
 _SHEAR = 0.3
-# The box has 16 pixels, and at most half of the image: 14 of 28.
+# The box has 16 pixels, but at most half of the image: 14 of 28.
 _CUTOUT_PIXELS = 16
 _CUTOUT_SHARE = 2
 
@@ -40,15 +40,15 @@ class Version(NamedTuple):
   """Values and functions in which versions of this RandAugment differ.
 
   Attributes:
-    operation_names: The pool in the order of the version's code, which decides
-      what a seed draws.
+    operation_names: The pool in the order of the version's code, which maps
+      draws to operations.
     enhancement_at_zero: Factor of color, contrast, brightness and sharpness at
-      level 0, where 1 is the image as it is.
-    enhancement_range: How much larger the factor is at the full level.
+      level 0; a factor of 1 is the identity.
+    enhancement_range: The difference of factors at the full level and 0.
     posterization_sign: 1 if posterizing keeps 4 bits and, by level, up to 4
       more, -1 if it keeps up to 4 fewer.
-    fill: Gray level in 0..255 of the pixels that rotating, shearing and
-      translating bring in from outside.
+    fill: Gray level in 0..255 outside of a rotated, sheared or translated
+      image.
     compute_translation: (level, float64 [batch] in -9..9, and an image's width
       or height in pixels, an int32 scalar) -> pixels to move by, [batch].
     cut_out: (uint8 images [batch, height, width, channels], stateless seed,
@@ -65,15 +65,7 @@ class Version(NamedTuple):
 
 
 def build_rand_augment(version: Version) -> augmentation.Augmentation:
-  """Builds a version of the RandAugment as a function of images and a seed.
-
-  Args:
-    version: See `Version`.
-
-  Returns:
-    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
-    seed, int32 [2], that returns images of the same shape and dtype.
-  """
+  """A version of this RandAugment, for images with 1 or 3 channels."""
   operations = create_operations(version)
 
   def augment(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
@@ -92,14 +84,10 @@ def build_rand_augment(version: Version) -> augmentation.Augmentation:
 
 
 def create_operations(version: Version) -> list[rand_augment.Operation]:
-  """Creates the 14 operations, named as in FixMatch's code.
+  """The 14 operations of a version, named as in FixMatch's code.
 
-  Args:
-    version: See `Version`.
-
-  Returns:
-    The operations, in the version's order. Their parameters are levels,
-    int32 [batch] in 1..9, or in -9..-1 as well where there are two directions.
+  Their parameters are levels, int32 [batch] in 1..9, or also -9..-1 where there
+  are two directions.
   """
   color = color_operations
   geometric = geometric_operations
@@ -121,7 +109,7 @@ def create_operations(version: Version) -> list[rand_augment.Operation]:
     return color.solarize(images, 256 - 256 * levels // FULL_LEVEL)
 
   def move(name: str, to_maps) -> rand_augment.Operation:
-    """Creates a map of each pixel's place by (images, levels) -> maps."""
+    """Creates a geometric operation from (images, levels) -> affine maps."""
 
     def apply(images: tf.Tensor, levels: tf.Tensor) -> tf.Tensor:
       maps = to_maps(images, levels)
@@ -165,28 +153,12 @@ def create_operations(version: Version) -> list[rand_augment.Operation]:
 
 
 def draw_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a level for each image.
-
-  Args:
-    num_images: An integer scalar.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    int32 [num_images] in 1..9.
-  """
+  """Draws a level in 1..9 for each image: int32 [num_images]."""
   return random_draws.integers([num_images], seed, least=1, bound=FULL_LEVEL)
 
 
 def draw_signed_levels(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a level, and then one of two directions, for each image.
-
-  Args:
-    num_images: An integer scalar.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    int32 [num_images] in 1..9 and -9..-1.
-  """
+  """Draws a level in 1..9 or -9..-1 for each image: int32 [num_images]."""
   levels = draw_levels(num_images, random_seeds.fold_in(seed, 0))
   return levels * rand_augment.draw_signs(
     num_images, random_seeds.fold_in(seed, 1)

@@ -1,13 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RandAugment of FixMatch's best known PyTorch version (C.3).
+"""The RandAugment of FixMatch's best known PyTorch implementation.
 
-The benchmark of semi-supervised federated learning (Zhang et al.) uses it, as
-"RandAugmentMC". The pool is that of `fixmatch_policy` (D24); but enhancements
-only take away, posterization keeps four bits more, translations are shares of
-the image, what comes in from outside is black, and the box lies beside its
-point as in SemiFL's code. The paper speaks of twelve operations (D29).
+Zhang et al. use it as "RandAugmentMC". It differs from `fixmatch_policy`:
+enhancements only weaken, posterization keeps four bits more, translations are
+fractions of the image, the fill is black, and the box lies beside its point as
+in SemiFL's code.
 """
 
 import tensorflow as tf
@@ -21,11 +20,7 @@ _TRANSLATION_SHARE = 0.3
 
 
 def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
-  """Builds this RandAugment as a function of images and a seed.
-
-  Returns:
-    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
-    seed, int32 [2], that returns images of the same shape and dtype.
+  """This RandAugment, for images with 1 or 3 channels.
 
   References:
     `dataset/randaugment.py` of https://github.com/kekmodel/FixMatch-pytorch
@@ -36,19 +31,19 @@ def build_fixmatch_pytorch_rand_augment() -> augmentation.Augmentation:
 
 
 def _translate(levels: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
-  """Returns a share of the image, in whole pixels."""
+  """A fraction of the image, in whole pixels."""
   shares = levels * _TRANSLATION_SHARE / fixmatch_pool.FULL_LEVEL
-  # Cut off towards zero, as by Python's `int`.
+  # Truncated, as by Python's `int`.
   return tf.cast(shares * tf.cast(size, tf.float64), tf.int32)
 
 
 def _cut_out_beside(
   images: tf.Tensor, seed: tf.Tensor, num_pixels: tf.Tensor
 ) -> tf.Tensor:
-  """Covers the rows and columns beside a point."""
+  """Covers a box beside a random point."""
   points = geometric_operations.draw_points(tf.shape(images)[0], seed)
-  # For EMNIST the code of Zhang et al. has half of the image's brightest level:
-  # that is the same wherever there is a white pixel.
+  # For EMNIST the code of Zhang et al. fills with half of the image's brightest
+  # level, which is the same for images with a white pixel.
   return geometric_operations.cut_out_beside(
     images, points, num_pixels=num_pixels, fill=fixmatch_pool.MID_GRAY
   )

@@ -1,16 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Operations that move or cover pixels, as Pillow does, for batches of images.
+"""Pillow's operations that move or cover pixels, for batches of images.
 
-An affine map is given as Pillow has it, by (a, b, c, d, e, f): the middle of
-the output pixel in column x and row y, (x + 1/2, y + 1/2), shows the point
+As in Pillow, an affine map (a, b, c, d, e, f) maps the center (x + 1/2, y +
+1/2) of the output pixel in column x and row y to the point
 
     (a (x + 1/2) + b (y + 1/2) + c, d (x + 1/2) + e (y + 1/2) + f)
 
-of the input, whose pixels are squares of size 1 with the first corner at 0.
-TensorFlow's own transformation counts from the middle of the first pixel, and
-blends the border with what is outside, so that it is not used here.
+of the input. (TensorFlow's own transformation counts from the center of the
+first pixel, and blends the border with the fill.)
 """
 
 import math
@@ -20,68 +19,36 @@ import tensorflow as tf
 from tff_semifl.augment import rounding
 from tff_semifl.randomness import random_draws
 
-# Pillow follows pixels in units of 2^-16 where it fetches the nearest.
+# The precision of Pillow's nearest-neighbor coordinates, 2^-16.
 _FIXED_POINT_BITS = 16
 
 
 def shear_x(amount: tf.Tensor) -> tf.Tensor:
-  """Builds maps that shift row y by `amount` * y.
-
-  Args:
-    amount: float64 [batch], pixels by row.
-
-  Returns:
-    float64 [batch, 6], the maps.
-  """
+  """Affine maps, float64 [batch, 6], that shift row y by `amount` * y."""
   return _to_maps(b=amount)
 
 
 def shear_y(amount: tf.Tensor) -> tf.Tensor:
-  """Builds maps that shift column x by `amount` * x.
-
-  Args:
-    amount: float64 [batch], pixels by column.
-
-  Returns:
-    float64 [batch, 6], the maps.
-  """
+  """Affine maps, float64 [batch, 6], that shift column x by `amount` * x."""
   return _to_maps(d=amount)
 
 
 def translate_x(num_pixels: tf.Tensor) -> tf.Tensor:
-  """Builds maps that show the pixel that is `num_pixels` to the right.
-
-  Args:
-    num_pixels: Numbers [batch].
-
-  Returns:
-    float64 [batch, 6], the maps.
-  """
+  """Affine maps, float64 [batch, 6], to the pixel `num_pixels` to the right."""
   return _to_maps(c=num_pixels)
 
 
 def translate_y(num_pixels: tf.Tensor) -> tf.Tensor:
-  """Builds maps that show the pixel that is `num_pixels` below.
-
-  Args:
-    num_pixels: Numbers [batch].
-
-  Returns:
-    float64 [batch, 6], the maps.
-  """
+  """Affine maps, float64 [batch, 6], to the pixel `num_pixels` below."""
   return _to_maps(f=num_pixels)
 
 
 def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
-  """Returns maps that turn counter-clockwise about the image's middle.
+  """Affine maps, float64 [batch, 6], that rotate counter-clockwise.
 
   Args:
-    degrees: Numbers [batch].
-    images: The images [batch, height, width, channels] to be turned, whose size
-      tells where the middle is.
-
-  Returns:
-    float64 [batch, 6].
+    degrees: Angles [batch].
+    images: The images [batch, height, width, channels], for their center.
   """
   height, width = tf.unstack(tf.cast(tf.shape(images)[1:3], tf.float64) / 2.0)
   angle = tf.cast(degrees, tf.float64) * (-math.pi / 180.0)
@@ -99,19 +66,16 @@ def rotate(degrees: tf.Tensor, images: tf.Tensor) -> tf.Tensor:
 def fetch_nearest(
   images: tf.Tensor, maps: tf.Tensor, *, fill: float
 ) -> tf.Tensor:
-  """Fetches the pixel that each point lies in (`Image.NEAREST`).
+  """Applies affine maps with nearest-neighbor interpolation (`Image.NEAREST`).
 
   Args:
     images: float32 [batch, height, width, channels].
     maps: float64 [batch, 6], the affine map of each image.
     fill: Gray level in 0..255 of points outside of the image.
-
-  Returns:
-    A tensor like `images`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = _unstack_maps(maps)
-  # From here on, (x, y) is not the middle of a pixel but its first corner.
+  # From here on, (x, y) is a pixel's first corner, not its center.
   c += 0.5 * a + 0.5 * b
   f += 0.5 * d + 0.5 * e
   a, b, c, d, e, f = (
@@ -133,18 +97,15 @@ def fetch_nearest(
 def fetch_bilinear(
   images: tf.Tensor, maps: tf.Tensor, *, fill: float
 ) -> tf.Tensor:
-  """Fetches the mean of the four pixels around each point (`Image.BILINEAR`).
+  """Applies affine maps with bilinear interpolation (`Image.BILINEAR`).
 
-  Pixels nearer to the point weigh more; those beyond the border are those at
-  the border. Fractions of gray levels are cut off.
+  Pixels at the border are repeated beyond it. Fractions of gray levels are
+  truncated.
 
   Args:
     images: float32 [batch, height, width, channels].
     maps: float64 [batch, 6], the affine map of each image.
     fill: Gray level in 0..255 of points outside of the image.
-
-  Returns:
-    A tensor like `images`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   a, b, c, d, e, f = _unstack_maps(maps)
@@ -166,7 +127,8 @@ def fetch_bilinear(
   left, top = tf.cast(left, tf.int32), tf.cast(top, tf.int32)
 
   def fetch_row(row: tf.Tensor) -> tf.Tensor:
-    # Pillow's precision, or what is exactly a gray level would be cut by one.
+    # In Pillow's precision; otherwise whole gray levels may be truncated by
+    # one.
     first = tf.cast(_fetch(images, left, row), tf.float64)
     second = tf.cast(_fetch(images, left + 1, row), tf.float64)
     return first + rounding.product(second - first, to_right)
@@ -188,9 +150,6 @@ def cut_out(images: tf.Tensor, boxes: tf.Tensor, *, fill: float) -> tf.Tensor:
     boxes: int32 [batch, 4]: first column, first row, last column and last row
       that are covered. They may lie outside the image.
     fill: Gray level in 0..255 of the box.
-
-  Returns:
-    A tensor like `images`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   boxes = boxes[:, :, tf.newaxis]
@@ -205,15 +164,7 @@ def cut_out(images: tf.Tensor, boxes: tf.Tensor, *, fill: float) -> tf.Tensor:
 
 
 def draw_points(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws a point of each image for `cut_out_beside`.
-
-  Args:
-    num_images: An integer scalar.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    float32 [num_images, 2], as (x, y) in 0..1.
-  """
+  """Draws points for `cut_out_beside`: float32 [num_images, 2] in 0..1."""
   return random_draws.uniform([num_images, 2], seed)
 
 
@@ -226,32 +177,28 @@ def cut_out_beside(
 ) -> tf.Tensor:
   """Covers the box whose first corner is half its size before a point.
 
-  The box is not centered at the point: where the image's border cuts off a part
-  of it on one side, the code of SemiFL, like the code that it was taken from,
-  adds that part on the other side.
+  At the border, the box keeps its size, instead of staying centered: so does
+  the code of SemiFL, and the code that it was taken from.
 
   Args:
     images: [batch, height, width, channels] of any dtype.
-    points: float32 [batch, 2], as `draw_points` has them.
-    num_pixels: Height and width of the box, but for Pillow's last row and
+    points: float32 [batch, 2], from `draw_points`.
+    num_pixels: Height and width of the box without Pillow's last row and
       column, an integer scalar.
     fill: Gray level in 0..255 of the box.
-
-  Returns:
-    A tensor like `images`.
   """
   height, width = tf.unstack(tf.shape(images)[1:3])
   size = tf.stack([width, height])
   middle = points * tf.cast(size, tf.float32)
   before = tf.cast(num_pixels, tf.float32) / 2
   first = tf.cast(tf.maximum(middle - before, 0.0), tf.int32)
-  # Pillow covers the last row and column too: one pixel more, if all fit.
+  # Pillow covers the last row and column, too.
   last = tf.minimum(first + num_pixels, size)
   return cut_out(images, tf.concat([first, last], axis=1), fill=fill)
 
 
 def _to_maps(**numbers: tf.Tensor) -> tf.Tensor:
-  """Returns maps, float64 [batch, 6]: the identity, but for `numbers`."""
+  """Affine maps, float64 [batch, 6]: the identity except at `numbers`."""
   numbers = {
     name: tf.cast(number, tf.float64) for name, number in numbers.items()
   }
@@ -263,12 +210,12 @@ def _to_maps(**numbers: tf.Tensor) -> tf.Tensor:
 
 
 def _unstack_maps(maps: tf.Tensor) -> list[tf.Tensor]:
-  """Returns the six numbers, each of the shape [batch, 1, 1]."""
+  """The six numbers, each [batch, 1, 1]."""
   return tf.unstack(maps[:, :, tf.newaxis, tf.newaxis], axis=1)
 
 
 def _fetch(images: tf.Tensor, columns: tf.Tensor, rows: tf.Tensor) -> tf.Tensor:
-  """Fetches pixels, or those at the border for points that are beyond it."""
+  """Fetches pixels, or the nearest ones at the border."""
   num_images, height, width, channels = tf.unstack(tf.shape(images))
   first_rows = (tf.range(num_images) * height)[:, tf.newaxis, tf.newaxis]
   pixels = (first_rows + tf.clip_by_value(rows, 0, height - 1)) * width

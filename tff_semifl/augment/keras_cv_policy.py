@@ -1,13 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""RandAugment with KerasCV's operations, strengths and odds.
+"""RandAugment with KerasCV's operations, strengths and probabilities.
 
-KerasCV's own `RandAugment` layer draws from hidden generators: its views can
-not be repeated, and inside a TFF computation it does not trace at all. The
-image operations themselves are deterministic functions of parameters, so this
-module draws the parameters as the layer would, by stateless ops, and lets
-KerasCV do the rest.
+KerasCV's `RandAugment` layer draws from hidden generators: its results cannot
+be repeated, and TFF computations cannot trace it. Here parameters are drawn by
+stateless ops, and KerasCV's deterministic operations do the rest.
 """
 
 from collections.abc import Callable
@@ -29,8 +27,8 @@ from tff_semifl.randomness import random_seeds
 
 _VALUE_RANGE = (0, 255)
 _IMPORT_LOCK = threading.Lock()
-# Without a seed, or with 0, the layers would ask for the global generator; they
-# are never made to draw.
+# Without a seed or with 0, layers would use the global generator. They never
+# draw here.
 _UNUSED_SEED = 1
 
 
@@ -41,23 +39,17 @@ def build_keras_cv_rand_augment(
   num_operations: int = 3,
   application_probability: float = 10 / 11,
 ) -> augmentation.Augmentation:
-  """Builds KerasCV's standard RandAugment as a function of images and a seed.
-
-  The defaults are those of `keras_cv.layers.RandAugment`.
+  """KerasCV's RandAugment, for images with 1 or 3 channels.
 
   Args:
     magnitude: Strength of every operation, in [0, 1].
-    magnitude_standard_deviation: Spread of the strength, in [0, 1], where the
-      layer draws it from a normal distribution.
+    magnitude_standard_deviation: Standard deviation of the strength, in [0, 1],
+      where the layer draws it from a normal distribution.
     num_operations: Operations drawn for each image.
-    application_probability: How likely a drawn operation is to be applied.
-
-  Returns:
-    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
-    seed, int32 [2], that returns images of the same shape and dtype.
+    application_probability: Probability that a drawn operation is applied.
 
   Raises:
-    ValueError: If a strength or probability is not in [0, 1].
+    ValueError: A strength or probability is not in [0, 1].
   """
   for name, value in (
     ('magnitude', magnitude),
@@ -75,14 +67,10 @@ def build_keras_cv_rand_augment(
 
 
 def build_gentle_rand_augment() -> augmentation.Augmentation:
-  """Builds KerasCV's RandAugment with strengths close to FixMatch's.
+  """KerasCV's RandAugment, about as strong as FixMatch's.
 
-  An image has two operations, of strengths about 0.3: shears by about that, and
-  shifts by up to that share of a side, much as in FixMatch's pool for PyTorch.
-  KerasCV's own defaults are three operations and 0.5.
-
-  Returns:
-    A function of images and a seed, as `build_keras_cv_rand_augment` returns.
+  An image has two operations of strengths about 0.3, as fractions of a side for
+  translations. (KerasCV's default are three operations of 0.5.)
   """
   return build_keras_cv_rand_augment(magnitude=0.3, num_operations=2)
 
@@ -92,33 +80,22 @@ def build_gentle_rand_augment() -> augmentation.Augmentation:
 def create_operations(
   magnitude: float, standard_deviation: float
 ) -> tuple[rand_augment.Operation, ...]:
-  """Creates the ten operations of `keras_cv.layers.RandAugment`.
-
-  Args:
-    magnitude: Strength of every operation, in [0, 1].
-    standard_deviation: Spread of the strength, in [0, 1].
-
-  Returns:
-    The operations, in the layer's order.
-  """
+  """The ten operations of `keras_cv.layers.RandAugment`, in its order."""
   layers = _import_layers()
-  # Layers make tensors and generators that are never used here. Outside of a
-  # graph, TensorFlow would begin to compute, and its threads would be fixed.
+  # Layers create tensors and generators. Eagerly, these would initialize
+  # TensorFlow, and with it the number of threads.
   with tf.Graph().as_default():
     return tuple(_create_operations(layers, magnitude, standard_deviation))
 
 
 def _import_layers() -> types.ModuleType:
-  """Imports KerasCV's layers, and no models, data sets and plots of it.
+  """Imports KerasCV's layers, without its models, data sets and plots.
 
   These take three times as long to import. The packages around the layers,
-  which would import them, are not run, and are forgotten afterwards: whoever
-  imports KerasCV later gets all that is public, with the same layers.
-
-  Returns:
-    `keras_cv.layers`, or the module that it takes layers from.
+  which import them, are not run, and forgotten afterwards, so that a later
+  `import keras_cv` gets everything, with the same layers.
   """
-  # KerasCV prints a remark to stdout, where programs print their results.
+  # KerasCV prints a remark to stdout, which is for results of programs.
   with _IMPORT_LOCK, contextlib.redirect_stdout(io.StringIO()):
     if 'keras_cv' in sys.modules:
       return importlib.import_module('keras_cv.layers')
@@ -161,7 +138,7 @@ def _create_operations(
     return lambda num_images, seed: draw([num_images, *trailing], seed)
 
   def nothing(num_images, seed):
-    del num_images, seed  # Unused.
+    del num_images, seed
     return ()
 
   def solarization(num_images, seed):
@@ -205,14 +182,14 @@ def _create_operations(
     )
 
   def degenerate(images, parameters):
-    # A layer of this class does not pass its seed on. The method needs none.
+    # The method needs no instance, and the class would not pass its seed on.
     return layers.RandomColorDegeneration.augment_images(
       None, images, transformations=parameters
     )
 
   uniform_magnitude = per_image(uniform(-magnitude, magnitude), 1)
   operation = rand_augment.Operation
-  # XLA has neither their histogram nor their transformation.
+  # XLA has no kernels for their histogram and transformation.
   not_by_xla = functools.partial(operation, can_be_compiled=False)
   return [
     operation(

@@ -3,10 +3,9 @@
 
 """Random choice of image operations with stateless randomness.
 
-RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool,
-to each image. Its many versions differ in the pool, in the strength of the
-operations and in the probability that each is applied; they share the drawing,
-which is here.
+RandAugment (Cubuk et al., 2020) applies a few operations, drawn from a pool, to
+each image. Versions differ in the pool, strengths and probabilities; they share
+the drawing in this module.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,15 +22,15 @@ from tff_semifl.randomness import random_seeds
 
 
 class Operation(NamedTuple):
-  """An image operation, split into its random and its deterministic half.
+  """An image operation, split into random parameters and a function.
 
   Attributes:
-    name: For messages and plots.
+    name: For messages and figures.
     draw: (number of images, stateless seed) -> parameters, with one row for
       each image.
     apply: (float32 images [batch, height, width, 3] in 0..255, parameters) ->
       images of the same shape.
-    can_be_compiled: Whether XLA can compile it.
+    can_be_compiled: Whether XLA can compile the operation.
   """
 
   name: str
@@ -41,37 +40,20 @@ class Operation(NamedTuple):
 
 
 class NotCompiledError(ValueError):
-  """XLA cannot compile an operation."""
+  """Raised if XLA cannot compile an operation."""
 
 
 def create_fixed_operation(
   name: str, apply: Callable[[tf.Tensor], tf.Tensor]
 ) -> Operation:
-  """Creates an operation that does the same to all images.
-
-  Args:
-    name: For messages and plots.
-    apply: (float32 images [batch, height, width, 3] in 0..255) -> images of the
-      same shape.
-
-  Returns:
-    An operation without parameters, which draws nothing.
-  """
+  """An operation without parameters."""
   return Operation(
     name, lambda num_images, seed: (), lambda images, _: apply(images)
   )
 
 
 def draw_signs(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws -1 or 1 for each image, with equal odds.
-
-  Args:
-    num_images: An integer scalar.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    int32 [num_images].
-  """
+  """Draws -1 or 1 for each image, equally likely: int32 [num_images]."""
   bits = random_draws.integers([num_images], seed, least=0, bound=2)
   return 2 * bits - 1
 
@@ -84,22 +66,16 @@ def apply_random_operations(
   num_operations: int,
   application_probability: float,
 ) -> tf.Tensor:
-  """Applies operations drawn with replacement, each image its own.
-
-  An application probability of 0 returns the images as they are.
+  """Applies operations to each image, drawn with replacement.
 
   Args:
     images: uint8 [batch, height, width, channels] with 1 or 3 channels. A
-      single channel is treated as gray: repeated three times and, afterwards,
-      the first of the three is taken.
+      single channel is repeated three times; the first of the results is taken.
     seed: int32 [2], a stateless seed.
     operations: The pool; all equally likely.
     num_operations: Number of operations drawn for each image.
     application_probability: Probability in [0, 1] that a drawn operation is
       applied.
-
-  Returns:
-    A tensor like `images`.
   """
   num_channels = images.shape[-1]
   if num_channels not in (1, 3):
@@ -118,10 +94,10 @@ def apply_random_operations(
       operations,
       application_probability,
     )
-    # Operations are defined on whole gray levels, the next one's input too.
+    # The next operation takes whole gray levels, too.
     return step + 1, tf.floor(tf.clip_by_value(views, 0.0, 255.0))
 
-  # A loop in the graph, so that the pool is traced once and not once a step.
+  # A loop in the graph traces the pool once, not once per step.
   _, views = tf.while_loop(
     lambda step, _: step < num_operations, apply_one, (0, views)
   )
@@ -146,7 +122,7 @@ def _apply_one_each(
   )
   return _apply.get()(
     images,
-    # One more than there are leaves an image alone.
+    # One more than the last index leaves an image unchanged.
     tf.where(is_applied, choices, len(operations)),
     operations,
     [random_seeds.fold_in(seed, 2 + index) for index in range(len(operations))],
@@ -159,16 +135,9 @@ def _apply_in_groups(
   operations: Sequence[Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Sorts the images by the operation each drew, applies, and sorts back.
+  """Sorts the images by operation, applies each to its group, and sorts back.
 
-  Args:
-    images: float32 [batch, height, width, 3].
-    choices: int32 [batch], the operation of each image, or their number.
-    operations: The operations.
-    seeds: A stateless seed for the parameters of each.
-
-  Returns:
-    A tensor like `images`.
+  `choices`, int32 [batch], are indices of operations; their number for none.
   """
   num_groups = len(operations) + 1
   groups = tf.dynamic_partition(images, choices, num_groups)
@@ -178,7 +147,7 @@ def _apply_in_groups(
   for index, operation in enumerate(operations):
     group = groups[index]
     parameters = operation.draw(tf.shape(group)[0], seeds[index])
-    # Not every operation can be traced or run on a batch of none.
+    # Some operations cannot be traced or run on an empty batch.
     groups[index] = tf.cond(
       tf.shape(group)[0] > 0,
       lambda g=group, p=parameters, o=operation: tf.ensure_shape(
@@ -195,13 +164,13 @@ def _apply_to_all(
   operations: Sequence[Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Applies each operation to all images, and takes of each what it drew.
+  """Applies all operations to all images, and selects the drawn results.
 
-  Images, parameters and results are those of `_apply_in_groups`.
+  Arguments and results are those of `_apply_in_groups`.
   """
   num_images = tf.shape(images)[0]
   is_drawn = tf.equal(choices[:, tf.newaxis], tf.range(len(operations)))
-  # An image has the parameters of its place in its group.
+  # The index of an image in its group selects its parameters.
   places = tf.cumsum(tf.cast(is_drawn, tf.int32), axis=0, exclusive=True)
   views = images
   for index, operation in enumerate(operations):
@@ -223,14 +192,13 @@ def _refuse(
   operations: Sequence[Operation],
   seeds: Sequence[tf.Tensor],
 ) -> tf.Tensor:
-  """Returns images as they are, if XLA could compile the operations."""
-  del choices, seeds  # Nothing is applied.
+  """Returns the images if XLA could compile the operations."""
+  del choices, seeds
   refused = [each.name for each in operations if not each.can_be_compiled]
   if refused:
     raise NotCompiledError(
-      f'XLA cannot compile {", ".join(refused)}, of the operations that strong'
-      ' views are made by; choose another --strong_augmentation, such as'
-      ' fixmatch'
+      f'XLA cannot compile {", ".join(refused)} of the strong augmentation;'
+      ' choose another --strong_augmentation, such as fixmatch'
     )
   return images
 
@@ -240,10 +208,10 @@ _apply = contextvars.ContextVar('apply', default=_apply_in_groups)
 
 @contextlib.contextmanager
 def applying_to_all() -> Iterator[None]:
-  """Makes what is traced in this context apply all operations to all images.
+  """Makes augmentations traced in this context use `_apply_to_all`.
 
-  Each image gets the view that it would have got. That takes many times the
-  arithmetic, but the shape of no tensor depends on what is drawn.
+  Results are the same, with many times the arithmetic, but the shape of no
+  tensor depends on random draws.
   """
   with _applying(_apply_to_all):
     yield
@@ -255,12 +223,11 @@ def check_can_be_compiled(
   """Checks that XLA can compile the operations of an augmentation.
 
   Args:
-    augment: An augmentation that applies random operations, or any other.
-    images: Any image, uint8 [1, height, width, channels], or what else the
-      augmentation is of.
+    augment: Any augmentation.
+    images: A batch of one image or feature vector.
 
   Raises:
-    NotCompiledError: If it cannot.
+    NotCompiledError: XLA cannot compile them.
   """
   with tf.init_scope(), _applying(_refuse):
     augment(tf.constant(images), tf.constant([0, 0]))

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measures how much of an image a strong augmentation leaves.
+"""Measures how much contrast of images a strong augmentation leaves.
 
-A network learns nothing about a class from views of one color. How many of
-them an augmentation makes depends on the images, so it is measured on these.
+Images of a single color teach a network nothing about classes. How many an
+augmentation makes depends on the images.
 """
 
 from typing import NamedTuple
@@ -15,11 +15,11 @@ import tensorflow as tf
 from tff_semifl.augment import augmentation
 from tff_semifl.randomness import random_seeds
 
-# Of an image, 1% of the range of pixels: to the eye it is of one color.
+# 1% of the range of pixels: such an image looks like a single color.
 BLANK_IMAGE_CONTRAST = 2.55
-# Of a view, as a share of the contrast of its image.
+# As a fraction of the original image's contrast.
 BLANK_VIEW_RATIO = 0.05
-# Of up to so many images, so many views are made of each.
+# The most images, and augmentations of each.
 _MAX_IMAGES = 64
 _VIEWS_PER_IMAGE = 8
 # Fewer images are taken if these would have more pixels than 64 of 256x256.
@@ -31,13 +31,13 @@ class RemainingContrast(NamedTuple):
   """The contrast of images that is left after an augmentation.
 
   Attributes:
-    num_blank_images: Images with less contrast than `BLANK_IMAGE_CONTRAST`
-      before anything is done to them. No view of them is counted.
-    num_views: Views of the other images.
-    num_blank_views: Those that keep less than `BLANK_VIEW_RATIO`.
-    median_ratio: Median over views of a view's contrast over its image's; 1
-      where nothing is lost. NaN without a view.
-    low_ratio: The ratio that 5% of views do not exceed. NaN without a view.
+    num_blank_images: Original images with less contrast than
+      `BLANK_IMAGE_CONTRAST`, which are not measured.
+    num_views: Augmented images.
+    num_blank_views: Augmented images that keep less than `BLANK_VIEW_RATIO`.
+    median_ratio: Median of the augmented image's contrast over the original's;
+      NaN without images.
+    low_ratio: The 5% quantile of these ratios; NaN without images.
   """
 
   num_blank_images: int
@@ -47,38 +47,33 @@ class RemainingContrast(NamedTuple):
   low_ratio: float
 
   def describe(self) -> list[str]:
-    """Describes the measurement in lines of up to 100 characters."""
+    """The measurement in lines of up to 100 characters."""
     lines = []
     if self.num_blank_images:
       lines.append(
-        f'images that are blank themselves and not counted:'
-        f' {self.num_blank_images}'
+        f'blank originals, which are not counted: {self.num_blank_images}'
       )
     if self.num_views:
       lines += [
-        f'strong views: {self.num_blank_views} of {self.num_views} are blank,'
-        f" with less than {BLANK_VIEW_RATIO:.0%} of their image's contrast",
+        f'strongly augmented images: {self.num_blank_views} of'
+        f' {self.num_views} are blank, with less than {BLANK_VIEW_RATIO:.0%}'
+        " of the original's contrast",
         'contrast kept (ratio of standard deviations of pixels): median'
-        f' {self.median_ratio:.2f}, in one view of twenty'
+        f' {self.median_ratio:.2f}, in one image of twenty'
         f' {self.low_ratio:.2f} or less',
       ]
     else:
-      lines.append('strong views: not measured, as there is no other image')
+      lines.append(
+        'strongly augmented images: none, as all originals are blank'
+      )
     return lines
 
 
 def compute_contrast(images: np.ndarray) -> np.ndarray:
-  """Computes the contrast of each image.
+  """The contrast of each image, in gray levels: float64 [number].
 
-  It is the standard deviation of its pixels, each channel from its own mean:
-  the root of the mean over channels of the variance over pixels. Of one color
-  it is 0, and of half black, half white pixels 127.5, the highest there is.
-
-  Args:
-    images: uint8 [number, height, width, channels].
-
-  Returns:
-    float64 [number], in gray levels.
+  It is the standard deviation of pixels around their channel's mean: 0 for a
+  single color, at most 127.5 (half black, half white).
   """
   variances = np.asarray(images, np.float64).var(axis=(1, 2))
   return np.sqrt(variances.mean(axis=-1))
@@ -87,26 +82,22 @@ def compute_contrast(images: np.ndarray) -> np.ndarray:
 def measure(
   images: np.ndarray, strong: augmentation.Augmentation, *, seed: int
 ) -> RemainingContrast:
-  """Measures the contrast that is left in up to 512 views of images.
+  """Measures the contrast that is left in up to 512 augmented images.
 
-  A view that shows nothing of its image but has a contrast of its own, such as
-  a gray box on black, is not noticed.
+  Contrast that the augmentation adds counts, too, such as a gray box on black.
 
   Args:
-    images: uint8 [number, height, width, channels]. Up to 64, evenly spaced
-      among them, are looked at, fewer of images larger than 256x256.
+    images: uint8 [number, height, width, channels], of which up to 64, evenly
+      spaced, are used; fewer if larger than 256x256.
     strong: The augmentation.
-    seed: The run's seed; another one gives other views.
-
-  Returns:
-    The measurement.
+    seed: The run's seed.
   """
   height, width = images.shape[1:3]
   max_images = max(
     min(_MAX_IMAGES, _MAX_PIXELS // (height * width)), _MIN_IMAGES
   )
   count = min(len(images), max_images)
-  # Images are often sorted by their class.
+  # Evenly spaced, as images are often sorted by class.
   chosen = np.asarray(images[np.arange(count) * len(images) // max(count, 1)])
   contrast = compute_contrast(chosen)
   is_blank = contrast < BLANK_IMAGE_CONTRAST
@@ -114,7 +105,8 @@ def measure(
   num_blank_images = int(is_blank.sum())
   if not len(chosen):
     return RemainingContrast(num_blank_images, 0, 0, np.nan, np.nan)
-  augment = tf.function(strong)
+  # A named tuple, such as `WeakThenStrong`, cannot be a `tf.function` itself.
+  augment = tf.function(lambda batch, key: strong(batch, key))
   ratios = np.empty([_VIEWS_PER_IMAGE, len(chosen)])
   for index in range(_VIEWS_PER_IMAGE):
     key = random_seeds.stateless_seed(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Quarter turns, and which of them it was (ReMixMatch, F.8).
+"""Rotations by quarter turns, and their labels (ReMixMatch).
 
 References:
   Gidaris, Singh, Komodakis. Unsupervised representation learning by predicting
@@ -14,17 +14,17 @@ NUM_ROTATIONS = 4
 
 
 def rotate(images: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Rotates every fourth image by 0, 90, 180 and 270 degrees, counterclockwise.
+  """Rotates a quarter of the images each by 0, 90, 180 and 270 degrees.
 
   Args:
     images: [batch, size, size, channels] of any dtype, square.
 
   Returns:
-    Images of the same shape in another order, and the number of quarter turns
-    of each, int32 [batch].
+    The rotated images, in another order, and the number of counterclockwise
+    quarter turns of each, int32 [batch].
 
   Raises:
-    ValueError: If images are not square.
+    ValueError: Images are not square.
   """
   if images.shape[1] != images.shape[2]:
     raise ValueError(

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Products that are rounded before anything is added to them.
+"""Products that are rounded before a sum.
 
-Where XLA compiles `a * b + c`, it rounds once, after the sum. If a fraction of
-a gray level is cut off then, some pixels would be a level away from Pillow's.
+XLA computes `a * b + c` with a single rounding. Truncating the result would
+give some pixels another gray level than Pillow's.
 """
 
 import tensorflow as tf
@@ -14,14 +14,6 @@ _LIMIT = 1e30
 
 
 def product(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-  """Returns the product, rounded, of numbers whose product is below 1e30.
-
-  Args:
-    first: float32 or float64.
-    second: The same.
-
-  Returns:
-    A tensor of the dtype of both.
-  """
-  # Nothing is larger; but a sum of a minimum cannot be computed at once.
+  """The rounded product of floats, if it is below 1e30."""
+  # XLA cannot fuse a minimum into a multiply-add.
   return tf.minimum(first * second, _LIMIT)

@@ -1,15 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RandAugment of SemiFL's authors (C.3), which their tables were made with.
+"""The RandAugment of SemiFL's authors, used for their tables.
 
 For each image two operations are drawn, with replacement, from a pool of 15,
-and each is applied or not; all are as strong as they get. The pool was made for
-images of the size of ImageNet's, and its numbers of pixels were kept: of an
-image of 32x32, a shift by 100 pixels leaves nothing, and a box of 40 pixels
-covers most. 12.9% of the views pass through such a shift and end as an image of
-one gray level, or of two. `fixmatch_policy` has the pool that the paper names
-(D24).
+and applied with probability 1/2, all at full strength. Numbers of pixels are
+meant for ImageNet: a translation by 100 pixels leaves nothing of an image of
+32x32, and a box of 40 pixels covers most. 12.9% of augmented images have such a
+translation and end with one or two gray levels. `fixmatch_policy` has the pool
+that the paper names.
 """
 
 import functools
@@ -22,12 +21,11 @@ from tff_semifl.augment import geometric_operations
 from tff_semifl.augment import rand_augment
 
 NUM_OPERATIONS = 2
-# The authors' code draws a probability between 0.2 and 0.8, for each operation
-# that an image has drawn, and then whether to apply it. No other draw depends
-# on that probability, so that only its mean counts.
+# The authors' code draws the probability from [0.2, 0.8] for each operation of
+# an image. Nothing else depends on it, so that its mean suffices.
 APPLICATION_PROBABILITY = 0.5
 
-# The authors' numbers at their strength of 10 out of 10.
+# The authors' values at their strength of 10 out of 10.
 _ENHANCEMENT_FACTOR = 1.9
 _CUTOUT_PIXELS = 40
 _CUTOUT_GRAY_LEVEL = 127
@@ -40,11 +38,7 @@ _BLACK = 0
 
 
 def build_semifl_rand_augment() -> augmentation.Augmentation:
-  """Builds the RandAugment of SemiFL's code as a function of images and a seed.
-
-  Returns:
-    A function of uint8 images [batch, height, width, 1 or 3] and a stateless
-    seed, int32 [2], that returns images of the same shape and dtype.
+  """The RandAugment of SemiFL's code, for images with 1 or 3 channels.
 
   References:
     `src/datasets/randaugment.py` of
@@ -59,11 +53,7 @@ def build_semifl_rand_augment() -> augmentation.Augmentation:
 
 
 def create_operations() -> list[rand_augment.Operation]:
-  """Creates the 15 operations, named as in the authors' code.
-
-  Returns:
-    The operations, in the order of the code.
-  """
+  """The 15 operations, named and ordered as in the authors' code."""
   color = color_operations
   geometric = geometric_operations
   fixed = rand_augment.create_fixed_operation
@@ -98,7 +88,7 @@ def create_operations() -> list[rand_augment.Operation]:
     enhance('Sharpness', color.enhance_sharpness),
     move('ShearX', bilinear, _SHEAR, geometric.shear_x),
     move('ShearY', bilinear, _SHEAR, geometric.shear_y),
-    # At full strength the same as Invert, which therefore is twice as likely.
+    # At full strength the same as Invert, which is thus twice as likely.
     fixed(
       'Solarize',
       lambda images: color.solarize(images, _SOLARIZATION_THRESHOLD),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Weak augmentation: random horizontal flip and random shifted crop (C.2)."""
+"""Weak augmentation: random horizontal flip and random shifted crop."""
 
 import tensorflow as tf
 
@@ -10,13 +10,8 @@ from tff_semifl.randomness import random_seeds
 
 
 def keep(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Returns the images as they are.
-
-  Args:
-    images: [batch, height, width, channels] of any dtype and value range.
-    seed: int32 [2], a stateless seed.
-  """
-  del seed  # Nothing is drawn.
+  """Returns the images unchanged."""
+  del seed
   return images
 
 
@@ -25,19 +20,15 @@ def flip_and_crop(
 ) -> tf.Tensor:
   """Flips each image with probability 1/2, then shifts it at random.
 
-  The shift is a crop of the original size out of the image reflect-padded by
-  `padding` pixels, with all (2 * padding + 1)^2 offsets equally likely; the
-  border pixel is not repeated. Each image has draws of its own. `flip=False`
-  and `padding=0` return the images as they are.
+  A shift crops the reflect-padded image at one of (2 * padding + 1)^2 equally
+  likely offsets; the border pixel is not repeated. `flip=False` and `padding=0`
+  are the identity.
 
   Args:
     images: [batch, height, width, channels] of any dtype and value range.
     seed: int32 [2], a stateless seed.
-    flip: Whether a mirror image is still of the same class (not for digits).
+    flip: Whether a mirror image has the same class (not for digits).
     padding: Largest shift in pixels, less than height and width.
-
-  Returns:
-    A tensor like `images`.
   """
   num_images, height, width, channels = tf.unstack(tf.shape(images))
   for size in images.shape[1:3]:
@@ -46,8 +37,7 @@ def flip_and_crop(
         f'`padding` must be less than the image size {images.shape[1:3]},'
         f' found {padding}.'
       )
-  # Shift, reflection and flip only move pixels: work out where each output
-  # pixel comes from and fetch them all in one gather.
+  # A single gather for shift, reflection and flip, which only move pixels.
   offsets = random_draws.integers(
     [num_images, 2],
     random_seeds.fold_in(seed, 0),
@@ -61,7 +51,7 @@ def flip_and_crop(
       random_draws.uniform([num_images, 1], random_seeds.fold_in(seed, 1)) < 0.5
     )
     columns = tf.where(flipped, width - 1 - columns, columns)
-  # In 64 bits: a chunk may hold more than 2^31 pixels.
+  # In 64 bits: a chunk may have more than 2^31 pixels.
   rows, columns = tf.cast(rows, tf.int64), tf.cast(columns, tf.int64)
   num_images, height, width = (
     tf.cast(size, tf.int64) for size in (num_images, height, width)

@@ -3,15 +3,14 @@
 
 """Statistics for static batch normalization, computed for given weights.
 
-SemiFL (NeurIPS 2022), appendix B and section 3.4; A.5, D8 to D10. A pass over
-un-augmented images in training mode observes the inputs of each normalization
-layer; their mean and variance over all images become the layer's statistics.
+SemiFL (NeurIPS 2022), section 3.4 and appendix B: a pass over images without
+augmentation, in training mode, observes the inputs of each normalization layer.
+Their mean and variance become the layer's statistics. Builders return
+computations `(<W@SERVER, D> -> W@SERVER)` that replace the statistics in the
+weights W. They differ in whose images they use, and in the formula:
 
-Builders differ in whose images these are. Each returns a computation
-`(<W@SERVER, D> -> W@SERVER)` that replaces the statistics among the weights W:
-
-    build_server_batch_norm_statistics     the server's images, appendix B
-    build_federated_batch_norm_statistics  the clients' images, appendix B
+    build_server_batch_norm_statistics     the server's, appendix B
+    build_federated_batch_norm_statistics  the clients', appendix B
     build_pooled_batch_norm_statistics     all in one place, the authors' code
 """
 
@@ -25,22 +24,18 @@ from tff_semifl.data import folding
 from tff_semifl.data import pipelines
 from tff_semifl.models import functional
 
-# Deeper layers see inputs normalized by the statistics of such a batch.
+# Inputs of deeper layers are normalized by the statistics of such a batch.
 STATISTICS_BATCH_SIZE = 250
 
 
 def build_server_batch_norm_statistics(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds the statistics of the server's own images (D10, "server only").
+  """Builds the statistics of the server's images.
 
-  Nothing but the model ever leaves a client for them. Mean and variance are
-  those of all images, by appendix B's formula over batches of 250 in the order
-  the images come (D8): the variance is unbiased and includes the differences
-  between batches.
-
-  Args:
-    classifier: A model with static batch normalization.
+  Mean and variance are those of all images, by the formula of appendix B of
+  SemiFL over batches of 250: the variance is unbiased and includes differences
+  between batches. Clients send nothing for them.
 
   Returns:
     A computation with W for model weights and L for chunks of
@@ -48,7 +43,7 @@ def build_server_batch_norm_statistics(
 
         (<W@SERVER, L*@SERVER> -> W@SERVER)
 
-    Without any image it returns the weights as they are.
+    Without images it returns the weights unchanged.
 
   Raises:
     ValueError: If the model has no static batch normalization.
@@ -68,13 +63,10 @@ def compute_server_statistics(
   weights: functional.ModelWeights,
   dataset: tf.data.Dataset,
 ) -> functional.ModelWeights:
-  """Returns weights with the statistics of the server's own images.
+  """Replaces the statistics by those of the server's images.
 
-  Args:
-    classifier: A model with static batch normalization.
-    weights: Its weights.
-    dataset: Chunks of `pipelines.labeled_type`. Without any image the weights
-      stay as they are.
+  Without images the weights stay unchanged. The dataset has chunks of
+  `pipelines.labeled_type`.
   """
   images = dataset.map(operator.itemgetter('image'))
   moments = fold_batches(classifier, weights, images, merge_moments)
@@ -92,14 +84,7 @@ def check_has_statistics(classifier: functional.ImageClassifier) -> None:
 
 
 def place_at_server(compute: tff.Computation) -> tff.Computation:
-  """Places a computation of statistics at the server.
-
-  Args:
-    compute: (<W, D> -> W).
-
-  Returns:
-    (<W@SERVER, D@SERVER> -> W@SERVER).
-  """
+  """Places (<W, D> -> W) at the server: (<W@SERVER, D@SERVER> -> W@SERVER)."""
   weights_type, data_type = compute.type_signature.parameter
 
   @tff.federated_computation(
@@ -115,14 +100,7 @@ def place_at_server(compute: tff.Computation) -> tff.Computation:
 def zero_moments(
   classifier: functional.ImageClassifier,
 ) -> tuple[tf.Tensor, ...]:
-  """Returns the moments of no values.
-
-  Args:
-    classifier: A model with static batch normalization.
-
-  Returns:
-    For each layer zeros, float32 [3, channels].
-  """
+  """The moments of no values: zeros, float32 [3, channels] for each layer."""
   # Each layer has two statistics, mean and variance, of the same shape.
   return tuple(
     tf.zeros([3, *mean.shape], tf.float32)
@@ -140,9 +118,8 @@ def fold_batches(
 ) -> tuple[tf.Tensor, ...]:
   """Combines the moments of the inputs of each layer over batches of images.
 
-  Images are taken in the order they come, across the boundaries of chunks; the
-  last batch may be smaller. No more than a chunk and a batch of them are in
-  memory, unless `images` itself is.
+  Batches cross the boundaries of chunks; the last one may be smaller. At most a
+  chunk and a batch of images are in memory.
 
   Args:
     classifier: A model with static batch normalization, in training mode.
@@ -153,7 +130,7 @@ def fold_batches(
     batch_size: Images of a batch, at least 1.
 
   Returns:
-    The total of each layer, float32 [3, channels]; zeros if there is no image.
+    The total of each layer, float32 [3, channels]; zeros without images.
   """
 
   def add_batch(
@@ -177,17 +154,14 @@ def _cast(
 
 
 def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
-  """Returns the moments of two sets of values taken together.
+  """The moments of two sets of values taken together, float [3, channels].
 
-  Sums of values and of squares would be simpler to add up, but the variance is
-  their difference, of which float32 leaves little if the mean is large.
+  Sums of values and squares would be simpler, but their difference loses the
+  variance in float32 if the mean is large.
 
   Args:
     first: float [3, channels]: count, mean, sum of squared deviations.
-    second: The same. Zeros stand for no values, and change nothing.
-
-  Returns:
-    float [3, channels], the moments of both.
+    second: The same. Zeros stand for no values.
 
   References:
     Chan, Golub, LeVeque. Updating formulae and a pairwise algorithm for
@@ -210,15 +184,10 @@ def merge_moments(first: tf.Tensor, second: tf.Tensor) -> tf.Tensor:
 
 
 def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
-  """Returns the statistics that follow from moments.
-
-  The variance of a single value is 0.
+  """Count, mean and variance (unbiased, 0 for one value), float [3, channels].
 
   Args:
     moments: float [3, channels]: count, mean, sum of squared deviations.
-
-  Returns:
-    float [3, channels]: count, mean and unbiased variance.
   """
   count, mean, deviations = tf.unstack(moments)
   return tf.stack([count, mean, deviations / tf.maximum(count - 1.0, 1.0)])
@@ -227,15 +196,10 @@ def unbiased_statistics(moments: tf.Tensor) -> tf.Tensor:
 def replace_statistics(
   weights: functional.ModelWeights, statistics: Iterable[tf.Tensor]
 ) -> functional.ModelWeights:
-  """Returns the weights with new statistics.
+  """The weights with new statistics.
 
-  Args:
-    weights: The weights of a model with static batch normalization.
-    statistics: For each layer float32 [3, channels]: a count, mean, variance.
-      Where the count is 0 nothing is replaced.
-
-  Returns:
-    The same trainable weights, with the new statistics.
+  `statistics` has float32 [3, channels] for each layer: count, mean, variance.
+  A count of 0 keeps the old statistics.
   """
   counts, new = [], []
   for layer in statistics:

@@ -3,8 +3,8 @@
 
 """Statistics for static batch normalization that clients compute together.
 
-SemiFL (NeurIPS 2022), appendix B as it is written (D8, D9): each client
-computes the moments of its own images, and these are pooled.
+SemiFL (NeurIPS 2022), appendix B: each client computes the moments of its own
+images, and these are pooled.
 """
 
 import operator
@@ -21,27 +21,21 @@ from tff_semifl.models import functional
 def build_federated_batch_norm_statistics(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds the statistics of the clients' images (D9, "federated").
+  """Builds the statistics of the clients' images.
 
-  Each client computes the moments of the inputs of each layer, over its images
-  in batches of 250. Pooled by appendix B, with N values of mean mu and unbiased
-  variance v at each client m,
+  Each client computes the moments of the inputs of each layer over its images,
+  in batches of 250. With N values of mean mu and unbiased variance v at client
+  m, they are pooled as in appendix B of SemiFL:
 
       mean = sum_m N_m mu_m / sum_m N_m
       variance = sum_m [(N_m - 1) v_m + N_m (mu_m - mean)^2] / (sum_m N_m - 1)
 
-  they are exactly mean and unbiased variance of all values that the layer saw
-  at any client. These values themselves depend on the clients: a deeper layer
-  sees inputs normalized by batches of one client's images. If clients have few
-  classes each, that is another statistic than that of mixed batches, which the
-  authors' code takes (`pooled_batch_norm_statistics`).
-
-  The moments of a client, 3 numbers per channel and layer, go into the
-  aggregation, of which the server sees the result alone. The aggregation is
-  not a sum, so that a secure sum cannot do it.
-
-  Args:
-    classifier: A model with static batch normalization.
+  These are the exact mean and unbiased variance of all values that the layer
+  saw. Inputs of deeper layers are normalized by batches of one client's images;
+  if clients have few classes, the result differs from that of mixed batches
+  (`pooled_batch_norm_statistics`). The server sees only the aggregate of the
+  moments, 3 numbers per channel. It is not a sum, so that secure summation
+  cannot compute it.
 
   Returns:
     A computation with W for model weights and U for chunks of
@@ -49,8 +43,7 @@ def build_federated_batch_norm_statistics(
 
         (<W@SERVER, {U*}@CLIENTS> -> W@SERVER)
 
-    A client without images adds nothing. Without clients, or without any
-    image, it returns the weights as they are.
+    Without images it returns the weights unchanged.
 
   Raises:
     ValueError: If the model has no static batch normalization.

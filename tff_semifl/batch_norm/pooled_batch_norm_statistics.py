@@ -1,12 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statistics for static batch normalization as SemiFL's authors compute them.
+"""Statistics for static batch normalization by the code of SemiFL's authors.
 
-The procedure of the code behind the tables of SemiFL (NeurIPS 2022), where it
-differs from appendix B (D8, D9, D10). Of the server's images alone a server can
-compute it; with those of all clients it takes all images in one place: a
-simulation may do so, a federation could not.
+It differs from appendix B of the paper. Over the images of all clients it is
+possible only in a simulation, which has them in one place.
 """
 
 import tensorflow as tf
@@ -22,30 +20,21 @@ def build_pooled_batch_norm_statistics(
   *,
   batch_size: int = batch_norm_statistics.STATISTICS_BATCH_SIZE,
 ) -> tff.Computation:
-  """Builds the statistics of images that a single place sees (D9, "central").
+  """Builds the statistics of images in one place, to reproduce SemiFL's tables.
 
-  For numbers that are to be compared with those of the tables, not for
-  clients whose images are their own. Images come in the order of the authors:
+  The order of images is the authors':
 
   - SemiFL: the server's, class by class, then those of all clients in the order
-    of the data set (D10); with statistics of the server only (Table 3), just
-    the former.
+    of the data set; with statistics of the server only (Table 3), the former.
   - Training in one place: the labeled images, class by class, or all images in
-    the order of the data set; batches are those of training (D.1).
+    the order of the data set, in batches of the size of training.
   - The final test of a federated system: all training images in the order of
-    the data set, in batches of the server's training (D11).
+    the data set, in batches of the server's training.
 
-  Batches go across the boundaries of chunks, of clients and of classes. The
-  statistics are plain means over batches, of batch means and of
-  unbiased batch variances (D8): the last batch counts as much as a full one,
-  and differences between batches count for nothing. Where batches are of one
-  class each, as labeled images in their order are, the variance is therefore
-  too small, in the extreme nought. Appendix B's formula, which the other two
-  builders use, has no such gap. With a single batch both are the same.
-
-  Args:
-    classifier: A model with static batch normalization.
-    batch_size: Images of a batch, at least 1.
+  Batches cross the boundaries of chunks, clients and classes. The statistics
+  are plain means over batches, of batch means and of unbiased batch variances:
+  the last batch counts as much as a full one, and differences between batches
+  are ignored, so that the variance is too small if each batch has one class.
 
   Returns:
     A computation with W for model weights and chunks of bare images, H by W
@@ -53,7 +42,7 @@ def build_pooled_batch_norm_statistics(
 
         (<W@SERVER, uint8[?,H,W,C]*@SERVER> -> W@SERVER)
 
-    Without any image it returns the weights as they are.
+    Without images it returns the weights unchanged.
 
   Raises:
     ValueError: If the model has no static batch normalization.
@@ -74,16 +63,13 @@ def build_pooled_batch_norm_statistics(
 
 
 def average_batches(total: tf.Tensor, moments: tf.Tensor) -> tf.Tensor:
-  """Adds a batch to a plain mean over batches (D8).
+  """Adds a batch to a plain mean over batches.
 
   Args:
-    total: float [3, channels]: the number of batches so far, the mean of
-      their means and that of their unbiased variances.
-    moments: float [3, channels] of another batch: count, mean, sum of
-      squared deviations.
-
-  Returns:
-    The new total.
+    total: float [3, channels]: the number of batches, the mean of their means
+      and the mean of their unbiased variances.
+    moments: float [3, channels] of another batch: count, mean, sum of squared
+      deviations.
   """
   num_batches, *averages = tf.unstack(total)
   _, *statistics = tf.unstack(

@@ -1,20 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batch normalization with running averages that stay at each node (D48).
+"""Batch normalization with running averages that stay at each node.
 
-In the ablation of Zhang et al. only parameters are averaged. Each node, a slot
-of the users or a replica of the server, has running averages of its own
-batches' statistics; self-training labels by the user's, evaluation is by the
-server's.
+In the ablation of Zhang et al. only parameters are averaged. Each node (a slot
+of clients, or a replica of the server) keeps running averages of the statistics
+of its batches. Self-training labels with those of the client, evaluation is
+with those of the server.
 
-They are part of the state of the node's optimizer, which stays at the node. A
-running average with momentum m moves by m times its distance from the batch's
-statistic: a step of gradient descent on half the square of that distance, which
-is how it is taken here, beside those of the weights.
-
-A batch's statistics are computed by one more pass without gradients, which
-makes a step about a third longer.
+Running averages are part of the state of the node's optimizer. A running
+average with momentum m moves by m times its distance from the batch's
+statistic, which is a gradient step on half the squared distance. Another
+forward pass computes the statistics, and makes a step about a third longer.
 """
 
 import collections
@@ -27,7 +24,7 @@ import tensorflow_federated as tff
 from tff_semifl.batch_norm import batch_norm_statistics
 from tff_semifl.models import functional
 
-# That of PyTorch (B.3).
+# PyTorch's default, which Zhang et al. use.
 MOMENTUM = 0.1
 _OPTIMIZER_KEY = 'optimizer'
 _STATISTICS_KEY = 'statistics'
@@ -96,18 +93,10 @@ def track(
   optimizer: tff.learning.optimizers.Optimizer,
   classifier: functional.ImageClassifier,
 ) -> tff.learning.optimizers.Optimizer:
-  """Returns an optimizer whose state has running averages, if there are any.
+  """An optimizer that also updates running averages, if the model has any.
 
-  It takes steps of a model's weights, followed by its running averages, whose
+  It takes steps of the weights, followed by the running averages, whose
   gradients are those of `pull`.
-
-  Args:
-    optimizer: Takes the steps of the weights.
-    classifier: The model. Without static batch normalization the optimizer is
-      returned as it is.
-
-  Returns:
-    The optimizer.
   """
   if classifier.batch_moments is None:
     return optimizer
@@ -117,15 +106,7 @@ def track(
 def get_statistics(
   optimizer: tff.learning.optimizers.Optimizer, state: Any
 ) -> tuple[tf.Tensor, ...]:
-  """Returns the running averages in a state of an optimizer.
-
-  Args:
-    optimizer: The optimizer, which `track` may have returned.
-    state: Its state.
-
-  Returns:
-    Mean and variance of each layer in turn; () if it does not track any.
-  """
+  """The running mean and variance of each layer in turn; () if not tracked."""
   if not isinstance(optimizer, _TrackingOptimizer):
     return ()
   return tuple(state[_STATISTICS_KEY])
@@ -136,16 +117,10 @@ def pull(
   weights: functional.ModelWeights,
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns 0, with a gradient that pulls running averages to a batch's.
+  """A scalar 0 whose gradient pulls running averages to a batch's statistics.
 
-  Args:
-    classifier: A model with static batch normalization.
-    weights: Its weights, with running averages for those that are not trained.
-    images: float32 [batch, height, width, channels], the batch. Variances are
-      unbiased, as PyTorch averages them.
-
-  Returns:
-    A float32 scalar.
+  `images` are float32 [batch, height, width, channels]. Variances are unbiased,
+  as in PyTorch.
   """
   found = []
   for moments in classifier.batch_moments(weights, images):

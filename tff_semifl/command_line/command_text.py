@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command lines as texts: how commands are spelled, flagfiles and presets.
+"""Command lines as text: spelling of commands, flagfiles and presets.
 
-Nothing here needs TensorFlow, which takes seconds to import.
+It does not import TensorFlow, which takes seconds.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ from tff_semifl import installation
 from tff_semifl import settings
 from tff_semifl.experiments import presets
 
-# Arguments that ask for help.
 HELP = frozenset(
   f'{dashes}{word}'
   for word in ('help', 'helpshort', 'helpfull')
@@ -29,7 +28,7 @@ PRESET_HELP = (
   ' presets. Other flags and flagfiles take precedence over it.'
 )
 
-# What absl and Python say of a value that a flag cannot have.
+# Messages of absl and Python on invalid values of flags.
 _PLAIN = {
   r'invalid literal for int\(\) with base 10: .*': 'must be a whole number',
   r'could not convert string to float: .*': 'must be a number',
@@ -38,11 +37,11 @@ _PLAIN = {
 
 
 def spell_commands(text: str) -> str:
-  """Returns a text with the commands that start programs as users type them.
+  """Spells commands in a text as users of this installation type them.
 
   Args:
-    text: A text with commands of a clone, `python -m launch.train` say. An
-      installed package has `tff-semifl train` instead.
+    text: A text with commands of a clone, such as `python -m launch.train`,
+      which is `tff-semifl train` in an installed package.
   """
   if installation.is_installed():
     return text.replace('python -m launch.', 'tff-semifl ')
@@ -52,7 +51,7 @@ def spell_commands(text: str) -> str:
 def read() -> list[str]:
   """The command line of this process, without the program.
 
-  If it asks for the version of this package, prints that and ends the process.
+  If it asks for the version, prints the version and ends the process.
   """
   if '--version' in sys.argv[1:]:
     print(f'tff-semifl {tff_semifl.__version__}')
@@ -61,13 +60,10 @@ def read() -> list[str]:
 
 
 def files_first(arguments: Sequence[str]) -> list[str]:
-  """Returns arguments with the content of flagfiles in front of all others.
+  """Replaces flagfiles by their contents, in front of all other arguments.
 
   The last value of a flag counts, so that flags on the command line take
-  precedence over those of flagfiles, in any order.
-
-  Args:
-    arguments: The command line without the program.
+  precedence in any order.
 
   Raises:
     flags.Error: If a flagfile cannot be read.
@@ -87,7 +83,7 @@ def files_first(arguments: Sequence[str]) -> list[str]:
 
 
 def _read_file(path: str) -> list[str]:
-  """Returns the flags of a flagfile, and of those that it names."""
+  """The flags of a flagfile and of the flagfiles that it names."""
   if not path:
     raise flags.Error('flag --flagfile=: name a file')
   try:
@@ -103,19 +99,10 @@ def _read_file(path: str) -> list[str]:
 
 
 def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
-  """Returns arguments with what presets and flagfiles have in front of them.
+  """Replaces presets and flagfiles by their contents.
 
   The last value of a flag counts, so that flagfiles take precedence over the
-  preset, and flags on the command line over both. Of several presets the last
-  one counts.
-
-  Args:
-    system_name: Name of the system that is trained.
-    arguments: The command line, without the program.
-
-  Returns:
-    The flags of the preset, those of flagfiles and then all others, without
-    --preset and --flagfile.
+  preset, and flags on the command line over both. Only the last preset counts.
 
   Raises:
     flags.Error: If --preset has no value, or a flagfile cannot be read.
@@ -143,7 +130,7 @@ def expand(system_name: str, arguments: Sequence[str]) -> list[str]:
 
 
 def explain(error: flags.Error) -> str:
-  """Returns a line that says what is wrong with a flag."""
+  """One line on what is wrong with a flag."""
   line = str(error)
   for pattern, plain in _PLAIN.items():
     line = re.sub(f'(?s): {pattern}$', f': {plain}', line)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands to train: systems, tasks and all of their settings, by name."""
+"""Commands that train: systems, tasks and all of their settings, by name."""
 
 from collections.abc import Callable, Mapping, Sequence
 import functools
@@ -24,10 +24,6 @@ from tff_semifl.experiments import task_registry
 def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
   """Creates a command.
 
-  Args:
-    system_name: Name of the system.
-    changes: Values of settings by name.
-
   Raises:
     settings.SettingError: If there is no such system or setting, or a setting
       does not take its value.
@@ -36,10 +32,7 @@ def create(system_name: str, changes: Mapping[str, Any]) -> command_lib.Command:
 
 
 def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
-  """Creates the settings of the data that SemiFL trains on.
-
-  Args:
-    changes: Values of settings by name.
+  """Creates the data settings of SemiFL.
 
   Raises:
     settings.SettingError: If there is no such setting, or it does not take its
@@ -54,18 +47,14 @@ def create_data(changes: Mapping[str, Any]) -> experiment_settings.Data:
 
 
 def names_of_all_settings() -> frozenset[str]:
-  """Returns the names of all settings of all systems of the registry."""
+  """The names of all settings of all registered systems."""
   return frozenset().union(
     *(settings.all_names(create(name, {})) for name in system_registry.SYSTEMS)
   )
 
 
 def parse(system_name: str, arguments: Sequence[str]) -> command_lib.Command:
-  """Returns the command of a command line, without changing global flags.
-
-  Args:
-    system_name: Name of the system.
-    arguments: Flags, with --flagfile and --preset among them.
+  """Parses a command line, without changing global flags.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
@@ -92,12 +81,7 @@ def run(
 ) -> None:
   """Reads a system and its flags, runs `main` and ends the process.
 
-  Args:
-    name: Name of the program's module in `launch`.
-    description: Description of the program, for its help text.
-    main: The program.
-    system_name: Name of the system; by default it is the first argument.
-    create_command: Creates the command of a system from settings by name.
+  The system is the first argument, unless `system_name` is given.
   """
   how = command_text.spell_commands(f'python -m launch.{name}')
   arguments = command_text.read()
@@ -115,7 +99,7 @@ def run(
       try:
         system_registry.load(system_name)
       except settings.SettingError as error:
-        # The system is no flag.
+        # The system is not given by a flag.
         raise program.FlagError(str(error)) from error
     arguments = command_text.expand(system_name, arguments)
   except Exception as error:

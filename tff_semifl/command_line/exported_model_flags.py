@@ -21,9 +21,9 @@ EXPORTED_MODEL = flags.DEFINE_string(
 IMAGES = flags.DEFINE_list(
   'images',
   None,
-  'In launch.predict: files and folders of images, with commas. In'
-  ' launch.evaluate: a folder that has a folder of images for each class. Or'
-  ' files of feature vectors, where the model takes these.',
+  'In launch.predict: files and folders of images, separated by commas. In'
+  ' launch.evaluate: a folder with a folder of images for each class. For a'
+  ' model of features: files of feature vectors.',
 )
 
 
@@ -44,12 +44,7 @@ def load_model() -> exported_model.ExportedModel:
 def say_transparent(
   model: exported_model.ExportedModel, num_images: int
 ) -> None:
-  """Prints how many images are transparent somewhere, if any are.
-
-  Args:
-    model: The model that was shown the images.
-    num_images: Their number.
-  """
+  """Prints the number of images with transparency, if any."""
   if num_images:
     print(
       f'transparent images: {num_images}, on'

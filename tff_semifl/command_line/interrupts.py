@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""How programs begin and end: Ctrl-C, and when Python searches for cycles."""
+"""Interrupts by Ctrl-C, and Python's search for unreachable cycles."""
 
 import atexit
 from collections.abc import Iterator
@@ -12,29 +12,28 @@ import signal
 import sys
 from typing import NoReturn
 
-# TensorFlow reads this variable when it is first imported, which happens later.
-# Its remarks about the machine would bury the output of a program.
+# Read by TensorFlow when it is first imported, later. Its remarks about the
+# machine would bury the output of a program.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
 
-# The number of new objects after which Python searches for unreachable cycles.
-# Graphs create millions of objects that stay alive: with Python's default of
-# 700, the search takes a tenth of the time that it takes to build them.
+# Graphs create millions of objects that stay alive. With Python's default of
+# 700 new objects, searching them for unreachable cycles takes a tenth of the
+# time of building them.
 gc.set_threshold(100_000)
 
-# At the end it would search all of them, to free what goes with the process
-# anyway: a second and a half.
+# Otherwise Python searches all objects at the end, for a second and a half.
 atexit.register(gc.freeze)
 
 
-# The last line of a program that was interrupted.
+# The last line of an interrupted program.
 INTERRUPTED = 'interrupted'
 
 
 def begin() -> None:
-  """Begins a program: Ctrl-C ends it, without a traceback of what it imports.
+  """Lets Ctrl-C end the process without a traceback, while it imports modules.
 
-  Programs that have read their flags end in order instead. Until then Python
-  does not search for unreachable cycles: what is imported stays alive.
+  Programs that have parsed their flags end in order instead. Imported objects
+  stay alive, so that Python does not search for cycles before.
   """
   # A background job of a shell ignores Ctrl-C, and continues to do so.
   if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -43,11 +42,9 @@ def begin() -> None:
 
 
 def end_at_once(number: int, message: str = INTERRUPTED) -> NoReturn:
-  """Ends the process, whatever it does, with a line on stderr.
+  """Ends the process immediately, with a line on stderr.
 
-  Args:
-    number: The signal, which the exit code tells, as a shell's does.
-    message: The line.
+  The signal determines the exit code, as in a shell.
   """
   with contextlib.suppress(OSError):
     os.write(sys.stderr.fileno(), f'\n{message}\n'.encode())
@@ -55,9 +52,9 @@ def end_at_once(number: int, message: str = INTERRUPTED) -> NoReturn:
 
 
 def search_for_cycles() -> None:
-  """Lets Python search for unreachable cycles, in what is created from now on.
+  """Lets Python search for cycles among objects that are created from now on.
 
-  What was there before counts as old, which Python seldom searches.
+  Earlier objects count as old, which Python seldom searches.
   """
   gc.freeze()
   gc.unfreeze()
@@ -66,7 +63,7 @@ def search_for_cycles() -> None:
 
 @contextlib.contextmanager
 def without_search() -> Iterator[None]:
-  """While what is created stays alive: Python searches for no cycles."""
+  """Prevents the search for cycles while long-lived objects are created."""
   gc.disable()
   try:
     yield
@@ -75,12 +72,9 @@ def without_search() -> Iterator[None]:
 
 
 def begin_if_run(package: str) -> None:
-  """Begins a program if a module of a package is what Python was told to run.
+  """Calls `begin` if Python runs a module of a package that is being imported.
 
-  Programs of others that import the package keep what they do.
-
-  Args:
-    package: The name of the package, which is being imported.
+  Other programs that import the package are left alone.
   """
   # Python has '-m' there while it looks for the module to run.
   if sys.argv[:1] == ['-m'] and any(

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flag --least_confidence, which says when a model is not sure."""
+"""The flag --least_confidence: images below it are given no class."""
 
 from collections.abc import Sequence
 
@@ -15,22 +15,20 @@ _LEAST_CONFIDENCE = flags.DEFINE_float(
   None,
   'Least probability of the most probable class for an image to be given it;'
   f' below, the class is {exported_model.UNKNOWN}. launch.export_saved_model:'
-  ' what the model is exported with, by default 0. launch.predict: by default'
-  ' that of the model. launch.evaluate shows what share of test images and of'
-  ' noise such floors leave, and how many of the test images are right.',
+  ' the value of the exported model, by default 0. launch.predict: by default'
+  ' the value of the model. launch.evaluate shows how many test images and'
+  ' noise images such thresholds leave, and how many of the test images are'
+  ' right.',
   lower_bound=0.0,
   upper_bound=1.0,
 )
 
 
 def check(class_names: Sequence[str]) -> float | None:
-  """Returns the least confidence, or None if the flag is not given.
-
-  Args:
-    class_names: A name for each class.
+  """The least confidence, or None if the flag is not given.
 
   Raises:
-    program.FlagError: If a class has the name of what is below.
+    program.FlagError: If a class has the name of the unknown class.
   """
   with program.blame(_LEAST_CONFIDENCE, ValueError):
     if _LEAST_CONFIDENCE.value is not None:

@@ -3,7 +3,7 @@
 
 """The list of programs, and the command that starts them.
 
-An installed package has the command tff-semifl. In a clone, it is this:
+An installed package has the command tff-semifl. In a clone these are the same:
 
   python -m launch train semifl --task=digits
   python -m launch.train semifl --task=digits
@@ -36,7 +36,7 @@ PROGRAMS = (
 
 
 def main() -> None:
-  """Runs the program that is the first argument, with the other arguments."""
+  """Runs the program named by the first argument, with the other arguments."""
   name, *arguments = command_text.read() or ['']
   if name not in PROGRAMS:
     is_asked = name in command_text.HELP
@@ -55,8 +55,8 @@ def main() -> None:
 
 
 def summarize(name: str) -> str:
-  """Returns the first line of a program's description."""
-  # Read and not imported, as TensorFlow takes seconds.
+  """The first line of a program's description."""
+  # Parsed and not imported, as TensorFlow takes seconds.
   module = importlib.util.find_spec(f'{installation.find("launch")}.{name}')
   source = pathlib.Path(module.origin).read_text()
   return ast.get_docstring(ast.parse(source)).partition('\n')[0]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flag --output_file, which says where a program writes its result."""
+"""The flag --output_file, the file of a program's result."""
 
 from collections.abc import Sequence
 import contextlib
@@ -15,17 +15,17 @@ from tff_semifl.files import durable_files
 OUTPUT_FILE = flags.DEFINE_list(
   'output_file',
   None,
-  'File to write. A program that draws with Matplotlib takes several, with'
-  ' commas; the suffix of each chooses PNG, PDF or SVG.',
+  'File to write. A program that plots takes several, separated by commas; the'
+  ' suffix of each chooses PNG, PDF or SVG.',
 )
 _WRONG_FORMAT = 'must each end in .png, .pdf or .svg'
 
 
 def one(default: str | None) -> pathlib.Path | None:
-  """Returns the file to write.
+  """The file to write.
 
   Args:
-    default: The file if the flag is not given, or None to write none then.
+    default: The file if the flag is not given, or None for none.
 
   Raises:
     program.FlagError: If the flag does not name one file.
@@ -42,31 +42,27 @@ def one(default: str | None) -> pathlib.Path | None:
   return path
 
 
-def pictures(default: str) -> list[str]:
-  """Returns the files of a picture.
+def figures(default: str) -> list[str]:
+  """The files of a figure.
 
   Args:
-    default: The only one if the flag is not given.
+    default: The only file if the flag is not given.
 
   Raises:
     program.FlagError: If the flag names no file, or one in another format.
   """
   files = [default] if OUTPUT_FILE.value is None else OUTPUT_FILE.value
   with program.blame(OUTPUT_FILE, ValueError):
-    if not _are_pictures(files):
+    if not _are_figures(files):
       raise ValueError(_WRONG_FORMAT)
   return files
 
 
-def require_pictures(flag: flags.FlagHolder[list[str] | None]) -> None:
-  """Restricts a flag to names of files in the formats of pictures.
-
-  Args:
-    flag: A flag whose value is a list of files, or None for no picture.
-  """
+def require_figures(flag: flags.FlagHolder[list[str] | None]) -> None:
+  """Restricts a flag to files in the formats of figures."""
   flags.register_validator(
     flag.name,
-    lambda files: files is None or _are_pictures(files),
+    lambda files: files is None or _are_figures(files),
     message=_WRONG_FORMAT,
   )
 
@@ -74,16 +70,12 @@ def require_pictures(flag: flags.FlagHolder[list[str] | None]) -> None:
 def writing(
   *files: str | pathlib.Path,
 ) -> contextlib.AbstractContextManager[None]:
-  """Turns file errors in the `with` block into errors of the flag.
-
-  Args:
-    *files: The files that are written.
-  """
+  """Turns errors of writing `files` in the `with` block into flag errors."""
   return program.blame(
     OUTPUT_FILE, OSError, durable_files.OutputError, value=files
   )
 
 
-def _are_pictures(files: Sequence[str]) -> bool:
+def _are_figures(files: Sequence[str]) -> bool:
   suffixes = {pathlib.Path(file).suffix for file in files}
   return bool(files) and suffixes <= {'.png', '.pdf', '.svg'}

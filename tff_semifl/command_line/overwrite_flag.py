@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flag --overwrite of programs that write tables of results.
-
-Pictures need none: the same command draws them again.
-"""
+"""The flag --overwrite of programs that write tables of results."""
 
 import pathlib
 from typing import TypeVar
@@ -22,10 +19,7 @@ _Path = TypeVar('_Path', pathlib.Path, None)
 
 
 def check(path: _Path) -> _Path:
-  """Returns a file to write, which does not exist or is to be replaced.
-
-  Args:
-    path: The file; None if none is to be written.
+  """Returns a file to write, which does not exist or may be replaced.
 
   Raises:
     program.FlagError: If the file exists, and --overwrite is not given.

@@ -37,7 +37,7 @@ class FlagError(Exception):
 def blame(
   flag: flags.FlagHolder, *errors: type[Exception], value: object = None
 ) -> Iterator[None]:
-  """Turns errors in the `with` block into an error of one line about a flag.
+  """Turns errors in the `with` block into a one-line error about a flag.
 
   Args:
     flag: The flag whose value causes the errors.
@@ -51,7 +51,7 @@ def blame(
     yield
   except errors as error:
     value = flag.value if value is None else value
-    # Nobody gave a flag that is None.
+    # A flag that is None was not given.
     shown = '' if value is None else f'={settings.show(value)}'
     problem = str(error)
     if isinstance(error, OSError) and error.filename:
@@ -60,7 +60,7 @@ def blame(
 
 
 def is_quiet() -> bool:
-  """Returns whether progress is not to be shown: absl's --verbosity below 0."""
+  """Whether to hide progress: if absl's --verbosity is below 0."""
   flag = flags.FLAGS['verbosity']
   return bool(flag.present) and flag.value < 0
 
@@ -68,7 +68,7 @@ def is_quiet() -> bool:
 def parse_flags(
   argv: Sequence[str], *, known_only: bool = False
 ) -> Sequence[str]:
-  """Parses flags as `flags.FLAGS` does, but asking for help is no error.
+  """Parses flags as `flags.FLAGS` does, but prints help on stdout, as success.
 
   Args:
     argv: The command line.
@@ -98,12 +98,12 @@ def run(
 
   The exit code is 0 for success; 1 for invalid flags, as in absl; 130 after
   Ctrl-C and 143 after SIGTERM, as in a shell. The first such signal ends the
-  program in order, and a second one ends it at once.
+  program in order, a second one immediately.
 
   Args:
     main: The program, called after its flags were parsed.
     arguments: The command line without the program. By default that of the
-      process, with the content of flagfiles in front.
+      process, with the contents of flagfiles in front.
     parse: Parses the command line, answers --help, and returns the arguments
       that are not flags.
     interrupted: The last line if the program is interrupted.
@@ -112,12 +112,10 @@ def run(
   def guarded_main(argv: Sequence[str]) -> None:
     if len(argv) > 1:
       end(f'unexpected argument {argv[1]!r}; flags are --name=value')
-    # By default TensorFlow takes all memory of a GPU at once, which leaves none
-    # for other programs.
+    # By default TensorFlow takes all memory of a GPU at once.
     for gpu in tf.config.list_physical_devices('GPU'):
       tf.config.experimental.set_memory_growth(gpu, True)
-    # TensorFlow's remarks about converted functions and written files do not
-    # help a user.
+    # Remarks about converted functions and written files do not help users.
     tf.get_logger().setLevel('ERROR')
     if not flags.FLAGS['verbosity'].present:
       logging.set_verbosity(logging.WARNING)
@@ -131,7 +129,7 @@ def run(
         end(f'\n{interrupted}', 128 + signals[0])
       end_with_error(error)
     finally:
-      # All is done or said, and nobody catches an error of Python's own end.
+      # From here on nothing catches a KeyboardInterrupt.
       for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
           signal.signal(number, signal.SIG_DFL)
@@ -162,7 +160,7 @@ def run(
 
 
 def describe(error: BaseException) -> str | None:
-  """Returns a line about an error of a flag, or None for any other error."""
+  """One line about an error of a flag, or None for any other error."""
   if isinstance(error, settings.SettingError):
     return f'flag --{error}'
   if isinstance(error, flags.Error):
@@ -175,9 +173,7 @@ def describe(error: BaseException) -> str | None:
 def end_with_error(error: BaseException) -> NoReturn:
   """Ends the program with a line about an error of a flag or of user code.
 
-  Args:
-    error: The error; one that is about neither a flag nor code of a user is
-      raised again.
+  Any other error is raised again.
   """
   line = describe(error)
   # The reader of a pipe may be gone.
@@ -189,13 +185,8 @@ def end_with_error(error: BaseException) -> NoReturn:
 
 
 def end(line: str, code: int = 1) -> NoReturn:
-  """Ends the program with a line on stderr, after all that it printed.
-
-  Args:
-    line: The line.
-    code: The exit code.
-  """
-  # What was printed to a file or a pipe would otherwise come after the line.
+  """Ends the program with a line on stderr and an exit code."""
+  # Otherwise earlier output to a file or a pipe would follow the line.
   with contextlib.suppress(OSError):
     sys.stdout.flush()
   print(line, file=sys.stderr)
@@ -203,27 +194,18 @@ def end(line: str, code: int = 1) -> NoReturn:
 
 
 def _is_unread() -> bool:
-  """Returns whether stdout is a pipe that nobody reads any more."""
+  """Whether stdout is a pipe that nobody reads any more."""
   poll = select.poll()
   try:
     poll.register(sys.stdout, select.POLLOUT)
   except OSError:
-    # Python code took its place, as in tests.
+    # Python code replaces stdout, as in tests.
     return False
   return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _note_interrupts(message: str) -> Sequence[int]:
-  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt, and records them.
-
-  The argument of the KeyboardInterrupt is the name of the signal.
-
-  Args:
-    message: The last line if a second one ends the process.
-
-  Returns:
-    The numbers of the signals so far, a list that grows with each signal.
-  """
+  """Lets Ctrl-C and SIGTERM raise a KeyboardInterrupt; lists their numbers."""
   seen = []
 
   def handle(number, frame):
@@ -237,8 +219,8 @@ def _note_interrupts(message: str) -> Sequence[int]:
     if signal.getsignal(number) != signal.SIG_IGN:
       signal.signal(number, handle)
   # Python calls `handle` only when the main thread returns from C++ code, which
-  # may take a whole round. It writes signals to a pipe at once, though, which
-  # another thread reads.
+  # may take a whole round. A second signal is therefore noticed by a thread
+  # that reads the pipe to which Python writes signals at once.
   reader, writer = os.pipe()
   os.set_blocking(writer, False)
   signal.set_wakeup_fd(writer)

@@ -12,12 +12,12 @@ _MAX_SEED = 2**31 - 1
 _SEEDS = flags.DEFINE_list(
   'seeds',
   None,
-  'Seeds to train with, with commas; by default that of --seed, or 0.',
+  'Seeds to train with, separated by commas; by default that of --seed, or 0.',
 )
 
 
 def parse(default: int) -> list[int]:
-  """Returns the seeds, in their order.
+  """The seeds in their order.
 
   Args:
     default: The only seed if the flag is not given.
@@ -30,14 +30,14 @@ def parse(default: int) -> list[int]:
     return [default]
   with program.blame(_SEEDS, ValueError):
     if 'seed' in flags.FLAGS and flags.FLAGS['seed'].present:
-      raise ValueError('--seeds says it all; leave --seed out')
+      raise ValueError('--seeds replaces --seed; leave --seed out')
     return _parse(_SEEDS.value)
 
 
 def _parse(texts: list[str]) -> list[int]:
   if not texts:
     raise ValueError('name at least one')
-  # `int` alone would also accept underscores, spaces and a sign.
+  # `int` would also accept underscores, spaces and a sign.
   if not all(
     text.isascii() and text.isdecimal() and int(text) <= _MAX_SEED
     for text in texts

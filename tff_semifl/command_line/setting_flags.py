@@ -30,16 +30,11 @@ def parse(
   elsewhere: Callable[[], Collection[str]],
   flag_values: flags.FlagValues = flags.FLAGS,
 ) -> _Part:
-  """Returns the settings of a command line.
+  """Parses the settings of a command line.
 
-  Args:
-    create: Creates the settings from changes by name.
-    arguments: The command line, without the program and without flagfiles.
-    how: The command, such as 'python -m launch.train semifl'.
-    elsewhere: Returns the names of settings that other commands have, to
-      explain an unknown flag.
-    flag_values: Where to define the flags of settings, and which other flags
-      there are.
+  `create` makes the settings from changes by name. `elsewhere` returns the
+  names of settings of other commands, to explain an unknown flag. Flags are
+  defined in `flag_values`.
 
   Raises:
     settings.SettingError: If a setting does not take its value.
@@ -63,14 +58,9 @@ def parse(
 def choose(
   create: Callable[[Mapping[str, Any]], _Part], arguments: Sequence[str]
 ) -> _Part:
-  """Returns the settings that a command line chooses, with their defaults.
+  """The settings that the choices on a command line select, with defaults.
 
-  A choice, such as --task, is a setting whose value determines which further
-  settings there are.
-
-  Args:
-    create: Creates the settings from changes by name.
-    arguments: The command line, without the program and without flagfiles.
+  A choice, such as --task, determines which further settings there are.
 
   Raises:
     settings.SettingError: If a choice has no such option.
@@ -93,12 +83,7 @@ def choose(
 def define(
   part: settings.Settings, flag_values: flags.FlagValues = flags.FLAGS
 ) -> None:
-  """Defines a flag for each setting of a tree.
-
-  Args:
-    part: The root of the tree.
-    flag_values: The flags to add them to.
-  """
+  """Defines a flag for each setting of a tree."""
   for each in settings.describe(part):
     meaning = describe(each)
     default = list(each.value) if each.kind is tuple else each.value
@@ -108,12 +93,7 @@ def define(
 def read(
   part: settings.Settings, flag_values: flags.FlagValues = flags.FLAGS
 ) -> dict[str, Any]:
-  """Returns the values of those settings whose flags were given, by name.
-
-  Args:
-    part: The root of the tree of settings.
-    flag_values: The parsed flags.
-  """
+  """The values of the settings whose flags were given, by name."""
   return {
     name: flag_values[name].value
     for name in settings.as_dict(part)
@@ -128,7 +108,7 @@ def _explain_unknown(
   how: str,
   elsewhere: Callable[[], Collection[str]],
 ) -> str:
-  """Returns a line that explains why a program does not have a flag."""
+  """One line on why a program does not have a flag."""
   chosen = {
     each.name: each.value for each in settings.describe(part) if each.is_choice
   }
@@ -153,18 +133,14 @@ def _explain_unknown(
 
 
 def describe(setting: settings.Description) -> str:
-  """Returns the help text of a setting."""
+  """The help text of a setting."""
   if setting.values.names or setting.values is settings.ANY:
     return setting.meaning
   return f'{setting.meaning} Must be {setting.values.description}.'
 
 
 def format_help(groups: Mapping[str, Sequence[settings.Settings]]) -> str:
-  """Returns the help text of all settings, in groups.
-
-  Args:
-    groups: The settings under each heading.
-  """
+  """The help text of all settings, under the headings of `groups`."""
   width = flags.get_help_width()
   lines = []
   for heading, parts in groups.items():

@@ -15,11 +15,11 @@ from tff_semifl.command_line import program
 from tff_semifl.command_line import setting_flags
 
 # The packages whose modules define flags of programs.
-_OWN = ('launch.', 'launch.', 'tff_semifl.command_line.')
+_OWN = ('launch.', 'tff_semifl.launch.', 'tff_semifl.command_line.')
 
 _Part = TypeVar('_Part', bound=settings.Settings)
 
-# Help on flags of all programs, which absl defines.
+# Help on the flags of all programs that absl defines.
 COMMON = {
   'flagfile': 'File to read flags from, one on each line. Flags on the command'
   ' line take precedence, in any order.',
@@ -49,11 +49,11 @@ def run(
     create: Creates the settings from changes by name.
     main: The program.
     arguments: The command line after the program. By default that of the
-      process, with the content of flagfiles in front.
+      process, with the contents of flagfiles in front.
     groups: Returns the settings under each heading of the help text.
     common: Help on flags that are not defined by the program.
-    elsewhere: Returns the names of settings that other commands have, to
-      explain an unknown flag.
+    elsewhere: Returns the names of settings of other commands, to explain an
+      unknown flag.
     interrupted: As in `program.run`.
   """
   how = command_text.spell_commands(how)
@@ -81,7 +81,7 @@ def run(
 
 
 def _own_flags() -> list[flags.Flag]:
-  """Returns the flags that the program and its modules define themselves."""
+  """The flags that the program and its modules define themselves."""
   return [
     flag
     for module, defined in flags.FLAGS.flags_by_module_dict().items()

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flags that say what a sweep trains: entries, and values of a setting."""
+"""The flags of what a sweep trains: entries, and values of a setting."""
 
 from collections.abc import Sequence
 
@@ -14,28 +14,25 @@ from tff_semifl.sweeps import entries as entries_lib
 _FLAGFILES = flags.DEFINE_list(
   'flagfiles',
   [],
-  'Experiments to train, with commas: each a system and a flagfile, such as'
-  ' semifl:my.flags.',
+  'Experiments to train, separated by commas: each a system and a flagfile,'
+  ' such as semifl:my.flags.',
 )
 _PRESETS = flags.DEFINE_list(
   'presets',
   [],
-  'Presets to train, with commas, such as semifl/svhn_250_iid; * stands for any'
-  ' characters.',
+  'Presets to train, separated by commas, such as semifl/svhn_250_iid; * stands'
+  ' for any characters.',
 )
 _VARY = flags.DEFINE_string(
-  'vary', None, 'Setting of which to try several values, learning_rate say.'
+  'vary', None, 'Setting to vary, such as learning_rate.'
 )
 _VALUES = flags.DEFINE_list(
-  'values', [], 'Its values, with commas, in their order.'
+  'values', [], 'The values of --vary, separated by commas, in order.'
 )
 
 
 def parse(passed_on: Sequence[str]) -> list[entries_lib.Entry]:
-  """Returns the entries of the sweep, each with each value of the setting.
-
-  Args:
-    passed_on: Flags that are passed on to all runs.
+  """The entries of the sweep, each with each value of the varied setting.
 
   Raises:
     program.FlagError: If there are none, two have the same name, or values do
@@ -59,5 +56,5 @@ def parse(passed_on: Sequence[str]) -> list[entries_lib.Entry]:
     if len(set(values)) < len(values):
       raise ValueError('each value is trained with once')
     if sweep_experiments.has_flag(passed_on, name):
-      raise ValueError(f'they say it all; leave --{name} out')
+      raise ValueError(f'--vary sets {name}; leave --{name} out')
   return entries if name is None else entries_lib.vary(entries, name, values)

@@ -4,8 +4,8 @@
 """The experiments of a sweep, checked before the first of them runs.
 
 Each is checked in this process by the code of `launch.train`, with the same
-flags, so that a mistake in the last experiment shows before the first one
-begins. Checks that need the data are left to the runs.
+flags, so that a mistake in the last experiment shows at once. Checks that need
+the data are left to the runs.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,9 @@ from tff_semifl.experiments import experiment_settings
 from tff_semifl.sweeps import entries
 from tff_semifl.sweeps import experiments as experiments_lib
 
-# Flags that are not passed on: a sweep sets the first two for each experiment,
-# and the last one does not apply.
+# A sweep sets the first two for each experiment; the last does not apply.
 _NOT_FOR_ALL = ('seed', 'experiment_name', 'dry_run')
-# Flags of which a sweep cannot try several values: these, where it writes, what
+# Flags of which a sweep cannot try several values: also where it writes, what
 # it compares by, and those that stand for many.
 _NOT_TO_VARY = (
   *_NOT_FOR_ALL,
@@ -40,9 +39,6 @@ _NOT_TO_VARY = (
 
 def check_passed_on(arguments: Sequence[str]) -> None:
   """Checks the flags that are passed on to all experiments.
-
-  Args:
-    arguments: The flags.
 
   Raises:
     program.FlagError: If a flag cannot be passed on, or an argument is not a
@@ -67,12 +63,7 @@ def check_passed_on(arguments: Sequence[str]) -> None:
 
 
 def has_flag(arguments: Sequence[str], name: str | None) -> bool:
-  """Returns whether a flag is among those that are passed on.
-
-  Args:
-    arguments: The flags.
-    name: Its name; None is no flag.
-  """
+  """Whether the flag `name` is among `arguments`; False for None."""
   return name is not None and any(
     _name_flag(argument) in (name, f'no{name}') for argument in arguments
   )
@@ -81,25 +72,17 @@ def has_flag(arguments: Sequence[str], name: str | None) -> bool:
 def check_varied(name: str) -> None:
   """Checks that a sweep can try several values of a setting.
 
-  Args:
-    name: The setting.
-
   Raises:
     ValueError: If it cannot.
   """
   if name == 'seed':
     raise ValueError('give --seeds')
   if name in _NOT_TO_VARY:
-    raise ValueError('this is no setting of which a sweep compares values')
+    raise ValueError('a sweep cannot vary this setting')
 
 
 def without_flag(arguments: Sequence[str], name: str) -> list[str]:
-  """Returns the flags that are passed on without one of them.
-
-  Args:
-    arguments: The flags.
-    name: The flag, which takes a value: after '=' or as the next argument.
-  """
+  """Removes a flag and its value, after '=' or as the next argument."""
   kept = []
   is_value = False
   for argument in arguments:
@@ -111,7 +94,7 @@ def without_flag(arguments: Sequence[str], name: str) -> list[str]:
 
 
 def _name_flag(argument: str) -> str | None:
-  """Returns the name in an argument that is a flag, of one dash or two."""
+  """The name in an argument that is a flag, of one dash or two."""
   match = re.match(r'--?([A-Za-z_]\w*)', argument)
   return match and match[1]
 
@@ -122,13 +105,9 @@ def create_experiments(
   arguments: Sequence[str],
   output_dir: pathlib.Path,
 ) -> list[experiments_lib.Experiment]:
-  """Returns the experiments of an entry, one for each seed.
+  """The experiments of an entry, one for each seed.
 
-  Args:
-    entry: The entry.
-    seeds: The seeds.
-    arguments: Further flags, which take precedence over those of the entry.
-    output_dir: The folder that holds the folders of all experiments.
+  `arguments` take precedence over those of the entry.
 
   Raises:
     program.FlagError: If the settings are invalid, or if the folder of an
@@ -155,8 +134,8 @@ def create_experiments(
     stop_after = command.experiment.selection.stop_after
     if stop_after is not None:
       raise program.FlagError(
-        f'flag --stop_after={stop_after}: experiments of a sweep are compared'
-        ' after as many rounds; leave it out'
+        f'flag --stop_after={stop_after}: experiments of a sweep must have the'
+        ' same number of rounds; leave it out'
       )
     name = command.run.experiment_name
     experiments.append(
@@ -183,7 +162,7 @@ def _name(
   experiment: experiment_settings.ExperimentSettings,
   seed: int,
 ) -> str:
-  """Returns the name of an experiment, which says whether it validates."""
+  """The name of an experiment, which says whether it validates."""
   pieces = [entry.label, f'seed{seed}']
   if experiment.validates:
     pieces.insert(1, 'validation')
@@ -191,7 +170,7 @@ def _name(
 
 
 def _check_source(entry: entries.Entry) -> None:
-  """Checks that a flagfile has no flag of those that a sweep sets itself."""
+  """Checks that a flagfile has no flag that the sweep sets itself."""
   for argument in command_text.expand(entry.system_name, entry.arguments):
     name = argument.lstrip('-').partition('=')[0]
     if name in _NOT_FOR_ALL:
@@ -207,13 +186,13 @@ def _check_source(entry: entries.Entry) -> None:
 def _check(
   entry: entries.Entry, arguments: Sequence[str], seed: int
 ) -> command_lib.Command:
-  """Checks the settings, and the folder if it is there."""
+  """Checks the settings, and the folder if it exists."""
   command = commands.parse(entry.system_name, arguments)
   command.check()
   name = _name(entry, command.experiment, seed)
   command = settings.change(command, {'experiment_name': name})
   # A new folder is left to the run, which records its versions in it. An
-  # existing one is locked here only during the check.
+  # existing one is locked only during the check.
   if command.run.path.exists():
     command.check_folder()
   return command

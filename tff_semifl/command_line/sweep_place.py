@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flags that say where a sweep trains, and how many runs at a time."""
+"""The flags of where a sweep trains, and of the number of parallel runs."""
 
 from collections.abc import Iterator
 import contextlib
@@ -15,26 +15,25 @@ from tff_semifl.sweeps import processes
 _PARALLEL = flags.DEFINE_integer(
   'parallel',
   None,
-  'Number of runs at the same time, by default 1. Each uses all cores and the'
-  ' same GPUs, and has its own memory: choose more than one only on a machine'
-  ' that one run does not keep busy. With --cluster, the most at a time, by'
-  ' default as many as it has room for.',
+  'Number of runs at the same time, by default 1. Each uses all cores, the same'
+  ' GPUs, and memory of its own: choose more than 1 only on a machine that one'
+  ' run does not keep busy. With --cluster, the largest number of runs at the'
+  ' same time, by default as many as the cluster has room for.',
   lower_bound=1,
 )
 _CLUSTER = flags.DEFINE_string(
   'cluster',
   None,
-  'Ray cluster whose machines train the runs, as host:port; auto for the one'
+  'Ray cluster whose machines train the runs: host:port; auto for the cluster'
   ' that this machine belongs to; local for one of this machine alone, whose'
-  ' runs have a share of its CPUs and GPUs each. By default runs are processes'
-  ' of this machine.',
+  ' runs share its CPUs and GPUs. By default runs are processes of this'
+  ' machine.',
 )
 _CPUS_PER_RUN = flags.DEFINE_float(
   'cpus_per_run',
   None,
-  'With --cluster, CPU cores of each run, which decide how many a machine'
-  ' trains at a time. By default as many as the machine has that has the'
-  ' fewest.',
+  'With --cluster, CPU cores of each run, which determine how many a machine'
+  ' trains at a time. By default all cores of the smallest machine.',
   lower_bound=0.01,
 )
 _GPUS_PER_RUN = flags.DEFINE_float(
@@ -55,13 +54,13 @@ for _flag in (_CPUS_PER_RUN, _GPUS_PER_RUN):
 
 @contextlib.contextmanager
 def open_place(num_runs: int) -> Iterator[processes.Place]:
-  """Makes the place where runs are trained.
+  """Opens the place where runs are trained.
 
   Args:
-    num_runs: How many there are to train; without any no cluster is started.
+    num_runs: The number of runs; a cluster is not started for none.
 
   Raises:
-    program.FlagError: If that cannot be had, or cannot train.
+    program.FlagError: If the cluster cannot be reached, or cannot train.
   """
   if _CLUSTER.value is None or not num_runs:
     yield processes.ThisMachine(_PARALLEL.value or 1)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Alternate training: the clients' round, then the server's (Algorithm 1)."""
+"""Alternate training (SemiFL, Algorithm 1): clients train, then the server."""
 
 import tensorflow_federated as tff
 
@@ -22,15 +22,9 @@ def compose_alternating_process(
                             ^                   ^
                             └─── server_data ───┘
 
-  If no client counts in a round, the weights and the states of aggregator and
-  finalizer do not change before the server's turn (A.11): the server trains
-  alone. It always does so in round 0 (D1).
-
-  Args:
-    parts: The components of the process.
-
-  Returns:
-    A process of the types of `round_process.build_process`.
+  If no client's update counts, the weights and the states of aggregator and
+  finalizer reach the server work unchanged. In round 0 the server always trains
+  alone.
   """
   choose = parts.build_choice(
     tff.types.to_type(
@@ -44,19 +38,15 @@ def compose_alternating_process(
 
   def run_round(state, server_data, client_data, *memories):
     begun = parts.begin_round(state)
-    # The server sends its model to the clients of the round, and what some
-    # methods compute from its images.
     sent = parts.send(state, begun.context, server_data)
-    # They train it on their images.
     trained = parts.client_work.next(
       state.client_work, sent.result, client_data, *memories
     )
-    # The mean of their updates, applied with momentum, gives the new model,
     aggregated = parts.aggregate(state.aggregator, trained.result)
     finalized = parts.finalizer.next(
       state.finalizer, state.global_model_weights, aggregated.result
     )
-    # unless no client has an update that counts, or in round 0 (D1).
+    # Unchanged in round 0, and if no client's update counts.
     aggregator, finalizer, weights = tff.federated_map(
       choose,
       (
@@ -66,8 +56,7 @@ def compose_alternating_process(
         (state.aggregator, state.finalizer, state.global_model_weights),
       ),
     )
-    # The server fine-tunes it on its labeled images, and computes its batch
-    # normalization statistics.
+    # The server fine-tunes the aggregate on its labeled images.
     tuned = parts.server_work.next(
       state.server_work, weights, begun.context, server_data
     )

@@ -26,53 +26,36 @@ from tff_semifl.models import functional
 
 
 class Guiding:
-  """Base of methods and of their parts: what the server tells clients.
+  """Base of whatever keeps a state at the server and broadcasts it to clients.
 
-  A class that defines none of these tells clients nothing and keeps nothing.
+  By default there is no state and no message.
   """
 
   def init_guidance(self, model: functional.ImageClassifier) -> Any:
-    """Returns what the server keeps before round 0.
-
-    Args:
-      model: The model.
-
-    Returns:
-      Any structure of tensors.
-    """
-    del model  # By default nothing is kept.
+    """The server's initial state, any structure of tensors."""
+    del model
     return ()
 
   def tell(self, kept: Any, server: client_turn.Server) -> Any:
-    """Returns the message to clients, `guidance` of a turn.
+    """The message to clients, any structure of tensors; by default the state.
 
-    Args:
-      kept: What the server keeps.
-      server: The server before the round.
-
-    Returns:
-      Any structure of tensors; by default what is kept.
+    `server` is the server before the round.
     """
-    del server  # See the classes that look at weights or images.
+    del server
     return kept
 
   def guidance(self, kept: Any, sums: Any, server: client_turn.Server) -> Any:
-    """Returns what the server keeps after a round.
+    """The server's state after a round, a structure like `kept`.
 
-    Args:
-      kept: What it kept before the round.
-      sums: The reports of the clients that are not rejected, added up.
-      server: The server after the round.
-
-    Returns:
-      A structure like `kept`; by default the same.
+    `sums` is the sum of `report` over the clients that are not rejected,
+    `server` the server after the round. By default the state stays the same.
     """
-    del sums, server  # By default nothing changes.
+    del sums, server
     return kept
 
   @property
   def is_guiding(self) -> bool:
-    """True if clients are told anything."""
+    """Whether clients receive a message."""
     kind = type(self)
     return not (
       kind.init_guidance is Guiding.init_guidance and kind.tell is Guiding.tell
@@ -83,12 +66,12 @@ class ClientMethod(Guiding, abc.ABC):
   """Base of client methods.
 
   Attributes:
-    relabel: When images are labeled: once a round, with the received model; at
-      the beginning of each epoch, or batch by batch, with the model in
-      training. By batches, `Turn.images` are weak views of the batch.
+    relabel: When images are labeled: once a round by the received model, or at
+      the beginning of each epoch or for each batch by the model in training.
+      With 'batch', `Turn.images` are the weakly augmented batch.
     clients_have_labels: Whether clients know the true labels of their images.
-    labels_are_true: Whether `label` returns true labels, of which nothing is to
-      be measured.
+    labels_are_true: Whether `label` returns true labels, so that pseudo-label
+      quality is not measured.
   """
 
   relabel: ClassVar[Literal['round', 'epoch', 'batch']] = 'round'
@@ -96,103 +79,72 @@ class ClientMethod(Guiding, abc.ABC):
   labels_are_true: ClassVar[bool] = False
 
   def init_state(self, turn: client_turn.Turn) -> Any:
-    """Returns the client's own state at the beginning of a round.
+    """The client's own state before its first step, any structure of tensors.
 
-    Args:
-      turn: The turn.
-
-    Returns:
-      Any structure of tensors, which goes through all steps of the round.
+    The state passes through all steps of the round.
     """
-    del turn  # By default there is none.
+    del turn
     return ()
 
   @abc.abstractmethod
   def label(self, turn: client_turn.Turn, state: Any) -> tuple[Any, tf.Tensor]:
-    """Labels images, and selects those that are trained on.
-
-    Args:
-      turn: The turn, whose `images` are to be labeled.
-      state: The client's own state.
+    """Labels images, and selects the images to train on.
 
     Returns:
-      Labels: `PseudoLabels`, or int32 [images], or probabilities, float32
-      [images, classes]. And bool [images], which are trained on, or float32
-      [images], what each weighs in the loss, at least 0; images that weigh
-      nothing are left out.
+      Labels: `PseudoLabels`, int32 [images], or probabilities, float32 [images,
+      classes]. Selection: bool [images], or float32 [images], the weights of
+      images in the loss, at least 0; images of weight 0 are left out.
     """
 
   @abc.abstractmethod
   def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
-    """Returns the loss of a batch, a float32 scalar.
-
-    Args:
-      step: The batch, with its views and labels.
-      state: The client's own state.
-    """
+    """The loss of a batch, a float32 scalar."""
 
   def after_step(self, state: Any, weights: functional.ModelWeights) -> Any:
-    """Returns the client's own state after a step.
+    """The client's own state after a step; by default the state before it.
 
-    Args:
-      state: The state before the step.
-      weights: The weights after the step.
+    `weights` are those after the step.
     """
-    del weights  # By default nothing changes.
+    del weights
     return state
 
   def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
-    """Returns the weight of the client's update in the mean.
+    """The weight of the client's update in the mean.
 
-    Where images are labeled during training, the weight is 1 for a client that
-    has any image (D36).
-
-    Args:
-      turn: The turn, with labels.
+    Not called if images are labeled during training: a client with images has
+    weight 1 then.
 
     Returns:
       A float32 scalar, at least 0. By default 1 for a client that trains on any
-      image, else 0 (A.12).
+      image, else 0.
     """
     return tf.cast(turn.num_trained_on > 0, tf.float32)
 
   def report(self, turn: client_turn.Turn, state: Any) -> Any:
-    """Returns sums over the client's images, for `guidance`.
+    """Sums over the client's images, which `guidance` receives.
 
-    Args:
-      turn: The turn, with labels where images are labeled once a round.
-      state: The client's own state after the last step.
+    `turn` has labels if images are labeled once a round; `state` is the one
+    after the last step.
 
     Returns:
-      Any structure of tensors, to be added up over clients; () for nothing.
+      Any structure of tensors, summed over clients; () for nothing.
     """
-    del turn, state  # By default nothing is reported.
+    del turn, state
     return ()
 
   def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    """Returns the key of the images of `Step.mix`: equal keys, equal draws.
-
-    Args:
-      epoch: int32 scalar, the epoch.
-    """
+    """The random key of `Step.mix`; equal keys draw equal images."""
     return epoch
 
   @property
   def parts(self) -> Mapping[str, Guiding]:
-    """Parts by name, of which each has guidance of its own."""
+    """Parts of the method by name, each with guidance of its own."""
     return {}
 
   def build_guidance(
     self, model: functional.ImageClassifier
   ) -> guidance_lib.Guidance | None:
-    """Builds the guidance of the method and of its parts.
-
-    Args:
-      model: The model.
-
-    Returns:
-      The guidance; None if clients are told nothing.
-    """
+    """Combines the guidance of the method and its parts; None without any."""
     guiding = {
       name: each
       for name, each in {guidance_lib.OWN: self, **self.parts}.items()

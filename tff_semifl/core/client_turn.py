@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the hooks of a client method are given: server, turn and step.
+"""Arguments of the hooks of a client method: `Server`, `Turn` and `Step`.
 
 All tensors belong to a graph that is being traced.
 """
@@ -24,17 +24,16 @@ from tff_semifl.training import rows as rows_lib
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Server:
-  """What the server knows of a round.
+  """The server in a round.
 
   Attributes:
     model: The model.
     seed: int32 scalar, the run's seed.
-    round_num: int32 scalar, the round.
-    weights: The global model: before the round when clients are told, after the
-      round when they have reported.
-    data: The server's images, when clients are told: a dataset of chunks with
-      `image`, uint8 [images, height, width, channels], and `label`, int32
-      [images]. Else None.
+    round_num: int32 scalar.
+    weights: The global model, in `tell` before and in `guidance` after the
+      round.
+    data: In `tell` the labeled images, a dataset of chunks with `image`, uint8
+      [images, height, width, channels], and `label`, int32 [images]; else None.
   """
 
   model: functional.ImageClassifier
@@ -46,23 +45,24 @@ class Server:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Turn:
-  """What a client has while it labels images, and when it reports.
+  """A client's images and weights while it labels, weighs and reports.
 
   Attributes:
     images: uint8 [images, height, width, channels], all images of the client;
-      where each batch is labeled by itself, weak views of the batch.
-    guidance: What the server told clients.
-    part_guidance: What it told parts of the method, by name.
+      the weakly augmented batch if images are labeled batch by batch.
+    guidance: The server's message to clients.
+    part_guidance: The messages to parts of the method, by name.
     received: The weights that the client received.
-    weights: The weights that label: those received, or the present ones where
+    weights: The weights that label: those received, or the current ones if
       images are labeled during training.
     num_classes: The number of classes.
-    true_labels: int32 [images], of a client that has labels; else None.
-    labels: The labels of all images, when the client weighs its update and
-      reports, if it labels once a round; else None.
-    num_trained_on: int32 scalar, how many images are trained on, likewise.
     logits_fn: Weights -> the result of `logits`.
     features_fn: Weights -> the result of `features`.
+    true_labels: int32 [images] of a client that has labels; else None.
+    labels: The labels of all images in `weigh` and `report`, if images are
+      labeled once a round; else None.
+    num_trained_on: int32 scalar, the number of selected images, or None as
+      `labels`.
   """
 
   images: tf.Tensor
@@ -78,33 +78,23 @@ class Turn:
   num_trained_on: tf.Tensor | Any = None
 
   def by(self, weights: functional.ModelWeights) -> 'Turn':
-    """Returns the turn with other weights that label, such as a teacher's."""
+    """Replaces the weights that label, for example by a teacher's."""
     return dataclasses.replace(self, weights=weights)
 
   def of_part(self, name: str) -> 'Turn':
-    """Returns the turn as a part of the method sees it.
-
-    Args:
-      name: The part, of whose guidance `guidance` is then.
-    """
+    """Replaces `guidance` by the message to a part of the method."""
     return dataclasses.replace(self, guidance=self.part_guidance.get(name, ()))
 
   def logits(self) -> tf.Tensor:
-    """Returns the logits of a weak view of each image.
+    """The logits of weakly augmented images, float32 [images, classes].
 
-    The model is in inference mode; where each batch is labeled by itself, it is
+    The model is in inference mode. If images are labeled batch by batch, it is
     in training mode without dropout.
-
-    Returns:
-      float32 [images, classes].
     """
     return self.logits_fn(self.weights)
 
   def features(self) -> tf.Tensor:
-    """Returns the inputs of the model's last layer, for the same views.
-
-    Returns:
-      float32 [images, features].
+    """The inputs of the last layer, float32 [images, features]; see `logits`.
 
     Raises:
       ValueError: If the last layer of the model is not dense.
@@ -113,12 +103,12 @@ class Turn:
 
 
 class Mix(NamedTuple):
-  """Images to mix with: as many as the batch has, drawn from all the client's.
+  """As many images as the batch has, drawn from all images of the client.
 
   Attributes:
     images: uint8 [batch, height, width, channels].
-    weak: Weak views of the images.
-    labels: Their labels, whether or not they are trained on.
+    weak: The images, weakly augmented.
+    labels: Labels of the images, selected for training or not.
   """
 
   images: tf.Tensor
@@ -127,7 +117,7 @@ class Mix(NamedTuple):
 
 
 class _Pass(NamedTuple):
-  """A pass of views through the model with the present weights."""
+  """A forward pass with the current weights."""
 
   function: Callable[..., tf.Tensor]
   views: tf.Tensor
@@ -139,27 +129,27 @@ class _Pass(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Step:
-  """What a client has in a step: a batch of the images that are trained on.
+  """A batch of images that are trained on, and the model.
 
   Padding may follow the images of a batch (`turn_form.COMPILED`). The methods
-  of a step leave the padding out; a plain `tf.reduce_mean` would not.
+  of `Step` leave the padding out; a plain `tf.reduce_mean` would not.
 
   Attributes:
     images: uint8 [batch, height, width, channels].
-    weak: Weak views of the images.
-    strong: Strong views of the images.
+    weak: The images, weakly augmented.
+    strong: The images, strongly augmented.
     labels: The labels of the images.
-    mix: Images to mix with; None where each batch is labeled by itself.
-    weights: The present weights.
-    turn: The turn.
+    mix: Images for mixup; None if images are labeled batch by batch.
+    weights: The current weights.
+    turn: The client's `Turn`.
     model: The model.
     rows: The batch.
-    image_weights: (float32 [batch],), what each image weighs in the loss, or ()
-      for all the same.
+    image_weights: (float32 [batch],), the weights of images in the loss, or ()
+      for equal weights.
     weak_augmentation: See `augment_weakly`.
     node: The source of random numbers.
-    keys: int32 scalars that set the step apart: epoch and batch.
-    passes: The views that passed through the model.
+    keys: int32 scalars that identify the step: epoch and batch.
+    passes: The forward passes that were made.
   """
 
   images: tf.Tensor
@@ -184,23 +174,18 @@ class Step:
 
   @property
   def guidance(self) -> Any:
-    """What the server told clients."""
+    """The server's message to clients."""
     return self.turn.guidance
 
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
-    """Returns a seed for random numbers of this step.
+    """A stateless seed of this step, int32 [2].
 
-    Args:
-      purpose: What the numbers are for.
-      *keys: What sets several uses in a step apart.
-
-    Returns:
-      int32 [2], a stateless seed.
+    `keys` distinguish several uses in one step.
     """
     return self.node.seed(purpose, *self.keys, *keys)
 
   def augment_weakly(self, images: tf.Tensor) -> tf.Tensor:
-    """Returns weak views of other images than those of the batch.
+    """Weakly augments images other than the batch's.
 
     Args:
       images: uint8 or float32 [batch, height, width, channels].
@@ -212,31 +197,21 @@ class Step:
   def logits(
     self, views: tf.Tensor, weights: functional.ModelWeights | None = None
   ) -> tf.Tensor:
-    """Returns the logits of a batch of views, in training mode.
+    """The logits of images in training mode, float32 [batch, classes].
 
-    Dropout is the same whenever the same tensor is given, and another for each
-    tensor.
+    The same tensor always gets the same dropout mask, and each other tensor
+    another one.
 
     Args:
       views: uint8 or float32 [batch, height, width, channels], in 0..255.
-      weights: By default the present ones.
-
-    Returns:
-      float32 [batch, classes].
+      weights: By default the current weights.
     """
     return self._pass(self.model.train_logits, views, weights)
 
   def features(
     self, views: tf.Tensor, weights: functional.ModelWeights | None = None
   ) -> tf.Tensor:
-    """Returns the inputs of the model's last layer, likewise.
-
-    Args:
-      views: As in `logits`.
-      weights: Likewise.
-
-    Returns:
-      float32 [batch, features].
+    """The inputs of the last layer, float32 [batch, features]; see `logits`.
 
     Raises:
       ValueError: If the last layer of the model is not dense.
@@ -245,14 +220,7 @@ class Step:
     return self._pass(features.train, views, weights)
 
   def mean(self, values: tf.Tensor) -> tf.Tensor:
-    """Returns the mean over the images of the batch, each with its weight.
-
-    Args:
-      values: float32 [batch].
-
-    Returns:
-      A float32 scalar.
-    """
+    """The weighted mean of values, float32 [batch], over the batch."""
     for weights in self.rows.weigh(self.image_weights):
       values *= weights
     return tf.reduce_mean(values)
@@ -262,16 +230,13 @@ class Step:
     logits: tf.Tensor,
     targets: tf.Tensor | None = None,
   ) -> tf.Tensor:
-    """Returns the mean cross-entropy over the images of the batch.
+    """The mean cross-entropy over the images of the batch, a float32 scalar.
 
-    The offset of the labels, if they have any, is added to the logits.
+    The labels' offset, if any, is added to the logits.
 
     Args:
       logits: float32 [batch, classes].
       targets: int32 [batch] or float32 [batch, classes]; by default the labels.
-
-    Returns:
-      A float32 scalar.
     """
     offset = self.labels.offset
     return losses.cross_entropy(
@@ -282,14 +247,7 @@ class Step:
     )
 
   def distance(self, weights: functional.ModelWeights) -> tf.Tensor:
-    """Returns the squared Euclidean distance to other trainable weights.
-
-    Args:
-      weights: The others.
-
-    Returns:
-      A float32 scalar.
-    """
+    """The squared Euclidean distance to `weights`, over trainable weights."""
     return tf.add_n(
       [
         tf.reduce_sum(tf.math.squared_difference(own, other))
@@ -301,7 +259,7 @@ class Step:
 
   @property
   def first_logits(self) -> tf.Tensor | None:
-    """The logits of the first views that passed through the model, if any."""
+    """The logits of the first forward pass, or None."""
     logits = (
       each.outputs
       for each in self.passes
@@ -315,7 +273,7 @@ class Step:
     views: tf.Tensor,
     weights: functional.ModelWeights | None,
   ) -> tf.Tensor:
-    """Returns the outputs of the model for views, which are computed once."""
+    """The outputs of the model for views, computed only once."""
     numbers = {}
     for each in self.passes:
       numbers.setdefault(id(each.views), len(numbers))

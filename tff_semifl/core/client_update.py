@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The local training of a client, as its method says.
+"""Local training of a client with a client method.
 
-All images are labeled by the method: once, with the model that was received
-(SemiFL, section 3.3); at the beginning of each epoch, with the model in
-training; or batch by batch, with the model in training, as in FixMatch. Those
-that the method selects are trained on.
+The method labels all images: once with the received model (SemiFL, section
+3.3), or with the model in training at the beginning of each epoch or batch by
+batch, as in FixMatch. The images that it selects are trained on.
 """
 
 from collections.abc import Mapping
@@ -35,7 +34,7 @@ from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 from tff_semifl.training import turn_form
 
-# Inference has no batch statistics: the size changes memory and speed alone.
+# Inference has no batch statistics: the size changes only memory and speed.
 INFERENCE_BATCH_SIZE = 250
 
 _Purpose = random_seeds.Purpose
@@ -43,18 +42,15 @@ _Purpose = random_seeds.Purpose
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Training:
-  """What local training is done with, whatever the method.
+  """The settings of local training that do not depend on the method.
 
   Attributes:
-    model: The model.
-    weak_augmentation: Makes weak views, of all images to label them, and of
-      those that are trained on.
-    strong_augmentation: Makes strong views of those that are trained on.
+    weak_augmentation: For labeling and for training.
+    strong_augmentation: For training.
     optimizer: Takes a step a batch, with the round's learning rate.
-    num_epochs: Epochs in each round, E in SemiFL's paper; below 1, that share
-      of the batches of one (A.10).
-    batch_size: Images in a step; the last of an epoch may have fewer.
-    form: The form of the loop of steps.
+    num_epochs: Epochs in each round (E in SemiFL's paper); below 1, the
+      fraction of the batches of one epoch.
+    batch_size: Images in a step; the last batch of an epoch may be smaller.
   """
 
   model: functional.ImageClassifier
@@ -68,16 +64,10 @@ class Training:
   def build(
     self, method: client_method.ClientMethod
   ) -> client_work.LocalTrainingFn:
-    """Builds the local training of a client.
-
-    Args:
-      method: How images are labeled and trained on.
-
-    Returns:
-      A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+    """Builds the local training that `client_work.build_client_work` takes.
 
     Raises:
-      ValueError: If loops of the form cannot have the strong views.
+      ValueError: If the form's loop cannot apply the strong augmentation.
     """
     nothing = example_kinds.zeros(self.model.image_shape)
     self.form.check_views(self.strong_augmentation, nothing)
@@ -103,16 +93,16 @@ class Training:
 
 
 class Images(NamedTuple):
-  """Images of a client, a row each.
+  """Images of a client, one per row.
 
   Attributes:
     image: uint8 [images, height, width, channels].
-    index: int32 [images], which of the client's images each is.
+    index: int32 [images], the position among the client's images.
     true_label: (int32 [images],) if the client has labels, else ().
     label: The labels that the method gave, or ().
-    weight: (float32 [images],), what each weighs in the loss, or () for all the
-      same.
-    is_selected: bool [images], which are trained on, or ().
+    weight: (float32 [images],), the weights of images in the loss, or () for
+      equal weights.
+    is_selected: bool [images], whether an image is trained on, or ().
   """
 
   image: tf.Tensor
@@ -124,7 +114,7 @@ class Images(NamedTuple):
 
 
 class _Views(NamedTuple):
-  """Images of an epoch in the order of training, with their views."""
+  """The augmented images of an epoch, in the order of training."""
 
   images: Images
   weak: tf.Tensor
@@ -137,10 +127,8 @@ class Client:
   """A client in a round.
 
   Attributes:
-    training: What it trains with.
-    method: How it trains.
-    received: The weights that it received.
-    node: The source of its random numbers.
+    received: The weights that the client received.
+    node: The source of random numbers.
   """
 
   training: Training
@@ -154,7 +142,7 @@ class Client:
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels,
   ) -> client_report.LocalTraining:
-    """Returns the training on all images, and the report."""
+    """Labels the images, trains, and reports."""
     number = tf.shape(images.image)[0]
     turn = self.turn(rows_lib.AllRows(images), self.received)
     state = self.method.init_state(turn)
@@ -195,7 +183,6 @@ class Client:
     )
 
   def _weigh(self, turn: client_turn.Turn) -> tf.Tensor:
-    """Returns the weight of the update."""
     weight = tf.convert_to_tensor(self.method.weigh(turn))
     if weight.dtype != tf.float32 or weight.shape.rank != 0:
       raise self._wrong_result('weigh', 'a float32 scalar', weight)
@@ -204,14 +191,14 @@ class Client:
   def _wrong_result(
     self, hook: str, wanted: str, found: tf.Tensor
   ) -> TypeError:
-    """Returns the error of a hook that returns something else."""
+    """The error of a hook that returns another dtype or rank."""
     return TypeError(
       f'{type(self.method).__qualname__}: {hook} must return {wanted}, not'
       f' {found.dtype.name} {found.shape}'
     )
 
   def _report(self, turn: client_turn.Turn, state: Any) -> Any:
-    """Returns the reports of the method and of its parts that have any."""
+    """The reports of the method and of its parts, without empty ones."""
     own = self.method.report(turn, state)
     reports = {
       name: part.report(turn.of_part(name))
@@ -230,12 +217,9 @@ class Client:
     weights: functional.ModelWeights,
     *keys: tf.Tensor,
   ) -> client_turn.Turn:
-    """Returns the turn in which all images are labeled by a weak view.
+    """The `Turn` that labels all images, each weakly augmented once.
 
-    Args:
-      rows: `Images`.
-      weights: The weights that label.
-      *keys: What sets the views apart from others in the round.
+    `rows` are `Images`; `keys` distinguish several labelings in one round.
     """
     model = self.training.model
     views = rows.replace(
@@ -277,15 +261,9 @@ class Client:
     batch: rows_lib.Rows,
     weights: functional.ModelWeights,
   ) -> client_turn.Turn:
-    """Returns the turn in which a batch is labeled by its weak views.
+    """The `Turn` that labels a batch of `_Views`, weakly augmented.
 
-    They are normalized as the batch would be in training, but nothing is
-    dropped.
-
-    Args:
-      turn: The turn of the client.
-      batch: `_Views`.
-      weights: The weights that label.
+    The model normalizes as in training, but without dropout.
     """
     model, views = self.training.model, batch.examples
 
@@ -310,14 +288,11 @@ class Client:
   ) -> tuple[pseudo_labels.PseudoLabels, Images, given_labels_lib.GivenLabels]:
     """Labels images.
 
-    Args:
-      turn: The turn in which they are labeled.
-      rows: The images, `Images`.
-      state: The state of the method.
+    `rows` are the images of `turn`, as `Images`.
 
     Returns:
-      Labels; the images with these, weights, and which are trained on; and the
-      labels as a simulation compares them with the truth.
+      The labels; the images with label, weight and selection; and the labels in
+      the form that a simulation compares with the truth.
     """
     labels, selection = self.method.label(turn, state)
     labels = pseudo_labels.complete(labels, turn.num_classes)
@@ -348,15 +323,7 @@ class Client:
     state: Any,
     given_labels: given_labels_lib.KeptLabels,
   ) -> training_loop.TrainingResult:
-    """Returns the outcome of all steps.
-
-    Args:
-      images: All images.
-      turn: The turn of the client.
-      optimizer_state: State of the optimizer to start from.
-      state: State of the method to start from.
-      given_labels: Earlier labels, to be extended.
-    """
+    """Trains on `images` with the loop of the form."""
     return self.training.form.run(
       lambda rows: self.take_steps(
         rows, turn, optimizer_state, state, given_labels
@@ -372,13 +339,13 @@ class Client:
     state: Any,
     given_labels: given_labels_lib.KeptLabels,
   ) -> training_loop.TrainingResult:
-    """Returns the same of rows of `Images`."""
+    """Takes all steps on rows of `Images`, and extends `given_labels`."""
     relabel = self.method.relabel
     selected = rows
     if relabel == 'round':
       selected = rows.keep(rows.examples.is_selected)
     else:
-      # The last batch of an epoch may have padding.
+      # The last batch of an epoch may be padded.
       given_labels = self.training.form.make_room(
         given_labels,
         math.ceil(self.training.num_epochs) * draws.count_rows(rows.examples)
@@ -421,7 +388,7 @@ class Client:
       views = batch.examples
       labels = views.images.label
       if turn.labels is not None:
-        # One for all images.
+        # The offset is one for all images, and not a row of each.
         labels = labels._replace(offset=turn.labels.offset)
       step = client_turn.Step(
         images=views.images.image,
@@ -439,8 +406,9 @@ class Client:
         keys=(epoch, batch_num),
       )
       total = self.method.loss(step, state)
-      # The authors' logs compare a weak view, at the cost of one more pass
-      # (A.14).
+      # Compares predictions of the loss's first forward pass, mostly for strong
+      # augmentation. The authors log those for weak augmentation, at the cost
+      # of one more pass.
       return training_loop.BatchOutput(
         total,
         tf.constant(0.0)
@@ -471,12 +439,10 @@ class Client:
   def _views(
     self, selected: rows_lib.Rows, rows: rows_lib.Rows, epoch: tf.Tensor
   ) -> rows_lib.Rows:
-    """Returns the `_Views` of an epoch.
+    """Augments the images of an epoch.
 
-    Args:
-      selected: The images that are trained on, `Images`.
-      rows: All images.
-      epoch: The epoch.
+    `selected` are the images to train on; those for mixup are drawn from
+    `rows`.
     """
     training, seed = self.training, self.node.seed
     in_order = selected.shuffle(seed(_Purpose.FIX_ORDER, epoch))

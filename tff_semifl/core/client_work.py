@@ -1,11 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The turn of a client, as a process that is placed at clients.
-
-Each algorithm says by a function what a client makes of its images. Here it
-becomes a process that reports updates and measurements.
-"""
+"""Client work: a TFF process of the local training of each client."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,7 +20,7 @@ from tff_semifl.training import training_loop
 from tff_semifl.training import weight_diversity
 
 # (weights, round context, {'client_id', 'image'}, optimizer state, labels to
-# extend) -> training.
+# extend) -> result of local training.
 LocalTrainingFn = Callable[
   [
     functional.ModelWeights,
@@ -49,35 +45,32 @@ def build_client_work(
   return_given_labels: bool = False,
   context_type: tff.Type = round_context.ROUND_CONTEXT_TYPE,
 ) -> client_work_process.ClientWorkProcess:
-  """Builds client work in which each client's turn is `train_fn`.
+  """Builds client work in which each client runs `train_fn`.
 
-  The update is the received weights minus the trained ones. Its weight is that
-  of `train_fn`, which is 0 for a client without an update to report (A.11,
-  A.12). The weight is also 0 if the update is rejected: because the update, its
-  weight, its loss, or anything in its report or measurements is not finite, or
-  because it is too long. Such an update is zero, and the report and the
-  measurements of a rejected client are in no sum.
+  The update is the received weights minus the trained ones, with the weight
+  that `train_fn` returns: 0 for a client without an update. A client is
+  rejected if its update is too long, or if its update, weight, loss, report or
+  measurements are not finite. A rejected update is zero and has weight 0; the
+  client's report and measurements are in no sum.
 
   Args:
     classifier: The model.
     train_fn: Trains on a client's images.
-    data_type: The type of a client's data. By default `pipelines.client_type`.
-    optimizer: The optimizer of `train_fn`. Its learning rate is set to the
+    data_type: The type of a client's data; by default `pipelines.client_type`.
+    optimizer: The optimizer of `train_fn`; its learning rate is set to the
       round's.
-    keep_optimizer_state: Whether a client goes on with the optimizer state of
-      its last turn, as in the authors' code, instead of starting afresh (D5).
-      This state is its memory then.
-    max_update_norm_ratio: Largest length of an update, as a multiple of that of
-      the received weights, or of 1 if that is larger; infinity for no limit.
-    measure_weight_diversity: Whether to measure how much the updates differ
-      (see `weight_diversity.measure`), from sums of them that no aggregator
-      protects.
+    keep_optimizer_state: Whether clients keep the optimizer state from round to
+      round, as in the code of SemiFL's authors, as their memory.
+    max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
+      of the received weights, or of 1 if that is larger; infinity for no limit.
+    measure_weight_diversity: Whether to measure how much updates differ
+      (`weight_diversity.measure`), from sums that no aggregator protects.
     return_given_labels: Whether results have `GivenLabels`.
     context_type: The type of `RoundContext`, if it has guidance.
 
   Returns:
     A `ClientWorkProcess` without state. With W for model weights, R for
-    `RoundContext` and U for chunks of `pipelines.client_type`:
+    `RoundContext` and U for chunks of a client's data:
 
         next: (<<>@SERVER, {<W, R>}@CLIENTS, {U*}@CLIENTS>
                -> <state=<>@SERVER,
@@ -87,9 +80,9 @@ def build_client_work(
                                  weight_diversity,
                                  relative_weight_diversity>@SERVER>)
 
-    The dots stand for further measurements of `train_fn`. A measurement of
-    nothing is not a number: the loss if no image was trained on, the label
-    ratio if no image was labeled, the diversity if no kernel changed.
+    The dots stand for further measurements of `train_fn`. A mean over nothing
+    is NaN: the loss if no image was trained on, the label ratio if no image was
+    labeled, the diversity if no kernel changed.
   """
   kernel_index = None
   if measure_weight_diversity:

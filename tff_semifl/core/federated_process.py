@@ -15,13 +15,13 @@ class RoundOutput(NamedTuple):
   """The result of a round.
 
   Attributes:
-    state: State of the process after the round, at SERVER.
+    state: The state after the round, at SERVER.
     metrics: Measurements of the round, at SERVER.
     memories: The memory of each client of the cohort after the round, at
-      CLIENTS; the empty structure if clients have no memory.
+      CLIENTS; () if clients have no memory.
     given_labels: The pseudo-labels (`GivenLabels`) of each client of the
       cohort, at CLIENTS, so that a simulation can compare them with the true
-      labels; the empty structure if the process does not return them.
+      labels; () if the process does not return them.
   """
 
   state: Any
@@ -31,19 +31,18 @@ class RoundOutput(NamedTuple):
 
 
 class FederatedProcess(tff.templates.IterativeProcess):
-  """An iterative process of clients and of a server that has data of its own.
+  """An iterative process of clients and of a server with data of its own.
 
-  With S for its state, L for chunks of the server's data, U for chunks of a
-  client's, M for metrics and G for `GivenLabels`:
+  With S for the state, L for chunks of the server's data, U for chunks of a
+  client's data, M for metrics and G for `GivenLabels`:
 
       initialize: ( -> S@SERVER)
       next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
              -> <state=S@SERVER, metrics=M@SERVER, memories=<>,
                  given_labels={G}@CLIENTS or <>>)
 
-  Clients may have a memory that lasts from one turn to the next, such as a
-  momentum. It is then an argument and a result of a round. With C for the
-  memory before a round and R for the memory after it:
+  Clients may have a memory that lasts from round to round, such as an
+  optimizer's momentum. With C for the memory before and R after a round:
 
       initialize_memory: ( -> C)
       next: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS,
@@ -51,14 +50,13 @@ class FederatedProcess(tff.templates.IterativeProcess):
              -> <state=S@SERVER, metrics=M@SERVER, memories={R}@CLIENTS,
                  given_labels={G}@CLIENTS or <>>)
 
-  A process may need a message of all clients before the first round with
-  clients:
+  A process may need a message of all clients before their first round:
 
       prepare: (<S@SERVER, server_data=L*@SERVER, client_data={U*}@CLIENTS>
                 -> S@SERVER)
 
-  The program that runs the process stores the memories between rounds, and
-  decides which memory each client of a cohort receives (`programs.memories`).
+  The program that runs the process stores memories between rounds, and gives
+  each client of a cohort its own.
   """
 
   def __init__(
@@ -68,17 +66,10 @@ class FederatedProcess(tff.templates.IterativeProcess):
     initialize_memory: tff.Computation | None = None,
     prepare: tff.Computation | None = None,
   ):
-    """Initializes the process.
-
-    Args:
-      initialize_fn: The computation `initialize` of the class's docstring.
-      next_fn: The computation `next` of the class's docstring.
-      initialize_memory: The computation `( -> C)` that returns a client's
-        memory before its first turn; None if clients have no memory.
-      prepare: The computation `prepare` of the class's docstring, or None.
+    """Checks and keeps the computations of the class's docstring.
 
     Raises:
-      TypeError: If the types do not match those of the class's docstring.
+      TypeError: If the types differ from those of the class's docstring.
     """
     super().__init__(initialize_fn, next_fn)
     client_work_process.check_memories(next_fn, initialize_memory)
@@ -87,7 +78,7 @@ class FederatedProcess(tff.templates.IterativeProcess):
 
   @property
   def prepare(self) -> tff.Computation | None:
-    """The computation `prepare`, or None if there is nothing to prepare."""
+    """The computation `prepare`, or None."""
     return self._prepare
 
   @property
@@ -109,19 +100,15 @@ def build_federated_process(
 
   Args:
     initialize_fn: The computation ( -> S@SERVER).
-    run_round: The function (state, server data, client data) -> `RoundOutput`,
-      called inside a federated computation. If clients have memories, these are
-      a fourth argument. The memories and given labels that it returns may be
-      the empty structure at each client.
+    run_round: (state, server data, client data, and memories if clients have
+      any) -> `RoundOutput`, called inside a federated computation. Memories and
+      given labels may be the empty structure at each client.
     server_data_type: The type L*@SERVER.
     client_data_type: The type {U*}@CLIENTS.
     initialize_memory: The computation ( -> C), or None if clients have no
       memory.
-    prepare: A function (state, server data, client data) -> state, called
-      inside a federated computation; or None.
-
-  Returns:
-    The process.
+    prepare: (state, server data, client data) -> state, called inside a
+      federated computation; or None.
   """
   types = (
     initialize_fn.type_signature.result,
@@ -162,7 +149,7 @@ def build_federated_process(
 
 
 def _drop_if_empty(value: tff.Value | tuple[()]) -> tff.Value | tuple[()]:
-  """Returns the empty structure for values that are empty at each client."""
+  """Replaces values that are empty at each client by ()."""
   if value == () or value.type_signature.member == tff.types.to_type(()):
     return ()
   return value

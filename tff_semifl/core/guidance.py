@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Guidance: a server's state of its own, told to clients beside the weights.
+"""Guidance: state of the server that is broadcast beside the model weights.
 
-A teacher that is an average of models, thresholds that follow from how often a
-class was learned, shares of classes: each is a state of the server, a message
-to the clients of a round, and a change after it. Clients' reports for it are
-added up beside their updates: no aggregator clips them or adds noise to them.
+Examples are an averaged teacher, thresholds that follow how often classes were
+learned, and class shares. Clients' reports are summed beside their updates: no
+aggregator clips them or adds noise.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -23,16 +22,15 @@ from tff_semifl.models import functional
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Guidance:
-  """A state of the server's own, in plain TensorFlow.
+  """State of the server, message to clients, and update; in plain TensorFlow.
 
   Attributes:
-    model: The model.
-    tell: (state, `Server` before the round) -> the message to clients,
-      `RoundContext.guidance`.
-    initialize: ( -> state before round 0); by default there is none.
-    update: (state, sums, `Server` after the round) -> state after it. Sums are
-      `LocalTraining.report`, added up over all clients of the round that are
-      not rejected; zeros in round 0, the server's.
+    tell: (state, `Server` before the round) -> `RoundContext.guidance`, the
+      message to clients.
+    initialize: ( -> state before round 0); by default empty.
+    update: (state, sums, `Server` after the round) -> new state. Sums are of
+      `LocalTraining.report` over the clients that are not rejected, and zeros
+      in round 0.
   """
 
   model: functional.ImageClassifier
@@ -91,7 +89,7 @@ class Guidance:
       weights: functional.ModelWeights,
       reports: Any,
     ):
-      # Clients of round 0 train a model that is not trained yet (D1).
+      # In round 0 clients label with an untrained model.
       counts = context.round_num > 0
       reports = tf.nest.map_structure(
         lambda each: tf.where(counts, each, tf.zeros_like(each)), reports
@@ -107,19 +105,15 @@ class Guidance:
     return update
 
 
-# The name of a method beside those of its parts.
+# The key of a method's own guidance, beside those of its parts.
 OWN = 'method'
 
 
 def combine(each: Mapping[str, Guidance]) -> Guidance:
-  """Returns the guidance of a method and its parts, each by itself.
+  """Combines the guidance of a method and its parts.
 
-  Args:
-    each: By name, at least one.
-
-  Returns:
-    The guidance, whose states, messages and reports are mappings by name; if
-    there is the method's own alone, the same as that.
+  States, messages and reports are mappings by name. If the method's own is the
+  only one, it is returned as it is.
   """
   first = next(iter(each.values()))
   if each.keys() == {OWN}:
@@ -131,7 +125,7 @@ def combine(each: Mapping[str, Guidance]) -> Guidance:
       name: part.tell(states[name], server) for name, part in each.items()
     },
     update=lambda states, sums, server: {
-      # Those that report nothing may be all.
+      # Parts that report nothing are missing, possibly all.
       name: part.update(states[name], dict(sums).get(name, ()), server)
       for name, part in each.items()
     },
@@ -141,14 +135,13 @@ def combine(each: Mapping[str, Guidance]) -> Guidance:
 def split(
   message: Any, names: Collection[str]
 ) -> tuple[Any, Mapping[str, Any]]:
-  """Returns what a method and its parts were told.
+  """Splits a message of combined guidance.
 
-  Args:
-    message: A message of what `combine` returned, or () without guidance.
-    names: Names of the parts that have guidance.
+  `names` are those of the parts that have guidance; without any, the
+  message is ().
 
   Returns:
-    The method's own message, () if it has none, and those of parts by name.
+    The method's own message, () without one, and the messages to parts by name.
   """
   if not names:
     return message, {}

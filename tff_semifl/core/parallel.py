@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parallel averaging: server and clients train the same weights (D.3).
+"""Parallel averaging: server and clients train the same weights.
 
-SemiFL's paper compares its alternate training with this: the server's model is
-one more member of the average, and the average is not fine-tuned.
+SemiFL's paper compares its alternate training with it (Table 2): the server's
+model is one more member of the average, and the average is not fine-tuned.
 """
 
 from collections.abc import Callable
@@ -17,28 +17,28 @@ import tensorflow_federated as tff
 from tff_semifl.core import federated_process
 from tff_semifl.core import round_process
 
-# Number of clients that count -> weight of the server in the average, both
-# float32 scalars. The clients share the rest equally.
+# Number of clients that count -> weight of the server in the average, float32
+# scalars. The clients share the rest equally.
 ServerShareFn = Callable[[tf.Tensor], tf.Tensor]
 
 
 def half(num_clients: tf.Tensor) -> tf.Tensor:
-  """Returns 1/2: server and clients have equal weight (D.3, the code)."""
+  """1/2: the weight of the server in the code of SemiFL's authors."""
   return 0.5 * tf.ones_like(num_clients)
 
 
 def one_of_all(num_clients: tf.Tensor) -> tf.Tensor:
-  """Returns the share of one member among all (D35, the paper)."""
+  """1/(n+1): the server weighs as much as a client, as in SemiFL's paper."""
   return 1.0 / (num_clients + 1.0)
 
 
 def of_two_groups(num_clients: tf.Tensor) -> tf.Tensor:
-  """Returns the server's share if it is a member of two groups (D.5, D38).
+  """The weight of a server that is a member of two groups of clients.
 
-  Each group is averaged, and then the two averages. With an odd number of
-  clients the share is the expected one when chance decides which clients are in
-  the smaller group. Weights add up to 1, while those of the authors' code do
-  not for an odd number.
+  Each group is averaged, and then the two averages, as FedRGD in the code of
+  SemiFL's authors. For an odd number of clients this is the expected weight if
+  the smaller group is random; the weights of the authors' code do not add up
+  to 1 there.
   """
   smaller = tf.math.floor(num_clients / 2.0)
   return (1.0 / (smaller + 1.0) + 1.0 / (num_clients - smaller + 1.0)) / 2.0
@@ -58,26 +58,21 @@ def compose_parallel_process(
                             ^                                        v
                        server_data ─────────> batch_norm_statistics ─> weights
 
-  With W for the weights that all receive, W_s for those that the server has
-  trained, W_m for those that each of n clients has trained, and s for the
-  server's share:
+  With W for the received weights, W_s for those that the server trained, W_m
+  for those that each of n clients trained, and s for the server's share:
 
       average = s * W_s + (1 - s) * mean of W_m
       base = W_s or W
       new weights = finalizer(base, base - average)
 
-  If no client counts, the average is W_s. In round 0 the server trains alone,
-  as in alternate training.
+  If no client counts, the average is W_s. In round 0 the server trains alone.
 
   Args:
     parts: The components of the process.
-    server_share_fn: The function n -> s.
+    server_share_fn: n -> s.
     step_from_received_weights: Whether base is W, so that the momentum is that
-      of the average (D35). If not, base is W_s, as in the authors' code, and
+      of the average. If not, base is W_s, as in the code of SemiFL's authors:
       the momentum is that of the difference between server and clients.
-
-  Returns:
-    A process of the types of `round_process.build_process`.
   """
   weights_type = parts.weights_type
   choose = parts.build_choice(
@@ -115,7 +110,6 @@ def compose_parallel_process(
   def run_round(state, server_data, client_data, *memories):
     begun = parts.begin_round(state)
     received_weights = state.global_model_weights
-    # Clients and server train the same model at the same time.
     sent = parts.send(state, begun.context, server_data)
     trained = parts.client_work.next(
       state.client_work, sent.result, client_data, *memories
@@ -123,7 +117,6 @@ def compose_parallel_process(
     tuned = parts.server_work.next(
       state.server_work, received_weights, begun.context, server_data
     )
-    # The average of their models, applied with momentum, is the new model.
     aggregated = parts.aggregate(state.aggregator, trained.result)
     num_counting = parts.num_counting(trained)
     base, update = tff.federated_map(

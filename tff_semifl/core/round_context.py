@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The round, as server and clients know it, and random seeds in it."""
+"""The round number, seed and learning rate that server and clients share."""
 
 from collections.abc import Callable
 import dataclasses
@@ -15,15 +15,13 @@ from tff_semifl.randomness import random_seeds
 
 
 class RoundContext(NamedTuple):
-  """The round, as it is broadcast with the model weights.
+  """What is broadcast beside the model weights.
 
   Attributes:
     seed: int32 scalar, the run's seed.
-    round_num: int32 scalar, the number of the round; clients do not work in
-      round 0.
-    learning_rate: float32 scalar, the same for server and clients.
-    guidance: Whatever else the server tells clients (`guidance.Guidance`). The
-      server itself, and most algorithms, have none.
+    learning_rate: float32 scalar, of server and clients.
+    guidance: The message of `guidance.Guidance` to clients; () at the server
+      and in methods without guidance.
   """
 
   seed: int
@@ -37,7 +35,7 @@ class Beginning(NamedTuple):
 
   Attributes:
     context: The `RoundContext`, without guidance.
-    next_round_num: int32 scalar, the number of the round after it.
+    next_round_num: int32 scalar, the number of the next round.
   """
 
   context: Any
@@ -54,9 +52,8 @@ class Node:
   """A participant of a round that draws random numbers of its own.
 
   Attributes:
-    context: The round.
-    key: int32 scalar: a client's number, or -1, -2, ... for replicas of the
-      server, so that no two of them draw the same. None for the one server.
+    key: int32 scalar: a client's number; -1, -2, ... for replicas of the
+      server; None for a single server.
   """
 
   context: RoundContext
@@ -65,14 +62,9 @@ class Node:
   def seed(
     self, purpose: random_seeds.Purpose, *keys: tf.Tensor | int
   ) -> tf.Tensor:
-    """Returns the node's stateless seed for a purpose in the round.
+    """The node's stateless seed for a purpose in the round, int32 [2].
 
-    Args:
-      purpose: The purpose of the random numbers.
-      *keys: int32 scalars, such as epoch and batch.
-
-    Returns:
-      int32 [2].
+    `keys` are int32 scalars, such as epoch and batch.
     """
     own_key = () if self.key is None else (self.key,)
     return random_seeds.stateless_seed(
@@ -83,14 +75,9 @@ class Node:
 def build_beginning(
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
 ) -> tff.Computation:
-  """Builds the beginning of a round.
+  """Builds the computation (<seed=int32, round_num=int32> -> Beginning).
 
-  Args:
-    learning_rate_fn: (int32 scalar, the round) -> float32 scalar, its learning
-      rate.
-
-  Returns:
-    (<seed=int32, round_num=int32> -> Beginning).
+  `learning_rate_fn` is (int32 scalar, the round) -> float32 scalar.
   """
 
   @tff.tensorflow.computation(np.int32, np.int32)

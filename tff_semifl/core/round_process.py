@@ -3,12 +3,11 @@
 
 """The components that rounds of server and clients are composed of.
 
-They correspond to the components of
-`tff.learning.templates.compose_learning_process`, for training with labels at
-the server and none at the clients. `alternating`, `parallel` and
-`fedsgd_fixmatch` each compose a round of them in one function. The server's
-data are an argument of a round; `learning_process.bind_server_data` turns such
-a process into a `tff.learning.templates.LearningProcess`.
+They correspond to those of `tff.learning.templates.compose_learning_process`,
+with labels at the server and none at the clients. `alternating`, `parallel` and
+`fedsgd_fixmatch` compose a round of them. The server's data are an argument of
+a round; `learning_process.bind_server_data` turns such a process into a
+`tff.learning.templates.LearningProcess`.
 """
 
 import collections
@@ -33,14 +32,10 @@ class RoundState(NamedTuple):
 
   Attributes:
     global_model_weights: The server's `tff.learning.models.ModelWeights`.
-    distributor: State of the distributor.
-    client_work: State of the client work.
-    aggregator: State of the aggregator.
     finalizer: State of the finalizer, such as the global momentum.
     server_work: State of the server work, such as its optimizer's momentum.
-    round_num: int32, the round that `next` will run.
-    seed: int32, the run's seed.
-    guidance: State of the guidance; the empty structure without one.
+    round_num: int32, the number of the next round.
+    guidance: State of the guidance; () without one.
   """
 
   global_model_weights: Any
@@ -59,20 +54,12 @@ class RoundParts:
   """The components of a process of server and clients.
 
   Attributes:
-    initial_weights: The initial weights, as arrays.
-    seed: The run's seed.
     learning_rate_fn: Round -> learning rate of server and clients.
-    distributor: Sends model weights to the clients.
-    client_work: The clients' work, which takes `<model weights, RoundContext>`
-      and client data.
-    aggregator: Aggregates the updates; if it is weighted, with weights of at
-      least 0.
-    finalizer: Applies the aggregated update.
-    server_work: The server's work, which trains on the server's data.
-    batch_norm_statistics: Computation `(<W@SERVER, L*@SERVER> -> W@SERVER)`, or
-      None for models without static batch normalization.
-    guidance: Additional state that the server keeps and sends to clients, or
-      None.
+    client_work: Takes `<model weights, RoundContext>` and client data.
+    aggregator: Aggregates the updates; if weighted, by weights of at least 0.
+    batch_norm_statistics: The computation `(<W@SERVER, L*@SERVER> ->
+      W@SERVER)`, or None for models without static batch normalization.
+    guidance: State that the server keeps and broadcasts, or None.
   """
 
   initial_weights: functional.ModelWeights
@@ -93,46 +80,33 @@ class RoundParts:
 
   @property
   def reports_beside_updates(self) -> bool:
-    """True if clients report anything to `Guidance.update`."""
+    """Whether clients report anything to `Guidance.update`."""
     _, result, _ = self.client_work.next.type_signature.result
     return bool(tff.structure.flatten(result.member.report))
 
   def counts(self, round_num: tf.Tensor, num_counting: tf.Tensor) -> tf.Tensor:
-    """Returns whether the clients' aggregate is used, a bool scalar.
+    """Whether the clients' aggregate is used, a bool scalar.
 
-    It is used if any client counts, but not in round 0: the server trains
-    alone then (D1), as an untrained model has no useful pseudo-labels.
-
-    Args:
-      round_num: int32 scalar, the round.
-      num_counting: float32 scalar, the result of `num_counting`.
+    It is used if any client counts, but not in round 0, in which the server
+    trains alone: an untrained model has no useful pseudo-labels. The arguments
+    are an int32 scalar and a float32 scalar.
     """
     return tf.logical_and(round_num > 0, num_counting > 0)
 
   def num_counting(self, trained: tff.Value) -> tff.Value:
-    """Counts the clients whose update counts, inside a federated computation.
+    """The number of clients whose update counts, float32 at SERVER.
 
-    With an unweighted aggregator all clients of the round count; a client
-    without an update has an update of zero.
-
-    Args:
-      trained: The output of the client work.
-
-    Returns:
-      The number of clients, float32 at SERVER.
+    With an unweighted aggregator these are all clients of the cohort, with an
+    update of zero if they have none. Called inside a federated computation.
     """
     if self.aggregator.is_weighted:
       return trained.measurements.num_participating
     return tff.federated_sum(tff.federated_value(1.0, tff.CLIENTS))
 
   def build_choice(self, value_type: tff.Type) -> tff.Computation:
-    """Builds a computation that returns the new value if any client counts.
+    """Builds (<round, number that counts, new V, old V> -> V).
 
-    Args:
-      value_type: V, the type of the values.
-
-    Returns:
-      The computation (<round, number that counts, new V, old V> -> V).
+    The result is the new value if the clients' aggregate is used, else the old.
     """
 
     @tff.tensorflow.computation(np.int32, np.float32, value_type, value_type)
@@ -147,38 +121,21 @@ class RoundParts:
     return choose
 
   def aggregate(self, state: tff.Value, trained: tff.Value) -> tff.Value:
-    """Aggregates the updates of a round, inside a federated computation.
-
-    Args:
-      state: State of the aggregator, at SERVER.
-      trained: The results of the client work, at CLIENTS.
-
-    Returns:
-      The aggregator's `MeasuredProcessOutput`.
-    """
+    """Aggregates the clients' updates, inside a federated computation."""
     weights = (trained.update_weight,) if self.aggregator.is_weighted else ()
     return self.aggregator.next(state, trained.update, *weights)
 
   def begin_round(self, state: tff.Value) -> tff.Value:
-    """Returns the `round_context.Beginning` of a round, at SERVER.
-
-    Like the methods after it, it is called inside a federated computation.
-    """
+    """The `Beginning` of a round, at SERVER, inside a federated computation."""
     begin = round_context.build_beginning(self.learning_rate_fn)
     return tff.federated_map(begin, (state.seed, state.round_num))
 
   def send(
     self, state: tff.Value, context: tff.Value, server_data: tff.Value
   ) -> tff.templates.MeasuredProcessOutput:
-    """Sends model, context and guidance, if there is any, to the clients.
+    """Sends clients the model, the context and guidance, if there is any.
 
-    Args:
-      state: The `RoundState` before the round.
-      context: The context of the round.
-      server_data: The server's images, which guidance may depend on.
-
-    Returns:
-      The distributor's output; its result is what the client work takes.
+    The output is the distributor's; its result is what the client work takes.
     """
     sent = self.distributor.next(state.distributor, state.global_model_weights)
     if self.guidance is not None:
@@ -208,19 +165,10 @@ class RoundParts:
     finalizer: tff.Value,
     tuned: tff.Value,
   ) -> federated_process.RoundOutput:
-    """Returns the output of a round.
+    """The output of a round.
 
-    Args:
-      state: The `RoundState` before the round.
-      begun: The result of `begin_round`.
-      weights: The model weights after the round.
-      sent: The output of `send`.
-      trained: The output of the client work.
-      aggregated: The output of the aggregator.
-      aggregator: The state of the aggregator after the round, which may be the
-        one before it.
-      finalizer: The state of the finalizer after the round, likewise.
-      tuned: The output of the server work.
+    `aggregator` and `finalizer` are their states after the round, which may be
+    those before it. The other arguments are the outputs of the round's parts.
     """
     return federated_process.RoundOutput(
       state=tff.federated_zip(
@@ -257,8 +205,8 @@ class RoundParts:
     weights: tff.Value,
     trained: tff.Value,
   ) -> tff.Value:
-    """Returns the state of the guidance after a round."""
-    if self.guidance is None or self.guidance.update is None:
+    """The state of the guidance after a round."""
+    if self.guidance is None:
       return state.guidance
     reports = tff.federated_sum(trained.result.report)
     return tff.federated_map(
@@ -271,12 +219,7 @@ class RoundParts:
   def with_statistics(
     self, weights: tff.Value, server_data: tff.Value
   ) -> tff.Value:
-    """Returns weights with batch normalization statistics, if it has any.
-
-    Args:
-      weights: Model weights, at SERVER.
-      server_data: The server's images, which the statistics are computed over.
-    """
+    """Recomputes batch normalization statistics, if the model has any."""
     if self.batch_norm_statistics is None:
       return weights
     return self.batch_norm_statistics(weights, server_data)
@@ -287,15 +230,12 @@ def build_process(
 ) -> federated_process.FederatedProcess:
   """Builds a process of server and clients.
 
-  Args:
-    parts: The components of the process.
-    run_round: Runs a round; see `federated_process.build_federated_process`.
+  `run_round` is as in `federated_process.build_federated_process`.
 
   Returns:
-    A process whose state S is a `RoundState`, with L for chunks of labeled
-    images and U for chunks of a client's images. Its metrics are `client`,
-    `server` and `aggregator`, the measurements of these components, and
-    `learning_rate`. Its memories are those of the client work.
+    A process whose state is a `RoundState` and whose metrics are `client`,
+    `server`, `aggregator` (the measurements of these components) and
+    `learning_rate`. Memories are those of the client work.
   """
 
   @tff.tensorflow.computation

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The server's work between aggregations, as a process (A.3)."""
+"""Server work: a TFF process in which the server trains the model weights."""
 
 import collections
 from collections.abc import Callable, Mapping
@@ -29,11 +29,10 @@ SupervisedTrainingFn = Callable[
 
 
 class ServerWorkProcess(tff.templates.MeasuredProcess):
-  """A process of the server alone that changes the model weights.
+  """The server's counterpart of TFF's `ClientWorkProcess`.
 
-  It is to the server what TFF's `ClientWorkProcess` is to clients. With S for
-  its state, W for model weights, R for `RoundContext`, L for chunks of the
-  server's data and M for metrics:
+  With S for the state, W for model weights, R for `RoundContext`, L for chunks
+  of the server's data and M for metrics:
 
       initialize: ( -> S@SERVER)
       next: (<S@SERVER, W@SERVER, R@SERVER, L*@SERVER>
@@ -41,14 +40,10 @@ class ServerWorkProcess(tff.templates.MeasuredProcess):
   """
 
   def __init__(self, initialize_fn: tff.Computation, next_fn: tff.Computation):
-    """Initializes the process.
-
-    Args:
-      initialize_fn: `initialize` of the class.
-      next_fn: `next` of the class.
+    """Checks and keeps the computations of the class's docstring.
 
     Raises:
-      TypeError: If the types differ from those of the class.
+      TypeError: If the types differ from those of the class's docstring.
     """
     super().__init__(initialize_fn, next_fn)
     parameter = next_fn.type_signature.parameter
@@ -83,18 +78,12 @@ def build_server_work(
 ) -> ServerWorkProcess:
   """Builds server work that trains on labeled images.
 
-  Args:
-    classifier: The model.
-    training_fn: Trains on the server's images.
-    optimizer: The optimizer of `training_fn`. Its learning rate is set to the
-      round's.
-    keep_optimizer_state: Whether the optimizer goes on with its state of the
-      last round, or starts afresh in each (D5).
+  The optimizer's learning rate is set to the round's. Its state is kept from
+  round to round if `keep_optimizer_state`.
 
   Returns:
     A `ServerWorkProcess` on data of `pipelines.labeled_type`, with metrics
-    `loss` and `accuracy` over all steps of the round; without any both are not
-    a number.
+    `loss` and `accuracy` over all steps of the round, NaN without any step.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labeled_type(classifier.image_shape)
@@ -129,7 +118,7 @@ def build_server_work(
       accuracy=result.sums.num_correct / result.sums.num_examples,
     )
     weights = functional.ModelWeights(result.trainable, weights.non_trainable)
-    # If it is passed on unchanged, it is always the state before any step.
+    # Passed on unchanged, it is always the initial state.
     new_state = result.optimizer_state if keep_optimizer_state else state
     return new_state, weights, metrics
 
@@ -139,14 +128,11 @@ def build_server_work(
 def place_server_work(
   initialize: tff.Computation, train: tff.Computation
 ) -> ServerWorkProcess:
-  """Builds server work from computations without placement.
+  """Places computations, with the letters of `ServerWorkProcess`, at SERVER.
 
   Args:
-    initialize: ( -> S), with the letters of `ServerWorkProcess`.
+    initialize: ( -> S).
     train: (<S, W, R, L*> -> <S, W, M>).
-
-  Returns:
-    A `ServerWorkProcess`.
   """
 
   @tff.federated_computation

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training on labeled images, weakly augmented (A.3)."""
+"""Supervised training on weakly augmented labeled images."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,20 +27,11 @@ def build_supervised_training(
   num_epochs: float,
   batch_size: int,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds training by the cross-entropy of labels, of the server.
+  """Builds the server's training by cross-entropy.
 
-  Each epoch has a new order and new views. Its last batch is kept even if it is
-  smaller. `num_epochs=0` leaves the weights as they are.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views that are trained on.
-    optimizer: Takes a step a batch, with the round's learning rate.
-    num_epochs: Epochs in each round, E in the paper; see `training_loop.train`.
-    batch_size: Images in a step.
-
-  Returns:
-    A `SupervisedTrainingFn`.
+  Each epoch has a new order and new augmentation, and keeps its last batch even
+  if smaller. `num_epochs=0` leaves the weights as they are. `num_epochs` is E
+  in SemiFL's paper; see `training_loop.train` for fractions.
   """
 
   def train(
@@ -91,12 +82,7 @@ def begin_with(
   first_fn: server_work.SupervisedTrainingFn,
   training_fn: server_work.SupervisedTrainingFn,
 ) -> server_work.SupervisedTrainingFn:
-  """Returns training that is another one in round 0.
-
-  Args:
-    first_fn: Trains in round 0.
-    training_fn: Trains in all other rounds.
-  """
+  """Trains with `first_fn` in round 0 and with `training_fn` after it."""
 
   def train(
     weights: functional.ModelWeights,

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Decoded images of large files, kept on disk for the next start.
+"""A cache on disk of decoded images of large files.
 
-They are in one SQLite database in the user's folder for caches. It may be
-removed at any time, and without it images are decoded again.
+It is an SQLite database in the user's cache folder, and may be deleted at any
+time.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,35 +23,34 @@ import PIL
 from tff_semifl.data import image_depth
 from tff_semifl.data import image_files
 
-# Smaller files are decoded about as fast as they are looked up.
+# Smaller files decode about as fast as a lookup takes.
 _LEAST_FILE_BYTES = 2**17
 _MAX_BYTES = 8 * 2**30
-# After so many seconds another program is taken to be in the way for long.
+# How long to wait for another program's lock.
 _MAX_WAIT = 10.0
-# An interrupted start loses no more.
+# An interrupted start loses no more images than this.
 _NUM_IN_TRANSACTION = 64
 
 _T = TypeVar('_T')
 
 
 def path() -> pathlib.Path:
-  """Returns the database: in $XDG_CACHE_HOME, by default ~/.cache."""
+  """The database, in $XDG_CACHE_HOME, by default ~/.cache."""
   caches = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
   return pathlib.Path(caches) / 'tff_semifl' / 'decoded_images.sqlite'
 
 
 class DecodedImages:
-  """The images that are kept, a context manager.
+  """A cache of decoded images, as a context manager.
 
-  If something goes wrong with the database, such as a full disk, images are
-  decoded again and not kept. That is no error.
+  Errors of the database, such as a full disk, disable the cache.
 
   Attributes:
-    num_added: Images that were not kept before.
+    num_added: Images added to the cache.
   """
 
   def __init__(self):
-    """Opens nothing yet: most users have no large files."""
+    """Opens nothing yet, as most users have no large files."""
     self.num_added = 0
     self._database = None
     self._is_usable = True
@@ -70,12 +69,7 @@ class DecodedImages:
   def get(
     self, key: bytes | None, shape: Sequence[int]
   ) -> image_files.DecodedImage | None:
-    """Returns an image, None if it is not kept.
-
-    Args:
-      key: From `find_key`.
-      shape: That of the image.
-    """
+    """A cached image of a shape, or None; `key` is from `find_key`."""
     if key is None:
       return None
     rows = self._execute(
@@ -92,12 +86,7 @@ class DecodedImages:
     )
 
   def put(self, key: bytes | None, image: image_files.DecodedImage) -> None:
-    """Keeps an image.
-
-    Args:
-      key: From `find_key`.
-      image: The image.
-    """
+    """Adds an image under a `key` from `find_key`."""
     if key is None:
       return
     added = self._execute(
@@ -118,14 +107,14 @@ class DecodedImages:
     self._is_usable = path().stat().st_size <= _MAX_BYTES
 
   def _execute(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-    """Returns rows, none if something is wrong with the database."""
+    """The resulting rows; none if the database failed."""
     return (
       self._try(lambda database: database.execute(statement, values).fetchall())
       or []
     )
 
   def _try(self, function: Callable[[sqlite3.Connection], _T]) -> _T | None:
-    """Calls a function with the database, never again if something is wrong."""
+    """Calls a function with the database, and disables it after an error."""
     if not self._is_usable:
       return None
     try:
@@ -138,11 +127,11 @@ class DecodedImages:
 
 
 def find_key(file: pathlib.Path, form: tuple[object, ...]) -> bytes | None:
-  """Returns what a file's image is kept by, None if it is not to be kept.
+  """The cache key of a file's image; None if it is not worth caching.
 
   Args:
     file: The file.
-    form: All that `image_files.read_image` is told of the image's form.
+    form: The arguments of `image_files.read_image` after the file.
   """
   try:
     found = os.stat(file)
@@ -150,8 +139,8 @@ def find_key(file: pathlib.Path, form: tuple[object, ...]) -> bytes | None:
     return None
   if found.st_size < _LEAST_FILE_BYTES:
     return None
-  # A file that has changed has another time of change, whatever it says of its
-  # content's.
+  # The time of change (ctime) reveals edits that preserve the time of
+  # modification.
   version = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
   what = (os.path.abspath(file), version, form, _find_version_of_decoding())
   return hashlib.sha256(repr(what).encode(errors='surrogateescape')).digest()
@@ -159,16 +148,16 @@ def find_key(file: pathlib.Path, form: tuple[object, ...]) -> bytes | None:
 
 @functools.cache
 def _find_version_of_decoding() -> str:
-  """Returns a digest of all that decodes images."""
+  """A digest of the code that decodes images."""
   modules = map(inspect.getsource, (image_files, image_depth))
   everything = '\n'.join([PIL.__version__, *modules])
   return hashlib.sha256(everything.encode()).hexdigest()
 
 
 def _open() -> sqlite3.Connection:
-  """Opens or creates the database, with room for what may be added."""
+  """Opens or creates the database; halves one that is too large."""
   file = path()
-  # Photos are nobody else's business.
+  # Photos are private.
   file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
   database = sqlite3.connect(file, timeout=_MAX_WAIT)
   database.execute(
@@ -176,7 +165,7 @@ def _open() -> sqlite3.Connection:
     ' is_resized INTEGER, is_transparent INTEGER)'
   )
   if file.stat().st_size > _MAX_BYTES:
-    # The older half, by the order in which they came.
+    # The older half, in order of insertion.
     database.execute(
       'DELETE FROM images WHERE rowid <= (SELECT (min(rowid) + max(rowid)) / 2'
       ' FROM images)'

@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The kinds of examples: images and feature vectors, told apart by shape.
+"""The kinds of examples, images and feature vectors, by rank.
 
-An image has three axes, [height, width, channels]; a vector of features of some
-other model has one, [features].
+An image is [height, width, channels], a feature vector [features].
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +19,11 @@ class ExampleKind(NamedTuple):
   """A kind of examples.
 
   Attributes:
-    name: What several of them are called.
-    dtype: The type of their values, in data and in computations.
-    unit: The value that is 1 where mean and standard deviation are measured.
-    draw_noise: (generator, shape) -> random values of the dtype: each level of
-      pixels alike, features from a standard normal distribution.
+    name: The plural noun.
+    dtype: The dtype of values, in data and in computations.
+    unit: The value that is 1 in means and standard deviations.
+    draw_noise: (generator, shape) -> random values of the dtype: uniform
+      pixels, or standard normal features.
     how_to_align: What to do about examples of several shapes.
   """
 
@@ -53,13 +52,13 @@ _BY_RANK = {3: IMAGES, 1: FEATURES}
 
 
 def kind_of(shape: Sequence[int | None]) -> ExampleKind:
-  """Returns the kind of examples of a shape.
+  """The kind of examples of a shape.
 
   Args:
     shape: Height, width and channels of an image, or the number of features.
 
   Raises:
-    ValueError: If it is neither.
+    ValueError: The shape is neither.
   """
   if len(shape) not in _BY_RANK:
     raise ValueError(
@@ -70,15 +69,11 @@ def kind_of(shape: Sequence[int | None]) -> ExampleKind:
 
 
 def zeros(shape: Sequence[int]) -> np.ndarray:
-  """A batch of one example of a shape, whose values are 0."""
+  """A batch of one example, all zeros."""
   return np.zeros([1, *shape], kind_of(shape).dtype)
 
 
 def has_own_dtype(examples: Any) -> bool:
-  """Returns whether these are images or feature vectors of the kind's dtype.
-
-  Args:
-    examples: An array, or what has its shape and dtype.
-  """
+  """Whether an array has the shape and dtype of images or feature vectors."""
   kind = _BY_RANK.get(len(examples.shape) - 1)
   return kind is not None and examples.dtype == kind.dtype

@@ -1,16 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of feature vectors: .npz with the arrays of server, clients and test.
+"""Files of feature vectors: .npz with arrays of the server, clients and test.
 
 | array             | values                                        | needed |
 | ----------------- | --------------------------------------------- | ------ |
-| `features`        | float [n, d], the server's                    | yes    |
+| `features`        | float [n, d], of the server                   | yes    |
 | `labels`          | integers or strings [n]                       | yes    |
 | `class_names`     | strings [classes], in the order of the labels | no     |
-| `client_features` | float [m, d], those of all clients            | no     |
-| `client_ids`      | integers or strings [m], whose each vector is | no     |
-| `client_labels`   | as `labels`, [m]; nobody trains on them       | no     |
+| `client_features` | float [m, d], of all clients                  | no     |
+| `client_ids`      | integers or strings [m], each vector's client | no     |
+| `client_labels`   | as `labels`, [m]; not trained on              | no     |
 | `test_features`   | float [t, d]                                  | no     |
 | `test_labels`     | as `labels`, [t]                              | no     |
 """
@@ -29,7 +29,6 @@ from tff_semifl.data import own_features
 from tff_semifl.data import own_labels
 from tff_semifl.data import sources
 
-# Vectors that are classified at a time.
 _BATCH_SIZE = 1024
 _FEATURES, _LABELS, _CLASS_NAMES = 'features', 'labels', 'class_names'
 _CLIENT_FEATURES, _CLIENT_IDS = 'client_features', 'client_ids'
@@ -48,10 +47,7 @@ _NAMES = (
 
 
 class FeatureFileError(Exception):
-  """Raised if a file has no features that can be used; a message of one line.
-
-  The message does not name the file.
-  """
+  """Raised if a file has no usable features; the message does not name it."""
 
 
 class FeatureFile(NamedTuple):
@@ -59,12 +55,12 @@ class FeatureFile(NamedTuple):
 
   Attributes:
     labeled: The server's features, float32 [number, features].
-    class_names: A name for each class, in the order of the labels.
-    test: Those to test on; there may be none.
-    unlabeled: Those of clients, None if the file has none.
-    client_labels: int32, the classes of `unlabeled`; None if the file has none.
-    shares: For each client, in the order of the sorted ids, the int64 indices
-      of its vectors in `unlabeled`; None if the file has no ids.
+    class_names: Names of classes, in the order of the labels.
+    test: Test features; may be empty.
+    unlabeled: Clients' features, float32 [number, features], or None.
+    client_labels: int32, the classes of `unlabeled`, or None.
+    shares: int64 indices into `unlabeled` for each client, in the order of the
+      sorted ids; None if the file has no ids.
   """
 
   labeled: sources.LabeledImages
@@ -76,11 +72,7 @@ class FeatureFile(NamedTuple):
 
 
 def has_client_ids(path: str | os.PathLike) -> bool:
-  """Returns whether a file says whose vectors are whose, without reading it.
-
-  Args:
-    path: The file. One that cannot be read says nothing.
-  """
+  """Whether a file has client ids, without reading arrays; False on errors."""
   try:
     with zipfile.ZipFile(path) as archive:
       return f'{_CLIENT_IDS}.npy' in archive.namelist()
@@ -89,13 +81,10 @@ def has_client_ids(path: str | os.PathLike) -> bool:
 
 
 def read(path: str | os.PathLike) -> FeatureFile:
-  """Reads a file of features, see above.
-
-  Args:
-    path: The file.
+  """Reads a file of features.
 
   Raises:
-    FeatureFileError: If it cannot be read or used.
+    FeatureFileError: The file cannot be read or used.
   """
   arrays = _read_arrays(pathlib.Path(path))
   with _as_own_error():
@@ -105,14 +94,10 @@ def read(path: str | os.PathLike) -> FeatureFile:
 def read_test(
   path: str | os.PathLike, class_names: Sequence[str]
 ) -> sources.LabeledImages:
-  """Reads the vectors to test on, of a file that may have no others.
-
-  Args:
-    path: The file.
-    class_names: A name for each class, in the order of the labels.
+  """Reads the test features of a file that may have no others.
 
   Raises:
-    FeatureFileError: If it cannot be read or used.
+    FeatureFileError: The file cannot be read or used.
   """
   arrays = _read_arrays(pathlib.Path(path), (_TEST_FEATURES, _TEST_LABELS))
   with _as_own_error():
@@ -128,17 +113,11 @@ def read_test(
 def read_vectors(
   path: str | os.PathLike, num_features: int | None = None
 ) -> np.ndarray:
-  """Reads vectors to be classified: a .npy, or `features` of a .npz.
-
-  Args:
-    path: The file.
-    num_features: How many features vectors must have; None for any number.
-
-  Returns:
-    float32 [number, features].
+  """Reads float32 [number, features] from a .npy, or from `features` of a .npz.
 
   Raises:
-    FeatureFileError: If it cannot be read or used.
+    FeatureFileError: The file cannot be read or used, or does not have
+      `num_features`.
   """
   arrays = _read_arrays(pathlib.Path(path), (_FEATURES,))
   with _as_own_error():
@@ -157,20 +136,16 @@ def read_batches(
   *,
   on_error: Callable[[str], None] | None = None,
 ) -> Iterator[tuple[list[str], np.ndarray]]:
-  """Reads the vectors of files, see `read_vectors`.
+  """Yields batches of keys `<file>[<row>]` and float32 [batch, features].
 
   Args:
-    files: The files.
-    num_features: How many features vectors must have.
-    on_error: Called for a file that cannot be read, which is then left out,
-      with its name and the reason. By default that is an error.
-
-  Yields:
-    Batches: a key for each vector, `<file>[<row>]`, and float32 [batch,
-    features].
+    files: The files, see `read_vectors`.
+    num_features: The required number of features.
+    on_error: Called with the name of an unreadable file and the reason; the
+      file is then skipped. By default an error is raised.
 
   Raises:
-    FeatureFileError: If a file cannot be read and `on_error` is None.
+    FeatureFileError: A file cannot be read and `on_error` is None.
   """
   for file in files:
     try:
@@ -198,18 +173,16 @@ def _as_own_error() -> Iterator[None]:
 def _read_arrays(
   path: pathlib.Path, names: Sequence[str] = ()
 ) -> Mapping[str, np.ndarray]:
-  """Returns the arrays of a file by name.
+  """The arrays of a file by name: the required `names`, by default all.
 
-  Args:
-    path: The file.
-    names: Those that are needed, of which a .npy has one; by default all.
+  A .npy has a single array, which gets the single required name.
   """
   expected = 'give a .npz, as numpy.savez writes it'
   try:
     found = np.load(path, allow_pickle=False)
   except FileNotFoundError as error:
     raise FeatureFileError('there is no such file') from error
-  # A pickled file is a ValueError, an empty one an EOFError.
+  # NumPy raises ValueError for pickles, EOFError for empty files.
   except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
     raise FeatureFileError(
       f'cannot be read as arrays ({_first_line(error)}); {expected}, without'
@@ -231,7 +204,7 @@ def _read_arrays(
 
 
 def _check_names(found: list[str]) -> None:
-  """Refuses arrays that would be ignored, and files without labels."""
+  """Refuses unknown arrays, and files without labels."""
   for name in found:
     if name not in _NAMES:
       raise FeatureFileError(
@@ -274,11 +247,11 @@ def _first_line(error: Exception) -> str:
 
 
 def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
-  """Returns the content of a file.
+  """Checks and converts the arrays of a file.
 
   Raises:
-    ValueError: If an array is not what it should be. The message begins with
-      its name.
+    ValueError: An array is not as it should be. The message begins with its
+      name.
   """
   features = own_features.convert(_FEATURES, arrays[_FEATURES])
   own_features.check_vary(_FEATURES, features)
@@ -330,7 +303,7 @@ def _create(arrays: Mapping[str, np.ndarray]) -> FeatureFile:
 
 
 def _read_shares(ids: np.ndarray, number: int) -> list[np.ndarray]:
-  """Returns the indices of each client's vectors, clients sorted by id."""
+  """The indices of each client's vectors, with clients sorted by id."""
   found = f'{_CLIENT_IDS}: found {ids.dtype} of shape {ids.shape}'
   if ids.ndim != 1 or ids.dtype.kind not in 'uiUS':
     raise ValueError(f'{found}; give an integer or a string for each vector')

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A fold over a dataset whose steps run where the model is."""
+"""A fold over a dataset that runs on the GPU if there is one."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -17,22 +17,19 @@ def fold(
   add_fn: Callable[[_Total, Any], _Total],
   shapes: Any = None,
 ) -> _Total:
-  """Reduces a dataset to one value, from the first element to the last.
+  """Reduces a dataset to one value, in the order of its elements.
 
-  `tf.data.Dataset.reduce` does so on the CPU, even where there is a GPU.
+  Unlike `tf.data.Dataset.reduce`, which always runs on the CPU.
 
   Args:
     dataset: The elements.
     initial: The result for no elements, a structure of tensors.
-    add_fn: (result so far, element) -> result with it, of the same shapes.
-    shapes: Shapes of results, in a structure like `initial`, where they may
+    add_fn: (result, element) -> next result, of the same shapes.
+    shapes: Shapes of the results, in a structure like `initial`, if they
       change.
-
-  Returns:
-    The result for all elements, a structure like `initial`.
   """
 
-  # `iter` needs a function; AutoGraph would only cost time.
+  # `iter` needs a function. AutoGraph only costs time.
   @tf.function(autograph=False)
   def run(dataset: tf.data.Dataset) -> _Total:
     iterator = iter(dataset)

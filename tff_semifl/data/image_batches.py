@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Image files in batches: any number of them, and few at a time in memory."""
+"""Reads image files in batches, with few images in memory at a time."""
 
 from collections.abc import Callable, Iterable, Iterator
 import pathlib
@@ -12,20 +12,14 @@ import numpy as np
 from tff_semifl.data import image_files
 
 _MAX_BATCH_SIZE = 64
-# A batch of photos, which have about this many pixels each, is a single photo.
+# Large photos come one by one.
 _MAX_BATCH_BYTES = 2**24
 
 _Key = TypeVar('_Key')
 
 
 class ImageBatch(NamedTuple, Generic[_Key]):
-  """Some images of one size.
-
-  Attributes:
-    keys: The keys that the caller gave the images, in order.
-    images: uint8 [batch, height, width, channels].
-    num_transparent: How many are transparent somewhere in their files.
-  """
+  """Images of one size, uint8 [batch, height, width, channels], with keys."""
 
   keys: list[_Key]
   images: np.ndarray
@@ -39,20 +33,17 @@ def read_batches(
   *,
   on_error: Callable[[str], None] | None = None,
 ) -> Iterator[ImageBatch[_Key]]:
-  """Reads images in the sizes that they have.
+  """Reads images in their own sizes; a change of size begins a new batch.
 
   Args:
     files: The files, each with a key.
     num_channels: 3 for colors, 1 for gray.
-    background: The color behind what is transparent.
-    on_error: Called for a file that cannot be read, which is then left out,
-      with its name and the reason. By default that is an error.
-
-  Yields:
-    Batches, in the order of the files; a new one where the size changes.
+    background: The color behind transparent pixels.
+    on_error: Called with the name of an unreadable file and the reason; the
+      file is then skipped. By default an error is raised.
 
   Raises:
-    image_files.ImageFileError: If one cannot be read and `on_error` is None.
+    image_files.ImageFileError: A file cannot be read and `on_error` is None.
   """
   keys, images, num_transparent = [], [], 0
   for key, file in files:
@@ -81,14 +72,11 @@ def read_batches(
 
 
 def check_files(files: Iterable[pathlib.Path], num_channels: int) -> None:
-  """Checks that all files can be read, one at a time.
-
-  Args:
-    files: The files.
-    num_channels: 3 for colors, 1 for gray.
+  """Checks that all files can be read.
 
   Raises:
-    image_files.ImageFileError: If some cannot be read. The message names all.
+    image_files.ImageFileError: Files cannot be read; the message names them
+      all.
   """
   problems = []
   for file in files:

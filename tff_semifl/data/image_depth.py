@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images of more than 8 bits a channel, scaled to 8.
+"""Scales images with more than 8 bits per channel to 8.
 
-Of gray images Pillow keeps 16 bits, and would cut levels off at 255, which
-makes nearly all of them white. Of colors it keeps the upper 8 bits.
+Pillow keeps 16 bits of gray images, and clips them at 255 when converting,
+which makes nearly all of them white. Of colors it keeps the upper 8 bits.
 """
 
 from typing import NamedTuple
@@ -13,27 +13,26 @@ import numpy as np
 import PIL.Image
 
 _LARGEST = 2**16 - 1
-# Cameras and scanners of 10, 12 or 14 bits write files of 16. Their images and
-# dark ones of 16 bits look alike: no level has one of the two upper bits.
+# Cameras and scanners of 10, 12 or 14 bits write files of 16. These look like
+# dark images of 16 bits: no level uses the two upper bits.
 _AMBIGUOUS_BELOW = 2**14
-# Of TIFF: BitsPerSample, PhotometricInterpretation and SampleFormat.
+# TIFF tags: BitsPerSample, PhotometricInterpretation and SampleFormat.
 _BITS_TAG, _PHOTOMETRIC_TAG, _FORMAT_TAG = 258, 262, 339
 _WHITE_IS_ZERO = 0
 _UNSIGNED = 1
 
 
 class DepthError(Exception):
-  """Raised if levels have no clear scale. It completes "<file> ..."."""
+  """Raised if levels have no clear scale; completes "<file> ..."."""
 
 
 class Depth(NamedTuple):
-  """The levels that the pixels of a file may have.
+  """The range of levels that the pixels of a file may have.
 
   Attributes:
-    largest: Of the levels that an image of more than 8 bits a channel may have
-      in Pillow; None if there is no telling.
-    may_be_less: Whether the file has 16 bits a channel, of which the uppermost
-      may not be in use.
+    largest: The largest level of an image with more than 8 bits per channel, as
+      Pillow loads it; None if unknown.
+    may_be_less: Whether the upper of 16 bits per channel may be unused.
     is_inverted: Whether 0 is white and `largest` black.
   """
 
@@ -43,13 +42,9 @@ class Depth(NamedTuple):
 
 
 def read_depth(image: PIL.Image.Image) -> Depth:
-  """Returns what a file says of the levels of its pixels.
-
-  Args:
-    image: The image, opened but not loaded.
-  """
+  """Reads the levels of an image that was opened, not loaded."""
   if image.format == 'PPM':
-    # Its header has the level of white, and Pillow scales that to 16 bits.
+    # The header has the level of white, which Pillow scales to 16 bits.
     return Depth(_LARGEST)
   if image.format == 'TIFF':
     bits = max(image.tag_v2.get(_BITS_TAG, (1,)))
@@ -59,25 +54,20 @@ def read_depth(image: PIL.Image.Image) -> Depth:
       may_be_less=bits == 16,
       is_inverted=image.tag_v2.get(_PHOTOMETRIC_TAG) == _WHITE_IS_ZERO,
     )
-  # In how Pillow is to decode it; its mode says nothing of that for colors.
+  # Pillow's raw mode; the image's mode does not tell the bits of colors.
   return Depth(
     _LARGEST, may_be_less=any(';16' in str(tile[3]) for tile in image.tile)
   )
 
 
 def scale_to_8_bits(image: PIL.Image.Image, depth: Depth) -> PIL.Image.Image:
-  """Scales an image of more than 8 bits a channel to 8, others not at all.
+  """Scales an image of more than 8 bits per channel to 8, with 255 for white.
 
-  Args:
-    image: The image, loaded.
-    depth: Of its file.
-
-  Returns:
-    An image of 8 bits a channel, with what is white in the file at 255.
+  The image must be loaded. Others are returned as they are.
 
   Raises:
-    DepthError: If it has 32 bits, signed levels or fractions; or if it has 16
-      bits and is so dark that it may have fewer.
+    DepthError: The image has 32 bits, signed levels or fractions, or 16 bits
+      and is so dark that fewer may be in use.
   """
   is_gray = image.mode.startswith('I')
   if image.mode == 'F' or (is_gray and depth.largest is None):
@@ -97,11 +87,11 @@ def scale_to_8_bits(image: PIL.Image.Image, depth: Depth) -> PIL.Image.Image:
 
 
 def _check_is_not_dark(image: PIL.Image.Image, *, unit: int) -> None:
-  """Checks that 16 bits are in use; black is black with any number of them.
+  """Checks that all 16 bits are in use, unless the image is black.
 
   Args:
     image: The image.
-    unit: What a level in Pillow's image is in the file.
+    unit: The file's levels per level of Pillow's image.
   """
   largest = unit * max(
     int(np.max(channel))

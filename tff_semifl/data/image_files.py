@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads image files of users: decoded, upright, of one size, or refused."""
+"""Reads image files: decoded, upright, of one size, or refused."""
 
 from collections.abc import Iterator
 import contextlib
@@ -19,13 +19,12 @@ import PIL.ImageOps
 
 from tff_semifl.data import image_depth
 
-# What cameras, browsers, scanners and data sets write; the rarest are last. The
-# bytes decide, not the name. Pillow knows many more: some have decoders that
-# hardly anybody checks, and PostScript it would have Ghostscript run.
+# The formats of cameras, browsers, scanners and data sets, by their bytes, not
+# their names. Pillow knows many more, with decoders that hardly anybody checks
+# (and for PostScript it would run Ghostscript).
 _FORMATS = ('JPEG', 'PNG', 'GIF', 'BMP', 'PPM', 'WEBP', 'TIFF')
-# By number of channels.
 _TARGET_MODES = {1: 'L', 3: 'RGB'}
-# EXIF's orientations whose height is stored as width.
+# EXIF orientations that swap height and width.
 _LYING = range(5, 9)
 
 # Red, green and blue in 0..255.
@@ -34,20 +33,19 @@ WHITE: Color = (255, 255, 255)
 
 
 class ImageFileError(Exception):
-  """Raised if a file cannot be used. The message completes "<file> ..."."""
+  """Raised if a file cannot be used; completes "<file> ..."."""
 
 
 class OddSizeError(ImageFileError):
-  """Raised if nothing but the size of a file's image is wrong."""
+  """Raised if only the size of an image is wrong."""
 
 
 class OnOddSize(enum.Enum):
-  """The treatment of an image that has another size than asked for.
+  """The treatment of images of another size than requested.
 
   Attributes:
-    REFUSE: Nothing; it is an error.
-    RESIZE: Scale it until it covers the size and cut off what is beyond, the
-      same on both sides. Proportions stay.
+    REFUSE: Raise an error.
+    RESIZE: Scale to cover the size, and crop the center.
   """
 
   REFUSE = 'refuse'
@@ -59,8 +57,8 @@ class DecodedImage(NamedTuple):
 
   Attributes:
     pixels: uint8 [height, width, channels].
-    is_resized: Whether it has another size in the file.
-    is_transparent: Whether a pixel in the file is, in part or in full.
+    is_resized: Whether the file has another size.
+    is_transparent: Whether the file has transparent pixels.
   """
 
   pixels: np.ndarray
@@ -69,7 +67,7 @@ class DecodedImage(NamedTuple):
 
 
 def parse_color(text: str) -> Color | None:
-  """Returns the color that a text names as in CSS, or None."""
+  """The color of a CSS color text, or None."""
   try:
     color = PIL.ImageColor.getrgb(text)
   except ValueError:
@@ -78,7 +76,7 @@ def parse_color(text: str) -> Color | None:
 
 
 def name_color(color: Color) -> str:
-  """Returns the name of a color, as `parse_color` takes it."""
+  """The name of a color, as `parse_color` takes it."""
   return 'white' if color == WHITE else '#{:02x}{:02x}{:02x}'.format(*color)
 
 
@@ -90,23 +88,19 @@ def read_image(
 ) -> DecodedImage:
   """Reads an image: JPEG, PNG, GIF, BMP, PPM, WebP or TIFF.
 
-  Photos are turned upright as their camera says. Of several frames the first
-  is taken. Levels of 12 and 16 bits are scaled to 8. Nothing is decoded of an
-  image with more than `PIL.Image.MAX_IMAGE_PIXELS`.
+  EXIF orientation is applied, the first of several frames taken, and 12 or 16
+  bits scaled to 8.
 
   Args:
     file: The file.
     shape: Height, width and channels: 3 for colors, 1 for gray.
-    on_odd_size: The treatment of an image of another height or width.
-    background: The color behind what is transparent.
-
-  Returns:
-    The image, of that shape.
+    on_odd_size: The treatment of images of another height or width.
+    background: The color behind transparent pixels.
 
   Raises:
-    ImageFileError: If it cannot be read, has levels without a clear scale or
-      too many pixels.
-    OddSizeError: If it has another size and `on_odd_size` is `REFUSE`.
+    ImageFileError: The file cannot be read, has levels without a clear scale or
+      more than `PIL.Image.MAX_IMAGE_PIXELS`.
+    OddSizeError: The image has another size and `on_odd_size` is `REFUSE`.
   """
   height, width, num_channels = shape
   image = _open(file)
@@ -124,56 +118,35 @@ def read_image(
 def read_image_of_any_size(
   file: pathlib.Path, num_channels: int, background: Color = WHITE
 ) -> DecodedImage:
-  """Reads an image as `read_image` does, in the size that it has.
-
-  Args:
-    file: The file.
-    num_channels: 3 for colors, 1 for gray.
-    background: The color behind what is transparent.
-
-  Returns:
-    The image, with that many channels.
-
-  Raises:
-    ImageFileError: If it cannot be read, has levels without a clear scale or
-      too many pixels.
-  """
+  """Like `read_image`, in the image's own size."""
   image, is_transparent = _convert(_open(file), num_channels, background)
   pixels = np.asarray(image).reshape(image.height, image.width, num_channels)
   return DecodedImage(pixels, is_resized=False, is_transparent=is_transparent)
 
 
 def read_size(file: pathlib.Path) -> tuple[int, int]:
-  """Returns height and width of an image, upright; most are not decoded for it.
-
-  Args:
-    file: The file.
+  """Reads the height and width of an image, upright; decodes few formats.
 
   Raises:
-    ImageFileError: If it is no image, or has too many pixels.
+    ImageFileError: The file is no image, or has too many pixels.
   """
   with _opening(file) as image:
     width, height = image.size
     orientation = image.getexif().get(PIL.ExifTags.Base.Orientation)
-    # Of TIFF images Pillow has the upright size.
+    # Pillow's size of TIFF images is upright already.
     if orientation in _LYING and image.format != 'TIFF':
       width, height = height, width
   return height, width
 
 
 def _open(file: pathlib.Path) -> PIL.Image.Image:
-  """Returns an image, upright.
-
-  Raises:
-    ImageFileError: If it cannot be read, has levels without a clear scale or
-      too many pixels.
-  """
+  """Opens an image, upright and with 8 bits per channel."""
   with _opening(file) as image:
     depth = image_depth.read_depth(image)
     image.load()
     upright = PIL.ImageOps.exif_transpose(image)
   if depth.may_be_less and 'transparency' in upright.info:
-    # Of the 16 bits of that color Pillow has the upper 8 in its pixels.
+    # Pillow's pixels have only the upper 8 of that color's 16 bits.
     raise ImageFileError(
       'has 16 bits a channel and a color that is transparent; convert it to 8'
       ' bits'
@@ -186,16 +159,12 @@ def _open(file: pathlib.Path) -> PIL.Image.Image:
 
 @contextlib.contextmanager
 def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
-  """Yields an image that is not loaded, and names what goes wrong with it.
-
-  Raises:
-    ImageFileError: If it cannot be read or has too many pixels.
-  """
-  # Opening a pipe would block until another process writes to it.
+  """Opens an image without loading it; errors become `ImageFileError`."""
+  # Opening a pipe would block.
   if not os.path.isfile(file):
     raise ImageFileError('is neither a file nor a link to one')
-  # A small file may claim to be so large that decoding it runs out of memory.
-  # The limit is Pillow's, for its users to set; None is no limit.
+  # A small file may claim a size that exhausts the memory. Users may set
+  # Pillow's limit; None is no limit.
   limit = PIL.Image.MAX_IMAGE_PIXELS
   try:
     with (
@@ -203,7 +172,7 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
       PIL.Image.open(stream, formats=_FORMATS) as image,
     ):
       num_pixels = image.width * image.height
-      # Up to twice the limit Pillow only warns.
+      # Up to twice the limit, Pillow only warns.
       if limit is not None and num_pixels > limit:
         raise PIL.Image.DecompressionBombError(f'{num_pixels} pixels')
       yield image
@@ -216,7 +185,7 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
     raise ImageFileError(
       f'has {num_pixels:,} pixels, more than the {limit:,} that are decoded'
     ) from error
-  # Pillow's decoders fail in many ways on bytes that are not theirs.
+  # Pillow's decoders raise errors of many types.
   except Exception as error:
     raise ImageFileError(f'cannot be read ({error})') from error
 
@@ -224,7 +193,7 @@ def _opening(file: pathlib.Path) -> Iterator[PIL.Image.Image]:
 def _convert(
   image: PIL.Image.Image, num_channels: int, background: Color
 ) -> tuple[PIL.Image.Image, bool]:
-  """Returns an opaque image with that many channels, and whether it was not."""
+  """The opaque image, and whether pixels were transparent."""
   if num_channels not in _TARGET_MODES:
     raise ValueError(f'Images have 1 or 3 channels, not {num_channels}.')
   try:
@@ -234,7 +203,7 @@ def _convert(
       opacity = image.getchannel('A')
     is_transparent = opacity is not None and opacity.getextrema()[0] < 255
     if is_transparent:
-      # In integers rounded to the nearest, as `decoding` does it.
+      # Rounded to the nearest integer, as `decoding` does it.
       flat = PIL.Image.new('RGB', image.size, background)
       flat.paste(image, mask=opacity)
       image = flat

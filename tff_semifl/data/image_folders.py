@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A user's own images, in folders.
+"""Reads a user's image folders.
 
-    server/<class>/<image>   with labels
-    clients/<client>/<image> without; a client may have none
-    clients/<client>/labels.csv  labels that only measure; may be missing
-    test/<class>/<image>     with labels; may be missing
+    server/<class>/<image>       labeled
+    clients/<client>/<image>     unlabeled; a client may have none
+    clients/<client>/labels.csv  optional labels for metrics
+    test/<class>/<image>         labeled; optional
 
-Classes and clients are numbered in the order of their folders' names, images
-in that of theirs. `image_listing` says which files are passed over.
+Classes, clients and images are sorted by name. `image_listing` says which files
+are ignored.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,12 +39,11 @@ class ImageFolders(NamedTuple):
     unlabeled: All clients' images, uint8 [number, height, width, channels], in
       memory or on disk.
     shares: For each client the int64 indices of its images in `unlabeled`.
-    test: To evaluate on, or None.
-    num_resized: Images, of them all, that have another size in their files.
-    num_transparent: Images that are transparent somewhere in their files.
-    files: Names of all files within the root folder: the server's, those for
-      testing, and the clients'.
-    unlabeled_labels: Labels of clients' images, from `measuring_labels`.
+    test: Test images, or None.
+    num_resized: The number of images whose files have another size.
+    num_transparent: The number of images with transparent pixels.
+    files: Paths relative to the root folder: of the server, test and clients.
+    unlabeled_labels: Labels of clients' images, see `measuring_labels`.
   """
 
   class_names: tuple[str, ...]
@@ -60,7 +59,7 @@ class ImageFolders(NamedTuple):
 
   @property
   def num_images(self) -> int:
-    """Images in all."""
+    """The number of all images."""
     num_test = 0 if self.test is None else len(self.test.labels)
     return len(self.labeled.labels) + len(self.unlabeled) + num_test
 
@@ -78,40 +77,35 @@ def read_image_folders(
   has_clients: bool = True,
   store: decoded_images.DecodedImages | None = None,
 ) -> ImageFolders:
-  """Reads the images of a server, of its clients and for testing.
+  """Reads the images of a server, its clients and a test set.
 
   Args:
     root: Folder with `server`, `clients` and perhaps `test`.
     image_size: Height and width; None for those of the server's first image.
-    max_default_size: Largest height or width to take from that image; None for
-      any.
+    max_default_size: The largest height or width to take from that image; None
+      for no limit.
     default_size: Height and width instead of that image's if it is larger, or
-      if the server's images have several sizes. None for that image's in any
-      case.
+      if the server's images have several sizes. None for that image's.
     num_channels: 3 for colors, 1 for gray.
     on_odd_size: The treatment of images of another size.
-    background: The color behind what is transparent.
-    max_bytes_in_memory: Clients' images that are more than this together are
+    background: The color behind transparent pixels.
+    max_bytes_in_memory: If all clients' images are larger than this, they are
       kept in a file in `stored_images.folder()`.
-    has_clients: Whether there are clients in the folder.
-    store: Where decoded images are kept for the next start.
-
-  Returns:
-    All images.
+    has_clients: Whether the folder has clients.
+    store: The cache of decoded images, if any.
 
   Raises:
-    image_listing.ImageFolderError: If a folder is missing or empty, or
-      something in it cannot be used.
-    image_listing.OddSizeError: If nothing but sizes is wrong and `on_odd_size`
-      is `REFUSE`.
-    image_reading.LargeImageError: If the first image is larger than
-      `max_default_size` and there is no `default_size`, or all images are more
-      than the memory holds.
-    image_reading.StorageError: If the clients' are more than there is room for
-      on disk.
+    image_listing.ImageFolderError: A folder is missing or empty, or something
+      in it cannot be used.
+    image_listing.OddSizeError: Only sizes are wrong and `on_odd_size` is
+      `REFUSE`.
+    image_reading.LargeImageError: The first image is larger than
+      `max_default_size` and there is no `default_size`, or all images exceed
+      the memory.
+    image_reading.StorageError: The disk has no room for the clients' images.
   """
   root_path = pathlib.Path(root)
-  # Unlike those of `pathlib`, these functions know of no error.
+  # `os.path` functions do not raise for unreadable paths, unlike `pathlib`'s.
   if not os.path.isdir(root_path):
     raise image_listing.ImageFolderError(f'{root} is missing or is no folder')
   problems = []
@@ -182,7 +176,7 @@ def read_image_folders(
   form = image_reading.ImageForm(
     (*image_size, num_channels), on_odd_size, background
   )
-  # The server's and the test images stay in memory, whatever their number.
+  # Only clients' images may be too many for the memory.
   found = [
     image_reading.read(
       list(itertools.chain(*folders.values())),
@@ -223,7 +217,7 @@ def _label(
   folders: Mapping[str, Sequence[pathlib.Path]],
   class_names: Sequence[str],
 ) -> sources.LabeledImages:
-  """Returns the images of class folders with the numbers of their classes."""
+  """The images of class folders with their labels."""
   labels = np.repeat(
     np.array([class_names.index(name) for name in folders], np.int32),
     [len(files) for files in folders.values()],
@@ -234,22 +228,14 @@ def _label(
 def read_client_folder(
   folder: str, form: image_reading.ImageForm
 ) -> image_reading.ReadImages:
-  """Reads the images of one client to a file on disk.
-
-  Args:
-    folder: The folder of the images.
-    form: The form of the images.
-
-  Returns:
-    The images, in the order in which `read_image_folders` has those of a
-    client.
+  """Reads the images of one client to a file on disk, sorted by name.
 
   Raises:
-    image_listing.ImageFolderError: If the folder is missing or empty, or
-      something in it cannot be used.
-    image_listing.OddSizeError: If nothing but sizes is wrong and the form's
+    image_listing.ImageFolderError: The folder is missing or empty, or something
+      in it cannot be used.
+    image_listing.OddSizeError: Only sizes are wrong and the form's
       `on_odd_size` is `REFUSE`.
-    image_reading.StorageError: If there is no room for them.
+    image_reading.StorageError: The disk has no room for the images.
   """
   root = pathlib.Path(folder)
   if not os.path.isdir(root):
@@ -259,14 +245,14 @@ def read_client_folder(
   if not files:
     raise image_listing.ImageFolderError(f'{folder} has no image in it')
   image_listing.raise_if_any(root, problems)
-  # Whatever their number, no memory holds them.
+  # -1 keeps any number of images on disk.
   found = image_reading.read(files, form, problems, max_bytes_in_memory=-1)
   image_listing.raise_if_any(root, problems)
   return found
 
 
 def _find_common_size(files: Iterable[pathlib.Path]) -> tuple[int, int] | None:
-  """Returns the size of all images, None if they have not one."""
+  """The common size of all images, or None."""
   common = None
   for size in image_reading.map_in_threads(_find_size, files):
     if common is None:
@@ -280,5 +266,5 @@ def _find_size(file: pathlib.Path) -> tuple[int, int] | None:
   try:
     return image_files.read_size(file)
   except image_files.ImageFileError:
-    # Said when all are read, with what else is wrong.
+    # The error is reported when all files are read.
     return None

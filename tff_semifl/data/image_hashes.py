@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hashes of images, by which equal ones are found."""
+"""Hashes of images, to find equal ones."""
 
 import hashlib
 
@@ -9,22 +9,13 @@ import numpy as np
 
 from tff_semifl.data import sources
 
-# Of images that are on disk, so many are in memory at a time.
 _BATCH_SIZE = 1024
 
 
 def hash_images(images: sources.Images) -> np.ndarray:
-  """Hashes images: equal ones have equal hashes, and others different ones.
+  """Hashes of images (not at sites) or feature vectors: uint64 [number].
 
-  Of a million images, two different ones have the same hash with a probability
-  of 3e-8.
-
-  Args:
-    images: uint8 [number, height, width, channels], not at sites, or feature
-      vectors.
-
-  Returns:
-    uint64 [number].
+  Hashes of a million different images collide with a probability of 3e-8.
   """
   digests = []
   for start in range(0, len(images), _BATCH_SIZE):

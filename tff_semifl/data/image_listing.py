@@ -1,13 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The files of folders of images, and what is wrong with them.
+"""Lists folders of images, and finds what is wrong with them.
 
-Names that begin with a dot, and what Windows and macOS leave in folders, are
-passed over. All else must be of use, or there is an error that names it:
-nothing of a user's data is dropped without a word. Whether there is a file or a
-folder is asked by functions of `os.path`: those of `pathlib` raise an error
-where it may not be known.
+Hidden files, and files that Windows and macOS leave in folders, are ignored.
+All others must be usable, or an error names them: no data are dropped silently.
+`os.path` tests for files and folders, as `pathlib`'s functions raise for
+unreadable paths.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,10 +17,9 @@ from typing import NamedTuple
 from tff_semifl.data import image_files
 from tff_semifl.data import names
 
-# The last has labels of a client's images, see `measuring_labels`.
+# The last one has labels of a client's images, see `measuring_labels`.
 _IGNORED = frozenset({'Thumbs.db', 'desktop.ini', '__MACOSX', 'labels.csv'})
-# Problems that an error names; of the others it has the number.
-_NUM_NAMED = 5
+_MAX_NAMED_PROBLEMS = 5
 
 
 class ImageFolderError(Exception):
@@ -29,7 +27,7 @@ class ImageFolderError(Exception):
 
 
 class OddSizeError(ImageFolderError):
-  """Raised if nothing but the sizes of some images is wrong."""
+  """Raised if only the sizes of images are wrong."""
 
 
 class Problem(NamedTuple):
@@ -41,13 +39,10 @@ class Problem(NamedTuple):
 
 
 def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
-  """Returns the files of each folder in a folder of class folders.
-
-  Args:
-    root: The folder.
+  """Lists the files of each class folder.
 
   Raises:
-    ImageFolderError: If it is missing, or it or a folder in it is empty.
+    ImageFolderError: The root is missing, or it or a class folder is empty.
   """
   problems = []
   folders = list_folders(pathlib.Path(root), problems)
@@ -56,13 +51,10 @@ def list_classes(root: str) -> dict[str, list[pathlib.Path]]:
 
 
 def list_files(paths: Sequence[str]) -> list[pathlib.Path]:
-  """Returns files, and those of folders and of the folders in them.
-
-  Args:
-    paths: Files and folders.
+  """Lists files, with those of folders and subfolders.
 
   Raises:
-    ImageFolderError: If one of them is missing, or a folder without a file.
+    ImageFolderError: A path is missing, or a folder has no file.
   """
   files = []
   for path in map(pathlib.Path, paths):
@@ -81,18 +73,12 @@ def list_folders(
   *,
   may_be_empty: bool = False,
 ) -> dict[str, list[pathlib.Path]]:
-  """Returns the files of each folder in a folder, in order of their names.
+  """Lists the files of each subfolder, sorted by name; appends `problems`.
 
-  Two folders whose names are the same but for how accents are written
-  (`names.normalize`) are one.
-
-  Args:
-    folder: The folder.
-    problems: What is wrong is added to it.
-    may_be_empty: Whether a folder in it may be without a file.
+  Subfolders whose names are equal after `names.normalize` are merged.
 
   Raises:
-    ImageFolderError: If a folder cannot be read.
+    ImageFolderError: A folder cannot be read.
   """
   if not os.path.isdir(folder):
     problems.append(Problem(folder, 'is missing or is no folder'))
@@ -113,7 +99,7 @@ def list_folders(
 
 
 def find_folders(paths: Iterable[pathlib.Path]) -> list[Problem]:
-  """Returns a problem for each folder."""
+  """Reports paths that are folders as problems."""
   return [
     Problem(path, 'is a folder where an image should be')
     for path in paths
@@ -122,10 +108,10 @@ def find_folders(paths: Iterable[pathlib.Path]) -> list[Problem]:
 
 
 def list_folder(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-  """Yields what is of use in a folder, in order of the names.
+  """Yields the paths in a folder that are not ignored, sorted by name.
 
   Raises:
-    ImageFolderError: If it cannot be read.
+    ImageFolderError: The folder cannot be read.
   """
   try:
     paths = sorted(folder.iterdir())
@@ -147,7 +133,7 @@ def _walk(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def is_text(name: str) -> bool:
-  """Returns whether a file's name, which is bytes, can be written as text."""
+  """Whether a file's name, which is bytes, is valid text."""
   try:
     name.encode()
   except UnicodeEncodeError:
@@ -156,25 +142,21 @@ def is_text(name: str) -> bool:
 
 
 def raise_if_any(root: pathlib.Path, problems: Sequence[Problem]) -> None:
-  """Raises an error that names problems.
-
-  Args:
-    root: What all of them are in.
-    problems: The problems, if there are any.
+  """Raises an error that names problems in a folder, if there are any.
 
   Raises:
-    OddSizeError: If all are sizes.
-    ImageFolderError: If others are among them.
+    OddSizeError: All problems are sizes.
+    ImageFolderError: There are other problems.
   """
   if not problems:
     return
   named = '; '.join(
     f'{problem.path.relative_to(root)} {problem.reason}'
-    for problem in problems[:_NUM_NAMED]
+    for problem in problems[:_MAX_NAMED_PROBLEMS]
   )
-  num_more = len(problems) - _NUM_NAMED
+  num_more = len(problems) - _MAX_NAMED_PROBLEMS
   more = f'; and {num_more} more' if num_more > 0 else ''
-  # Names may have any characters but one.
+  # Names may contain line breaks.
   message = ' '.join(f'in {root}: {named}{more}'.split('\n'))
   if all(problem.is_odd_size for problem in problems):
     resize = image_files.OnOddSize.RESIZE.value

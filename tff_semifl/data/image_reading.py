@@ -3,8 +3,7 @@
 
 """Reads many image files into one array, in memory or on disk.
 
-A thread for each core decodes, and decoded images of large files can be kept
-for the next start.
+Each core decodes in a thread, and decoded images of large files can be cached.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,20 +27,20 @@ _Item, _Result = TypeVar('_Item'), TypeVar('_Result')
 
 
 class LargeImageError(image_listing.ImageFolderError):
-  """Raised if images are larger than is trained on without asking."""
+  """Raised if images are larger than the default limit, or than the memory."""
 
 
 class StorageError(image_listing.ImageFolderError):
-  """Raised if there is no room for images on disk."""
+  """Raised if the disk has no room for images."""
 
 
 class ImageForm(NamedTuple):
-  """The form that images of files are brought to.
+  """The form that images of files are converted to.
 
   Attributes:
     shape: Height, width and channels.
     on_odd_size: The treatment of images of another size.
-    background: The color behind what is transparent.
+    background: The color behind transparent pixels.
   """
 
   shape: tuple[int, int, int]
@@ -54,8 +53,8 @@ class ReadImages(NamedTuple):
 
   Attributes:
     images: uint8 [number, height, width, channels], in memory or on disk.
-    num_resized: Images that have another size in their files.
-    num_transparent: Images that are transparent somewhere in their files.
+    num_resized: The number of images whose files have another size.
+    num_transparent: The number of images with transparent pixels.
   """
 
   images: np.ndarray | stored_images.StoredImages
@@ -70,26 +69,18 @@ def read(
   max_bytes_in_memory: float = math.inf,
   store: decoded_images.DecodedImages | None = None,
 ) -> ReadImages:
-  """Reads image files.
+  """Reads image files, in their order; appends `problems`.
 
-  Args:
-    files: The files.
-    form: The form of the images.
-    problems: What is wrong is added to it.
-    max_bytes_in_memory: Images that are more than this are kept on disk.
-    store: Where decoded images are kept for the next start.
-
-  Returns:
-    The images, in the order of the files.
+  Images of more than `max_bytes_in_memory` are kept on disk.
 
   Raises:
-    LargeImageError: If they do not fit into the memory.
-    StorageError: If they do not fit on disk.
+    LargeImageError: The images do not fit into the memory.
+    StorageError: The images do not fit on disk.
   """
-  # Read into place, so that there are never two copies of all images.
+  # Reading into place avoids a second copy of all images.
   images = _make_room((len(files), *form.shape), max_bytes_in_memory)
   num_resized = num_transparent = 0
-  # Nothing is shown of what takes less than a second.
+  # No progress bar for less than a second.
   bar = tqdm.tqdm(
     _read_each(files, form, store),
     'reading',
@@ -112,7 +103,7 @@ def _read_each(
   form: ImageForm,
   store: decoded_images.DecodedImages | None,
 ) -> Iterator[tuple[int, image_files.DecodedImage | image_listing.Problem]]:
-  """Yields each file's position and image, those that are kept first."""
+  """Yields each file's index and image, cached ones first."""
   keys, missing = [None] * len(files), range(len(files))
   if store is not None:
     keys = [decoded_images.find_key(file, form) for file in files]
@@ -135,7 +126,7 @@ def _read_each(
 def _read_one(
   form: ImageForm, file: pathlib.Path
 ) -> image_files.DecodedImage | image_listing.Problem:
-  """Returns a file's image, or what is wrong with it."""
+  """A file's image, or its problem."""
   try:
     return image_files.read_image(file, *form)
   except image_files.ImageFileError as error:
@@ -146,24 +137,24 @@ def _read_one(
 def map_in_threads(
   function: Callable[[_Item], _Result], items: Iterable[_Item]
 ) -> Iterator[_Result]:
-  """Yields results in the order of items, computed by a thread for each core.
+  """Maps a function over items with a thread per core, in order.
 
   Args:
-    function: Called with each item. Pillow decodes in several threads at once.
-    items: The items, all of which are taken at first.
+    function: The function. Pillow decodes in several threads at once.
+    items: The items, all of which are read first.
   """
   pool = futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
   try:
     yield from pool.map(function, items)
   finally:
-    # After an error or Ctrl-C nothing else is begun.
+    # Cancels waiting items after an error or Ctrl-C.
     pool.shutdown(cancel_futures=True)
 
 
 def _make_room(
   shape: tuple[int, int, int, int], max_bytes_in_memory: float
 ) -> sources.Images:
-  """Returns room for images of a shape."""
+  """An array or file for images of a shape."""
   what = f'{shape[0]} images of {shape[1]}x{shape[2]}'
   size = math.prod(shape)
   if size <= max_bytes_in_memory:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measures how much clients differ in their classes.
+"""Measures how much the class distributions of clients differ.
 
 References:
   Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
@@ -16,15 +16,12 @@ import numpy as np
 def count_classes(
   labels: np.ndarray, shares: Sequence[np.ndarray], num_classes: int
 ) -> np.ndarray:
-  """Counts the images of each class that each client has.
+  """Counts each client's images of each class: int64 [clients, classes].
 
   Args:
     labels: int [num_images], in 0..num_classes-1.
     shares: For each client the indices of its images in `labels`.
     num_classes: Number of classes.
-
-  Returns:
-    int64 [num_clients, num_classes].
   """
   return np.stack(
     [np.bincount(labels[indices], minlength=num_classes) for indices in shares]
@@ -32,20 +29,17 @@ def count_classes(
 
 
 def measure_label_skew(counts: np.ndarray) -> float:
-  """Returns R, the non-iid level: the mean distance of two clients (E.5).
+  """The non-IID level R in 0..1: the mean distance of two clients' classes.
 
-  The distance of two clients is half the sum, over the classes, of the
-  differences of their fractions: 0 for the same mix of classes and 1 for no
-  class in common.
+  The distance is half the sum of absolute differences of class fractions (total
+  variation): 0 for equal fractions, 1 for no class in common. A single client
+  has the level 0.
 
   Args:
-    counts: int [num_clients, num_classes], as `count_classes` has them.
-
-  Returns:
-    A number in 0..1; 0 for a single client.
+    counts: int [num_clients, num_classes], see `count_classes`.
 
   Raises:
-    ValueError: If a client has no image, and so no mix of classes.
+    ValueError: A client has no image.
   """
   sizes = counts.sum(axis=1, keepdims=True)
   if not sizes.all():
@@ -53,8 +47,8 @@ def measure_label_skew(counts: np.ndarray) -> float:
   num_clients = len(counts)
   if num_clients == 1:
     return 0.0
-  # Of sorted numbers, the i-th of n is subtracted from n - 1 - i larger ones
-  # and has i smaller ones subtracted from it. No pair needs to be looked at.
+  # Summed over all pairs, the i-th of n sorted numbers counts i times positive
+  # and n - 1 - i times negative.
   fractions = np.sort(counts / sizes, axis=0)
   times = 2 * np.arange(num_clients) - (num_clients - 1)
   distances = times @ fractions

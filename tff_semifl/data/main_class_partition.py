@@ -1,13 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clients with main classes: the partition of a level R of Zhang et al.
-
-NumPy only; everything is a function of the seed and returns indices.
+"""The main-class partition of a non-IID level R of Zhang et al.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
-  8 and 9 (appendix A.2); D30 to D32.
+  8 and 9 (appendix A.2).
 """
 
 import math
@@ -17,7 +15,7 @@ import numpy as np
 from tff_semifl.data import skewed_partition
 from tff_semifl.randomness import random_seeds
 
-# Remainders of products of shares, which differ by less, are the same number.
+# Rounds away floating-point differences of equal quotas and remainders.
 _DECIMALS = 9
 
 
@@ -28,36 +26,35 @@ def partition_main_classes(
   num_clients: int,
   seed: int,
 ) -> list[np.ndarray]:
-  """Gives each client a share R of its main classes, the rest like all images.
+  """Gives each client a fraction R of its main classes, and of all classes.
 
-  Of d classes each of K clients has ceil(d / K) as main classes, dealt in turn:
-  client u has the next ones after those of client u - 1, and class 0 comes
-  after the last. With as many clients as classes or more, that is the class u
-  modulo d. With fewer, no class is left without a client, and some have two.
+  Of d classes, each of K clients gets ceil(d / K) main classes, dealt in turn:
+  client u gets those after the ones of client u - 1, and class 0 follows the
+  last class. With at least as many clients as classes, the main class of client
+  u is u modulo d. With fewer, each class has a client, and some have two.
 
   Let class j have n_j images, a fraction q_j of all, and be a main class of m_j
-  clients. Client u, with the main classes M_u, gets of class i
+  clients. Client u, with the main classes M_u, gets
 
       N_ui = [i in M_u] R n_i / m_i + (1 - R) n_i sum_{j in M_u} q_j / m_j
 
-  images: equation 8, summed over the main classes of the client (D32). It has
-  N_u = sum_{j in M_u} n_j / m_j images in all, of which a fraction
-  [i in M_u] R n_i / (m_i N_u) + (1 - R) q_i is of class i. Every image has one
-  client: summed over the clients, N_ui is n_i.
+  images of class i: equation 8 of Zhang et al., summed over the main classes of
+  the client. It has N_u = sum_{j in M_u} n_j / m_j images in all, of which a
+  fraction [i in M_u] R n_i / (m_i N_u) + (1 - R) q_i is of class i. The N_ui of
+  all clients sum to n_i, so that every image has one client.
 
-  Two clients without a main class in common are at the distance R, two with the
-  same main classes at none, others between. What
-  `label_skew.measure_label_skew` finds is therefore R for as many clients as
-  classes, and where clients share main classes, less (D31).
+  The distance of two clients is R without a common main class, 0 with the same
+  main classes. `label_skew.measure_label_skew` therefore returns R for as many
+  clients as classes, and less where clients share main classes.
 
-  Numbers are rounded class by class, by the largest remainder, and among equal
-  ones for the client that has fewest images; which images they are is random.
+  Numbers are rounded class by class, by the largest remainder, with ties for
+  the client that has fewest images. Images are drawn at random.
 
   Args:
     labels: int [num_images], in 0..num_classes-1.
     num_classes: Number of classes.
     skew: R, in [0, 1]. 0 makes clients alike, 1 gives each its main classes
-      alone.
+      only.
     num_clients: Number of clients.
     seed: The run's seed.
 
@@ -65,14 +62,14 @@ def partition_main_classes(
     For each client its int64 indices into `labels`, in random order.
 
   Raises:
-    ValueError: If `skew` is no such number, a client would have no image, or
-      the class of an image is not known.
+    ValueError: `skew` is out of range, a client would have no image, or the
+      class of an image is unknown.
   """
   skewed_partition.check_classes_are_known(labels, num_classes)
   if not 0 <= skew <= 1:
     raise ValueError(f'{skew} is not in 0..1')
   if num_clients < 1:
-    raise ValueError(f'{num_clients} clients are none')
+    raise ValueError(f'{num_clients} clients are too few')
   if num_clients > len(labels):
     raise ValueError(
       f'{len(labels)} unlabeled images cannot be shared among {num_clients}'
@@ -107,7 +104,7 @@ def partition_main_classes(
 
 
 def _deal_main_classes(num_classes: int, num_clients: int) -> np.ndarray:
-  """Returns each client's main classes, bool [clients, classes]."""
+  """Each client's main classes, bool [clients, classes]."""
   num_each = math.ceil(num_classes / num_clients)
   dealt = np.arange(num_clients * num_each).reshape(num_clients, num_each)
   is_main = np.zeros([num_clients, num_classes], bool)
@@ -118,15 +115,9 @@ def _deal_main_classes(num_classes: int, num_clients: int) -> np.ndarray:
 def _count_images(
   class_sizes: np.ndarray, skew: float, num_clients: int
 ) -> np.ndarray:
-  """Returns the number of images of each client and class (equation 8).
+  """The images of each client and class, int64 [clients, classes].
 
-  Args:
-    class_sizes: int [num_classes].
-    skew: R.
-    num_clients: K.
-
-  Returns:
-    int64 [num_clients, num_classes]. Each column adds up to the class's size.
+  Each column adds up to the class's size.
   """
   is_main = _deal_main_classes(len(class_sizes), num_clients)
   num_sharing = is_main.sum(axis=0)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images by reference: computations take their indices in mapped memory.
+"""Images by reference: computations take indices into mapped memory.
 
-A worker process would be sent all of a round's images in each round, and TFF
-sends no dataset beyond 100 MiB. If it can map the memory that they are in, it
-takes indices, and reads the images where they are used.
+A worker process would receive all images of a round in each round, and TFF
+sends no dataset of more than 100 MiB. If the worker maps the memory of the
+images, it receives indices only.
 """
 
 import collections
@@ -26,23 +26,19 @@ _INDICES_TYPE = tff.TensorType(np.int64, (None,))
 class MappedImages:
   """Images in memory that other processes of this user can map.
 
-  The memory is a file without a name: nothing is left of it when this process
-  ends, however it does. It also goes when this object does: keep the object as
-  long as computations are to read from it.
+  The memory is an anonymous file, which is freed when this object or this
+  process goes. Keep the object as long as computations read from it.
 
   Attributes:
-    references: The data that the object was made of, in the same order, with
-      indices in the place of images: int64 [num_images].
+    references: The data given at construction, with indices in place of images:
+      int64 [num_images].
   """
 
   def __init__(self, data: Sequence[sources.LabeledImages | sources.ImagePool]):
-    """Copies images into memory.
-
-    Args:
-      data: Images of one shape, at least one in all.
+    """Copies images or feature vectors of one shape, at least one in all.
 
     Raises:
-      ValueError: If they are not.
+      ValueError: The data have several shapes, another dtype, or are empty.
     """
     shapes = {part.images.shape[1:] for part in data}
     num_images = sum(len(part.images) for part in data)
@@ -70,7 +66,7 @@ class MappedImages:
     file.flush()
 
   def read(self, indices: tf.Tensor) -> tf.Tensor:
-    """Returns images, uint8 [number, height, width, channels], or features.
+    """Images, uint8 [number, height, width, channels], or features, at indices.
 
     Args:
       indices: int64 [number].
@@ -81,15 +77,15 @@ class MappedImages:
     return tf.gather(images, indices)
 
   def read_dataset(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-    """Returns a dataset with images for one with their indices.
+    """Replaces the indices of a dataset by images.
 
     Args:
       dataset: Chunks of one of the types of `pipelines`, or of bare images,
-        with indices in the place of images.
+        with indices in place of images.
     """
 
-    # In here, so that a dataset on its way from one TensorFlow graph to the
-    # next has indices with it, and an image is read where it is used.
+    # Captured here, so that a dataset passed between TensorFlow graphs has
+    # indices, and images are read where they are used.
     def read_chunk(chunk):
       if isinstance(chunk, Mapping):
         return collections.OrderedDict(chunk, image=self.read(chunk['image']))
@@ -101,19 +97,16 @@ class MappedImages:
 def take_indices(
   computation: tff.Computation, images: MappedImages
 ) -> tff.Computation:
-  """Makes a computation of images one of their indices.
+  """Converts a computation of images to one of indices.
 
   Its datasets have `image=int64[?]` for `image=uint8[?,H,W,C]` (or features,
-  `float32[?,D]`), and `int64[?]*` for bare images. All else is unchanged,
-  labels included.
+  `float32[?,D]`), and `int64[?]*` for bare images. The rest of its type is
+  unchanged.
 
   Args:
-    computation: Of its parameters each dataset, wherever it is placed, is of
-      chunks of one of the types of `pipelines`, or of bare images.
+    computation: A computation whose dataset parameters, with any placement,
+      have chunks of one of the types of `pipelines`, or of bare images.
     images: The images that the indices refer to.
-
-  Returns:
-    The computation of indices.
   """
   parameter_type = computation.type_signature.parameter
   has_many = isinstance(parameter_type, tff.StructType)
@@ -145,7 +138,7 @@ def take_indices(
 def _build_reader(
   parameter_type: tff.Type, images: MappedImages
 ) -> tff.Computation | None:
-  """Returns a reader of the images of a parameter, None if it has none."""
+  """A reader of the images of a parameter, or None if it has none."""
   if not (
     isinstance(parameter_type, tff.FederatedType)
     and isinstance(parameter_type.member, tff.SequenceType)
@@ -166,7 +159,7 @@ def _build_reader(
 def _place_like(
   federated_type: tff.FederatedType, reader: tff.Computation
 ) -> tff.FederatedType:
-  """Returns the type of a reader's argument, placed like its result."""
+  """The type of a reader's argument, placed like its result."""
   return tff.FederatedType(
     reader.type_signature.parameter,
     federated_type.placement,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels of clients' images that only measure: nobody trains on them.
+"""Labels of clients' images for metrics only; nothing trains on them.
 
 They are int32 [images], in 0..classes-1, or `sources.UNKNOWN_LABEL`.
 """
@@ -25,16 +25,16 @@ _COLUMNS = ('file', 'label')
 def index(
   field: str, labels: Any, num_images: int, class_names: Sequence[str]
 ) -> np.ndarray:
-  """Converts labels to indices of classes, where they are known.
+  """Converts known labels to class indices.
 
   Args:
-    field: The name of what is converted.
-    labels: As for `own_labels.flatten`; -1 or '' where a label is unknown.
+    field: The name of the field, for errors.
+    labels: As for `own_labels.flatten`; -1 or '' for unknown labels.
     num_images: The number of images.
     class_names: The names of all classes.
 
   Raises:
-    ValueError: If they are something else, or of none of the classes.
+    ValueError: The labels have another form, or are of no class.
   """
   found = own_labels.flatten(field, labels, num_images)
   is_unknown = found == ('' if found.dtype.kind == 'U' else -1)
@@ -51,17 +51,17 @@ def index_by_client(
   shares: Sequence[np.ndarray],
   class_names: Sequence[str],
 ) -> np.ndarray:
-  """Converts the labels of each client's images.
+  """Converts the labels of each client's images to class indices.
 
   Args:
-    field: The name of what is converted.
+    field: The name of the field, for errors.
     labels: Labels of each client as for `index`, in a sequence, or a mapping in
       the order of the clients; None for a client without labels.
-    shares: For each client the indices of its images, one client after another.
+    shares: For each client the indices of its images, in order.
     class_names: The names of all classes.
 
   Raises:
-    ValueError: If there are more or fewer, or they are something else.
+    ValueError: The number of clients or the labels are wrong.
   """
   named = (
     list(labels.items())
@@ -87,16 +87,7 @@ def read(
   class_names: Sequence[str],
   problems: list[image_listing.Problem],
 ) -> np.ndarray:
-  """Reads the labels of files in folders that have a `labels.csv`.
-
-  Args:
-    files: The images.
-    class_names: The names of all classes.
-    problems: What is wrong is added to it.
-
-  Returns:
-    Their labels.
-  """
+  """Reads labels from the `labels.csv` in image folders; appends `problems`."""
   labels = np.full(len(files), sources.UNKNOWN_LABEL, np.int32)
   places = {file: number for number, file in enumerate(files)}
   for folder in dict.fromkeys(file.parent for file in files):
@@ -123,7 +114,7 @@ def read(
 
 
 def _read_rows(path: pathlib.Path) -> list[tuple[str, str]]:
-  # Spreadsheets begin a file with a mark of its encoding.
+  # Spreadsheets write a byte-order mark.
   with path.open(newline='', encoding='utf-8-sig') as file:
     reader = csv.DictReader(file, strict=True)
     if not {*_COLUMNS} <= {*(reader.fieldnames or ())}:

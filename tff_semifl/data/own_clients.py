@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images and shares of clients in the forms that people have, made into arrays.
+"""Converts a user's client images and partitions to arrays.
 
 As in `own_images`, each function takes the name of a field for its errors.
 """
@@ -26,22 +26,22 @@ from tff_semifl.data import own_images
 def concatenate(
   field: str, clients: Any
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-  """Makes one array of the images of all clients.
+  """Concatenates the images of all clients.
 
   Args:
-    field: The name of what is converted.
+    field: The name of the field, for errors.
     clients: The images of each client, as for `own_images.convert` or as a
       `tf.data.Dataset`: a sequence, a mapping by the client's name, or a
       `tff.simulation.datasets.ClientData`. A client may have none. Labels in
-      datasets are left out.
+      datasets are ignored.
 
   Returns:
     uint8 [images, height, width, channels], or feature vectors, float32
     [number, features]; and for each client the int64 indices of its images.
 
   Raises:
-    ValueError: If they are something else, no client has an image, or images
-      have different sizes.
+    ValueError: The images have another form or several sizes, or there are
+      none.
   """
   fields, arrays, sizes = [], [], []
   for name, images in _list_clients(field, clients):
@@ -75,7 +75,7 @@ def concatenate(
   if arrays[0].ndim == 2:
     images = np.concatenate(arrays)
   else:
-    # Together, for the brightest of all tells what white is.
+    # Together, as the brightest image of all tells what white is.
     own_images.check_scales(fields, arrays)
     images = own_images.convert(field, np.concatenate(arrays))
   return images, np.split(np.arange(len(images)), np.cumsum(sizes)[:-1])
@@ -100,23 +100,22 @@ def _list_clients(field: str, clients: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def read_shares(field: str, shares: Any, num_images: int) -> list[np.ndarray]:
-  """Reads which client has which of the unlabeled images.
+  """Reads a partition of the unlabeled images.
 
   Args:
-    field: The name of what is read.
+    field: The name of the field, for errors.
     shares: The indices of each client's images, as a sequence or a mapping by
-      the client's name; or a path of a file with them. JSON has an object of
-      lists, CSV a row for each image, with columns `client` and `index`.
-    num_images: The number of unlabeled images. Those that nobody has are not
-      used.
+      the client's name; or the path of a file with them: JSON with an object of
+      lists, or CSV with a row for each image, and columns `client` and `index`.
+    num_images: The number of unlabeled images. Images without client are
+      unused.
 
   Returns:
-    For each client its int64 indices, in the order in which they are given.
+    For each client its int64 indices, in the given order.
 
   Raises:
-    ValueError: If they are something else, no client has an image, or an image
-      has two clients.
-    OSError: If the file cannot be read.
+    ValueError: The partition has another form, no image, or one image twice.
+    OSError: The file cannot be read.
   """
   if isinstance(shares, str | os.PathLike):
     shares = _read_file(field, pathlib.Path(shares))
@@ -167,10 +166,10 @@ def _check(field: str, share: Any, num_images: int) -> np.ndarray:
 
 
 def _read_file(field: str, path: pathlib.Path) -> Any:
-  """Returns the content of a file of shares."""
+  """The content of a file of shares."""
   if path.suffix not in ('.json', '.csv'):
     raise ValueError(f'{field}: found the file {path}; give a .json or a .csv')
-  # Spreadsheets begin a file with a mark of its encoding.
+  # Spreadsheets write a byte-order mark.
   with path.open(newline='', encoding='utf-8-sig') as file:
     try:
       if path.suffix == '.json':
@@ -194,7 +193,7 @@ def _read_file(field: str, path: pathlib.Path) -> Any:
 
 
 def _create_mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-  """Returns a JSON object, in which a name must not occur twice."""
+  """A JSON object, whose names must be unique."""
   created = {}
   for name, value in pairs:
     name = names.normalize(name)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Feature vectors in the forms that people have, made into float32 arrays.
+"""Converts a user's feature vectors to float32 arrays.
 
 As in `own_images`, each function takes the name of a field for its errors.
 """
@@ -14,15 +14,14 @@ import numpy as np
 from tff_semifl.data import own_images
 
 _EXPECTED = 'give floats [number, features]'
-# So many values are looked at at a time, to spare memory.
-_CHUNK = 2**24
+_VALUES_PER_CHUNK = 2**24
 
 
 def convert_examples(field: str, examples: Any) -> np.ndarray:
-  """Converts images, or feature vectors, to the form that tasks have.
+  """Converts images or feature vectors to the form of tasks.
 
   Args:
-    field: The name of what is converted.
+    field: The name of the field, for errors.
     examples: Images, as for `own_images.convert`; or feature vectors: an array
       of floats [number, features], or a sequence of arrays [features].
 
@@ -31,7 +30,7 @@ def convert_examples(field: str, examples: Any) -> np.ndarray:
     features].
 
   Raises:
-    ValueError: If they are neither.
+    ValueError: The examples are neither.
   """
   array = own_images.stack(field, examples)
   if array.ndim == 2:
@@ -40,17 +39,10 @@ def convert_examples(field: str, examples: Any) -> np.ndarray:
 
 
 def convert(field: str, features: np.ndarray) -> np.ndarray:
-  """Converts feature vectors to float32.
-
-  Args:
-    field: The name of what is converted.
-    features: Floats [number, features].
-
-  Returns:
-    float32 [number, features]; the array itself if that is what it is.
+  """Converts floats [number, features] to float32, copied only if needed.
 
   Raises:
-    ValueError: If they are something else, or not all finite.
+    ValueError: The vectors have another form, or are not finite.
   """
   found = f'{field}: found {features.dtype} of shape {features.shape}'
   if features.ndim != 2 or features.dtype.kind != 'f':
@@ -76,15 +68,7 @@ def convert(field: str, features: np.ndarray) -> np.ndarray:
 
 
 def check_vary(field: str, features: np.ndarray) -> None:
-  """Refuses features that are the same in all vectors.
-
-  Args:
-    field: The name of what has them.
-    features: float32 [number, features].
-
-  Raises:
-    ValueError: If each of them is.
-  """
+  """Raises `ValueError` if all feature vectors are equal."""
   if (features.min(axis=0) == features.max(axis=0)).all():
     raise ValueError(
       f'{field}: found the same values in all {len(features)} feature vectors,'
@@ -95,16 +79,13 @@ def check_vary(field: str, features: np.ndarray) -> None:
 def measure(
   features: np.ndarray,
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-  """Measures mean and standard deviation of each feature.
+  """The mean and standard deviation of each feature, as two tuples.
 
-  It is meant for the server's features: those of clients stay with them.
+  For the server's features only: those of clients are private. The deviation
+  of a constant feature is 1, so that it can be divided by.
 
   Args:
     features: float32 [number, features], at least one vector.
-
-  Returns:
-    Two tuples. The standard deviation of a feature that is constant is 1, so
-    that dividing by it does no harm.
   """
   mean = features.mean(axis=0, dtype=np.float64)
   squares = sum(
@@ -116,7 +97,7 @@ def measure(
 
 
 def _chunks(features: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-  """Yields runs of vectors, each with the row at which it begins."""
-  size = max(_CHUNK // features.shape[1], 1)
+  """Yields runs of vectors, each with its first row's index."""
+  size = max(_VALUES_PER_CHUNK // features.shape[1], 1)
   for start in range(0, len(features), size):
     yield start, features[start : start + size]

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images in the forms that people have, made into uint8 arrays.
+"""Converts a user's images to uint8 arrays.
 
-Each function takes the name of the field that the images were given as, for its
-errors: what was found, what is expected, and what to do.
+Each function takes the name of the field that the images were given as. Errors
+say what was found in it, what is expected, and what to do.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,24 +19,15 @@ import tensorflow_federated as tff
 _EXPECTED = (
   'give an array [images, height, width, channels] or a tf.data.Dataset'
 )
-# The channels of gray and of color images.
 _CHANNELS = (1, 3)
-# Pillow's images of which NumPy makes gray levels or red, green and blue.
+# Pillow's modes that NumPy converts to gray levels or red, green and blue.
 _LEVELS = ('L', 'RGB', 'I', 'I;16', 'F')
-# The brightest pixel of a whole data set in 0..255 is brighter than this.
+# The brightest pixel of a data set in 0..255 is brighter than this.
 _BRIGHT = 64
 
 
 def check_form(field: str, data: Any) -> None:
-  """Refuses what is no data set in memory.
-
-  Args:
-    field: The name of what is checked.
-    data: What was given.
-
-  Raises:
-    ValueError: If it cannot be read.
-  """
+  """Raises `ValueError` for paths, iterators and others that are no data."""
   if isinstance(data, str | os.PathLike):
     raise ValueError(
       f'{field}: found the path {os.fspath(data)!r}; read the images first and'
@@ -57,17 +48,10 @@ def check_form(field: str, data: Any) -> None:
 
 
 def stack(field: str, images: Any) -> np.ndarray:
-  """Makes one array of images.
-
-  Args:
-    field: The name of what is converted.
-    images: An array, or a sequence of images of one size.
-
-  Returns:
-    An array of any dtype, [images, ...].
+  """Stacks images of one size to an array [images, ...] of any dtype.
 
   Raises:
-    ValueError: If it is neither, or if images have different sizes.
+    ValueError: The images are no array or sequence, or have several sizes.
   """
   check_form(field, images)
   if isinstance(images, Mapping):
@@ -89,7 +73,7 @@ def stack(field: str, images: Any) -> np.ndarray:
         f' {shapes[1]}; resize them to one size, with tf.image.resize say'
       )
     if shapes and len(shapes[0]) > 1:
-      # Features have no white.
+      # Features have no white level.
       check_scales(fields, arrays)
     return np.stack(arrays) if arrays else np.empty(0)
   array = np.asarray(images)
@@ -115,15 +99,7 @@ def _to_array(field: str, image: Any) -> np.ndarray:
 
 
 def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
-  """Refuses images whose white is 1 beside others whose white is 255.
-
-  Args:
-    fields: What each array was given as.
-    arrays: Images.
-
-  Raises:
-    ValueError: If floats are in 0..1, and others are not.
-  """
+  """Raises `ValueError` for floats in 0..1 beside images in 0..255."""
   small = large = None
   for field, array in zip(fields, arrays, strict=True):
     if not array.size or array.dtype.kind not in 'uif':
@@ -131,7 +107,7 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
     most = array.max()
     if array.dtype.kind == 'f' and 0 < most <= 1:
       small = small or field
-    # What is normalized has values above 1, too, and an error of its own.
+    # Normalized images have values above 1, too, and an error of their own.
     elif most >= _BRIGHT:
       large = large or field
   if small and large:
@@ -142,36 +118,29 @@ def check_scales(fields: Sequence[str], arrays: Sequence[np.ndarray]) -> None:
 
 
 def _is_labeled(arrays: Sequence[np.ndarray]) -> bool:
-  """Returns whether these are not images, but all images and all labels."""
+  """Whether two arrays are all images and all labels, not two images."""
   if len(arrays) != 2:
     return False
   images, labels = (array.ndim for array in arrays)
-  # An image in color and a gray one have 3 and 2 dimensions. Features have 2,
+  # Two images have the ranks 3 and 2 if one is in color. Features have rank 2,
   # and their labels 1.
   return (images, labels) in ((2, 1), (3, 1), (4, 1), (4, 2))
 
 
 def convert(field: str, images: Any) -> np.ndarray:
-  """Converts images to the form that tasks have.
+  """Converts images to uint8 [images, height, width, channels] in 0..255.
 
   Pixels are integers in 0..255, or floats in 0..255 or 0..1. Gray images may
   lack the axis of channels.
 
-  Args:
-    field: The name of what is converted.
-    images: As for `stack`.
-
-  Returns:
-    uint8 [images, height, width, channels] in 0..255.
-
   Raises:
-    ValueError: If they are not such images.
+    ValueError: The images have another form.
   """
   return _to_levels(field, _add_channels(field, stack(field, images)))
 
 
 def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
-  """Returns images with an axis of channels."""
+  """Adds an axis of channels to gray images, and checks it."""
   if not len(images):
     raise ValueError(f'{field}: found no images; give one at least')
   shape = images.shape
@@ -203,7 +172,7 @@ def _add_channels(field: str, images: np.ndarray) -> np.ndarray:
 
 
 def _to_levels(field: str, images: np.ndarray) -> np.ndarray:
-  """Returns pixels as uint8 in 0..255."""
+  """Converts pixels to uint8 in 0..255."""
   if images.dtype.kind not in 'uif':
     raise ValueError(
       f'{field}: found pixels of dtype {images.dtype}; give uint8 in 0..255, or'
@@ -233,18 +202,18 @@ def read_dataset(
   """Reads all elements of a dataset, batched or not.
 
   Args:
-    field: The name of what is read.
+    field: The name of the field, for errors.
     dataset: Elements (image, label), or mappings with an 'image' (or 'pixels',
       as in TFF's data sets) and a 'label'. Without `labeled` an element may be
       the image alone.
-    labeled: Whether labels are to be read.
+    labeled: Whether to read labels.
 
   Returns:
     Images and labels as they are in the dataset; None for labels unless
     `labeled`.
 
   Raises:
-    ValueError: If elements are something else, or do not end.
+    ValueError: Elements have another form, or the dataset is infinite.
   """
   if dataset.cardinality() == tf.data.INFINITE_CARDINALITY:
     raise ValueError(
@@ -268,7 +237,7 @@ def read_dataset(
 
 
 def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
-  """Returns (image, label) of an element, or (image,)."""
+  """(image, label) of an element, or (image,)."""
   found = parts[0] if len(parts) == 1 else parts
   if isinstance(found, Mapping):
     names = ['image' if 'image' in found else 'pixels']
@@ -297,7 +266,7 @@ def _pick(field: str, parts: tuple[Any, ...], labeled: bool) -> tuple[Any, ...]:
 
 
 def _is_batched(spec: tuple[tf.TensorSpec, ...]) -> bool:
-  """Returns whether elements are batches of images."""
+  """Whether elements are batches of images."""
   image = spec[0].shape
   if image.rank == 2:
     # A batch of feature vectors, or a gray image without channels.

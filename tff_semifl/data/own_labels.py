@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Labels in the forms that people have, made into indices of classes.
+"""Converts a user's labels to class indices.
 
 As in `own_images`, each function takes the name of a field for its errors.
 """
@@ -17,19 +17,16 @@ _EXPECTED = 'give an integer or a name of a class for each image'
 
 
 def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
-  """Makes labels an array with one for each image.
+  """Converts labels to an array, int64 or str [images].
 
   Args:
-    field: The name of what is converted.
+    field: The name of the field, for errors.
     labels: Integers or strings [images] or [images, 1], or one-hot numbers
       [images, classes].
     num_images: The number of images.
 
-  Returns:
-    int64 or str [images].
-
   Raises:
-    ValueError: If they are something else, or not as many as images.
+    ValueError: The labels have another form, or another number.
   """
   try:
     labels = np.asarray(labels)
@@ -58,7 +55,7 @@ def flatten(field: str, labels: Any, num_images: int) -> np.ndarray:
 
 
 def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
-  """Returns labels as int64 or str."""
+  """Converts labels to int64 or str."""
   if labels.dtype.kind in 'SO' and all(
     isinstance(label, str | bytes) for label in labels
   ):
@@ -84,17 +81,10 @@ def _to_kind(field: str, labels: np.ndarray) -> np.ndarray:
 
 
 def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
-  """Returns the names of the classes that labels are of.
-
-  Args:
-    field: The name of what has the labels.
-    labels: int64 or str, from `flatten`; all classes occur in them.
-
-  Returns:
-    The sorted strings, or the numbers from 0 to the largest.
+  """The names of the classes of labels: sorted strings, or '0', '1' and so on.
 
   Raises:
-    ValueError: If there is only one class, or a number does not occur.
+    ValueError: There is only one class, or a number does not occur.
   """
   present = np.unique(labels)
   if len(present) < 2:
@@ -119,18 +109,10 @@ def name_classes(field: str, labels: np.ndarray) -> tuple[str, ...]:
 
 
 def check_names(field: str, names: Any) -> tuple[str, ...]:
-  """Checks the names of classes.
-
-  Args:
-    field: The name of what has them.
-    names: The names, in order.
-
-  Returns:
-    The names, as `names.normalize` has them.
+  """Normalizes the names of classes, in order.
 
   Raises:
-    ValueError: If they are not two or more strings of one line each, or two
-      are the same.
+    ValueError: The names are not two or more different strings of one line.
   """
   expected = 'give a list of strings, a name for each class'
   if isinstance(names, str):
@@ -143,7 +125,7 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
     if not isinstance(name, str):
       raise ValueError(f'{field}: found {name!r}; {expected}')
     if '\n' in name:
-      # In files, each is a line.
+      # Files of class names have one per line.
       raise ValueError(
         f'{field}: found {name!r}, with a line break; leave it out'
       )
@@ -157,39 +139,22 @@ def check_names(field: str, names: Any) -> tuple[str, ...]:
 def check_all_have_images(
   field: str, labels: np.ndarray, class_names: Sequence[str]
 ) -> None:
-  """Refuses a class without a label, which nobody could learn.
-
-  Args:
-    field: The name of what has the labels.
-    labels: int32, from `index`.
-    class_names: The names of all classes.
-
-  Raises:
-    ValueError: If there is such a class.
-  """
+  """Raises `ValueError` if a class has no labeled image."""
   missing = np.setdiff1d(np.arange(len(class_names)), labels)
   if len(missing):
     raise ValueError(
-      f'{field}: found no image of class {class_names[missing[0]]}, so that'
-      ' nobody could learn it; give one, or leave the name out of class_names'
+      f'{field}: found no image of class {class_names[missing[0]]}; give one,'
+      ' or leave the name out of class_names'
     )
 
 
 def index(
   field: str, labels: np.ndarray, class_names: Sequence[str]
 ) -> np.ndarray:
-  """Converts labels to indices of classes.
-
-  Args:
-    field: The name of what is converted.
-    labels: int64 or str, from `flatten`.
-    class_names: The names of all classes.
-
-  Returns:
-    int32 [images], in 0..classes-1.
+  """Converts labels from `flatten` to class indices, int32 [images].
 
   Raises:
-    ValueError: If a label is of none of the classes.
+    ValueError: A label is of no class.
   """
   if labels.dtype.kind == 'U':
     positions = {name: number for number, name in enumerate(class_names)}

@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Partition of images: those with labels, and the clients' shares.
-
-NumPy only. Everything is a function of the seed and returns indices.
-"""
+"""Splits images into labeled and unlabeled ones, and those among clients."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,9 +15,8 @@ class LabelSplit(NamedTuple):
   """The split of training images into labeled and unlabeled ones.
 
   Attributes:
-    labeled: int64 indices, in random order: class by class, a batch of them
-      would hold few classes.
-    unlabeled: int64 indices of all others, in the data's order (D25).
+    labeled: int64 indices, in random order, so that a batch has many classes.
+    unlabeled: int64 indices of all others, in the data's order.
   """
 
   labeled: np.ndarray
@@ -30,26 +26,24 @@ class LabelSplit(NamedTuple):
 def split_labels(
   labels: np.ndarray, num_labeled: int, num_classes: int, seed: int
 ) -> LabelSplit:
-  """Draws the same number of labeled images of each class (C.4).
+  """Draws the same number of labeled images of each class.
 
-  If all images are to be labeled, they are, however many each class has.
+  The exception: if all images are to be labeled, classes may differ in size.
 
   Args:
-    labels: int [num_images]; images of no class in 0..num_classes-1 get none.
-    num_labeled: Labeled images in all, a multiple of `num_classes`, or all of
-      images that are not the same number of each class.
+    labels: int [num_images]; images of no class in 0..num_classes-1 stay
+      unlabeled.
+    num_labeled: Labeled images in all, a multiple of `num_classes` (or the
+      number of all images).
     num_classes: Number of classes.
     seed: The run's seed.
 
-  Returns:
-    The indices of both parts.
-
   Raises:
-    ValueError: If `num_labeled` is not a positive multiple of `num_classes`,
-      or a class has too few images. The message begins with what is wrong.
+    ValueError: `num_labeled` is not a positive multiple of `num_classes`, or a
+      class has too few images.
   """
   if num_classes < 1:
-    raise ValueError(f'{num_classes} classes are none')
+    raise ValueError(f'{num_classes} classes are too few')
   sizes = _class_sizes(labels, num_classes)
   if (
     num_labeled == sizes.sum() == len(labels) and 0 < sizes.min() < sizes.max()
@@ -88,16 +82,9 @@ def _class_sizes(labels: np.ndarray, num_classes: int) -> np.ndarray:
 
 
 def shuffle(num_labeled: int, seed: int) -> np.ndarray:
-  """Shuffles labeled images that come sorted by class.
+  """A permutation, int64 [num_labeled], of images that are sorted by class.
 
-  A batch of them then holds all classes, as with those of `split_labels`.
-
-  Args:
-    num_labeled: Number of images.
-    seed: The run's seed.
-
-  Returns:
-    int64 [num_labeled], the images' indices in random order.
+  Batches then have all classes, as those of `split_labels`.
   """
   return random_seeds.numpy_generator(
     seed, random_seeds.Purpose.LABEL_SPLIT
@@ -105,22 +92,16 @@ def shuffle(num_labeled: int, seed: int) -> np.ndarray:
 
 
 def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
-  """Gives each client the same number of images, at random (C.5).
+  """Gives each client the same number of images, at random.
 
-  Each client has the number of images divided by that of clients, rounded down,
-  as in SemiFL's code. The remaining images, fewer than clients, have no client.
-
-  Args:
-    num_images: Number of images to share out.
-    num_clients: Number of clients.
-    seed: The run's seed.
+  As in SemiFL's code, images that do not divide evenly have no client.
 
   Returns:
-    int64 [num_clients, images of a client], indices in 0..num_images-1. An
-    array of a million rows takes far less memory than as many arrays.
+    int64 [num_clients, images of a client], indices in 0..num_images-1; one
+    array, as a million clients' arrays take far more memory.
 
   Raises:
-    ValueError: If there are no images, or fewer than clients.
+    ValueError: There are no images, or fewer than clients.
   """
   if not num_images:
     raise ValueError('no unlabeled image is left for the clients')
@@ -140,16 +121,9 @@ def partition_iid(num_images: int, num_clients: int, seed: int) -> np.ndarray:
 def check_all_are_shared(
   shares: Sequence[np.ndarray], num_images: int, *, num_left: int = 0
 ) -> None:
-  """Checks that each image has one client, but for as many as may have none.
+  """Raises `ValueError` unless a partition is disjoint and complete.
 
-  Args:
-    shares: For each client int64 indices in 0..num_images-1.
-    num_images: Number of images to share out.
-    num_left: How many the definition of the partition leaves without a client.
-
-  Raises:
-    ValueError: If an image has two clients, or more or fewer than `num_left`
-      have none.
+  Exactly `num_left` images have no client.
   """
   given = np.concatenate([np.empty(0, np.int64), *shares])
   num_clients = np.bincount(given, minlength=num_images)

@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data as TFF computations take it, and as functions of the round.
+"""Types of data in TFF computations, and the data of each round.
 
-Server and client data are `tf.data.Dataset`s of *chunks*: each element is any
-number of images. How a chunk is cut does not matter, the computations put the
-images together again and batch them as the method asks for; one chunk for all
-of a client's images is cheapest.
+Server and client data are `tf.data.Dataset`s of *chunks*, elements with any
+number of images. Computations concatenate the chunks and batch the images
+themselves; one chunk for all of a client's images is cheapest.
 """
 
 import collections
@@ -29,7 +28,7 @@ ImageShape = example_kinds.ExampleShape
 
 
 def batch_type(image_shape: ImageShape) -> tff.TensorType:
-  """Returns the type of any number of images, or of feature vectors.
+  """The type of any number of images or feature vectors.
 
   Args:
     image_shape: Height, width and channels, or the number of features.
@@ -39,11 +38,7 @@ def batch_type(image_shape: ImageShape) -> tff.TensorType:
 
 
 def labeled_type(image_shape: ImageShape) -> tff.SequenceType:
-  """Returns the type of the server's data: chunks of images with labels.
-
-  Args:
-    image_shape: Height, width and channels, or the number of features.
-  """
+  """The type of the server's data: chunks of images with labels."""
   return tff.SequenceType(
     collections.OrderedDict(
       image=batch_type(image_shape),
@@ -53,12 +48,9 @@ def labeled_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def client_type(image_shape: ImageShape) -> tff.SequenceType:
-  """Returns the type of a client's data: chunks of images without labels.
+  """The type of a client's data: its id, and chunks of images without labels.
 
-  Each chunk has the client's number, which keys the client's random numbers.
-
-  Args:
-    image_shape: Height, width and channels, or the number of features.
+  The id keys the client's random numbers.
   """
   return tff.SequenceType(
     collections.OrderedDict(
@@ -69,14 +61,7 @@ def client_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
-  """Returns the type of the data of a client that knows its turn.
-
-  The turn is 0 in the first of the client's rounds, 1 in the second, and so on,
-  however many rounds of others are in between.
-
-  Args:
-    image_shape: Height, width and channels, or the number of features.
-  """
+  """The type of a client's data with its number of earlier client updates."""
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
@@ -87,11 +72,7 @@ def client_with_turn_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
-  """Returns the type of the data of a client with labels.
-
-  Args:
-    image_shape: Height, width and channels, or the number of features.
-  """
+  """The type of the data of a client with labels."""
   return tff.SequenceType(
     collections.OrderedDict(
       client_id=np.int32,
@@ -102,7 +83,7 @@ def labeled_client_type(image_shape: ImageShape) -> tff.SequenceType:
 
 
 def labeled_dataset(data: sources.LabeledImages) -> tf.data.Dataset:
-  """Returns all of `data` as one chunk of `labeled_type`."""
+  """All of `data` as one chunk of `labeled_type`."""
   return tf.data.Dataset.from_tensors(
     collections.OrderedDict(image=data.images, label=data.labels)
   )
@@ -111,7 +92,7 @@ def labeled_dataset(data: sources.LabeledImages) -> tf.data.Dataset:
 def batched_dataset(
   data: sources.LabeledImages, batch_size: int
 ) -> tf.data.Dataset:
-  """Returns `data` in chunks of at most `batch_size`, for evaluation."""
+  """`data` in chunks of at most `batch_size`, for evaluation."""
   return tf.data.Dataset.from_tensor_slices(
     collections.OrderedDict(image=data.images, label=data.labels)
   ).batch(batch_size)
@@ -135,22 +116,21 @@ class ClientPopulation:
     """Initializes the population.
 
     Args:
-      data: All clients' images; no dataset has their labels, unless clients
-        have them.
+      data: All clients' images. Datasets have labels only with `have_labels`.
       partition: For each client the indices of its images in `data`.
       clients_per_round: Size of a cohort, from 0 to the number of clients.
       seed: Seed of cohorts and dropouts: the run's seed, or the `cohort_seed`
         of a private run's key.
-      dropout_probability: Probability in [0, 1) that a client that was chosen
-        for a round drops out of it.
-      have_labels: Whether clients know and may train on the labels.
-      know_turns: Whether clients know in how many rounds they took part.
-      in_passes: Whether all clients are chosen before any is again. The last
-        cohort of a pass may be smaller.
+      dropout_probability: Probability in [0, 1) that a sampled client drops out
+        of a round.
+      have_labels: Whether clients may train on labels.
+      know_turns: Whether a client's data have the number of its earlier
+        updates.
+      in_passes: Whether to sample all clients once before any of them again.
+        The last cohort of a pass may be smaller.
 
     Raises:
-      ValueError: If a cohort would be larger than the population, a number is
-        out of its range, or there is no image at an index.
+      ValueError: A number is out of range, or an index has no image.
     """
     if not 0 <= clients_per_round <= len(partition):
       raise ValueError(
@@ -180,7 +160,7 @@ class ClientPopulation:
 
   @property
   def clients_per_round(self) -> int:
-    """Size of a cohort before anybody drops out."""
+    """Size of a cohort before dropouts."""
     return self._clients_per_round
 
   @property
@@ -191,7 +171,7 @@ class ClientPopulation:
   def with_clients_per_round(
     self, clients_per_round: int
   ) -> 'ClientPopulation':
-    """Returns the same clients with cohorts of another size."""
+    """The same clients with cohorts of another size."""
     return ClientPopulation(
       self._data,
       self._partition,
@@ -204,10 +184,7 @@ class ClientPopulation:
     )
 
   def cohort(self, round_num: int) -> list[int]:
-    """Returns those of the clients chosen for a round that do not drop out.
-
-    Nothing is computed for a client that drops out, as it would have no effect.
-    """
+    """The sampled clients of a round, without those that drop out."""
     chosen = self.chosen(round_num)
     draws = random_seeds.numpy_generator(
       self._seed, random_seeds.Purpose.CLIENT_DROPOUT, round_num
@@ -219,9 +196,9 @@ class ClientPopulation:
     ]
 
   def chosen(self, round_num: int) -> list[int]:
-    """Returns the clients of a round: distinct, uniform, in random order (D3).
+    """Samples the clients of a round uniformly without replacement.
 
-    Round 0 has none: in it only the server trains, as Algorithm 1 begins (D1).
+    Round 0 has none: only the server trains in it (SemiFL, Algorithm 1).
     """
     if round_num == 0:
       return []
@@ -242,15 +219,15 @@ class ClientPopulation:
   def datasets(
     self, round_num: int
   ) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """Returns the cohort's datasets, of `client_type`.
+    """The cohort's datasets, of `client_type`.
 
-    If clients have labels they are of `labeled_client_type`, if they know
-    their turns of `client_with_turn_type`.
+    With `have_labels` they are of `labeled_client_type`, with `know_turns` of
+    `client_with_turn_type`.
     """
     cohort = self.cohort(round_num)
     chunks = [self._chunk(client) for client in cohort]
     if self._turns is not None:
-      # Fields are in the order of the type's.
+      # Fields must be in the order of the type.
       chunks = [
         collections.OrderedDict(
           client_id=chunk['client_id'], turn=turn, image=chunk['image']
@@ -269,13 +246,13 @@ class ClientPopulation:
     return list(map(_to_dataset, chunks))
 
   def all_datasets(self) -> list[tf.data.Dataset | sites.SiteDataset]:
-    """Returns all clients' datasets, of `client_type`."""
+    """All clients' datasets, of `client_type`."""
     return [
       _to_dataset(self._chunk(client)) for client in range(self.num_clients)
     ]
 
   def true_labels(self, round_num: int) -> list[np.ndarray]:
-    """Returns the true labels of the cohort, to measure pseudo-labels by.
+    """The cohort's true labels, for metrics of pseudo-labels.
 
     For each client int32 [images of the client], in the order of its images.
     """
@@ -303,7 +280,7 @@ def _to_dataset(
 def _check_indices(
   partition: Sequence[np.ndarray], data: sources.ImagePool
 ) -> None:
-  """Checks that each index has an image, before the first round."""
+  """Checks that each index has an image."""
   num_images = len(data.images)
   if len(data.true_labels) != num_images:
     raise ValueError(f'{num_images} images have {len(data.true_labels)} labels')
@@ -319,14 +296,10 @@ def _check_indices(
 def concatenate_chunks(
   dataset: tf.data.Dataset,
 ) -> collections.OrderedDict[str, tf.Tensor]:
-  """Returns a dataset's chunks as one, inside a TFF computation.
+  """Concatenates a dataset's chunks, inside a TFF computation.
 
-  Args:
-    dataset: Chunks of one of this module's types, possibly none.
-
-  Returns:
-    A structure like one chunk. A scalar, such as the client's number, is that
-    of the last chunk, and 0 if there is none.
+  A scalar, such as the client's id, is that of the last chunk, and 0 without
+  chunks.
   """
   spec = dataset.element_spec
   return folding.fold(
@@ -346,7 +319,7 @@ def _of_any_number(spec: tf.TensorSpec) -> tf.TensorShape:
 
 
 def _append(total: tf.Tensor, chunk: tf.Tensor) -> tf.Tensor:
-  """Returns one after the other; most datasets have one chunk, not copied."""
+  """Appends a chunk; most datasets have one chunk, which is not copied."""
   if not chunk.shape.rank:
     return chunk
   return tf.cond(

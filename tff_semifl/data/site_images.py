@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images that are at sites, and not in this process."""
+"""Handles to images that stay at sites."""
 
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
@@ -12,29 +12,23 @@ from tff_semifl.runtime import sites
 
 
 class NotHereError(Exception):
-  """Raised where images are needed that stay at their sites."""
+  """Raised if images are needed that stay at their sites."""
 
 
 class SiteImages:
-  """The images of sites, each of which stands for all of its images.
+  """Handles to the images that sites hold, one for each site.
 
-  They take the place of an array uint8 [number, height, width, channels], with
-  a row for each site. Its rows can be chosen, but nobody here can read them.
+  They take the place of an array uint8 [number, height, width, channels] with a
+  row for each site. Rows can be selected, but not read.
 
   Attributes:
     names: The names of the sites.
-    dtype: That of the images, uint8.
+    dtype: The dtype of the images, uint8.
   """
 
   dtype = np.dtype(np.uint8)
 
   def __init__(self, names: Sequence[str], image_shape: sites.ImageShape):
-    """Initializes the images.
-
-    Args:
-      names: The names of the sites.
-      image_shape: Height, width and channels.
-    """
     self.names = tuple(names)
     self._image_shape = image_shape
 
@@ -44,24 +38,24 @@ class SiteImages:
     return (len(self.names), *self._image_shape)
 
   def __len__(self) -> int:
-    """Returns the number of sites."""
+    """The number of sites."""
     return len(self.names)
 
   def __getitem__(self, key: slice | np.ndarray) -> 'SiteImages':
-    """Returns those of some sites."""
+    """The handles to the images of selected sites."""
     names = np.asarray(self.names, object)[key]
     return SiteImages(names.tolist(), self._image_shape)
 
   def __array__(self, dtype: np.dtype | None = None) -> NoReturn:
-    """Refuses to read."""
-    del dtype  # There is nothing to convert.
+    """Raises `NotHereError`."""
+    del dtype
     raise NotHereError(
-      'the images stay at the sites, and what was chosen needs them in one'
+      'the images stay at the sites, and the chosen settings need them in one'
       ' place'
     )
 
   def dataset(self, fields: Mapping[str, np.generic]) -> sites.SiteDataset:
-    """Returns the dataset of the one site that these images are of.
+    """The dataset of a single site.
 
     Args:
       fields: Scalars of the chunk, by name and in order.

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clients that have different classes: the two non-IID partitions (C.5).
+"""The two non-IID partitions of SemiFL, by class and by Dirichlet distribution.
 
-Both follow SemiFL's code, which says more than the paper (D26, D27). NumPy
-only; everything is a function of the seed and returns indices.
+Both follow SemiFL's code, which is more precise than the paper
+(docs/algorithms/data.md).
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,14 @@ import numpy as np
 
 from tff_semifl.randomness import random_seeds
 
-# Beyond these all shares are 0 or 1, or all are the same, and draws of NumPy
-# take for ever, or add up to nothing.
+# Beyond these bounds, all shares are 0 or 1, or all are equal, and NumPy's
+# draws do not end, or sum to 0.
 LEAST_CONCENTRATION = 0.001
 MOST_CONCENTRATION = 1e6
 
-# Images that each client of a Dirichlet partition has at least (D27).
-_LEAST_IMAGES = 10
-# Draws after which it gives up, within seconds. The paper's partitions take 15
-# draws at most.
+# Per client.
+_MIN_IMAGES = 10
+# These take seconds. The paper's partitions take at most 15 draws.
 _MAX_DRAWS = 10_000
 
 
@@ -33,12 +32,11 @@ def partition_classes(
   num_clients: int,
   seed: int,
 ) -> list[np.ndarray]:
-  """Gives each client images of a few classes (C.5, "K classes", by the code).
+  """Gives each client images of a few classes.
 
-  Each class is cut into as many shards, runs of neighbors in the data's
-  order that differ by one image at most. A client is dealt
-  `classes_per_client` shards. It may be dealt two of the same class, and sizes
-  follow those of the classes (D26). Every image has a client.
+  Each class is cut into the same number of shards, runs in the data's order
+  whose sizes differ by at most one image. A client gets `classes_per_client`
+  shards, of which two may be of the same class. Every image has a client.
 
   Args:
     labels: int [num_images], in 0..num_classes-1.
@@ -52,8 +50,8 @@ def partition_classes(
     For each client its int64 indices into `labels`.
 
   Raises:
-    ValueError: If shards and classes do not match, a class has fewer images
-      than shards, or the class of an image is not known.
+    ValueError: Shards and classes do not match, a class has fewer images than
+      shards, or the class of an image is unknown.
   """
   check_classes_are_known(labels, num_classes)
   if not 1 <= classes_per_client <= num_classes:
@@ -61,7 +59,7 @@ def partition_classes(
       f'a client cannot have {classes_per_client} of {num_classes} classes; 1'
       f' to {num_classes} can be'
     )
-  # The smallest number of clients whose shards the classes share equally.
+  # The smallest number of clients that gives each class equally many shards.
   step = num_classes // math.gcd(num_classes, classes_per_client)
   if num_clients < 1 or num_clients % step:
     lower = max(num_clients // step, 1) * step
@@ -102,12 +100,12 @@ def partition_classes(
 def partition_dirichlet(
   labels: np.ndarray, concentration: float, num_clients: int, seed: int
 ) -> list[np.ndarray]:
-  """Gives each client a random mix of classes (C.5, "Dirichlet", by the code).
+  """Gives each client a random mix of classes.
 
-  Class by class, shares are drawn from a Dirichlet distribution; a client that
-  has as many images as the average already gets nothing of the class. If a
-  client then has fewer than 10 images, everything is drawn anew. Neighbors in
-  the data's order stay together (D27). Every image has a client.
+  Class by class, clients' fractions are drawn from a Dirichlet distribution; a
+  client that has the average number of images already gets none of the class.
+  If a client then has fewer than 10 images, everything is drawn anew. Clients
+  get runs of images in the data's order. Every image has a client.
 
   Args:
     labels: int [num_images].
@@ -121,8 +119,8 @@ def partition_dirichlet(
     For each client its int64 indices into `labels`.
 
   Raises:
-    ValueError: If there are too few images, no draw gave each client 10, the
-      class of an image is not known, or the concentration is out of range.
+    ValueError: There are too few images, no draw gave each client 10, the
+      class of an image is unknown, or the concentration is out of range.
   """
   check_classes_are_known(labels)
   if not LEAST_CONCENTRATION <= concentration <= MOST_CONCENTRATION:
@@ -130,11 +128,11 @@ def partition_dirichlet(
       f'a concentration is from {LEAST_CONCENTRATION} to'
       f' {MOST_CONCENTRATION:g}, not {concentration}'
     )
-  most_clients = len(labels) // _LEAST_IMAGES
+  most_clients = len(labels) // _MIN_IMAGES
   if not 1 <= num_clients <= most_clients:
     raise ValueError(
       f'{len(labels)} unlabeled images cannot be shared among {num_clients}'
-      f' clients with {_LEAST_IMAGES} each; at most {most_clients} clients can'
+      f' clients with {_MIN_IMAGES} each; at most {most_clients} clients can'
       ' have them'
     )
   generator = random_seeds.numpy_generator(
@@ -156,7 +154,7 @@ def partition_dirichlet(
     ]
     return [np.concatenate(each) for each in zip(*pieces, strict=True)]
   raise ValueError(
-    f'each of {_MAX_DRAWS} draws left a client with fewer than {_LEAST_IMAGES}'
+    f'each of {_MAX_DRAWS} draws left a client with fewer than {_MIN_IMAGES}'
     f' of {len(labels)} unlabeled images; fewer clients than {num_clients}, or'
     f' a concentration above {concentration}, would leave it more'
   )
@@ -165,30 +163,25 @@ def partition_dirichlet(
 def check_classes_are_known(
   labels: np.ndarray, num_classes: int | None = None
 ) -> None:
-  """Raises a ValueError if images are to be shared out by unknown classes.
-
-  Args:
-    labels: int [num_images], or `sources.UNKNOWN_LABEL`.
-    num_classes: Number of classes, if that is known.
-  """
+  """Raises `ValueError` if the class of an image is unknown."""
   is_unknown = labels < 0
   if num_classes is not None:
     if num_classes < 1:
-      raise ValueError(f'{num_classes} classes are none')
+      raise ValueError(f'{num_classes} classes are too few')
     is_unknown |= labels >= num_classes
   num_unknown = np.count_nonzero(is_unknown)
   if num_unknown:
     raise ValueError(
       f'{num_unknown} of {len(labels)} unlabeled images have no known class'
-      ' to share them out by; choose iid, or give their classes, client_labels'
+      ' to partition them by; choose iid, or give their classes, client_labels'
       ' in a file of features'
     )
 
 
 def _cut_into_shards(indices: np.ndarray, num_shards: int) -> list[np.ndarray]:
-  """Cuts into equal runs; what is left at the end goes to the first, one each.
+  """Cuts into equal runs; the last images go to the first runs, one each.
 
-  `np.array_split` would make those runs longer instead.
+  `np.array_split` would make the first runs longer instead.
   """
   size, num_left = divmod(len(indices), num_shards)
   shards = list(indices[: size * num_shards].reshape(num_shards, size))
@@ -203,11 +196,10 @@ def _draw_dirichlet_cuts(
   num_clients: int,
   generator: np.random.Generator,
 ) -> list[np.ndarray] | None:
-  """Draws where to cut each class, client by client.
+  """Draws where to cut each class.
 
   Returns:
-    For each class the `num_clients - 1` places, or None if some client got
-    too little.
+    For each class `num_clients - 1` indices; None if a client got too little.
   """
   average = sum(class_sizes) / num_clients
   client_sizes = np.zeros(num_clients, np.int64)
@@ -216,8 +208,8 @@ def _draw_dirichlet_cuts(
     shares = generator.dirichlet(np.full(num_clients, concentration))
     shares = shares * (client_sizes < average)
     if not shares.sum() > 0:
-      return None  # All of it went to clients that have enough already.
+      return None  # All shares are of clients that have enough already.
     shares = shares / shares.sum()
     cuts.append((np.cumsum(shares) * class_size).astype(np.int64)[:-1])
     client_sizes += np.diff(cuts[-1], prepend=0, append=class_size)
-  return cuts if client_sizes.min() >= _LEAST_IMAGES else None
+  return cuts if client_sizes.min() >= _MIN_IMAGES else None

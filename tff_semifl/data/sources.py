@@ -11,7 +11,7 @@ import numpy as np
 from tff_semifl.data import site_images
 from tff_semifl.data import stored_images
 
-# In place of an unknown class, as in TFDS' STL-10.
+# Marks an unknown class, as in STL-10 of TFDS.
 UNKNOWN_LABEL = -1
 
 
@@ -20,8 +20,7 @@ class DataNotFoundError(Exception):
 
 
 # uint8 [num_images, height, width, channels], or feature vectors, float32
-# [number, features]; in memory, or in a file that `np.asarray` reads, or at
-# sites, where nothing here reads them.
+# [number, features]; in memory, in a file that `np.asarray` reads, or at sites.
 Images: TypeAlias = (
   np.ndarray | stored_images.StoredImages | site_images.SiteImages
 )
@@ -41,7 +40,7 @@ class LabeledImages(NamedTuple):
   labels: np.ndarray
 
   def select(self, indices: np.ndarray) -> 'LabeledImages':
-    """Returns the images at `indices`, in that order."""
+    """The images at `indices`, in that order."""
     return LabeledImages(self.images[indices], self.labels[indices])
 
   def batches(self, batch_size: int) -> Iterator['LabeledImages']:
@@ -52,12 +51,12 @@ class LabeledImages(NamedTuple):
 
 
 class ImagePool(NamedTuple):
-  """The images that are shared out among clients.
+  """The images that are partitioned among clients.
 
   Attributes:
-    images: As in `LabeledImages`, or in a file.
-    true_labels: int32 [num_images], as in `LabeledImages`. They measure
-      pseudo-labels; no client gets to see them, unless clients are labeled.
+    images: As in `LabeledImages`, or in a file, or at sites.
+    true_labels: int32 [num_images], as in `LabeledImages`. For metrics of
+      pseudo-labels only, unless clients are labeled.
   """
 
   images: Images
@@ -67,21 +66,18 @@ class ImagePool(NamedTuple):
 def measure_pixels(
   images: np.ndarray,
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-  """Measures mean and standard deviation of each channel, in 0..1.
+  """The mean and standard deviation of each channel, in 0..1, as two tuples.
 
-  It is meant for the server's images: those of clients stay with them.
+  For the server's images only: those of clients are private. Deviations are at
+  least one gray level, so that they can be divided by.
 
   Args:
     images: uint8 [num_images, height, width, channels], at least one.
-
-  Returns:
-    Two tuples. A standard deviation is at least one gray level, so that
-    dividing by it does no harm where a channel is constant.
   """
   levels = np.arange(256) / 255
   means, standard_deviations = [], []
   for channel in range(images.shape[-1]):
-    # Of the 256 levels: exact, and without a copy of the images in floats.
+    # A histogram of levels is exact, and needs no copy of the images in floats.
     counts = np.zeros(256, np.int64)
     for image in images:
       counts += np.bincount(image[..., channel].ravel(), minlength=256)

@@ -15,16 +15,15 @@ from tff_semifl.data import example_kinds
 
 
 class StoredImages:
-  """Images in a file, of which those are in memory that are used.
+  """Images in a file, which are read when they are used.
 
   They take the place of an array uint8 [number, height, width, channels], or of
-  feature vectors, float32 [number, features]: rows are chosen by a slice or an
-  array of indices, which reads nothing, and `np.asarray` reads. The file has no
-  name: nothing is left of it when no object has it any more, or this process
-  ends, however it does.
+  feature vectors, float32 [number, features]. A slice or an array of indices
+  selects rows without reading; `np.asarray` reads. The file is anonymous, and
+  freed when the last object that refers to it or this process goes.
 
   Attributes:
-    dtype: That of the images, uint8, or of features, float32.
+    dtype: uint8 for images, float32 for features.
   """
 
   def __init__(
@@ -33,9 +32,9 @@ class StoredImages:
     """Initializes the images; use `create`.
 
     Args:
-      file: The file, which has image after image.
+      file: The file, with one image after another.
       image_shape: Height, width and channels, or the number of features.
-      rows: int64 [number], which images of the file these are.
+      rows: int64 [number], the selected images of the file.
     """
     self._file = file
     self.dtype = example_kinds.kind_of(image_shape).dtype
@@ -49,15 +48,15 @@ class StoredImages:
 
   @property
   def path(self) -> str:
-    """The file, as other processes of this user can open it."""
+    """The path of the file for other processes of this user."""
     return f'/proc/{os.getpid()}/fd/{self._file.fileno()}'
 
   def __len__(self) -> int:
-    """Returns the number of images."""
+    """The number of images."""
     return len(self._rows)
 
   def __getitem__(self, key: slice | np.ndarray) -> 'StoredImages':
-    """Returns those that are chosen, unread."""
+    """Selects images, without reading them."""
     return StoredImages(self._file, self._image_shape, self._rows[key])
 
   def __setitem__(self, number: int, image: np.ndarray) -> None:
@@ -71,7 +70,7 @@ class StoredImages:
   def __array__(self, dtype: np.dtype | None = None) -> np.ndarray:
     """Reads the images."""
     images = np.empty(self.shape, self.dtype)
-    # Not mapped: pages of a map would count as memory of this process.
+    # Pages of a memory map would count as memory of this process.
     for image, row in zip(images, self._rows, strict=True):
       os.preadv(self._file.fileno(), [image.data], self._offset(row))
     return images.astype(dtype or self.dtype, copy=False)
@@ -81,26 +80,23 @@ class StoredImages:
 
 
 def folder() -> pathlib.Path:
-  """Returns where files of images are: $TMPDIR, by default /var/tmp.
+  """The folder for files of images: $TMPDIR, by default /var/tmp.
 
-  Not /tmp, which is memory on many systems.
+  Not /tmp, which is in memory on many systems.
   """
   return pathlib.Path(os.environ.get('TMPDIR') or '/var/tmp')
 
 
 def create(shape: tuple[int, ...]) -> StoredImages:
-  """Creates a file with room for images, which are black at first.
-
-  Args:
-    shape: Number, height, width and channels; or number and features.
+  """Creates a file of images, which are black at first.
 
   Raises:
-    OSError: If there is no such room.
-    OverflowError: If no file is so large.
+    OSError: The disk has no room.
+    OverflowError: No file can be so large.
   """
   file = tempfile.TemporaryFile(dir=folder())
   stored = StoredImages(file, shape[1:], np.arange(shape[0]))
   if size := math.prod(shape) * stored.dtype.itemsize:
-    # At once, and not after minutes of reading photos.
+    # Fails now, rather than after minutes of reading photos.
     os.posix_fallocate(file.fileno(), 0, size)
   return stored

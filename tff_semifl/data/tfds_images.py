@@ -16,29 +16,27 @@ from tensorflow_datasets.core.download import downloader
 
 from tff_semifl.data import sources
 
-# With TFDS' own number, 10, it takes more than three minutes to find out that
-# there is no network; with this one, ten seconds.
+# With TFDS's default of 10, a missing network takes more than three minutes to
+# be noticed; with 5, ten seconds.
 downloader.MAX_RETRIES = 5
 
 
 def load(
   name: str, splits: Sequence[str], data_dir: str | None
 ) -> list[sources.LabeledImages]:
-  """Loads splits of an image data set of TensorFlow Datasets.
-
-  The set is downloaded on first use, unless `data_dir` already has it.
+  """Loads splits of an image data set, and downloads it on first use.
 
   Args:
     name: Name of the data set, such as 'cifar10'.
     splits: Names of splits, such as 'train'.
-    data_dir: A TFDS folder, or None for TFDS' own default.
+    data_dir: A TFDS folder, or None for TFDS's default.
 
   Returns:
-    The images of each split, in the order of `splits`.
+    The images of each split.
 
   Raises:
-    sources.DataNotFoundError: If the data cannot be had. The message says where
-      it was looked for and what to do.
+    sources.DataNotFoundError: The data are not in the folder and cannot be
+      downloaded.
   """
   builder = _prepare(name, data_dir, may_download=True)
   return [_read_split(builder, split) for split in splits]
@@ -47,35 +45,21 @@ def load(
 def load_split(
   name: str, split: str, data_dir: str | None, *, may_download: bool
 ) -> sources.LabeledImages:
-  """Loads one split, as `load` does.
-
-  Args:
-    name: Name of the data set.
-    split: Name of the split.
-    data_dir: A TFDS folder, or None for TFDS' own default.
-    may_download: Whether to download the set if it is not there.
-
-  Returns:
-    The images of the split.
-
-  Raises:
-    sources.DataNotFoundError: If it is not there, or cannot be downloaded
-      either.
-  """
+  """Loads one split, as `load` does."""
   return _read_split(_prepare(name, data_dir, may_download), split)
 
 
 def _prepare(
   name: str, data_dir: str | None, may_download: bool
 ) -> tfds.core.DatasetBuilder:
-  """Returns a data set's builder, after downloading the set if needed."""
+  """The builder of a data set, downloaded if needed."""
   if data_dir is not None and not pathlib.Path(data_dir).is_dir():
     raise sources.DataNotFoundError(
-      'there is no such folder; name one that has the data, or make it to'
+      'there is no such folder; name one that has the data, or create it to'
       ' download into'
     )
   try:
-    # Its messages on downloads are not a result of the program.
+    # Download messages are not results of the program.
     with contextlib.redirect_stdout(sys.stderr):
       builder = tfds.builder(name, data_dir=data_dir)
       if may_download:
@@ -112,7 +96,7 @@ def _read_split(
 
 
 def _first_line(error: Exception) -> str:
-  # TensorFlow begins and ends with names of operations.
+  # TensorFlow's messages begin and end with names of operations.
   text = re.sub(r'^{{.*?}} | \[Op:.*', '', str(error).strip())
   lines = text.splitlines()
   return textwrap.shorten(lines[0], 150) if lines else type(error).__name__

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts the rounds that clients have taken part in."""
+"""Counts the client updates of each client before a round."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,22 +9,20 @@ import numpy as np
 
 
 class TurnCounter:
-  """Counts the turns that clients had before a round.
+  """Counts the rounds that clients took part in.
 
-  Cohorts are a function of the round, and so are turns: nothing has to be saved
-  for a run to go on where it ended. From one round to the next a single cohort
-  is counted. If a run begins in the middle, or goes back, the cohorts of all
-  earlier rounds are counted once.
+  Counts follow from the cohorts of earlier rounds, so that checkpoints need not
+  store them. The next round counts one cohort; a resumed run counts all earlier
+  cohorts once.
   """
 
   def __init__(
     self, cohort_fn: Callable[[int], Sequence[int]], num_clients: int
   ):
-    """Initializes the counter; nothing is counted yet.
+    """Initializes the counter.
 
     Args:
-      cohort_fn: Round, from 0 -> the numbers of the clients that take part in
-        it, each at most once.
+      cohort_fn: Round, from 0 -> the indices of its clients, each at most once.
       num_clients: Size of the population.
     """
     self._cohort_fn = cohort_fn
@@ -32,15 +30,7 @@ class TurnCounter:
     self._num_rounds = 0
 
   def before(self, round_num: int, clients: Sequence[int]) -> np.ndarray:
-    """Counts the earlier rounds in which clients have taken part.
-
-    Args:
-      round_num: The round, from 0.
-      clients: Numbers of the clients.
-
-    Returns:
-      int32 [clients], 0 for a client that takes part for the first time.
-    """
+    """The number of earlier rounds of each client, int32 [clients]."""
     if round_num < self._num_rounds:
       self._counts[:] = 0
       self._num_rounds = 0

@@ -11,28 +11,27 @@ from tff_semifl.randomness import random_seeds
 def draw(
   labels: np.ndarray, labeled: np.ndarray, num_validation: int, seed: int
 ) -> np.ndarray:
-  """Draws labeled images to validate on, as evenly of each class as possible.
+  """Draws labeled images for validation, evenly from the classes if possible.
 
-  A class that has too few gives all but one, on which the server trains.
+  Each class keeps at least one image for training.
 
   Args:
     labels: int [num_images], the classes.
-    labeled: int64, indices of the labeled images, in any order, which makes no
-      difference.
+    labeled: int64, indices of the labeled images; their order does not matter.
     num_validation: How many to draw, at least 1.
     seed: The run's seed.
 
   Returns:
-    int64 [num_validation], indices of the images, in the data's order.
+    int64 [num_validation], sorted indices of the images.
 
   Raises:
-    ValueError: If that leaves no labeled image of a class.
+    ValueError: A class would have no image left for training.
   """
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.VALIDATION_SPLIT
   )
   shuffled = generator.permutation(np.sort(labeled))
-  # Each class gives one image in each turn, until one of it is left.
+  # Classes give one image each in turn, except their last.
   turns, drawn = [], []
   for class_index in np.unique(labels[shuffled]):
     of_class = shuffled[labels[shuffled] == class_index][:-1]
@@ -45,7 +44,7 @@ def draw(
       f' and trains on at least one of each; {len(candidates)} at most are left'
       ' to validate on'
     )
-  # The classes that give one more than others are drawn, too.
+  # Ties between classes are broken at random.
   order = np.lexsort(
     [generator.permutation(len(candidates)), np.concatenate(turns)]
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Facts and warnings for the user of an experiment, before its first round."""
+"""Facts and warnings shown before the first round."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from tff_semifl.privacy import privacy_statement
 
 
 def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
-  """Returns lines on what the results will be worth.
+  """Lines on what the results will be worth.
 
   Args:
     experiment: The experiment.
@@ -32,7 +32,7 @@ def find_facts(experiment: experiment_lib.Experiment) -> list[str]:
 
 
 def describe_imbalance(experiment: experiment_lib.Experiment) -> str | None:
-  """Returns a line on the server's labels, None if all classes have as many.
+  """A line on the server's labels; None if all classes have as many.
 
   Args:
     experiment: The experiment.
@@ -93,7 +93,7 @@ def _find_training_problems(
 def promise(
   experiment: experiment_lib.Experiment,
 ) -> privacy_statement.PrivacyStatement | None:
-  """Returns the guarantee for clients after all rounds, None if nobody asked.
+  """The privacy guarantee after all rounds; None if it was not chosen.
 
   Args:
     experiment: The experiment.

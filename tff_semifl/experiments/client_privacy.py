@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The differential privacy of an experiment's clients: key, epsilon, statement.
+"""Differential privacy of clients: key, epsilon and statement.
 
-What was recorded of an experiment is enough for its statement, so that a model
-which is exported later says the same as one that training exports.
+The statement needs only what was recorded, so that later exports repeat it.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,17 +25,16 @@ _FIXED_KEY = 'insecure_fixed_privacy_key'
 def obtain_key(
   private_mean: aggregator_settings.PrivateMean | None, folder: pathlib.Path
 ) -> privacy_key_lib.PrivacyKey | None:
-  """Returns the key that noise and cohorts follow from.
+  """The key of noise and cohorts: fixed, of a run to resume, or new.
 
-  It is the fixed one, if there is one; that of an experiment that was begun; or
-  a new one. Nothing is written.
+  Nothing is written.
 
   Args:
-    private_mean: The settings, or None if nothing is private.
-    folder: The experiment's, which need not be there.
+    private_mean: The settings, or None without privacy.
+    folder: The experiment's folder, which need not exist.
 
   Returns:
-    The key, or None if nothing is private.
+    The key, or None without privacy.
 
   Raises:
     durable_files.OutputError: If the folder has a key that cannot be used.
@@ -56,12 +54,12 @@ def create_epsilon_fn(
   num_clients: int,
   clients_per_round: int,
 ) -> Callable[[int], float] | None:
-  """Returns round -> epsilon spent, or None if none can be claimed.
+  """A function round -> epsilon spent; None if none can be claimed.
 
   Args:
-    private_mean: The settings, or None if nothing is private.
-    num_clients: All there are.
-    clients_per_round: Of these, in a round.
+    private_mean: The settings, or None without privacy.
+    num_clients: Size of the population.
+    clients_per_round: Size of a cohort.
 
   Raises:
     settings.SettingError: If delta promises nothing.
@@ -91,10 +89,10 @@ def create_epsilon_fn(
 def describe(
   values: Mapping[str, Any], num_rounds: int
 ) -> privacy_statement.PrivacyStatement | None:
-  """Returns what is promised, or None if privacy was not asked for.
+  """The privacy statement; None if privacy was not chosen.
 
   Args:
-    values: All settings of the experiment by name, as they were recorded.
+    values: All recorded settings of the experiment, by name.
     num_rounds: Rounds that were run, without round 0.
 
   Raises:
@@ -129,17 +127,14 @@ def describe(
 def read(
   folder: pathlib.Path, num_rounds: int
 ) -> privacy_statement.PrivacyStatement | None:
-  """Returns the same from the folder of an experiment.
-
-  What it recorded when it was begun counts, and not the settings of today: an
-  experiment of an older version may be complete.
+  """The privacy statement of a recorded experiment.
 
   Args:
     folder: `<output_dir>/<experiment_name>`.
     num_rounds: As in `describe`.
 
   Raises:
-    saved_experiment.SavedExperimentError: If it is none.
+    saved_experiment.SavedExperimentError: If the folder has no experiment.
   """
   return describe(saved_experiment.read_hparams(folder).flags, num_rounds)
 

@@ -74,6 +74,7 @@ class Command(settings.Settings):
         self.experiment,
         self.run,
         by_index=runtime.by_index,
+        has_xla=runtime.has_xla,
       )
 
   def check(self) -> None:

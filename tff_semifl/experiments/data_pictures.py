@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of what an experiment trains on, in its folder.
+"""Figures of what an experiment trains on, in its folder.
 
-They are the pictures of `launch.show_augmentations`, of the server's first
-images, and of `launch.show_partition`.
+Those of `launch.show_augmentations`, for the server's first images, and of
+`launch.show_partition`.
 """
 
 from collections.abc import Callable
@@ -34,20 +34,20 @@ def draw(
   images: np.ndarray,
   seed: int,
 ) -> None:
-  """Draws what is not there yet.
+  """Draws the figures that the folder does not have yet.
 
   Args:
-    folder: Where to; it is made if need be.
-    task: What is learned.
-    data: Who has what; it is not drawn if no class of unlabeled images is
-      known.
-    title: Says which task it is and how its images are shared out.
+    folder: The folder; created if need be.
+    task: The task.
+    data: The split images; no figure if all unlabeled images are of unknown
+      class.
+    title: The task and the partition in words.
     images: The server's, uint8 [number, height, width, channels]. Feature
       vectors are not drawn.
     seed: The run's seed.
 
   Raises:
-    durable_files.OutputError: If a picture cannot be written.
+    durable_files.OutputError: If a figure cannot be written.
   """
 
   def write_augmentations(file: BinaryIO) -> None:

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Equal images: in training and in the test, twice, or with two labels.
+"""Finds equal images: in training and test, twice, or with two labels.
 
-Images are equal if all their pixels are, in the size that is trained on.
+Images are equal if all pixels are, in the size that is trained on.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ _LABELED = 'labeled images'
 
 
 class _Split(NamedTuple):
-  """Some of a task's images, as indices into all of them.
+  """A group of a task's images, by index.
 
   Attributes:
     indices: int64 [number].
@@ -40,7 +40,7 @@ class _Split(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EqualImages(settings.Settings):
-  """The treatment of images that are in training and among the test images."""
+  """The treatment of training images that are also test images."""
 
   drop_test_duplicates: bool = settings.setting(
     False,
@@ -54,15 +54,15 @@ class EqualImages(settings.Settings):
     share_out: Callable[[image_task.TaskData], federated_data.FederatedData],
     evaluated: str,
   ) -> federated_data.FederatedData:
-    """Shares out images, and says which of them are equal.
+    """Splits images, and reports equal ones.
 
     Args:
       images: A task's images.
-      share_out: Shares them out, by nothing but their labels and numbers.
-      evaluated: Which images models are evaluated on: 'test' or 'validation'.
+      share_out: Splits them; depends on labels and numbers of images alone.
+      evaluated: 'test' or 'validation': which images models are evaluated on.
 
     Returns:
-      The images, with lines on equal ones among them.
+      The split images, with lines on equal ones.
 
     Raises:
       settings.SettingError: If nothing would be left to train on.
@@ -82,7 +82,7 @@ class EqualImages(settings.Settings):
 
 
 def _hash_all(images: image_task.TaskData) -> tuple[np.ndarray, bool]:
-  """Returns hashes of all images that are here, and whether two are equal."""
+  """Hashes of all images that are here, and whether two are equal."""
   parts = [images.train.images, images.test.images]
   if images.unlabeled is not None and not _is_elsewhere(images):
     parts.append(images.unlabeled)
@@ -95,7 +95,7 @@ def _is_elsewhere(images: image_task.TaskData) -> bool:
 
 
 def _replace_by_indices(images: image_task.TaskData) -> image_task.TaskData:
-  """Returns indices in place of images: into training, test and unlabeled."""
+  """Indices in place of images: training, then test, then unlabeled."""
   num_train, num_test = len(images.train.labels), len(images.test.labels)
   train, test = np.split(np.arange(num_train + num_test), [num_train])
   unlabeled = images.unlabeled
@@ -114,7 +114,7 @@ def _split(
   images: image_task.TaskData,
   evaluated: str,
 ) -> Mapping[str, _Split]:
-  """Returns who has which images, by what they are called."""
+  """The groups of images, by name."""
   splits = {_LABELED: data.labeled, evaluated: data.test}
   if not _is_elsewhere(images):
     has_clients = len(data.shares) > 0
@@ -132,11 +132,11 @@ def _describe(
   hashes: np.ndarray,
   are_dropped: bool,
 ) -> Iterator[str]:
-  """Yields a line for each kind of equal images."""
+  """A line for each kind of equal images."""
   labeled, evaluated, *_ = splits
 
   def name_examples(found: np.ndarray, *among: str) -> str:
-    """Returns names of the images that have the first of some hashes."""
+    """The names of the images with the first few of some hashes."""
     first = np.unique(found)[:_NUM_NAMED]
     examples = []
     for each in first:
@@ -188,7 +188,7 @@ def _describe(
 
 
 def _find_ambiguous(splits: Mapping[str, _Split]) -> np.ndarray:
-  """Returns the hashes of images with labels of several classes."""
+  """The hashes of images with labels of several classes."""
   hashes, labels = (
     np.concatenate(each)
     for each in zip(
@@ -206,7 +206,7 @@ def _find_ambiguous(splits: Mapping[str, _Split]) -> np.ndarray:
 
 
 def _name(images: image_task.TaskData, index: int) -> str:
-  """Returns the file of an image, or where a program has it."""
+  """The file of an image, or its place in the arrays."""
   num_train, num_test = len(images.train.labels), len(images.test.labels)
   if images.names is not None:
     return images.names[index]
@@ -227,7 +227,7 @@ def _drop(
   splits: Mapping[str, _Split],
   evaluated: str,
 ) -> federated_data.FederatedData:
-  """Returns the data without training images that are evaluated on.
+  """The data without training images that models are evaluated on.
 
   Raises:
     ValueError: If a class is left without a label, or clients without images.

@@ -17,10 +17,10 @@ _BATCH_SIZE = 500
 
 
 def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
-  """Returns the number of test images of each class, int64 [classes].
+  """The number of test images of each class, int64 [classes].
 
   Args:
-    experiment: The experiment; if it validates, these are validation images.
+    experiment: The experiment; if it validates, its validation images count.
   """
   return np.bincount(
     experiment.data.test.labels, minlength=experiment.task.num_classes
@@ -30,7 +30,7 @@ def count_by_class(experiment: experiment_lib.Experiment) -> np.ndarray:
 def find_right(
   experiment: experiment_lib.Experiment, weights: functional.ModelWeights
 ) -> np.ndarray:
-  """Returns which test images a model is right on, bool [images].
+  """Whether a model is right on each test image, bool [images].
 
   Args:
     experiment: The experiment.
@@ -45,12 +45,12 @@ def compute_logits(
   weights: functional.ModelWeights,
   images: sources.Images | None = None,
 ) -> np.ndarray:
-  """Returns the logits of images, float32 [images, classes].
+  """The logits of images, float32 [images, classes].
 
   Args:
     experiment: The experiment.
     weights: As in `find_right`.
-    images: Of the experiment's data; None for those to evaluate on.
+    images: Images of the experiment's data; by default those to evaluate on.
   """
   mapped = experiment.training_program.mapped_images
   predict = tf.function(
@@ -71,7 +71,7 @@ def compute_logits(
 
 
 def describe(experiment: experiment_lib.Experiment) -> str:
-  """Returns a line on how much an accuracy over these images can tell.
+  """A line on how precise an accuracy over these images is.
 
   Args:
     experiment: The experiment.
@@ -88,7 +88,7 @@ def describe(experiment: experiment_lib.Experiment) -> str:
 
 
 def find_problems(experiment: experiment_lib.Experiment) -> Iterator[str]:
-  """Yields a line on classes of which there is no image.
+  """Lines on classes without an image.
 
   Args:
     experiment: The experiment.

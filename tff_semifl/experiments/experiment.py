@@ -63,6 +63,7 @@ def create_experiment(
   run: run_settings.RunSettings,
   *,
   by_index: bool = False,
+  has_xla: bool = True,
 ) -> Experiment:
   """Loads the data and builds everything that is to be run.
 
@@ -72,6 +73,7 @@ def create_experiment(
     by_index: Whether computations take indices of images, and read the images
       from a file that all processes of this machine have: for a runtime whose
       worker is one of them.
+    has_xla: Whether the runtime can compile with XLA.
 
   Raises:
     settings.SettingError: If settings contradict each other, or the data cannot
@@ -129,10 +131,14 @@ def create_experiment(
       in_passes=system.cohorts_are_passes,
     )
   model = create_model()
-  classifier = training_programs.create_classifier(model, settings.model)
-  with settings_lib.blame('sites', names, site_images.NotHereError):
-    training_program = training_programs.create_training_program(
-      settings,
+
+  def build(
+    *, jit_compile: bool
+  ) -> tuple[functional.ImageClassifier, training.TrainingProgram]:
+    chosen = settings_lib.change(settings, {'jit_compile': jit_compile})
+    classifier = training_programs.create_classifier(model, chosen.model)
+    return classifier, training_programs.create_training_program(
+      chosen,
       task,
       classifier,
       data,
@@ -141,6 +147,18 @@ def create_experiment(
       run.rounds_per_evaluation,
       run.metrics,
     )
+
+  compiles = has_xla and settings.model.compiles
+  if compiles:
+    logging.info('XLA compiles training in the first round: about a minute.')
+  with settings_lib.blame('sites', names, site_images.NotHereError):
+    try:
+      classifier, training_program = build(jit_compile=compiles)
+    except settings_lib.SettingError as error:
+      if error.name != 'jit_compile' or settings.model.jit_compile:
+        raise
+      logging.warning('Training is not compiled: %s', error.problem)
+      classifier, training_program = build(jit_compile=False)
   if images is not None:
     training_program = by_reference.take_indices(training_program, images)
   is_secret = privacy_key is not None and (

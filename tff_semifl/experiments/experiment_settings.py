@@ -48,9 +48,9 @@ class ChosenModel(settings.Settings):
     "Which model: wide_resnet, SemiFL's; linear, one layer, for images and by"
     ' default for features; resnet, the ResNet-9 or -18 of its'
     " authors' code; post_activation_resnet, the ResNet-18 of Zhang et al.;"
-    ' emnist_cnn and reddi_emnist_cnn, their small networks (D22);'
-    ' decomposed_wide_resnet, with kernels of two parts (B.5);'
-    " fixmatch_wide_resnet, FixMatch's (B.6);"
+    ' emnist_cnn and reddi_emnist_cnn, their small networks;'
+    ' decomposed_wide_resnet, with kernels of two parts;'
+    " fixmatch_wide_resnet, FixMatch's;"
     " fedmatch_resnet, FedMatch's own ResNet-9; mobilenet, mobilenet_v2,"
     ' efficientnet_v2 and resnet50_v2 of keras.applications, pretrained or not;'
     ' or a function (task, seed) -> Keras model from pixels to logits.',
@@ -61,14 +61,22 @@ class ChosenModel(settings.Settings):
     'Train in bfloat16, but for normalizations: half the memory, and faster on'
     ' newer GPUs. Weights, pseudo-labels and evaluation stay float32.',
   )
-  jit_compile: bool = settings.setting(
-    False,
-    'Have XLA compile the training passes of the model, once for each size of'
-    ' a batch, and the whole turn of clients whose updates are averaged, once'
-    ' for each power of two that their numbers of images are padded to. Not for'
-    ' --runtime=native, whose worker has no XLA, nor in such turns for strong'
-    ' views of KerasCV.',
+  jit_compile: bool | None = settings.setting(
+    None,
+    'Compile training with XLA: the training passes of the model, once for each'
+    ' batch size, and the whole local training of clients whose updates are'
+    ' averaged, once for each power of two that their numbers of images are'
+    ' padded to. By default on a GPU, where it can be; the first round then'
+    ' takes a minute longer. Not for --runtime=native, whose worker has no XLA,'
+    ' nor for local training with augmentations of KerasCV.',
   )
+
+  @property
+  def compiles(self) -> bool:
+    """True if training is compiled, or where that is not chosen, may be."""
+    if self.jit_compile is None:
+      return bool(tf.config.list_physical_devices('GPU'))
+    return self.jit_compile
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The formats that a trained model can be exported in."""
+"""The formats of an exported model."""
 
 from collections.abc import Sequence
 import fnmatch
@@ -53,10 +53,10 @@ _MAX_CALIBRATION_IMAGES = 500
 
 
 def find_foreign_file(path: pathlib.Path) -> str | None:
-  """Returns something in a folder that no export has, None if there is none.
+  """A file in a folder that no export writes; None if there is none.
 
   Args:
-    path: The folder, which need not be there.
+    path: The folder, which need not exist.
   """
   if not path.exists():
     return None
@@ -67,7 +67,7 @@ def find_foreign_file(path: pathlib.Path) -> str | None:
 
 
 def resolve(chosen: Sequence[str]) -> list[str]:
-  """Returns the formats that are meant, each once, in order.
+  """The chosen formats, each once, in order.
 
   Args:
     chosen: Some of `NAMES`, or `ALL_TFLITE`.
@@ -79,14 +79,14 @@ def resolve(chosen: Sequence[str]) -> list[str]:
 def load_calibration_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> np.ndarray:
-  """Returns some of the server's labeled images of each class.
+  """Some of the server's labeled images of each class.
 
   Args:
     data: The settings of an experiment's data.
-    task: The task that they have.
+    task: The task.
 
   Raises:
-    settings.SettingError: If the images cannot be had.
+    settings.SettingError: If the images cannot be loaded.
   """
   labeled = image_task.load(data.task, task).train
   num_labeled = settings.as_dict(data).get('num_labeled')
@@ -103,15 +103,15 @@ def load_calibration_images(
 def load_validation_images(
   data: experiment_settings.Data, task: image_task.ImageTask
 ) -> sources.LabeledImages:
-  """Returns the images of the validation split.
+  """The images of the validation split.
 
   Args:
     data: The settings of an experiment's data.
-    task: The task that they have.
+    task: The task.
 
   Raises:
     ValueError: If there is no validation split.
-    settings.SettingError: If the images cannot be had.
+    settings.SettingError: If the images cannot be loaded.
   """
   if not data.validates:
     raise ValueError(
@@ -124,14 +124,14 @@ def load_validation_images(
 def fit_temperature(
   model: tf.keras.Model, validation: sources.LabeledImages
 ) -> temperature_lib.Temperature:
-  """Chooses a temperature for a model.
+  """Fits the temperature of a model's probabilities.
 
   Args:
     model: The model.
     validation: Images that it was not trained on.
 
   Raises:
-    ValueError: If they do not tell one.
+    ValueError: If the images determine no temperature.
   """
   logits = [
     model(images.astype(np.float32), training=False).numpy()
@@ -159,14 +159,14 @@ def export(
     path: The folder to export to.
     model: The model.
     class_names: A name for each class.
-    calibration_images: For `TFLITE_INT8`, as `tflite.convert` takes them.
-    test: To test on, or None.
-    privacy: What is promised to clients, or None if nothing was asked for.
-    least_confidence: As `saved_model.export_saved_model` takes it.
-    background: Likewise.
+    calibration_images: For `TFLITE_INT8`, see `tflite.convert`.
+    test: Images to test on, or None.
+    privacy: The privacy statement, or None without privacy.
+    least_confidence: See `saved_model.export_saved_model`.
+    background: See `saved_model.export_saved_model`.
 
   Raises:
-    saved_model.ExportError: If it cannot be exported.
+    saved_model.ExportError: If the model cannot be exported.
   """
   if name == SAVED_MODEL:
     file = path

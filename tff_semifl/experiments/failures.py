@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors of methods while they train: where they are, and what is kept."""
+"""Errors of methods during training."""
 
 from collections.abc import Iterator
 import contextlib
@@ -31,10 +31,10 @@ _PLAIN = (
 def explaining(
   experiment: experiment_lib.Experiment, folder: outputs.ExperimentFolder
 ) -> Iterator[None]:
-  """Adds notes to the error of a method, and writes its traceback to the log.
+  """Adds notes to an error of a method, and logs its traceback.
 
-  The notes are the lines of the user's code that created the operation of
-  TensorFlow that failed, and the file that has the traceback.
+  The notes are the user's lines that created the failed operation, and the file
+  that has the traceback.
 
   Args:
     experiment: What is trained in the `with` block.

@@ -28,13 +28,13 @@ def create_task(
 ) -> image_task.ImageTask:
   """Creates a task of feature vectors.
 
-  Weak views are the vectors themselves. Strong views have Gaussian noise, see
+  There is no weak augmentation; the strong one adds Gaussian noise, see
   `feature_noise`.
 
   Args:
     data: The features, float32 [number, features].
     class_names: A name for each class, in the order of the labels.
-    origin_of_test: What the test vectors are from, for the description.
+    origin_of_test: Where the test vectors are from, for the description.
 
   Returns:
     The task. Mean and standard deviation of each feature are those of

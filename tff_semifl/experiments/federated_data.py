@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A task's images, shared out among server and clients."""
+"""A task's images, split among server and clients."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,16 +17,14 @@ class FederatedData(NamedTuple):
   """The images of the server and of each client.
 
   Attributes:
-    labeled: The server's.
-    unlabeled: What is shared out among clients.
+    labeled: The server's images.
+    unlabeled: The images of all clients.
     shares: For each client the int64 indices of its images in `unlabeled`.
-    test: To evaluate on; with a validation split its images instead.
-    training_order: int64 indices into the labeled images and after them the
-      unlabeled ones, which put all of them into the order of the data set.
-      None if they are in it.
-    equal_images: A line on each kind of equal images that there are.
-    partition_notes: A line on each way in which shares are not what was asked
-      for.
+    test: Images to evaluate on: test or validation images.
+    training_order: int64 permutation of the labeled and then the unlabeled
+      images into the order of the data set; None if they are in that order.
+    equal_images: A line on each kind of equal images.
+    partition_notes: Lines on how the partition differs from what was asked for.
   """
 
   labeled: sources.LabeledImages
@@ -39,7 +37,7 @@ class FederatedData(NamedTuple):
 
   @property
   def notes(self) -> tuple[str, ...]:
-    """All that is to be known of the data, in lines."""
+    """All remarks on the data."""
     return self.partition_notes + self.equal_images
 
   @property
@@ -52,11 +50,11 @@ class FederatedData(NamedTuple):
     )
 
   def at_server(self, labels: system_lib.Labels) -> sources.LabeledImages:
-    """Returns the images that the server trains on.
+    """The images that the server trains on.
 
     Args:
-      labels: Who has labels. Where the server has a pool of unlabeled images
-        too, these come after the labeled ones, with `sources.UNKNOWN_LABEL`.
+      labels: Who has labels. If the server has unlabeled images too, these come
+        after the labeled ones, with `sources.UNKNOWN_LABEL`.
     """
     if labels is not system_lib.Labels.AT_SERVER_WITH_POOL:
       return self.labeled
@@ -67,13 +65,13 @@ class FederatedData(NamedTuple):
 
 
 def pool_of_unknown_classes(images: sources.Images) -> sources.ImagePool:
-  """Returns images as a pool of which no class is known."""
+  """Unlabeled images, all of unknown class."""
   labels = np.full(len(images), sources.UNKNOWN_LABEL, np.int32)
   return sources.ImagePool(images, labels)
 
 
 def pool_of_task(data: image_task.TaskData) -> sources.ImagePool:
-  """Returns the images of clients, with labels that measure, if any."""
+  """The images of clients, with labels that measure, if any."""
   if data.unlabeled_labels is None:
     return pool_of_unknown_classes(data.unlabeled)
   return sources.ImagePool(data.unlabeled, data.unlabeled_labels)

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Creates the task of folders of images, whose settings `image_folder` has.
+"""Tasks of folders of images.
 
-All images are read for it, because the names of the classes, the size of the
-images and the pixel statistics are taken from them.
+All images are read, since class names, image size and pixel statistics come
+from them.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class TestImagesError(Exception):
 
 
 class ClientsHereError(Exception):
-  """There are images of clients, although sites have them."""
+  """There is a folder of clients' images, although sites have them."""
 
 
 def create_task(
@@ -53,27 +53,26 @@ def create_task(
   sites: Sequence[str] = (),
   keep_decoded: bool = False,
 ) -> image_task.ImageTask:
-  """Creates the task of a folder of images, which reads all images.
+  """Creates the task of a folder of images; reads all images.
 
   Args:
     root: Folder with `server`, `clients` and optionally `test`.
-    image_size: Height and width. None for those of the server's images, or for
+    image_size: Height and width. None for that of the server's images, or for
       64x64 if these have several sizes or one above 128; if other sizes are
-      refused, for those of its first image.
+      refused, for that of the first image.
     num_channels: 3 for color images, 1 for gray ones.
     on_odd_size: What to do with images of another size.
-    background: The color behind what is transparent.
-    flip: Whether the mirror image of an image is of the same class.
+    background: The color behind transparent pixels.
+    flip: Whether mirrored images are of the same class.
     test_fraction: Share of the server's images of each class to test on, at
-      least one image, if there is no folder `test`. The images are spread
-      evenly over the sorted names of files and do not depend on a seed, so that
-      all experiments have the same test images.
+      least one image, if there is no folder `test`. The images are evenly
+      spaced among the sorted file names, the same for all seeds.
     images_on_disk: Whether clients' images are kept in a file instead of in
       memory; None if they are more than 1 GiB.
     sites: Names of the sites that have the images of clients, if they do.
       Clients are numbered in the order of these names.
-    keep_decoded: Whether decoded images of large files are kept for the next
-      start, and those of an earlier one are used.
+    keep_decoded: Whether decoded images of large files are cached for the next
+      start.
 
   Returns:
     The task, with its images.
@@ -187,9 +186,9 @@ def create_task(
 def _hold_out(
   labels: np.ndarray, fraction: float, class_names: tuple[str, ...]
 ) -> tuple[np.ndarray, int]:
-  """Returns indices of images to train on, then to test on, and how many train.
+  """Indices of training and then test images, and how many are for training.
 
-  Some of each class are tested on.
+  Each class has test images.
   """
   is_test = np.zeros(len(labels), bool)
   for label, name in enumerate(class_names):

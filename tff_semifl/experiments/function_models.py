@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Keras models that functions outside of this package create."""
+"""Keras models that functions of other packages create."""
 
 from collections.abc import Callable
 import dataclasses
@@ -25,10 +25,10 @@ CreateModel = Callable[[image_task.ImageTask, int], tf.keras.Model]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FunctionModel(models.Converted):
-  """A model that is created by a function.
+  """A model that a function creates.
 
   Attributes:
-    reference: Its name in records, 'package.module:NAME'.
+    reference: 'package.module:NAME'.
     function: The function.
   """
 
@@ -66,7 +66,7 @@ class FunctionModel(models.Converted):
 
 
 def load_outside_model(reference: str) -> FunctionModel:
-  """Returns the model of a function outside of this package."""
+  """Loads the function that creates a model."""
   return FunctionModel(reference=reference, function=references.load(reference))
 
 

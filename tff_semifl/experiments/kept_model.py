@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model that a run keeps and exports: of the last round, or the best."""
+"""The model that a run exports: of the last round, or of the best."""
 
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ def load(
   folder: outputs.ExperimentFolder,
   final: training.ProgramState,
 ) -> KeptModel:
-  """Returns the model that a run exports.
+  """The model that a run exports.
 
   Args:
     experiment: The experiment, trained.
@@ -62,7 +62,7 @@ def load(
 def describe_end(
   experiment: experiment_lib.Experiment, final: training.ProgramState
 ) -> str | None:
-  """Says that training ended early; None if all rounds were run.
+  """A line on early stopping; None if all rounds were run.
 
   Args:
     experiment: The experiment.

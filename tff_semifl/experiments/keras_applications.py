@@ -3,8 +3,7 @@
 
 """Backbones of `keras.applications`, pretrained or not, with a new last layer.
 
-With few labels a pretrained backbone that is frozen decides: only the last
-layer is trained, sent and averaged.
+A frozen backbone is not trained, sent or averaged: only the last layer is.
 """
 
 import dataclasses
@@ -31,7 +30,7 @@ class Application(models.Converted):
 
   Attributes:
     function_name: Name of the function of `tf.keras.applications`.
-    input_range: What the backbone expects pixels in.
+    input_range: The range of pixel values that the backbone expects.
   """
 
   function_name: ClassVar[str]
@@ -51,12 +50,12 @@ class Application(models.Converted):
 
   @property
   def has_static_batch_norm(self) -> bool:
-    """True if static batch normalization is chosen, and not frozen."""
+    """Whether static batch normalization is chosen, and not frozen."""
     return self.normalization == 'static_batch' and not self.freeze_backbone
 
   @property
   def arguments(self) -> dict[str, Any]:
-    """More arguments of the function that builds the backbone."""
+    """Further arguments of the function that builds the backbone."""
     return {}
 
   def create(self, task: image_task.ImageTask, seed: int) -> tf.keras.Model:
@@ -104,7 +103,7 @@ class Application(models.Converted):
   def _load(
     self, image_shape: tuple[int, int, int], weights: str | None
   ) -> tf.keras.Model:
-    """Returns the backbone with its weights."""
+    """The backbone with its weights."""
     with settings.blame('weights', weights, ValueError, OSError):
       if weights not in (None, _IMAGENET) and not os.path.isfile(weights):
         raise ValueError('there is no such file')
@@ -148,7 +147,7 @@ class MobileNet(Application):
 
   @property
   def arguments(self) -> dict[str, Any]:
-    """More arguments of the function that builds the backbone."""
+    """Further arguments of the function that builds the backbone."""
     return {'alpha': self.width_multiplier}
 
 

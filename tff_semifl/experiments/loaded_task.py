@@ -1,16 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks of images that are in memory: views, model and constants that suit.
+"""Tasks of images that are in memory, with augmentations and a model that suit.
 
-The mean and standard deviation of pixels are those of the training images,
-which are the server's where clients have images of their own: statistics of the
-clients' images would reveal something about them. Strong views come from the
-gentle form of KerasCV's RandAugment, whose shifts are shares of an image's size
-and so suit any size. SemiFL's augmentation shifts by 100 pixels and covers
-40x40 pixels at any size: with images of up to 100 pixels it leaves one view in
-seven blank, as it does in the experiments of the paper's tables (C.3).
-FixMatch's is made for images of 32 pixels and changes large images little.
+Mean and standard deviation of pixels are those of the server's images where
+clients have images of their own: statistics of clients' images would reveal
+something about them. The strong augmentation is KerasCV's RandAugment at low
+magnitude, whose shifts scale with the image. SemiFL's augmentation shifts by
+100 pixels at any size: of images up to 100 pixels it leaves one in seven blank.
+FixMatch's is made for 32 pixels and changes larger images little.
 """
 
 import functools
@@ -57,16 +55,16 @@ def create_task(
   Args:
     data: The images.
     class_names: A name for each class, in the order of the labels.
-    flip: Whether the mirror image of an image is of the same class.
+    flip: Whether mirrored images are of the same class.
     num_labeled: Labeled images at the server; None for all training images.
-    origin_of_test: What the test images are from, for the description.
-    num_resized: Images that had another size, for the description.
-    num_transparent: Images that were transparent, likewise.
-    background: The color that is behind them.
+    origin_of_test: Where the test images are from, for the description.
+    num_resized: Images that were resized, for the description.
+    num_transparent: Images that were transparent, for the description.
+    background: The color behind transparent pixels.
 
   Returns:
-    The task. Its description has a digest of all images, so that a run is
-    resumed on the same data alone.
+    The task. Its description has a digest of all images, so that a run resumes
+    on the same images only.
   """
   pixel_mean, pixel_standard_deviation = sources.measure_pixels(
     data.train.images
@@ -115,13 +113,13 @@ def describe(
   num_resized: int = 0,
   transparent: str = '',
 ) -> str:
-  """Returns a line with the numbers of images and a digest of all of them.
+  """A line with the numbers of images and a digest of them.
 
   Args:
     data: The images.
     class_names: A name for each class, in the order of the labels.
-    origin_of_test: What the test images are from.
-    num_resized: Images that had another size.
+    origin_of_test: Where the test images are from.
+    num_resized: Images that were resized.
     transparent: Words on images that were transparent, with a comma; or ''.
   """
   unlabeled = data.unlabeled

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables as Markdown has them."""
+"""Tables in Markdown."""
 
 from collections.abc import Iterable, Sequence
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-  """Returns a table, without a line break at its end.
+  """A table, without a line break at its end.
 
   Args:
     heading: The names of the columns.
@@ -21,7 +21,7 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def facts(
   rows: Iterable[tuple[str, object]], heading: Sequence[str] = ('what', '')
 ) -> str:
-  """Returns a table of two columns, of names and of values of any kind.
+  """A table of names and values.
 
   Args:
     rows: The names and values.
@@ -31,7 +31,7 @@ def facts(
 
 
 def escape(text: str) -> str:
-  """Returns a text as a cell of a table must have it."""
+  """Escapes a text for a cell."""
   return text.replace('|', r'\|').replace('\n', ' ')
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings that choose a round's model, and the metrics they need."""
+"""Settings of model selection and early stopping."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -23,7 +23,7 @@ def _is_column(value: str) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ModelSelection(settings.Settings):
-  """Which round's model is exported, and when training ends early.
+  """Which round's model is exported, and when training stops early.
 
   Attributes:
     may_change: Names of the settings that may change when a run is resumed.
@@ -48,7 +48,7 @@ class ModelSelection(settings.Settings):
   )
 
   def check(self, *, validates: bool, can_validate: bool) -> None:
-    """Checks that the images which are to choose are evaluated on.
+    """Checks that models are evaluated on the images that select.
 
     Args:
       validates: Whether models are evaluated on a validation split.
@@ -87,7 +87,7 @@ class ModelSelection(settings.Settings):
     class_names: Sequence[str],
     labels: np.ndarray,
   ) -> measurement.Measurement:
-    """Returns what computes the chosen metrics, and the one that chooses.
+    """The chosen metrics, with the one that selects.
 
     Args:
       metrics: The value of the setting `metrics`.
@@ -113,7 +113,7 @@ class ModelSelection(settings.Settings):
   def create_choice(
     self, found: measurement.Measurement
   ) -> model_choice.ModelChoice | None:
-    """Returns how the model is chosen; None if it is that of the last round.
+    """How the model is selected; None for the last round's.
 
     Args:
       found: From `create_measurement`.

@@ -227,7 +227,7 @@ class FedMatchResNet(Model):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EMNISTCNN(Model):
-  """The small network of Zhang et al. for EMNIST (D22)."""
+  """The small network of Zhang et al. for EMNIST."""
 
   build: ClassVar[Callable[..., tf.keras.Model]] = staticmethod(
     emnist_cnn.create_emnist_cnn
@@ -240,7 +240,7 @@ class EMNISTCNN(Model):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReddiEMNISTCNN(EMNISTCNN):
-  """The network of Reddi et al. for EMNIST, of which they write (D22)."""
+  """The network of Reddi et al. for EMNIST, which Zhang et al. describe."""
 
   build = staticmethod(emnist_cnn.create_reddi_emnist_cnn)
 

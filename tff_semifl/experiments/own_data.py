@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks of images or features that a Python program has, in any form."""
+"""Tasks of a Python program's own images or features."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -42,49 +42,48 @@ def own_data(
   """Creates a task of images, or of feature vectors, that are in memory.
 
   Images are arrays [images, height, width, channels], gray ones without the
-  last axis too, sequences of images, or anything else that NumPy makes an array
-  of: integers in 0..255, or floats in 0..255 or 0..1. Feature vectors take the
-  place of images as arrays of floats [number, features]. Labels are integers or
-  strings [images] or [images, 1], or one-hot [images, classes].
+  last axis too, sequences of images, or anything that NumPy makes such an array
+  of: integers in 0..255, or floats in 0..255 or 0..1. Feature vectors are
+  arrays of floats [number, features]. Labels are integers or strings [images]
+  or [images, 1], or one-hot [images, classes].
 
-  Who has which images is given in one of these ways:
+  Clients get their images in one of these ways:
 
   *   `clients`: the images of each client. The server has all of `train`.
   *   `unlabeled` and `shares`: all images of clients, and who has which. The
       server has all of `train`.
   *   `num_labeled`: the server has so many of `train`, the same number of each
-      class, and clients have the others without their labels, and `unlabeled`
-      if it is given, by the settings `num_clients` and `partition`.
-  *   None of these, where clients have labels, as in `supervised_fedavg`: the
-      images of `train` are theirs, by these settings. Other systems ask for the
-      setting `num_labeled` then.
+      class. Clients have the others without labels, and `unlabeled` if it is
+      given, by the settings `num_clients` and `partition`.
+  *   None of these, where clients have labels, as in `supervised_fedavg`:
+      `train` is partitioned among clients. Other systems then need the setting
+      `num_labeled`.
 
   Args:
     train: Labeled images: (images, labels), a mapping with 'image' and 'label',
       or a `tf.data.Dataset` of pairs or such mappings, batched or not.
-    test: Labeled images to evaluate on, likewise.
+    test: Labeled images to evaluate on, in the same forms.
     clients: As for `own_clients.concatenate`: arrays or datasets by client, in
       a sequence or a mapping, or a `tff.simulation.datasets.ClientData`.
-    unlabeled: Images, or a `tf.data.Dataset` of them.
+    unlabeled: Images, or a `tf.data.Dataset` of images.
     shares: As for `own_clients.read_shares`: indices into `unlabeled` by
       client, in a sequence, a mapping, or a JSON or CSV file.
-    unlabeled_labels: Labels of the images of clients that only measure; nobody
-      trains on them. With `clients`, those of each client in the same order, or
-      None for a client without; with `shares`, of all `unlabeled` images. A
-      label of -1 or '' is unknown.
+    unlabeled_labels: Labels of clients' images that only measure; nobody trains
+      on them. With `clients`, in the same order, None for a client without
+      labels; with `shares`, of all `unlabeled` images. A label of -1 or '' is
+      unknown.
     num_labeled: A multiple of the number of classes.
     class_names: A name for each class, in the order of the labels, each with an
       image in `train`. By default those that occur in `train`, strings in
       sorted order.
-    flip: Whether the mirror image of an image is of the same class. It is not,
-      with writing. Features have none.
+    flip: Whether mirrored images are of the same class; not so for writing.
 
   Returns:
     The task.
 
   Raises:
-    ValueError: If something cannot be used. The message begins with the name of
-      the argument, and says what was found, what is expected and what to do.
+    ValueError: If an argument cannot be used. The message begins with its name,
+      and says what was found and what is expected.
   """
   _check_given(clients, unlabeled, shares, num_labeled)
   num_labeled = _to_number(num_labeled)
@@ -157,7 +156,7 @@ def own_data(
 def _check_given(
   clients: Any, unlabeled: Any, shares: Any, num_labeled: int | None
 ) -> None:
-  """Checks that it is given in one way who has which images."""
+  """Checks that clients get their images in one way."""
   if clients is not None and (unlabeled is not None or shares is not None):
     raise ValueError(
       'clients: found unlabeled or shares too; give clients, or both others'
@@ -190,7 +189,7 @@ def _to_number(num_labeled: Any) -> int | None:
 
 
 def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
-  """Returns images or features, and int64 or str labels."""
+  """Images or features, and int64 or str labels."""
   own_images.check_form(field, data)
   if isinstance(data, tf.data.Dataset):
     images, labels = own_images.read_dataset(field, data, labeled=True)
@@ -208,7 +207,7 @@ def _read_labeled(field: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read_unlabeled(data: Any) -> np.ndarray:
-  """Returns images or features."""
+  """Images or features."""
   if isinstance(data, tf.data.Dataset):
     data, _ = own_images.read_dataset('unlabeled', data, labeled=False)
   return own_features.convert_examples('unlabeled', data)
@@ -216,7 +215,7 @@ def _read_unlabeled(data: Any) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTask(image_task.Task):
-  """A task that a Python program has made, to be given to an experiment.
+  """A task that a Python program has made.
 
   Attributes:
     prepared: The task.
@@ -226,23 +225,23 @@ class OwnTask(image_task.Task):
 
   @property
   def reference(self) -> str:
-    """Its name in records. No program finds a task by this name."""
+    """The name in records, by which no program finds the task."""
     return REFERENCE
 
   @property
   def usual(self) -> Mapping[str, Any]:
-    """Values of settings by name that suit its examples."""
+    """Values of settings by name that suit the examples."""
     if self.prepared is None:
       return {}
     kind = example_kinds.kind_of(self.prepared.image_shape)
     return feature_task.USUAL if kind is example_kinds.FEATURES else {}
 
   def create(self) -> image_task.ImageTask:
-    """Returns the task.
+    """The task.
 
     Raises:
-      settings.SettingError: If there is none: the images are those of the
-        program that made it.
+      settings.SettingError: If there is none, since only the program that made
+      it has the images.
     """
     if self.prepared is None:
       raise settings.SettingError(
@@ -253,16 +252,16 @@ class OwnTask(image_task.Task):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OwnTaskWithShares(OwnTask):
-  """The same of a task that says who has which images."""
+  """A task of a Python program that says which client has which images."""
 
   gives_shares = True
 
 
 def create_part(task: image_task.ImageTask) -> OwnTask:
-  """Returns the part of a task that a Python program has made.
+  """The settings part of a task that a Python program has made.
 
   Args:
-    task: The task. If it has no description of its data, it gets one, so that
+    task: The task. If its data have no description, they get one, so that
       other images are not taken for these.
   """
   data = task.load()

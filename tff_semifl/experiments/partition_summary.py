@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A summary of how images are shared among clients, and its picture."""
+"""A summary of a partition among clients, and its figure."""
 
 from typing import NamedTuple
 
@@ -19,10 +19,10 @@ class PartitionSummary(NamedTuple):
 
   Attributes:
     title: Task, partition and number of clients.
-    counts: int64 [num_clients, num_classes]; images of unknown class are one of
-      their own.
-    class_names: A name for each class of `counts`.
-    skew: R of `label_skew`, or why it is not known.
+    counts: int64 [num_clients, num_classes]; images of unknown class have a
+      column of their own.
+    class_names: A name for each column of `counts`.
+    skew: R of `label_skew`, or why it is unknown.
   """
 
   title: str
@@ -31,7 +31,7 @@ class PartitionSummary(NamedTuple):
   skew: str
 
   def create_figure(self) -> figure.Figure:
-    """Creates the picture."""
+    """Creates the figure."""
     return partition_picture.create_figure(
       self.counts, self.class_names, f'{self.title}: R {self.skew}'
     )
@@ -42,12 +42,12 @@ def summarize(
   data: federated_data.FederatedData,
   title: str,
 ) -> PartitionSummary:
-  """Summarizes who has what.
+  """Summarizes a partition.
 
   Args:
     task: The task.
-    data: Its images, shared out.
-    title: Says which task it is and how its images are shared out.
+    data: The split images.
+    title: The task and the partition in words.
   """
   labels = data.unlabeled.true_labels
   class_names = tuple(task.class_names)

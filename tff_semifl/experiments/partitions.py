@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ways to share out images among clients, as parts with settings."""
+"""Partitions of images among clients, with their settings."""
 
 import abc
 from collections.abc import Callable, Sequence
@@ -18,11 +18,11 @@ from tff_semifl.settings import references
 
 
 class Partition(settings.Settings, abc.ABC):
-  """Base of the ways to share out images.
+  """Base of the partitions.
 
   Attributes:
-    name: How it is called.
-    words: The same in a few words, with settings by name in braces.
+    name: The value of the setting.
+    words: A description, with settings by name in braces.
   """
 
   name: ClassVar[str]
@@ -32,7 +32,7 @@ class Partition(settings.Settings, abc.ABC):
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Shares out images.
+    """Partitions images among clients.
 
     Args:
       labels: int [num_images], the true classes.
@@ -44,18 +44,18 @@ class Partition(settings.Settings, abc.ABC):
       For each client the int64 indices of its images.
 
     Raises:
-      ValueError: If it is not possible.
+      ValueError: If there is no such partition of these images.
     """
 
   def count_left(self, num_images: int, num_clients: int) -> int:
-    """Returns how many images no client gets, by definition."""
+    """The number of images that no client gets, by definition."""
     del num_images, num_clients  # It shares out all of them.
     return 0
 
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
   ) -> tuple[str, ...]:
-    """Returns a line on each way in which shares are not what was asked for.
+    """Lines on how the partition differs from what was asked for.
 
     Args:
       labels: int [num_images], as in `share_out`.
@@ -71,18 +71,18 @@ class Partition(settings.Settings, abc.ABC):
 
   @property
   def description(self) -> str:
-    """In a few words, with its number."""
+    """A few words, with the values of settings."""
     return self.words.format(**settings.as_dict(self))
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment."""
+    """The part of an experiment's default name."""
     values = settings.as_dict(self).values()
     return self.name + ''.join(str(value) for value in values)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class IID(Partition):
-  """The same number of images each, at random (C.5)."""
+  """The same number of random images for each client."""
 
   name = 'iid'
   words = 'IID'
@@ -90,19 +90,19 @@ class IID(Partition):
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Shares out images."""
+    """Partitions images among clients."""
     del num_classes  # It makes no difference.
     with settings.blame('num_clients', num_clients):
       return partition.partition_iid(len(labels), num_clients, seed)
 
   def count_left(self, num_images: int, num_clients: int) -> int:
-    """Returns how many images no client gets: those that do not divide."""
+    """The remainder of the division by the number of clients."""
     return num_images % num_clients
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Classes(Partition):
-  """A few classes each (C.5)."""
+  """A few classes for each client (SemiFL, Section 5)."""
 
   name = 'classes'
   words = '{classes_per_client} classes per client'
@@ -113,7 +113,7 @@ class Classes(Partition):
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Shares out images."""
+    """Partitions images among clients."""
     return skewed_partition.partition_classes(
       labels, num_classes, self.classes_per_client, num_clients, seed
     )
@@ -121,7 +121,7 @@ class Classes(Partition):
   def describe(
     self, labels: np.ndarray, shares: Sequence[np.ndarray]
   ) -> tuple[str, ...]:
-    """Returns a line if clients have fewer classes than they were to have."""
+    """A line if clients have fewer classes than were asked for."""
     numbers = np.array([len(np.unique(labels[share])) for share in shares])
     num_fewer = np.count_nonzero(numbers < self.classes_per_client)
     if not num_fewer:
@@ -135,13 +135,14 @@ class Classes(Partition):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Dirichlet(Partition):
-  """A random mix of classes each (C.5)."""
+  """Class proportions of each client from a Dirichlet distribution."""
 
   name = 'dirichlet'
   words = 'Dirichlet {dirichlet_concentration}'
   dirichlet_concentration: float = settings.setting(
     0.3,
-    "How alike clients are; SemiFL's paper has 0.1 and 0.3.",
+    'Concentration: the smaller, the fewer classes a client has. 0.1 and 0.3'
+    " in SemiFL's paper.",
     settings.between(
       skewed_partition.LEAST_CONCENTRATION, skewed_partition.MOST_CONCENTRATION
     ),
@@ -150,7 +151,7 @@ class Dirichlet(Partition):
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Shares out images."""
+    """Partitions images among clients."""
     del num_classes  # The labels have them.
     return skewed_partition.partition_dirichlet(
       labels, self.dirichlet_concentration, num_clients, seed
@@ -159,21 +160,20 @@ class Dirichlet(Partition):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MainClasses(Partition):
-  """One class or several more than others each (Zhang et al., equation 8)."""
+  """More images of a client's main classes (Zhang et al., equation 8)."""
 
   name = 'main_classes'
   words = 'main classes, R = {skew}'
   skew: float = settings.setting(
     0.4,
-    'R of Zhang et al.: from 0, clients are alike, to 1, each has its main'
-    ' classes alone (equation 8, D32).',
+    'R of Zhang et al., equation 8: from 0, IID, to 1, main classes alone.',
     settings.FRACTION,
   )
 
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Shares out images."""
+    """Partitions images among clients."""
     return main_class_partition.partition_main_classes(
       labels, num_classes, self.skew, num_clients, seed
     )
@@ -181,12 +181,12 @@ class MainClasses(Partition):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutsidePartition(Partition):
-  """A function of another package.
+  """A partition function of another package.
 
   Attributes:
-    reference: Its name in records, 'package.module:NAME'.
-    function: (labels, num_classes, num_clients, seed) -> shares, as
-      `Partition.share_out`.
+    reference: 'package.module:NAME'.
+    function: (labels, num_classes, num_clients, seed) -> indices of each
+      client's images, as `Partition.share_out`.
   """
 
   reference: str
@@ -205,7 +205,7 @@ class OutsidePartition(Partition):
   def share_out(
     self, labels: np.ndarray, num_classes: int, num_clients: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Shares out images."""
+    """Partitions images among clients."""
     shares = self.function(labels, num_classes, num_clients, seed)
     if len(shares) != num_clients:
       raise ValueError(
@@ -215,14 +215,14 @@ class OutsidePartition(Partition):
 
 
 def load_outside(reference: str) -> Partition:
-  """Returns a partition of another package.
+  """Loads a partition of another package.
 
   Args:
     reference: 'package.module:NAME' of a function, see `OutsidePartition`, or
       of a `Partition`.
 
   Raises:
-    ValueError: If there is none.
+    ValueError: If there is no such partition.
   """
   found = references.load(reference)
   if isinstance(found, Partition) or isinstance(found, type):
@@ -239,8 +239,8 @@ PARTITIONS = {
   part.name: part for part in (IID(), Classes(), Dirichlet(), MainClasses())
 }
 MEANING = (
-  'How unlabeled images are shared among clients: iid, at random and evenly;'
-  ' classes, a few classes each; dirichlet, a random mix of classes each;'
-  ' main_classes, one class more than others each, or with fewer clients than'
-  ' classes several, as Zhang et al. have it.'
+  'Partition of unlabeled images among clients: iid; classes, a few classes'
+  ' each; dirichlet, class proportions from a Dirichlet distribution;'
+  ' main_classes, more images of one class, or of several where classes'
+  ' outnumber clients (Zhang et al.).'
 )

@@ -17,7 +17,7 @@ from tff_semifl.systems import system
 
 
 def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
-  """Returns what would be run, for JSON."""
+  """What would be run, as a value for JSON."""
   num_labeled = len(experiment.data.labeled.labels)
   sizes = experiment.clients.num_images
   steps = experiment.settings.system.count_steps(num_labeled, sizes)
@@ -58,7 +58,7 @@ def describe(experiment: experiment_lib.Experiment) -> dict[str, object]:
 def _describe_images_of_clients(
   experiment: experiment_lib.Experiment, steps: system.Steps
 ) -> dict[str, object]:
-  """Returns what is known of the images of clients."""
+  """What is known of clients' images."""
   names = experiment.settings.data.task.sites
   if names:
     return {
@@ -81,7 +81,7 @@ def _describe_images_of_clients(
 def _describe_privacy(
   experiment: experiment_lib.Experiment,
 ) -> dict[str, object]:
-  """Returns what all rounds will have cost clients, if they ask for privacy."""
+  """The privacy spent after all rounds; None without privacy."""
   promised = before_training.promise(experiment)
   if promised is None:
     return {}
@@ -99,7 +99,7 @@ def _describe_privacy(
 
 
 def _find_programs(experiment: experiment_lib.Experiment) -> list[str]:
-  """Returns the hashes of all programs that clients run."""
+  """The hashes of all programs that clients run."""
   program = experiment.training_program
   computations = [program.process.next]
   if program.statistics is not None:

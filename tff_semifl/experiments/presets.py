@@ -3,18 +3,16 @@
 
 """Settings of the cells of the papers' tables and figures, by name.
 
-`presets.csv` has a row for each: its own settings, the rows of shared settings
-in `preset_bases.csv` that they come on top of, what the paper reached, and in
-which table or figure; no accuracy where the text has no number, as figures are
-pictures. No cell relies on a default for what its paper or its authors' code
-states: a default may change.
+`presets.csv` has a row for each cell: its settings, the rows of
+`preset_bases.csv` whose settings it shares, the paper's accuracy, and the table
+or figure. All that a paper or its code states is written out, since defaults
+may change.
 
-Accuracies of SemiFL's paper are the best test accuracies of all rounds, mean
-and population standard deviation of seeds 0 to 3 (D16); its Table 2 has no
-deviations, and its rows of semi-supervised learning in one place are results of
-the FixMatch paper and its code (D52, S1, S2). Those of Zhang et al. are of one
-run, and the paper does not say whether they are the last or the best (D50); nor
-does that of (FL)^2, whose are mean and standard deviation of three seeds.
+Accuracies of SemiFL's paper are the best of all rounds, mean and population
+standard deviation of seeds 0 to 3; its Table 2 has no deviations, and its rows
+of one-place methods are those of the FixMatch paper. Accuracies of Zhang et al.
+are of one run; the paper does not say of which round. Those of (FL)^2 are mean
+and standard deviation of three seeds.
 """
 
 from collections.abc import Mapping
@@ -33,13 +31,12 @@ _Rows = Mapping[str, Mapping[str, str]]
 
 
 class PaperAccuracy(NamedTuple):
-  """A cell of a paper's table.
+  """An accuracy in a paper's table.
 
   Attributes:
-    text: As it is written there, such as '93.1% (0.1)'.
-    mean: The test accuracy, in [0, 1]; of which rounds and seeds, this module
-      says.
-    deviation: Its population standard deviation; None if there is none.
+    text: As written there, such as '93.1% (0.1)'.
+    mean: Test accuracy, in [0, 1].
+    deviation: Its standard deviation; None if there is none.
   """
 
   text: str
@@ -54,9 +51,9 @@ class Preset(NamedTuple):
     name: 'system/name'.
     system_name: The system.
     settings: Values of settings by name.
-    paper: What the paper reached; None if its text has no number.
-    cell: What it is, and the tables and figures that have it.
-    note: What there is to know of it, or ''.
+    paper: The paper's accuracy; None if its text has no number.
+    cell: The cell, and the tables and figures that have it.
+    note: Remarks, or ''.
   """
 
   name: str
@@ -68,23 +65,23 @@ class Preset(NamedTuple):
 
   @property
   def output_dir(self) -> str:
-    """The default folder of its experiments, which no other preset has."""
+    """The default folder of its experiments, different for each preset."""
     return f'results/{self.name}'
 
 
 def names() -> tuple[str, ...]:
-  """Returns the names of all presets, in the order of the table."""
+  """The names of all presets, in the order of the table."""
   return tuple(_read(_PRESETS))
 
 
 def load(name: str) -> Preset:
-  """Returns the preset of that name.
+  """Loads a preset.
 
   Args:
     name: One of `names()`.
 
   Raises:
-    settings.SettingError: If there is none.
+    settings.SettingError: If there is no such preset.
   """
   if name not in names():
     hint = settings_lib.did_you_mean(name, names())
@@ -105,11 +102,11 @@ def load(name: str) -> Preset:
 
 
 def parse_accuracy(mean: str, deviation: str | None) -> PaperAccuracy:
-  """Returns what a paper reached, from percentages as they are written.
+  """Parses an accuracy given in percent.
 
   Args:
-    mean: '93.1', say.
-    deviation: '0.1', say; None or '' if there is none.
+    mean: Such as '93.1'.
+    deviation: Such as '0.1'; None or '' if there is none.
   """
   if not deviation:
     return PaperAccuracy(f'{mean}%', _fraction(mean), None)
@@ -120,13 +117,13 @@ def parse_accuracy(mean: str, deviation: str | None) -> PaperAccuracy:
 
 @functools.cache
 def _read(path: pathlib.Path) -> _Rows:
-  """Returns the rows of a table by their names."""
+  """The rows of a table, by name."""
   with path.open(newline='') as file:
     return {row['name']: row for row in csv.DictReader(file)}
 
 
 def _collect_settings(row: Mapping[str, str]) -> dict[str, Any]:
-  """Returns the settings of a row; they count for more than those of bases."""
+  """The settings of a row, over those of its bases."""
   found = {}
   for base in row['bases'].split():
     found |= _collect_settings(_read(_BASES)[base])
@@ -137,7 +134,7 @@ def _collect_settings(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _parse_value(text: str) -> Any:
-  """Returns a number or a truth value, or the text if it is neither."""
+  """A number, a truth value or else the text."""
   try:
     return json.loads(text)
   except json.JSONDecodeError:

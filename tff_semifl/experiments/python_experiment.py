@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Experiments of a Python program: a system, a task, and settings by name."""
+"""Creates experiments from Python: a system, a task, and settings by name."""
 
 from collections.abc import Callable
 import os
@@ -33,24 +33,22 @@ def create_experiment(
   | None = None,
   **settings: Any,
 ) -> experiment.Experiment:
-  """Loads the data and builds everything that is to be run.
+  """Loads the data and builds the experiment.
 
   Args:
-    system: A system, or the name of one: a name in `SYSTEMS`, or
-      'package.module:NAME'.
-    task: A task, such as one of `TASKS` or what `own_data` returns.
+    system: A system, a name in `SYSTEMS`, or 'package.module:NAME'.
+    task: A task, such as one of `TASKS` or of `own_data`.
     create_model: (task, seed) -> Keras model from float32 images in 0..255 to
       logits. By default the model that the setting `model` names.
-    **settings: Settings by name, as they are flags of `launch.train`: of the
-      system, the data, the model and the run (`output_dir`, say).
+    **settings: Settings by name, the flags of `launch.train`: of system, data,
+      model and run (`output_dir`, say).
 
   Returns:
     The experiment, for `open_folder` and `run`.
 
   Raises:
-    settings.SettingError: If there is no such system or setting, the task is
-      none, a setting does not take its value, or settings contradict each
-      other.
+    settings.SettingError: If there is no such system or setting, `task` is no
+      task, a setting has a bad value, or settings contradict each other.
     durable_files.OutputError: If the folder has a private key that cannot be
       used.
   """

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Release managers that a setting names, to which metrics are released."""
+"""Release managers that a setting names."""
 
 from collections.abc import Callable, Mapping, Sequence
 import pathlib
@@ -19,13 +19,13 @@ _Create = Callable[
 
 
 def load(reference: str) -> tff.program.ReleaseManager | _Create:
-  """Returns a release manager, or a function that creates it.
+  """Loads a release manager, or a function that creates one.
 
   Args:
     reference: 'package.module:NAME'.
 
   Raises:
-    settings.SettingError: If there is no such thing.
+    settings.SettingError: If there is no such object.
   """
   with settings_lib.blame(_SETTING, reference):
     found = references.load(reference)
@@ -42,11 +42,11 @@ def load(reference: str) -> tff.program.ReleaseManager | _Create:
 def create(
   names: Sequence[str], path: pathlib.Path, settings: Mapping[str, Any]
 ) -> list['NamedManager']:
-  """Returns the release managers, whose errors name them.
+  """Creates the release managers, whose errors name them.
 
   Args:
     names: Names as `load` takes them.
-    path: The folder of the experiment, which is there.
+    path: The existing folder of the experiment.
     settings: Its settings by name, and `system`, the name of the system.
 
   Raises:
@@ -74,7 +74,7 @@ def _create_one(
 
 
 class NamedManager(tff.program.ReleaseManager):
-  """A release manager, and the name that a setting has for it."""
+  """A release manager, and its name in the setting."""
 
   def __init__(self, name: str, manager: tff.program.ReleaseManager):
     self._name = name
@@ -104,6 +104,6 @@ class NamedManager(tff.program.ReleaseManager):
       ) from error
 
   def finish(self) -> None:
-    """Says that training ended before `total_rounds`, where that is of use."""
+    """Tells a manager that has `finish` that training ended early."""
     if hasattr(self._manager, 'finish'):
       self._manager.finish()

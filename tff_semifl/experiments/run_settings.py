@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of how an experiment is run and where its results go.
+"""Settings of a run that do not change what is computed.
 
-None changes what is computed, so they may differ when a run is resumed.
+They may differ when a run is resumed.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from tff_semifl.experiments import runtimes
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings(settings.Settings):
-  """The evaluations of a run, and the folder of its results."""
+  """Evaluations and results of a run."""
 
   output_dir: str = settings.setting(
     'results', 'Folder for the folders of all experiments.'
@@ -77,7 +77,7 @@ class RunSettings(settings.Settings):
   def fill_in(
     self, experiment: experiment_settings.ExperimentSettings
   ) -> 'RunSettings':
-    """Returns it with the default name of the experiment filled in.
+    """Fills in the default name of the experiment.
 
     Args:
       experiment: The experiment's settings, filled in.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of what runs the computations."""
+"""Settings of the runtime."""
 
 import abc
 from collections.abc import Callable, Iterator
@@ -21,13 +21,12 @@ _RESUMES = 'the same command goes on from the last complete round'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Runtime(settings.Settings, abc.ABC):
-  """Base of what runs the computations.
+  """Base of the runtimes.
 
   Attributes:
-    threads: Shares in the cores.
-    by_index: Whether images are read from a file that it shares with its
-      worker.
-    has_xla: Whether it can compile with XLA.
+    threads: Threads, and clients that train at once.
+    by_index: Whether the worker reads images from a shared file, by index.
+    has_xla: Whether the runtime compiles with XLA.
   """
 
   by_index: ClassVar[bool] = False
@@ -37,58 +36,57 @@ class Runtime(settings.Settings, abc.ABC):
 
   @property
   def has_sites(self) -> bool:
-    """True if it reaches sites that have images of their own."""
+    """Whether sites with images of their own can be reached."""
     return False
 
   @abc.abstractmethod
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """Runs the computations called in the `with` block.
+    """Makes this the runtime of the `with` block.
 
     Args:
       federation: The sites that have the images of clients, if they do.
     """
 
   def check(self) -> None:
-    """Checks its settings.
+    """Checks the settings.
 
     Raises:
-      settings.SettingError: If it cannot work with them.
+      settings.SettingError: If the runtime cannot work with them.
     """
 
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
   ) -> Self:
-    """Limits threads of operations, before TensorFlow is at work.
+    """Sets the threads of operations, before TensorFlow initializes.
 
     Args:
-      count_pixels: Returns pixels of batches; called only where nothing is
-        chosen.
+      count_pixels: Returns the pixels of batches; called only if no number of
+        threads was chosen.
 
     Returns:
-      It with the threads that there are.
+      The runtime with its numbers of threads.
     """
     return dataclasses.replace(self, threads=self.threads.limit(count_pixels))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class InProcess(Runtime):
-  """The TensorFlow of this program."""
+  """The TensorFlow of this process."""
 
   threads: threads_lib.PlacedThreads = threads_lib.PlacedThreads()
 
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
   ) -> Self:
-    """Limits threads of operations, before TensorFlow is at work.
+    """Sets the threads of operations, before TensorFlow initializes.
 
     Args:
-      count_pixels: Returns pixels of batches; called only where nothing is
-        chosen.
+      count_pixels: See `Runtime.limit_threads`.
 
     Returns:
-      It with the threads that there are.
+      The runtime with its numbers of threads.
 
     Raises:
       settings.SettingError: If threads are chosen for clients on GPUs.
@@ -100,7 +98,7 @@ class InProcess(Runtime):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """Runs the computations called in the `with` block."""
+    """Makes this the runtime of the `with` block."""
     del federation  # It has none.
     return runtime.simulation_context(
       'in_process',
@@ -111,7 +109,7 @@ class InProcess(Runtime):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Native(Runtime):
-  """A worker process of TFF's, on the CPU, a check on the others."""
+  """A TFF worker process on the CPU, to check the other runtimes against."""
 
   by_index = True
   has_xla = False
@@ -119,7 +117,7 @@ class Native(Runtime):
   def context(
     self, federation: sites.Federation | None = None
   ) -> contextlib.AbstractContextManager[None]:
-    """Runs the computations called in the `with` block."""
+    """Makes this the runtime of the `with` block."""
     del federation  # It has none.
     self.threads.tell_workers()
     return runtime.simulation_context(
@@ -157,32 +155,32 @@ class Ray(Runtime):
 
   @property
   def has_sites(self) -> bool:
-    """True if it joins a cluster: one of this program alone has no sites."""
+    """Whether a cluster is joined; one of this program alone has no sites."""
     return self.ray_address is not None
 
   def limit_threads(
     self, count_pixels: Callable[[], threads_lib.BatchPixels]
   ) -> Self:
-    """Limits threads of operations if some are chosen.
+    """Sets the threads of operations, if a number was chosen.
 
-    By default there are as many as cores: a process for each core would need
+    By default one process uses all cores: a process for each core would need
     much memory.
 
     Args:
       count_pixels: Not called.
 
     Returns:
-      It.
+      The runtime.
     """
     del count_pixels
     unknown = threads_lib.BatchPixels(math.inf, math.inf, math.inf)
     return super().limit_threads(lambda: unknown)
 
   def check(self) -> None:
-    """Checks that Ray is installed, and its settings.
+    """Checks the settings, and that Ray is installed.
 
     Raises:
-      settings.SettingError: If it cannot work with them.
+      settings.SettingError: If the runtime cannot work with them.
     """
     with settings.blame('runtime', 'ray', runtime.WorkerError):
       ray_environment.check_installed()
@@ -196,14 +194,14 @@ class Ray(Runtime):
   def context(
     self, federation: sites.Federation | None = None
   ) -> Iterator[None]:
-    """Runs the computations called in the `with` block.
+    """Makes this the runtime of the `with` block.
 
     Args:
       federation: The sites that have the images of clients, if they do.
 
     Raises:
-      settings.SettingError: If no cluster or site is there, nothing of it is
-        left, or code calls Python.
+      settings.SettingError: If cluster or sites are not there, all processes
+      were lost, or code calls Python.
     """
     try:
       with runtime.simulation_context(

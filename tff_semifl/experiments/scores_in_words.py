@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sentences on the scores of a model: what they show, and what not."""
+"""Sentences on a model's scores: what they show, and what not."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import math
@@ -29,12 +29,12 @@ _UNBALANCED = 1.5
 def describe_accuracy(
   class_names: Sequence[str], scores: scores_lib.Scores, format_name: str
 ) -> Iterator[str]:
-  """Yields lines in Markdown on the accuracy, in all and of each class.
+  """Lines in Markdown on the accuracy, overall and of each class.
 
   Args:
     class_names: A name for each class.
     scores: The scores.
-    format_name: Name of the format of the model that has them.
+    format_name: Name of the model's format.
   """
   yield (
     f'{intervals.describe(scores.accuracy, scores.class_sizes)}; loss'
@@ -73,7 +73,7 @@ def _worst_mistake(
 
 
 def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
-  """Yields lines in Markdown on what a least confidence would leave.
+  """Lines in Markdown on accuracy and coverage at confidence thresholds.
 
   Args:
     scores: The scores.
@@ -98,7 +98,7 @@ def describe_floors(scores: scores_lib.Scores) -> Iterator[str]:
 
 
 def describe_calibration(scores: scores_lib.Scores) -> str:
-  """Returns a sentence on how far probabilities are from the share right.
+  """A sentence on the calibration error.
 
   Args:
     scores: The scores.
@@ -126,7 +126,7 @@ def describe_calibration(scores: scores_lib.Scores) -> str:
 def describe_metrics(
   measured: Mapping[str, scores_lib.MetricScore],
 ) -> Iterator[str]:
-  """Yields each metric with its interval.
+  """Each metric with its interval.
 
   Args:
     measured: From `Scores.measure`.
@@ -141,7 +141,7 @@ def describe_metrics(
 def describe_limits(
   class_names: Sequence[str], scores: scores_lib.Scores
 ) -> Iterator[str]:
-  """Yields lines in Markdown on what the accuracy does not say.
+  """Lines in Markdown on what the accuracy does not say.
 
   Args:
     class_names: A name for each class.

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings that say who gets which images of a task."""
+"""Settings that decide who gets which images of a task."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ from tff_semifl.systems import system as system_lib
 
 
 class Sharing(settings.Settings, abc.ABC):
-  """Base of the parts that say who gets which images of a task."""
+  """Base of the rules that decide who gets which images of a task."""
 
   @abc.abstractmethod
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images.
+    """Splits a task's images among server, clients and test.
 
     Args:
       task: The task.
@@ -34,31 +34,31 @@ class Sharing(settings.Settings, abc.ABC):
       seed: The run's seed.
 
     Raises:
-      settings.SettingError: If that is not possible.
+      settings.SettingError: If the images cannot be split as the settings say.
     """
 
   def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
-    """Returns a line on each way in which shares are not what was asked for.
+    """Lines on how the split differs from what was asked for.
 
     Args:
-      data: The images, shared out.
+      data: The split images.
     """
     del data  # Most do not divide images by a rule.
     return ()
 
   @property
   def description(self) -> str:
-    """In a few words, how images are shared among clients."""
+    """A few words on the partition among clients."""
     return 'no clients'
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment, or nothing."""
+    """The part of an experiment's default name; may be empty."""
     return ''
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Clients(settings.Settings):
-  """The clients, and the shares of images that they have."""
+  """The number of clients and the partition among them."""
 
   num_clients: int = settings.setting(
     100, 'Clients in all.', settings.AT_LEAST_1
@@ -73,7 +73,7 @@ class _Clients(settings.Settings):
   def share_out(
     self, labels: np.ndarray, num_classes: int, seed: int
   ) -> Sequence[np.ndarray]:
-    """Returns for each client the indices of its images."""
+    """The indices of each client's images."""
     # What is wrong may be any of several numbers; the message says which.
     with settings.blame('partition', self.partition.name):
       shares = self.partition.share_out(
@@ -87,13 +87,13 @@ class _Clients(settings.Settings):
     return shares
 
   def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
-    """Returns what the partition says of the shares."""
+    """Lines on how the partition differs from what was asked for."""
     return self.partition.describe(data.unlabeled.true_labels, data.shares)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _ServerLabels(settings.Settings):
-  """The labels of the server, to train on and to validate on."""
+  """The server's labeled images, for training and validation."""
 
   num_labeled: int | None = settings.setting(
     None,
@@ -107,7 +107,7 @@ class _ServerLabels(settings.Settings):
   def split(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> tuple[partition_lib.LabelSplit, image_task.TaskData]:
-    """Returns which training images the server has, and what to test on."""
+    """Splits training images by label, and chooses the test images."""
     with settings.blame('num_labeled', self.num_labeled):
       split = partition_lib.split_labels(
         data.train.labels, self.num_labeled, task.num_classes, seed
@@ -116,16 +116,15 @@ class _ServerLabels(settings.Settings):
     return split._replace(labeled=labeled), data
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment."""
+    """The part of an experiment's default name."""
     return '_'.join(filter(None, [str(self.num_labeled), str(self.validation)]))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerAndClients(Sharing):
-  """The server has some labels, and clients have the other images.
+  """Labeled images at the server, all other images at clients.
 
-  The clients' are those of the training images that the server has no label
-  of, and the task's images of unknown classes after them.
+  Images of unknown class follow the training images whose labels are hidden.
   """
 
   server: _ServerLabels = _ServerLabels()
@@ -134,7 +133,7 @@ class ServerAndClients(Sharing):
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images."""
+    """Splits a task's images."""
     split, data = self.server.split(task, data, seed)
     unlabeled = _create_pool(data, split)
     return federated_data.FederatedData(
@@ -151,38 +150,38 @@ class ServerAndClients(Sharing):
     )
 
   def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
-    """Returns what the partition says of the shares."""
+    """Lines on how the partition differs from what was asked for."""
     return self.clients.describe(data)
 
   @property
   def description(self) -> str:
-    """In a few words, how images are shared among clients."""
+    """A few words on the partition among clients."""
     return self.clients.partition.description
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment."""
+    """The part of an experiment's default name."""
     return f'{self.server}_{self.clients.partition}'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _AllLabeled(Sharing):
-  """All images of the training set are the server's, with their labels."""
+  """All training images are labeled."""
 
   validation: validation_lib.Validation = validation_lib.Validation()
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment, or nothing."""
+    """The part of an experiment's default name; may be empty."""
     return str(self.validation)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GivenShares(_AllLabeled):
-  """The task itself says who has which images."""
+  """The split that the task itself gives."""
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images."""
+    """Splits a task's images."""
     data = self.validation.hold_out_of_all(data, seed)
     order = partition_lib.shuffle(len(data.train.labels), seed)
     return federated_data.FederatedData(
@@ -196,14 +195,14 @@ class GivenShares(_AllLabeled):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerAlone(Sharing):
-  """The server has some labels, and nobody has the other images."""
+  """Labeled images at the server; the other images are unused."""
 
   server: _ServerLabels = _ServerLabels()
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images."""
+    """Splits a task's images."""
     split, data = self.server.split(task, data, seed)
     labeled = data.train.select(split.labeled)
     return federated_data.FederatedData(
@@ -211,23 +210,20 @@ class ServerAlone(Sharing):
     )
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment."""
+    """The part of an experiment's default name."""
     return str(self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ServerWithPool(Sharing):
-  """The server has some labels, and the other images without labels.
-
-  These are what clients have where there are any, in one place.
-  """
+  """Labeled and unlabeled images at the server, and no clients."""
 
   server: _ServerLabels = _ServerLabels()
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images."""
+    """Splits a task's images."""
     split, data = self.server.split(task, data, seed)
     return federated_data.FederatedData(
       labeled=data.train.select(split.labeled),
@@ -237,18 +233,18 @@ class ServerWithPool(Sharing):
     )
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment."""
+    """The part of an experiment's default name."""
     return str(self.server)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GivenPool(_AllLabeled):
-  """The task's labels, and the images of its clients in one place."""
+  """The task's labeled images and its clients' images, all at the server."""
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images."""
+    """Splits a task's images."""
     del task
     data = self.validation.hold_out_of_all(data, seed)
     unlabeled = federated_data.pool_of_task(data)
@@ -257,12 +253,12 @@ class GivenPool(_AllLabeled):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AllAtServer(_AllLabeled):
-  """The server has all images of the training set, with their labels."""
+  """All training images at the server, with labels."""
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images."""
+    """Splits a task's images."""
     del task
     data = self.validation.hold_out_of_all(data, seed)
     return federated_data.FederatedData(
@@ -272,14 +268,14 @@ class AllAtServer(_AllLabeled):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabeledClients(Sharing):
-  """Clients have all images of the training set, with their labels (D.7)."""
+  """All training images at clients, with labels."""
 
   clients: _Clients = _Clients()
 
   def share_out(
     self, task: image_task.ImageTask, data: image_task.TaskData, seed: int
   ) -> federated_data.FederatedData:
-    """Shares out a task's images."""
+    """Splits a task's images."""
     return federated_data.FederatedData(
       labeled=data.train.select([]),
       unlabeled=sources.ImagePool(*data.train),
@@ -288,16 +284,16 @@ class LabeledClients(Sharing):
     )
 
   def describe(self, data: federated_data.FederatedData) -> tuple[str, ...]:
-    """Returns what the partition says of the shares."""
+    """Lines on how the partition differs from what was asked for."""
     return self.clients.describe(data)
 
   @property
   def description(self) -> str:
-    """In a few words, how images are shared among clients."""
+    """A few words on the partition among clients."""
     return self.clients.partition.description
 
   def __str__(self) -> str:
-    """Returns its piece of the default name of an experiment."""
+    """The part of an experiment's default name."""
     return str(self.clients.partition)
 
 
@@ -314,14 +310,15 @@ _SHARINGS: Mapping[system_lib.Labels, Sharing] = {
 def choose_sharing(
   labels: system_lib.Labels, *, is_given: bool
 ) -> Sharing | None:
-  """Returns how images are to be shared out.
+  """The split that a system needs.
 
   Args:
-    labels: Who has labels in the system that is trained.
+    labels: Who has labels in the system.
     is_given: Whether the task says which client has which images.
 
   Returns:
-    The part; None if the task's clients have no labels, which they need.
+    The split; None if the system needs labeled clients, and the task's clients
+    have no labels.
   """
   if not is_given:
     return _SHARINGS[labels]
@@ -338,7 +335,7 @@ def choose_sharing(
 
 
 def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
-  """Returns what undoes an order of images, others after them unchanged."""
+  """The inverse of a permutation, with `num_others` fixed points appended."""
   others = np.arange(len(order), len(order) + num_others)
   return np.concatenate([np.argsort(order), others])
 
@@ -346,7 +343,7 @@ def _invert(order: np.ndarray, num_others: int) -> np.ndarray:
 def _create_pool(
   data: image_task.TaskData, split: partition_lib.LabelSplit
 ) -> sources.ImagePool:
-  """Returns the images without labels, those of unknown classes last."""
+  """The unlabeled images; those of unknown class come last."""
   pool = sources.ImagePool(*data.train.select(split.unlabeled))
   if data.unlabeled is None:
     return pool

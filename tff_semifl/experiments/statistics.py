@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The one decision on statistics of static batch normalization.
+"""Decides when static batch normalization gets its statistics.
 
-A round of a process ends with those of the server's images only where clients
-label with the model that they receive. All others are computed between rounds:
-where only evaluations need them, only for evaluations.
+Rounds compute them only where clients label with the model that they receive,
+and from the server's images. Otherwise they are computed between rounds, and
+only for evaluated rounds if only evaluations need them.
 """
 
 import dataclasses
@@ -32,11 +32,11 @@ _NO_USE = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Statistics(settings.Settings):
-  """Of which images static batch normalization has statistics."""
+  """The images that static batch normalization has statistics of."""
 
   batch_norm_statistics: str | None = settings.setting(
     None,
-    'Of which images static batch normalization has statistics (D8 to D10):'
+    'Of which images static batch normalization has statistics:'
     " server, the server's, the default where it has any; federated, those"
     ' of all clients, each with a pass over its own (appendix B of SemiFL);'
     " pooled, all of both in one place, as the authors' code simulates it,"
@@ -50,14 +50,14 @@ class Statistics(settings.Settings):
   def fill_in(
     self, system: system_lib.System, *, are_there: bool
   ) -> 'Statistics':
-    """Returns it with its default filled in.
+    """Fills in the default.
 
     Args:
-      system: What is trained.
+      system: The system.
       are_there: Whether the model has static batch normalization.
 
     Raises:
-      settings.SettingError: If the system or the model has no use for it.
+      settings.SettingError: If system or model have no use for the setting.
     """
     chosen = self.batch_norm_statistics
     if not are_there:
@@ -90,7 +90,7 @@ class Statistics(settings.Settings):
     return dataclasses.replace(self, batch_norm_statistics=chosen or default)
 
   def are_computed_by_rounds(self, system: system_lib.System) -> bool:
-    """Returns whether rounds of the process end with statistics."""
+    """Whether rounds of the process end with statistics."""
     return (
       self.batch_norm_statistics == 'server' and system.labels_by_received_model
     )
@@ -103,14 +103,14 @@ class Statistics(settings.Settings):
     clients: pipelines.ClientPopulation,
     server_batch_size: int | None,
   ) -> training.StatisticsPass | None:
-    """Creates what computes statistics between rounds, if anything does.
+    """The pass that computes statistics between rounds; None if rounds do.
 
     Args:
-      system: What is trained.
+      system: The system.
       classifier: The model.
-      data: Who has which images.
+      data: The split images.
       clients: The clients.
-      server_batch_size: Images in a step of the server, if it takes any.
+      server_batch_size: Batch size of the server, if it trains.
     """
     kind = self.batch_norm_statistics
     if kind is None or self.are_computed_by_rounds(system):
@@ -126,7 +126,7 @@ class Statistics(settings.Settings):
         pooled_batch_norm_statistics.build_pooled_batch_norm_statistics(
           classifier
         ),
-        # Images that no client was given are among them too.
+        # Images of no client are included.
         _class_by_class(data).concatenate(
           tf.data.Dataset.from_tensors(np.asarray(data.unlabeled.images))
         ),
@@ -138,7 +138,7 @@ class Statistics(settings.Settings):
           if system.has_clients
           else server_batch_size,
         ),
-        # It is the choice of some that leaves them class by class (D.1).
+        # Selecting some labels leaves them class by class.
         tf.data.Dataset.from_tensors(data.labeled.images)
         if system.labels is system_lib.Labels.ALL_AT_SERVER
         else _class_by_class(data),
@@ -156,25 +156,25 @@ class Statistics(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FinalTest(settings.Settings):
-  """The test that the code of SemiFL's authors ends with (D11)."""
+  """The test at the end of the SemiFL authors' code."""
 
   reproduce_final_test: bool = settings.setting(
     False,
     'Whether each evaluation also tests the model with statistics of all'
     " training images in the data's order, in batches of --server_batch_size,"
-    " as the authors' final test has it whatever the statistics of training are"
-    ' (D11): columns final_test/accuracy and final_test/loss. Their result'
-    ' is that of the round with the best test/accuracy, and is printed last.',
+    " as the authors' final test does: columns final_test/accuracy and"
+    ' final_test/loss. Their result is that of the round with the best'
+    ' test/accuracy, and is printed last.',
   )
 
   def check(self, *, are_there: bool) -> None:
-    """Checks that it can be done.
+    """Checks that the model has static batch normalization.
 
     Args:
-      are_there: Whether the model has static batch normalization.
+      are_there: Whether the model has it.
 
     Raises:
-      settings.SettingError: If it is asked for, and the model has none.
+      settings.SettingError: If it is chosen, but the model has none.
     """
     if self.reproduce_final_test and not are_there:
       raise settings.SettingError('reproduce_final_test', True, _NO_USE)
@@ -185,7 +185,7 @@ class FinalTest(settings.Settings):
     data: federated_data.FederatedData,
     server_batch_size: int | None,
   ) -> training.StatisticsPass | None:
-    """Creates the statistics of the test, if it is asked for."""
+    """The statistics pass of the final test; None if it is not chosen."""
     if not self.reproduce_final_test:
       return None
     images = np.concatenate([data.labeled.images, data.unlabeled.images])
@@ -200,6 +200,6 @@ class FinalTest(settings.Settings):
 
 
 def _class_by_class(data: federated_data.FederatedData) -> tf.data.Dataset:
-  """Returns the labeled images as the authors' label split has them (A.5)."""
+  """The labeled images in the order of the authors' code: by class."""
   order = np.argsort(data.labeled.labels, kind='stable')
   return tf.data.Dataset.from_tensors(data.labeled.images[order])

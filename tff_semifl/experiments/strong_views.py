@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The setting of how strong views are made (D24)."""
+"""The setting of the strong augmentation."""
 
 import dataclasses
 
@@ -30,14 +30,14 @@ BUILDERS = {
 
 
 def load_outside(reference: str) -> augmentation.Augmentation:
-  """Returns an augmentation of another package.
+  """Loads an augmentation of another package.
 
   Args:
-    reference: Its name, 'package.module:NAME': a function (images, seed) ->
-      images, as `augmentation.Augmentation` describes it.
+    reference: 'package.module:NAME' of a function (images, seed) -> images, see
+      `augmentation.Augmentation`.
 
   Raises:
-    ValueError: If there is none.
+    ValueError: If there is no such function.
   """
   found = references.load(reference)
   if not callable(found) or isinstance(found, type):
@@ -49,20 +49,20 @@ def load_outside(reference: str) -> augmentation.Augmentation:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StrongViews(settings.Settings):
-  """The choice of RandAugment for strong views."""
+  """The choice of the strong augmentation."""
 
   strong_augmentation: str | None = settings.setting(
     None,
     "RandAugment of SemiFL's code, of FixMatch, of its port to PyTorch, which"
-    ' Zhang et al. have, of FedMatch or of KerasCV, at its own strength or'
-    " gentler (D24). By default as the task has it: SemiFL's, which leaves one"
-    " view in seven blank as in the paper's tables, but keras_cv_gentle for"
-    ' digits and image_folder and fixmatch_pytorch for emnist.',
+    ' Zhang et al. have, of FedMatch or of KerasCV, at its own magnitude or a'
+    " low one. By default SemiFL's, which leaves an image in seven blank, as in"
+    " the paper's tables; keras_cv_gentle for digits and image_folder, and"
+    ' fixmatch_pytorch for emnist.',
     settings.one_of_or_outside(BUILDERS, load_outside),
   )
 
   def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
-    """Returns a task with these views."""
+    """The task with this augmentation."""
     if self.strong_augmentation is None:
       return task
     kind = example_kinds.kind_of(task.image_shape)

@@ -23,7 +23,7 @@ _GROUPS = {
 
 
 def members() -> dict[str, list[str]]:
-  """Returns the names of the systems of each group."""
+  """The names of the systems of each group."""
   return {
     group: [
       name for name, each in system_registry.SYSTEMS.items() if contains(each)
@@ -39,8 +39,8 @@ def split(names: Iterable[str]) -> tuple[list[str], list[str]]:
     names: Names of systems of the registry.
 
   Returns:
-    The groups of which all members are among the systems, without those that
-    other groups contain; and the names of the other systems.
+    The largest groups of which all members are among the systems, and the names
+    of the systems in none of them.
   """
   left = set(names)
   groups = []

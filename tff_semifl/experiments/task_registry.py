@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tasks by name, and the setting that names one.
+"""Tasks by name, and the setting that names one.
 
-Programs that use an exported model have the setting, too, and do not need TFF
-for it.
+Needs no TFF: programs that use an exported model have the setting too.
 """
 
 import dataclasses
@@ -40,10 +39,10 @@ TASKS = {name: _create(name, found) for name, found in _CLASSES.items()}
 
 
 def _load(reference: str) -> image_task.Task:
-  """Returns a task that is not part of this repository.
+  """Loads a task of another package.
 
   Args:
-    reference: 'package.module:NAME', the name of an instance or a class.
+    reference: 'package.module:NAME' of an instance or a class.
   """
   found = references.load(reference)
   if isinstance(found, type) and issubclass(found, image_task.Task):
@@ -55,7 +54,7 @@ def _load(reference: str) -> image_task.Task:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ChosenTask(image_task.ChosenTask):
-  """A task that is chosen by its name."""
+  """The setting of the task."""
 
   task: image_task.Task = settings.choice(
     TASKS,

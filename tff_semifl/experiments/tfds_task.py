@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tasks whose images come from a data set of TensorFlow Datasets (TFDS)."""
+"""Tasks on data sets of TensorFlow Datasets (TFDS)."""
 
 from collections.abc import Callable
 import dataclasses
@@ -56,7 +56,7 @@ class DataSet:
   splits: tuple[str, ...] = ('train', 'test')
 
   def create_task(self, data_dir: str | None) -> image_task.ImageTask:
-    """Creates the task; its images are not loaded yet.
+    """Creates the task; loads no images.
 
     Args:
       data_dir: Folder of TFDS; None for the default of TFDS.
@@ -101,12 +101,11 @@ class DataSet:
     )
 
   def as_in_zhang2020(self) -> 'DataSet':
-    """Returns the data set with the constants of Zhang et al. (C.6).
+    """The data set with the constants of Zhang et al.
 
-    They apply to images of three channels. Views are shifted by up to an eighth
-    of the image's size and mirrored, digits too (D28). Pixels are normalized
-    with the constants that the code of Zhang et al. has for CIFAR-10, and for
-    SVHN as well (D23).
+    For images of three channels. Augmentations shift by up to an eighth of the
+    image and mirror, digits too. Pixels are normalized with the authors'
+    constants of CIFAR-10, for SVHN too.
     """
     return dataclasses.replace(
       self,
@@ -149,8 +148,7 @@ class TFDSTaskOfBothPapers(TFDSTask):
 
   zhang2020_views: bool = settings.setting(
     False,
-    'Whether to use the views and the normalization of pixels of Zhang et al.'
-    ' (D23, D28).',
+    'Whether to augment and normalize images as the code of Zhang et al. does.',
   )
 
   def create(self) -> image_task.ImageTask:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The settings of threads: of operations, and of clients."""
+"""Settings of CPU threads, and of clients that train at the same time."""
 
 from collections.abc import Callable
 import dataclasses
@@ -20,12 +20,12 @@ _VARIABLE = 'TF_NUM_INTRAOP_THREADS'
 
 
 class BatchPixels(NamedTuple):
-  """Pixels of the largest batches that an operation computes for.
+  """Pixels of the largest batches.
 
   Attributes:
-    of_clients: What clients train on; infinity if that is not known.
-    of_server: What the server trains on; likewise.
-    of_inference: What statistics and evaluations take.
+    of_clients: In client updates; infinity if unknown.
+    of_server: In server updates; infinity if unknown.
+    of_inference: In evaluations and statistics.
   """
 
   of_clients: float
@@ -35,41 +35,39 @@ class BatchPixels(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Threads(settings.Settings):
-  """The shares of clients and operations in the cores of a process."""
+  """The threads of an operation, and how many clients train at once."""
 
   max_concurrent_clients: int | None = settings.setting(
     None,
-    'Clients that work at the same time. By default one for each GPU, no limit'
-    ' in a worker of TFF, and otherwise as many as the threads of their'
-    ' operations leave cores for, if these threads are chosen or fewer than'
-    ' there are cores. Results do not depend on it.',
+    'Clients that train at the same time. By default one for each GPU; without'
+    ' a limit in a TFF worker; else cores divided by threads per operation, if'
+    ' these are chosen or fewer than the cores. Results do not depend on it.',
     settings.AT_LEAST_1,
   )
   threads_per_operation: int | None = settings.setting(
     None,
-    'CPU threads that share the work of one operation. By default one for each'
-    ' core; but 1 for small images, of which 250 (a batch of an evaluation)'
-    ' have no more pixels than 32 of 32x32, and in a worker of TFF where no'
-    ' batch that is trained on has more; if there are clients and no GPU (not'
-    ' with --runtime=ray). With 1 small batches train faster, large ones'
-    ' slower; and numbers do not depend on how many cores there are, as their'
-    ' last digits otherwise do.',
+    'CPU threads of one operation. By default as many as cores, but 1 where all'
+    ' batches (250 images in evaluations) have at most the pixels of 32 images'
+    ' of 32x32 (in a TFF worker: where all training batches have), if there'
+    ' are clients and no GPU, and not with --runtime=ray. With 1 thread small'
+    ' batches train faster and large ones slower, and the last digits of'
+    ' numbers do not depend on the number of cores.',
     settings.AT_LEAST_1,
   )
 
   def limit(self, count_pixels: Callable[[], BatchPixels]) -> 'Threads':
-    """Limits threads of operations, before TensorFlow is at work.
+    """Sets the threads of operations, before TensorFlow initializes.
 
     Args:
-      count_pixels: Returns pixels of batches; called only where nothing is
-        chosen.
+      count_pixels: Returns the pixels of batches; called only if no number of
+        threads was chosen.
 
     Returns:
-      It with the threads of an operation. Where none are chosen, that is one
-      for small batches, unless TensorFlow is at work already.
+      The settings with the number of threads: by default 1 for small batches,
+      unless TensorFlow is initialized already.
 
     Raises:
-      RuntimeError: If some are chosen, and TensorFlow is at work.
+      RuntimeError: If a number was chosen, and TensorFlow is initialized.
     """
     number = self.threads_per_operation
     if number is None and _is_free():
@@ -83,18 +81,18 @@ class Threads(settings.Settings):
     return dataclasses.replace(self, threads_per_operation=number)
 
   def tell_workers(self) -> None:
-    """Gives the processes of TFF that are started from now on as many."""
+    """Passes the number of threads to TFF workers started later."""
     if self.threads_per_operation is not None:
       os.environ[_VARIABLE] = str(self.threads_per_operation)
 
   @property
   def threads_of_clients(self) -> int | None:
-    """CPU threads of an operation in a client's turn; None for all cores."""
+    """CPU threads of an operation in client updates; None for all cores."""
     return self.threads_per_operation
 
   @property
   def num_clients(self) -> int | None:
-    """The number of clients that work at once in process; None for devices."""
+    """Clients that train at once in process; None for one a device."""
     if (
       self.max_concurrent_clients is not None
       or self.threads_of_clients is None
@@ -106,35 +104,32 @@ class Threads(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PlacedThreads(Threads):
-  """The shares where operations of clients may have other threads."""
+  """Threads that may differ between server and clients."""
 
   client_threads_per_operation: int | None = settings.setting(
     None,
-    'CPU threads that share the work of one operation in the turns of clients.'
-    ' By default --threads_per_operation if that is given, and otherwise 1'
-    ' where no batch that clients train on has more pixels than 32 images of'
-    ' 32x32, because several clients at a time, with a thread each, are faster'
-    ' than one with all cores. For CPUs.',
+    'CPU threads of one operation in client updates. By default'
+    ' --threads_per_operation if that is given, else 1 where no training batch'
+    ' of clients has more pixels than 32 images of 32x32: several clients with'
+    ' a thread each are faster than one with all cores. For CPUs.',
     settings.AT_LEAST_1,
   )
 
   def limit_by_place(
     self, count_pixels: Callable[[], BatchPixels]
   ) -> 'PlacedThreads':
-    """Limits threads of clients and of the server, as `limit` does.
+    """Sets the threads of clients and of the server, as `limit` does.
 
     Args:
-      count_pixels: Returns pixels of batches; called only where nothing is
-        chosen.
+      count_pixels: Returns the pixels of batches; called only if no number of
+        threads was chosen.
 
     Returns:
-      It with the threads of an operation, and those of clients if these are
-      others.
+      The settings with the numbers of threads.
 
     Raises:
-      RuntimeError: If some are chosen, and TensorFlow is at work.
-      settings.SettingError: If some are chosen for clients, and these work on a
-        GPU.
+      RuntimeError: If a number was chosen, and TensorFlow is initialized.
+      settings.SettingError: If a number was chosen for clients on GPUs.
     """
     at_server = self.threads_per_operation
     at_clients = self.client_threads_per_operation
@@ -159,7 +154,7 @@ class PlacedThreads(Threads):
     )
     if not _set_threads(at_server, is_chosen=is_chosen):
       return self
-    # In time for the devices of TensorFlow, which there are not yet.
+    # TensorFlow reads this when it creates its devices.
     os.environ[runtime.OWN_THREADS] = 'true'
     return dataclasses.replace(
       self,
@@ -171,19 +166,19 @@ class PlacedThreads(Threads):
 
   @property
   def threads_of_clients(self) -> int | None:
-    """CPU threads of an operation in a client's turn; None for all cores."""
+    """CPU threads of an operation in client updates; None for all cores."""
     return self.client_threads_per_operation or self.threads_per_operation
 
 
 def _set_threads(number: int, *, is_chosen: bool) -> bool:
-  """Gives operations threads, and returns whether they have so many.
+  """Sets the threads of an operation; False if TensorFlow is initialized.
 
   Args:
     number: How many.
-    is_chosen: Whether they must have so many.
+    is_chosen: Whether to raise an error in place of returning False.
 
   Raises:
-    RuntimeError: If they must, and TensorFlow is at work with others.
+    RuntimeError: If TensorFlow is initialized with another number.
   """
   try:
     tf.config.threading.set_intra_op_parallelism_threads(number)
@@ -195,8 +190,8 @@ def _set_threads(number: int, *, is_chosen: bool) -> bool:
 
 
 def _is_free() -> bool:
-  """Returns whether nothing but batches says how many threads to have."""
-  # TensorFlow heeds the variable by itself.
+  """Whether neither the environment nor a GPU decides on threads."""
+  # TensorFlow itself reads the variable.
   return _VARIABLE not in os.environ and not tf.config.list_physical_devices(
     'GPU'
   )

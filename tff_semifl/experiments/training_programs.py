@@ -29,11 +29,11 @@ _EVALUATION_BATCH_SIZE = 500
 def create_classifier(
   model: tf.keras.Model, chosen: experiment_settings.ChosenModel
 ) -> functional.ImageClassifier:
-  """Makes pure functions of a model, in the precision that was chosen."""
+  """Pure functions of a model, in the chosen precision."""
   return functional.from_keras(
     model,
     train_in_bfloat16=chosen.train_in_bfloat16,
-    jit_compile=chosen.jit_compile,
+    jit_compile=chosen.compiles,
   )
 
 
@@ -47,15 +47,15 @@ def create_training_program(
   rounds_per_evaluation: int,
   metrics: Sequence[str] = (),
 ) -> training.TrainingProgram:
-  """Puts together what is to be run.
+  """Builds the process, the datasets and the evaluations of a run.
 
   Args:
     experiment: The settings, filled in.
-    task: What is learned.
+    task: The task.
     classifier: The model, with initial weights.
-    data: Who has which images.
+    data: The split images.
     clients: The clients.
-    privacy_key: What noise follows from, or None if there is none.
+    privacy_key: The key of the noise, or None without privacy.
     rounds_per_evaluation: As in `TrainingProgram`.
     metrics: Names of further metrics.
 
@@ -82,7 +82,7 @@ def create_training_program(
     and with_statistics.are_computed_by_rounds(system),
     returns_given_labels=measures_pseudo_labels,
     turn_form=turn_form.COMPILED
-    if experiment.model.jit_compile
+    if experiment.model.compiles
     else turn_form.DYNAMIC,
   )
   with settings.blame('jit_compile', True, rand_augment.NotCompiledError):

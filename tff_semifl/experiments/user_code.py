@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Errors of a user's code, which begin with the user's lines."""
+"""Errors in a user's code, reported with the user's lines first."""
 
 from collections.abc import Callable, Sequence
 import contextlib
@@ -28,28 +28,26 @@ _LIBRARIES = (
 
 
 class Definition(str):
-  """A note on an error: the user's lines that created what has failed."""
+  """A note on an error: the user's lines that created the failed operation."""
 
   __slots__ = ()
 
 
 class SavedIn(str):
-  """A note on an error: where its traceback was written."""
+  """A note on an error: the file with its traceback."""
 
   __slots__ = ()
 
 
 def describe(error: BaseException) -> str | None:
-  """Returns lines on an error of a user's code, and writes the traceback.
-
-  The user's lines are first. Then follow the error, its notes and, if no note
-  says where the traceback is, a temporary file that it is written to.
+  """Describes an error of a user's code, and writes its traceback to a file.
 
   Args:
     error: Any error.
 
   Returns:
-    The lines; None if nothing of a user's code is known to be its cause.
+    Lines: the user's code, the error, its notes and the file of the traceback.
+    None if no line of a user's code is known to be the cause.
   """
   notes = getattr(error, '__notes__', [])
   lines = [each for each in notes if isinstance(each, Definition)]
@@ -65,7 +63,7 @@ def describe(error: BaseException) -> str | None:
 
 
 def add_log(error: Exception, log: pathlib.Path) -> None:
-  """Appends the traceback to a log, and adds a note that says so.
+  """Appends the traceback to a log, and notes that on the error.
 
   Args:
     error: The error.
@@ -84,7 +82,7 @@ def _save(error: BaseException) -> str:
 
 
 def _frames(error: BaseException) -> list[traceback.FrameSummary]:
-  """Returns the frames of users in a traceback, or in that of its cause."""
+  """The frames of users in the traceback of an error, or of its cause."""
   found = []
   while error is not None and not found:
     found = _of_users(traceback.extract_tb(error.__traceback__))
@@ -93,10 +91,10 @@ def _frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def add_definition(error: Exception, build: Callable[[], object]) -> None:
-  """Adds a note with the user's lines that created an operation that failed.
+  """Notes the user's lines that created a failed operation on its error.
 
-  TensorFlow knows the lines of an operation while it is created; TFF's
-  computations lack them. So the operations are created once more.
+  TFF's computations lack the lines that TensorFlow records while an operation
+  is created, so operations are created once more.
 
   Args:
     error: An error of TensorFlow, whose message names the operation. Without
@@ -120,7 +118,7 @@ def add_definition(error: Exception, build: Callable[[], object]) -> None:
 def _find_operations(
   name: str, build: Callable[[], object]
 ) -> list[tf.Operation]:
-  """Returns the operations that an error of TensorFlow may mean by a name."""
+  """The operations that a name in an error of TensorFlow may mean."""
   found = {}
 
   def observe(frame, event, result):
@@ -146,7 +144,7 @@ def _find_operations(
 def _within_build(
   stack: Sequence[traceback.FrameSummary],
 ) -> Sequence[traceback.FrameSummary]:
-  """Returns the frames of what this module calls, without those before."""
+  """The frames below the call of `build`."""
   files = [frame.filename for frame in stack]
   return stack[len(files) - files[::-1].index(__file__) :]
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The setting of whether there are weak views."""
+"""The setting of whether to augment weakly."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from tff_semifl.experiments import image_task
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WeakViews(settings.Settings):
-  """The choice to train on images as they are."""
+  """The choice to train on images without weak augmentation."""
 
   weak_augmentation: str | None = settings.setting(
     None,
@@ -23,7 +23,7 @@ class WeakViews(settings.Settings):
   )
 
   def apply(self, task: image_task.ImageTask) -> image_task.ImageTask:
-    """Returns a task with these views."""
+    """The task with this choice."""
     if self.weak_augmentation is None:
       return task
     strong = task.strong_augmentation

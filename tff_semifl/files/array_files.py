@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that hold the arrays of a nested structure by name.
+"""Files of the arrays of a nested structure, by name.
 
-They are NumPy's `.npz` files, which anyone can read with NumPy. Their zip
-format has checksums, and reading them runs no code from the file.
+They are NumPy's `.npz` files, which anyone can read. Zip has checksums, and
+reading runs no code from the file.
 """
 
 from collections.abc import Mapping
@@ -24,26 +24,25 @@ _KINDS = 'biufcS'
 
 
 class DamagedFileError(Exception):
-  """A file is damaged: it is not as it was written."""
+  """Raised if a file is not as it was written."""
 
 
 def write(path: pathlib.Path, structure: Any) -> None:
-  """Writes a file that is in place either completely or not at all.
+  """Writes a file atomically, in place of an existing one.
 
   Args:
-    path: The file. One that is already there is replaced once the new file is
-      complete.
+    path: The file.
     structure: Numbers, arrays of numbers, and bytes without a trailing zero,
       nested in dicts, sequences and attrs classes. Each is named by its path in
       the structure, such as `weights/trainable/0`.
 
   Raises:
-    OSError: If the file cannot be written.
-    TypeError: If the structure holds anything else, or a number of a type that
-      NumPy lacks.
-    ValueError: If two arrays have the same name.
+    OSError: The file cannot be written.
+    TypeError: The structure has other leaves, or numbers of a type that NumPy
+      lacks.
+    ValueError: Two arrays have the same name.
   """
-  # Written to memory first: `savez` leaves a broken file if it fails.
+  # `savez` would leave a broken file if it failed.
   content = io.BytesIO()
   np.savez(content, **_by_name(structure))
   with durable_files.replacing(path) as file:
@@ -51,16 +50,10 @@ def write(path: pathlib.Path, structure: Any) -> None:
 
 
 def read(path: pathlib.Path) -> dict[str, np.ndarray]:
-  """Reads a file.
-
-  Args:
-    path: The file.
-
-  Returns:
-    The arrays by name.
+  """Reads the arrays of a file by name.
 
   Raises:
-    DamagedFileError: If the file is damaged or missing.
+    DamagedFileError: The file is damaged or missing.
   """
   try:
     found = durable_files.describe_special_file(path)
@@ -68,7 +61,7 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
       raise ValueError(f'it is {found}, not a file')
     content = path.read_bytes()
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-      # `np.load` would not notice an array whose damaged header says that it is
+      # `np.load` would miss an array whose damaged header says that it is
       # shorter: it would stop before the checksum.
       wrong = archive.testzip()
     if wrong is not None:
@@ -80,18 +73,10 @@ def read(path: pathlib.Path) -> dict[str, np.ndarray]:
 
 
 def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-  """Packs arrays into a structure.
-
-  Args:
-    structure: A structure with the names, dtypes and shapes of the one that was
-      written.
-    arrays: The arrays by name, as returned by `read`.
-
-  Returns:
-    The structure with the values of `arrays`.
+  """Packs arrays from `read` into a structure like the written one.
 
   Raises:
-    ValueError: If names, dtypes or shapes differ.
+    ValueError: Names, dtypes or shapes differ.
   """
   expected = {
     name: _describe(array) for name, array in _by_name(structure).items()
@@ -107,14 +92,14 @@ def pack_as(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
 
 
 def _by_name(structure: Any) -> dict[str, np.ndarray]:
-  """Returns all arrays of a structure by name, in its order."""
+  """All arrays of a structure by name, in order."""
   arrays = {}
   for path, leaf in tree.flatten_with_path(structure):
     name = '/'.join(map(str, path))
     array = np.asarray(leaf)
     if name in arrays:
       raise ValueError(f'Two arrays have the same name, {name!r}.')
-    # NumPy would take a trailing zero for padding and drop it.
+    # NumPy would drop a trailing zero as padding.
     is_cut = isinstance(leaf, bytes) and leaf.endswith(b'\0')
     if array.dtype.kind not in _KINDS or is_cut:
       raise TypeError(

@@ -3,8 +3,8 @@
 
 """Files that are complete or absent, even after a power cut.
 
-The same holds for folders, except that for a moment neither the old nor the new
-folder is in place.
+So are folders, except for a moment when neither the old nor the new one is in
+place.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _SPECIAL_FILES = {
 
 
 class OutputError(Exception):
-  """A folder cannot be written to, or its content is not as expected."""
+  """Raised if a folder cannot be written to, or has unexpected content."""
 
 
 @contextlib.contextmanager
@@ -41,13 +41,9 @@ def naming(
 ) -> Iterator[None]:
   """Turns file errors in the `with` block into one that names a path.
 
-  Args:
-    path: The file or folder that is being written.
-    remedy: The last part of the error message, which says what to do.
-
   Raises:
-    OutputError: If Python or TensorFlow raises a file error, for example
-      because the disk is full, or the folder is gone or read-only.
+    OutputError: Python or TensorFlow raised a file error, such as a full disk;
+      the message ends with `remedy`.
   """
   try:
     yield
@@ -58,18 +54,12 @@ def naming(
 
 
 def describe_special_file(path: pathlib.Path) -> str | None:
-  """Describes a path that is not a regular file, such as 'a FIFO'.
+  """What a path is, such as 'a FIFO', or None for a regular file or nothing.
 
-  Opening a FIFO may block for ever, and a device may have no end.
-
-  Args:
-    path: The path of a file, or of a link to one.
-
-  Returns:
-    The description; None if there is a regular file, or nothing.
+  Opening a FIFO may block, and a device may have no end.
 
   Raises:
-    OSError: If the kind of file cannot be determined.
+    OSError: The kind of file cannot be determined.
   """
   try:
     mode = path.stat().st_mode
@@ -79,14 +69,10 @@ def describe_special_file(path: pathlib.Path) -> str | None:
 
 
 def require_file(path: pathlib.Path, remedy: str) -> None:
-  """Checks that a path is a regular file, or that nothing is there.
-
-  Args:
-    path: The path.
-    remedy: The last part of the error message, which says what to do.
+  """Checks that a path is a regular file or free.
 
   Raises:
-    OutputError: If something else is there.
+    OutputError: The path is something else; the message ends with `remedy`.
   """
   found = describe_special_file(path)
   if found is not None:
@@ -95,24 +81,17 @@ def require_file(path: pathlib.Path, remedy: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-  """Writes a file that takes its place when the `with` block ends well.
+  """Opens a file that replaces another when the `with` block succeeds.
 
-  Args:
-    path: The file. One that is already there stays until then.
-    mode: Permissions of the file from its creation on, restricted by the umask
-      of the process.
-
-  Yields:
-    The file, open for writing.
+  Its permissions are `mode` from its creation on, restricted by the umask.
 
   Raises:
-    OutputError: If something other than a file is in the place of the
-      unfinished file.
+    OutputError: The temporary path is no file.
   """
   temporary = temporary_path(path)
   require_file(temporary, 'remove it, and the same command goes on')
   try:
-    # A file that a kill left behind may have another mode.
+    # A file that a killed process left may have another mode.
     temporary.unlink(missing_ok=True)
     with open(
       temporary, 'xb', opener=functools.partial(os.open, mode=mode)
@@ -128,16 +107,12 @@ def replacing(path: pathlib.Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 
 def temporary_path(path: pathlib.Path) -> pathlib.Path:
-  """Returns the path at which `replacing` writes a file until it is complete.
-
-  Args:
-    path: The path of the complete file.
-  """
+  """The path at which `replacing` writes until the file is complete."""
   return path.with_suffix(_TEMPORARY)
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-  """Removes the unfinished files that a kill left in a folder."""
+  """Removes files that a killed process left unfinished in a folder."""
   for path in folder.glob(f'*{_TEMPORARY}'):
     with naming(path):
       path.unlink()
@@ -145,11 +120,7 @@ def remove_unfinished(folder: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
-  """Fills a folder that takes its place when the `with` block ends well.
-
-  Args:
-    path: The folder, or a link to it. One that is already there stays until
-      then.
+  """Fills a folder that replaces another when the `with` block succeeds.
 
   Yields:
     An empty folder to fill.
@@ -158,7 +129,7 @@ def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
   temporary = path.with_name(f'{path.name}{_TEMPORARY}')
   replaced = path.with_name(f'{path.name}.replaced')
   shutil.rmtree(temporary, ignore_errors=True)
-  # An earlier version renamed links.
+  # `rmtree` refuses links.
   if replaced.is_symlink():
     replaced.unlink()
   shutil.rmtree(replaced, ignore_errors=True)
@@ -178,7 +149,7 @@ def replacing_folder(path: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def sync(path: pathlib.Path) -> None:
-  """Waits until a file, or the list of a folder's files, is on the disk."""
+  """Waits until a file, or a folder's list of files, is on the disk."""
   descriptor = os.open(path, os.O_RDONLY)
   try:
     os.fsync(descriptor)

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A teacher: the average of the server's models, which labels (I.7).
+"""An averaged teacher: a moving average of the server's models labels images.
 
 References:
   Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
   consistency targets improve semi-supervised deep learning results. NeurIPS
-  2017. There the average is over steps, here over rounds.
+  2017. They average over steps; here it is over rounds.
 """
 
 import dataclasses
@@ -22,45 +22,37 @@ from tff_semifl.training import weight_averages
 
 
 def decay_in_round(round_num: tf.Tensor, decay: float) -> tf.Tensor:
-  """Returns the share of the teacher that stays, less in the first rounds.
-
-  Args:
-    round_num: int32 scalar, the round t from 0.
-    decay: The share in later rounds.
-
-  Returns:
-    float32 scalar, min(`decay`, (1 + t) / (10 + t)).
-  """
+  """The decay in round t, lower at first: min(`decay`, (1 + t) / (10 + t))."""
   t = tf.cast(round_num, tf.float32)
   return tf.minimum(decay, (1.0 + t) / (10.0 + t))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AveragedTeacher(client_parts.Labeler):
-  """Labels by an average of the server's models.
+  """Labels by a moving average of the server's models.
 
-  It is sent to clients beside the model that they train, which doubles what
-  they receive. Its batch normalization statistics are of the server's images,
+  The average is sent to clients beside the model that they train, which doubles
+  the download. Its batch normalization statistics are of the server's images,
   whatever those of the model are.
   """
 
   teacher_decay: float = settings.setting(
     0.9,
-    'Share of the teacher that stays in a round, less in the first ones; with 0'
-    ' it is the model itself.',
+    'Decay of the moving average of models in a round, less in the first'
+    ' rounds; with 0 the teacher is the model itself.',
     settings.BELOW_1,
   )
 
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> functional.ModelWeights:
-    """Returns the initial weights."""
+    """The initial weights."""
     return tf.nest.map_structure(tf.constant, model.initial_weights)
 
   def tell(
     self, kept: functional.ModelWeights, server: client_turn.Server
   ) -> functional.ModelWeights:
-    """Returns the teacher, with statistics of the server's images."""
+    """The teacher, with statistics of the server's images."""
     model = server.model
     if model.batch_moments is None:
       return kept
@@ -74,7 +66,7 @@ class AveragedTeacher(client_parts.Labeler):
     sums: tuple[()],
     server: client_turn.Server,
   ) -> functional.ModelWeights:
-    """Returns the teacher after a round."""
+    """The teacher after a round."""
     del sums  # Clients report nothing.
     decay = decay_in_round(server.round_num, self.teacher_decay)
     return functional.ModelWeights(
@@ -85,5 +77,5 @@ class AveragedTeacher(client_parts.Labeler):
     )
 
   def choose(self, turn: client_turn.Turn) -> functional.ModelWeights:
-    """Returns the weights of the teacher."""
+    """The weights of the teacher."""
     return turn.guidance

@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Means over the images of cohorts, averaged over rounds (I.1).
+"""Means over the images of cohorts, averaged over rounds.
 
-Methods in one place average such means from step to step; here they are
-averaged from round to round. Clients report sums over their images, which are
-added up, so that the server need not see those of any one client.
+Methods in one place average such means over steps. Clients report sums over
+their images, so that secure aggregation can hide those of any one client.
 """
 
 import abc
@@ -24,10 +23,10 @@ _COUNT = 'num_images'
 
 
 def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
-  """Returns sums over the images of a client, and how many these are.
+  """Sums over the images of a client, and the number of images.
 
   Args:
-    values: For at least one name float32 [images, ...].
+    values: At least one name -> float32 [images, ...].
   """
   (any_values, *_) = values.values()
   sums = {name: tf.reduce_sum(each, axis=0) for name, each in values.items()}
@@ -35,11 +34,7 @@ def sum_over_images(values: Mapping[str, tf.Tensor]) -> Sums:
 
 
 def means(sums: Sums) -> dict[str, tf.Tensor]:
-  """Returns the means over the images of a cohort; 0 without any.
-
-  Args:
-    sums: Those of `sum_over_images`, added up.
-  """
+  """The means over the images of a cohort; 0 without any."""
   return {
     name: tf.math.divide_no_nan(each, sums[_COUNT])
     for name, each in sums.items()
@@ -48,12 +43,9 @@ def means(sums: Sums) -> dict[str, tf.Tensor]:
 
 
 def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
-  """Returns the variance over the images of a cohort; 0 without any.
+  """The unbiased variance over the images of a cohort; 0 without any.
 
-  Args:
-    sums: Those of `sum_over_images`, added up.
-    name: Name of the value whose variance is computed.
-    square_name: Name of its square.
+  `square_name` is the name of the squared value.
   """
   count, mean = sums[_COUNT], means(sums)
   return tf.maximum(
@@ -63,7 +55,7 @@ def unbiased_variance(sums: Sums, name: str, square_name: str) -> tf.Tensor:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Averaging(client_parts.ClientPart):
-  """Base of the parts that keep averages, which change a little each round.
+  """Base of the parts that keep moving averages over rounds.
 
   A round in which clients labeled no image changes nothing.
   """
@@ -71,21 +63,17 @@ class Averaging(client_parts.ClientPart):
   @property
   @abc.abstractmethod
   def decay(self) -> float:
-    """The share of the averages that stays in a round, in [0, 1)."""
+    """The decay of the averages in a round, in [0, 1)."""
 
   def measure(self, sums: Sums) -> Averages:
-    """Returns what is averaged; by default the means.
-
-    Args:
-      sums: Those of `sum_over_images`, added up.
-    """
+    """The values to average; by default the means."""
     return means(sums)
 
   def guidance(
     self, kept: Averages, sums: Sums, server: client_turn.Server
   ) -> dict[str, tf.Tensor]:
-    """Returns the averages after a round."""
-    del server  # Averages and sums are all that matters.
+    """The averages after a round."""
+    del server
     measured = self.measure(sums)
     return {
       name: tf.where(

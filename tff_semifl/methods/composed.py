@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's client with parts of later methods, chosen by name (I.1).
+"""SemiFL's client with parts of later methods, chosen by name.
 
-A new kind of a part is a file, its test and a line in one of these tables. One
-of another package is called `package.module:NAME`.
+A new part is a file, its test and a line in one of these tables. A part of
+another package is named `package.module:NAME`.
 """
 
 import dataclasses
@@ -51,51 +51,50 @@ WEIGHTINGS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ComposedFixMix(fix_mix.FixMix):
-  """SemiFL's client with parts of later methods, each chosen by its name."""
+  """SemiFL's client with parts of later methods, each chosen by name."""
 
   selection: client_parts.Selection = settings.choice(
     SELECTIONS,
     'fixed_threshold',
-    'Which images are trained on: fixed_threshold, those of a confidence; with'
-    ' a threshold of each class flexmatch, from how often it was labeled,'
-    ' freematch, from how often all clients predict it, and class_adaptive of'
-    ' (FL)^2, from how often the client does; softmatch, all of them, weighed'
-    ' by confidence.',
+    'The images to train on. fixed_threshold: those above a confidence. With a'
+    ' threshold for each class: flexmatch, by how often clients label it;'
+    ' freematch, by how often all clients predict it; class_adaptive of (FL)^2,'
+    ' by how often the client predicts it. softmatch: all images, weighted by'
+    ' confidence.',
     load=settings.outside(client_parts.Selection),
   )
   labeler: client_parts.Labeler = settings.choice(
     LABELERS,
     'received_model',
     'The model that labels: received_model, the one that clients train;'
-    " averaged_teacher, an average of the server's models.",
+    " averaged_teacher, a moving average of the server's models.",
     load=settings.outside(client_parts.Labeler),
   )
   alignment: client_parts.Alignment = settings.choice(
     ALIGNMENTS,
     'none',
-    'How probabilities are aligned before labels are made: none, not at all;'
-    ' distribution, to classes that are equally frequent over all clients.',
+    'Alignment of predictions: none, or distribution, to equal class shares'
+    ' over all clients.',
     load=settings.outside(client_parts.Alignment),
   )
   adjustment: client_parts.Adjustment = settings.choice(
     ADJUSTMENTS,
     'none',
-    'What is added to logits in the losses of clients: none, nothing;'
-    ' client_classes, the logarithms of the shares of classes that a client'
-    ' seems to have.',
+    "Adjustment of logits in clients' losses: none, or client_classes, which"
+    " adds the logarithms of the client's estimated class shares.",
     load=settings.outside(client_parts.Adjustment),
   )
   regularizer: client_parts.Regularizer = settings.choice(
     REGULARIZERS,
     'none',
-    'A further loss of clients: none; sharpness_aware, the consistency of'
+    'A further loss of clients: none, or sharpness_aware, the consistency of'
     ' (FL)^2.',
     load=settings.outside(client_parts.Regularizer),
   )
   weighting: client_parts.Weighting = settings.choice(
     WEIGHTINGS,
     'equal',
-    'How much updates of clients that train count: equal, all the same;'
-    ' learning_status of (FL)^2, more where the model is less sure.',
+    'Weights of the updates of clients that train: equal, or learning_status of'
+    ' (FL)^2, which gives more weight where the model is less confident.',
     load=settings.outside(client_parts.Weighting),
   )

@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data sharing: the server sends labeled images to its clients (E.7).
+"""Data sharing: the server sends labeled images to its clients.
 
-The server's images are a small set of all classes. A model is trained on them
-first, and some of them are sent to every client, which has labels, too, and
-trains on both. It is the only system here in which images leave the server:
-whoever is a client sees them.
+The server trains a model on a few labeled images of all classes, and sends some
+of these images to every client. Clients have labels, too, and train on both.
+This is the only system here in which images leave the server.
 
 References:
   Zhao, Li, Lai, Suda, Civin, Chandra. Federated learning with non-IID data.
@@ -37,24 +36,19 @@ from tff_semifl.training import client_report
 
 
 def count_shared(num_images: int | tf.Tensor, fraction: float) -> tf.Tensor:
-  """Returns how many of the server's images are sent, an int32 scalar.
-
-  Args:
-    num_images: The number of all of them.
-    fraction: The share that is sent, rounded to whole images.
-  """
+  """The rounded number of the server's images to send, an int32 scalar."""
   share = fraction * tf.cast(num_images, tf.float64)
   return tf.cast(tf.math.round(share), tf.int32)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
-  """Trains on true labels, of a client's images and of some of the server's."""
+  """Trains on true labels of the client's images and of the server's."""
 
   shared_fraction: float = settings.setting(
     0.5,
-    "Share of the server's images that all clients are sent, with their labels;"
-    ' 0 is federated averaging.',
+    "Fraction of the server's labeled images that all clients receive; 0 is"
+    ' federated averaging.',
     settings.FRACTION,
   )
 
@@ -64,7 +58,7 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
     optimizer: tff.learning.optimizers.Optimizer,
     turn: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
-    """Builds what a client does, plain TensorFlow."""
+    """Builds the local training of a client."""
     train = super().build(ingredients, optimizer, turn)
 
     def train_on_both(
@@ -84,8 +78,8 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
   def tell(
     self, kept: tuple[()], server: client_turn.Server
   ) -> dict[str, tf.Tensor]:
-    """Returns images with labels, which are the same in all rounds."""
-    del kept  # There is nothing.
+    """The shared images and labels, the same in all rounds."""
+    del kept
     data = pipelines.concatenate_chunks(server.data)
     num_images = tf.shape(data['label'])[0]
     # The server's images may be sorted by class.
@@ -101,7 +95,7 @@ class TrainOnSharedLabels(supervised_fedavg.TrainOnLabels):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WarmUp(training_settings.ServerBatches):
-  """The training of the server before clients train."""
+  """The server's training before clients train."""
 
   warm_up_epochs: float = settings.setting(
     5.0,
@@ -112,7 +106,7 @@ class WarmUp(training_settings.ServerBatches):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DataSharing(averaging.Averaging):
-  """Federated averaging of labels, with images that the server shares (E.7)."""
+  """Federated averaging of clients with labels, with images from the server."""
 
   labels = system.Labels.AT_SERVER_AND_CLIENTS
   uses_strong_views = False
@@ -123,7 +117,7 @@ class DataSharing(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     return alternating.compose_alternating_process(
       self.build_parts(
         ingredients,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SemiFL's client: it labels once, then trains on fix and mix losses.
+"""SemiFL's client: labels once, then trains with mixup.
 
 References:
   Diao, Ding, Tarokh. SemiFL: Semi-supervised federated learning for unlabeled
@@ -25,18 +25,16 @@ from tff_semifl.training import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fix(method.Method):
-  """Labels all images once, with the received model, and trains on sure ones.
+  """Labels once with the received model, and trains on confident images.
 
-  With its default parts, this is SemiFL with the fix loss alone (section 3.3).
-  Each part can be exchanged.
+  With the default parts this is SemiFL with the fix loss alone (section 3.3).
 
   Attributes:
-    selection: Which images are trained on.
+    selection: Selects the images to train on.
     labeler: The model that labels.
-    alignment: How its logits become labels.
-    adjustment: What is added to logits in the losses.
-    regularizer: A further loss.
-    weighting: How much the client's update counts.
+    alignment: Makes labels of logits.
+    adjustment: Adjusts logits in the losses.
+    weighting: The weight of the client's update.
   """
 
   selection: client_parts.Selection = client_parts.FixedThreshold()
@@ -47,16 +45,16 @@ class Fix(method.Method):
   weighting: client_parts.Weighting = client_parts.Weighting()
   measure_pseudo_labels: bool = settings.setting(
     True,
-    'Whether to compare pseudo-labels with the true ones, which a simulation'
-    ' knows; training never does. Cells of metrics.csv are empty otherwise, as'
-    ' they are where the classes of images are not known.',
+    'Whether to compare pseudo-labels with true labels, which only a simulation'
+    ' knows; training never uses them. Otherwise, and where the classes are'
+    ' unknown, cells of metrics.csv are empty.',
   )
 
   def label(
     self, turn: client_turn.Turn, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
-    """Labels images by their logits, and selects those to be trained on."""
-    del state  # There is none.
+    """Labels images by their logits, and selects those to train on."""
+    del state
     weights = self.labeler.choose(turn.of_part('labeler'))
     labels = self.pseudo_label(turn, turn.by(weights).logits())
     offset = self.logit_offset(turn, labels)
@@ -67,18 +65,13 @@ class Fix(method.Method):
   def pseudo_label(
     self, turn: client_turn.Turn, logits: tf.Tensor
   ) -> pseudo_labels.PseudoLabels:
-    """Returns labels of images.
-
-    Args:
-      turn: The turn.
-      logits: float32 [images, classes].
-    """
+    """Labels of images, from their logits, float32 [images, classes]."""
     return self.alignment.label(turn.of_part('alignment'), logits)
 
   def logit_offset(
     self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor | None:
-    """Returns what is added to logits in the losses, float32 [classes]."""
+    """The logits to add in the losses, float32 [classes], or None."""
     return self.adjustment.logit_offset(turn.of_part('adjustment'), labels)
 
   def select(
@@ -98,24 +91,24 @@ class Fix(method.Method):
     return selected
 
   def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
-    """Returns the fix loss, and that of the regularizer (A.8)."""
-    del state  # There is none.
+    """The fix loss plus the loss of the regularizer."""
+    del state
     total = self.fix_loss(step)
     further = self.regularizer.loss(step)
     return total if further is None else total + further
 
   def fix_loss(self, step: client_turn.Step) -> tf.Tensor:
-    """Returns the mean cross-entropy of strong views."""
+    """The mean cross-entropy of strongly augmented images."""
     return step.cross_entropy(
       step.logits(step.strong), self.targets(step.labels)
     )
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
-    """Returns what predictions should be, hard labels (D12)."""
+    """The labels in the loss: the most probable classes."""
     return labels.labels
 
   def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
-    """Returns the weight of the client's update in the mean."""
+    """The weight of the client's update in the mean."""
     weight = tf.convert_to_tensor(
       self.weighting.weigh(turn.of_part('weighting'))
     )
@@ -139,7 +132,7 @@ class Fix(method.Method):
 
   @property
   def summary(self) -> str:
-    """A line that describes it and each part that is not SemiFL's."""
+    """The summary of the method and of each part that is not SemiFL's."""
     usual = vars(Fix())
     others = (
       part
@@ -150,59 +143,59 @@ class Fix(method.Method):
 
   @property
   def weighs_clients(self) -> bool:
-    """True if updates of clients that train may differ in weight."""
+    """Whether clients that train may have different weights."""
     return type(self.weighting).weigh is not client_parts.Weighting.weigh
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
+    """Whether pseudo-labels are compared with true labels, where known."""
     return self.measure_pseudo_labels
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMix(Fix):
-  """SemiFL's client: labels once, then trains on fix and mix losses."""
+  """SemiFL's client: labels once, then trains with mixup."""
 
   mixup_concentration: float = settings.setting(
     0.75,
-    'Both parameters of the Beta distribution that mixup draws from.',
+    'Both parameters of the Beta distribution of mixup.',
     settings.ABOVE_0,
   )
   mix_loss_weight: float = settings.setting(
     1.0,
-    'Factor on the loss of mixed images; 0 leaves them out.',
+    'Weight of the loss of mixed images; 0 is training without mixup.',
     settings.AT_LEAST_0,
   )
   soft_pseudo_labels: bool = settings.setting(
     False,
-    "Whether clients train on the probabilities of all classes, as the paper's"
-    ' formulas have it, instead of the most probable class (D12).',
+    'Whether clients train on the probabilities of all classes (equation 2 of'
+    ' SemiFL) instead of the most probable class (the code of its authors).',
   )
   mix_once_per_round: bool = settings.setting(
     False,
-    'Whether all epochs of a client mix with the same images, as in the paper,'
-    ' instead of each with a new draw (D13).',
+    "Whether a client draws the images for mixup once per round (SemiFL's"
+    ' paper) instead of in each epoch (the code of its authors).',
   )
   mix_before_augmentation: bool = settings.setting(
     False,
-    'Whether raw images are mixed and the mixture augmented, as in the paper,'
-    ' instead of two weak views mixed (D14).',
+    "Whether images are mixed before augmentation (SemiFL's paper) instead of"
+    ' after weak augmentation (the code of its authors).',
   )
 
   def mix_key(self, epoch: tf.Tensor) -> tf.Tensor | int:
-    """Returns the key of the images that are mixed with (D13)."""
+    """0 if all epochs mix with the same images, else the epoch."""
     return 0 if self.mix_once_per_round else epoch
 
   def fix_loss(self, step: client_turn.Step) -> tf.Tensor:
-    """Returns the fix and the mix loss (A.8)."""
+    """The fix loss plus the weighted mix loss (equations 5 and 6 of SemiFL)."""
     total = super().fix_loss(step)
     if self.mix_loss_weight:
-      # A pass of its own, normalized by the statistics of its batch.
+      # A separate forward pass, normalized by its own batch.
       total += self.mix_loss_weight * self.mix_loss(step)
     return total
 
   def mix_loss(self, step: client_turn.Step) -> tf.Tensor:
-    """Returns the loss of images that are mixed with others."""
+    """The loss of images mixed with others."""
     coefficient = mixup.sample_coefficient(
       step.seed(random_seeds.Purpose.MIXUP_COEFFICIENT),
       concentration=self.mixup_concentration,
@@ -224,14 +217,14 @@ class FixMix(Fix):
     return coefficient * own + (1.0 - coefficient) * other
 
   def targets(self, labels: pseudo_labels.PseudoLabels) -> tf.Tensor:
-    """Returns what predictions should be (D12)."""
+    """The labels in the losses: probabilities, or most probable classes."""
     return labels.probabilities if self.soft_pseudo_labels else labels.labels
 
 
 def _wrong_result(
   name: str, part: client_parts.ClientPart, must: str, found: tf.Tensor
 ) -> settings.SettingError:
-  """Returns the error of a part that returns something else."""
+  """The error of a part that returns another dtype or rank."""
   return settings.SettingError(
     name,
     type(part).__qualname__,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""(FL)^2: three parts of a client for few labels, and the system (G).
+"""(FL)^2, semi-supervised federated learning with few labels: parts and system.
 
 References:
   Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
@@ -25,13 +25,13 @@ from tff_semifl.training import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClassAdaptiveThresholds(client_parts.ClassThresholds):
-  """Trains on images above a threshold of their class at this client (G.2)."""
+  """Trains on images above the threshold of their class at this client."""
 
   def thresholds(
     self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
-    """Returns the thresholds of the client's own images, float32 [classes]."""
-    del turn  # The labels are all that matters.
+    """The thresholds from the client's own images, float32 [classes]."""
+    del turn
     return freematch.class_thresholds(
       pseudo_labels.mean_over_images(labels.confidences),
       pseudo_labels.mean_over_images(labels.probabilities),
@@ -40,29 +40,29 @@ class ClassAdaptiveThresholds(client_parts.ClassThresholds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SharpnessAwareConsistency(client_parts.Regularizer):
-  """Keeps predictions as they are where the model moves up its loss (G.3)."""
+  """Keeps predictions the same at weights of a higher loss."""
 
   perturbation_radius: float = settings.setting(
     0.1,
-    'How far the model is moved up its loss, in the size of its weights; the'
-    ' paper has 1 for CIFAR-100 (FL2).',
+    'Radius of the perturbation of weights, relative to their size; 1 for'
+    " CIFAR-100 in the paper's experiments.",
     settings.AT_LEAST_0,
   )
   consistency_weight: float = settings.setting(
     1.0,
-    'Factor on the divergence of predictions of the moved model from those of'
-    ' the model itself.',
+    'Weight of the divergence of predictions at the perturbed weights from'
+    ' those at the weights themselves.',
     settings.AT_LEAST_0,
   )
   consistency_threshold: float = settings.setting(
     0.95,
-    'Probability from which on a pseudo-label counts in that loss, and in the'
-    ' one that the model is moved up, whatever the threshold of training is.',
+    'Least confidence of a pseudo-label that counts in the consistency loss and'
+    ' in the perturbation.',
     settings.SHARE,
   )
 
   def loss(self, step: client_turn.Step) -> tf.Tensor:
-    """Returns the loss of the strong views of a batch."""
+    """The consistency loss of a batch, strongly augmented."""
     consistency = sharpness_aware.Consistency(
       radius=self.perturbation_radius,
       weight=self.consistency_weight,
@@ -81,12 +81,12 @@ class SharpnessAwareConsistency(client_parts.Regularizer):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LearningStatus(client_parts.Weighting):
-  """Weighs clients more if the model is less sure of their images (G.4)."""
+  """Gives clients with less confident pseudo-labels more weight."""
 
   def weigh(self, turn: client_turn.Turn) -> tf.Tensor:
-    """Returns 1 minus the mean confidence; 0 without any image.
+    """1 minus the mean confidence, also for a client that trained on no image.
 
-    A client that trained on no image counts, too (FL8).
+    0 for a client without images.
     """
     return pseudo_labels.mean_over_images(1.0 - turn.labels.confidences)
 

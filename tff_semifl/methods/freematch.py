@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FreeMatch's self-adaptive threshold for each class (I.3).
+"""FreeMatch's self-adaptive class thresholds.
 
 References:
   Wang, Chen, Heng, Hou, Fan, Wu, Wang, Savvides, Shinozaki, Raj, Schiele, Xie.
   FreeMatch: Self-adaptive thresholding for semi-supervised learning. ICLR 2023.
 
-FreeMatch averages over steps; here the averages are over rounds. FreeMatch's
-fairness loss is left out.
+FreeMatch averages over steps; here the averages are over rounds. Its fairness
+loss is left out.
 """
 
 import dataclasses
@@ -25,15 +25,11 @@ from tff_semifl.models import functional
 def class_thresholds(
   mean_confidence: tf.Tensor, class_shares: tf.Tensor
 ) -> tf.Tensor:
-  """Returns the threshold of each class, lower where it is predicted less.
+  """`mean_confidence * class_shares / max(class_shares)`, float32 [classes].
 
   Args:
     mean_confidence: float32 scalar, the mean confidence of images.
     class_shares: float32 [classes], the mean of their probabilities.
-
-  Returns:
-    float32 [classes]: the mean confidence for the most frequent class, and for
-    others as much less as they are less frequent.
   """
   return mean_confidence * tf.math.divide_no_nan(
     class_shares, tf.reduce_max(class_shares)
@@ -46,20 +42,20 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
 
   threshold_decay: float = settings.setting(
     0.9,
-    'Share of the average confidence and of the average class shares that stays'
-    ' in a round; with 0 thresholds are those of the last round.',
+    'Decay of the average confidence and class shares in a round; with 0'
+    ' thresholds are those of the last round.',
     settings.BELOW_1,
   )
 
   @property
   def decay(self) -> float:
-    """The share of the averages that stays in a round."""
+    """The decay of the averages in a round."""
     return self.threshold_decay
 
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> cohort_averages.Averages:
-    """Returns the averages of a model that knows nothing."""
+    """The averages of a model with uniform predictions."""
     num_classes = model.num_classes
     return {
       'confidence': tf.constant(1.0 / num_classes),
@@ -69,12 +65,12 @@ class FreeMatch(cohort_averages.Averaging, client_parts.ClassThresholds):
   def tell(
     self, kept: cohort_averages.Averages, server: client_turn.Server
   ) -> tf.Tensor:
-    """Returns the thresholds that follow from the averages."""
-    del server  # Averages are all that matters.
+    """The thresholds that follow from the averages."""
+    del server
     return class_thresholds(kept['confidence'], kept['class_shares'])
 
   def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
-    """Returns sums of confidences and of probabilities."""
+    """Sums of confidences and of probabilities."""
     return cohort_averages.sum_over_images(
       {
         'confidence': turn.labels.confidences,

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FixMatch's client: it labels batch by batch, with the model in training.
+"""FixMatch's client: labels batch by batch, with the model in training.
 
-Table 2 of SemiFL compares it with labels by the received model (D.3).
+Table 2 of SemiFL compares it with labels by the received model.
 """
 
 import dataclasses
@@ -19,12 +19,12 @@ from tff_semifl.training import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelEachBatch(method.Method):
-  """Labels each batch with the model that it trains, as FixMatch does.
+  """Labels each batch with the model in training, as FixMatch does.
 
-  Those images of a batch are trained on, by a strong view, of whose weak view
-  the model is sure, and the loss is a mean over them. A model with static batch
-  normalization labels by the statistics of the batch's weak views, and trains
-  by those of the strong views that are selected (D34).
+  Weakly augmented images are labeled; those with a confident label are trained
+  on, strongly augmented, and the loss is the mean over these. As in the code of
+  SemiFL's authors, a model with static batch normalization labels by the
+  statistics of the whole batch and trains by those of the selected images.
   """
 
   relabel = 'batch'
@@ -34,14 +34,14 @@ class LabelEachBatch(method.Method):
   def label(
     self, turn: client_turn.Turn, state: Any
   ) -> tuple[pseudo_labels.PseudoLabels, tf.Tensor]:
-    """Labels a batch, and selects the images that the model is sure of."""
-    del state  # There is none.
+    """Labels a batch, and selects confident images."""
+    del state
     labels = pseudo_labels.from_logits(turn.logits())
     return labels, pseudo_labels.is_confident(
       labels, self.confidence.confidence_threshold
     )
 
   def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
-    """Returns the mean cross-entropy of the strong views."""
-    del state  # There is none.
+    """The mean cross-entropy of strongly augmented images."""
+    del state
     return step.cross_entropy(step.logits(step.strong))

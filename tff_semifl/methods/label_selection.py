@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Selection of images by their pseudo-labels (A.6)."""
+"""Selection of images by their pseudo-labels."""
 
 import tensorflow as tf
 
@@ -17,19 +17,18 @@ def select(
   examples: rows_lib.Rows,
   indices: tf.Tensor,
 ) -> training_loop.Selection:
-  """Keeps those examples that are selected for training.
+  """Selects the examples to train on.
 
   Args:
-    selected: bool or float32 [number], the result of a
-      `pseudo_labels.split_selection`.
-    labels: Pseudo-labels of the examples, which were made at the same time.
-    examples: The examples, such as views.
+    selected: bool or float32 [number]; see `pseudo_labels.split_selection`.
+    labels: Pseudo-labels of the examples, made at the same time.
+    examples: The examples, such as augmented images.
     indices: int32 [number], the images that the examples are made from.
 
   Returns:
-    The batch (examples, labels, weights) of the selected examples, in the order
-    in which they came, and the labels that all of them were given. Weights are
-    () or (float32 [selected],).
+    The rows (examples, labels, weights) of the selected examples, in the same
+    order, and the given labels of all examples. Weights are () or (float32
+    [selected],).
   """
   is_selected, weights = pseudo_labels.split_selection(selected)
   chosen = examples.replace((examples.examples, labels.labels, weights))

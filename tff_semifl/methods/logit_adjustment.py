@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Logit adjustment, so that clients do not unlearn classes they lack (I.6).
+"""Logit adjustment, so that clients do not unlearn classes they lack.
 
 References:
   Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
@@ -27,22 +27,22 @@ class LogitAdjustment(client_parts.Adjustment):
 
   adjustment_strength: float = settings.setting(
     1.0,
-    "Factor on the logarithms of a client's class shares that are added to"
+    "Weight of the logarithms of a client's class shares that are added to"
     ' logits in its losses; 0 adds nothing.',
     settings.AT_LEAST_0,
   )
   adjustment_pseudo_count: float = settings.setting(
     10.0,
-    'Images, the same number of each class, that are added to those of a client'
-    ' to get its class shares.',
+    'Number of images, the same of each class, that are added to those of a'
+    ' client for its class shares.',
     settings.ABOVE_0,
   )
 
   def logit_offset(
     self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
-    """Returns the logarithms of class shares, times the strength."""
-    del turn  # The server does not know a client's classes.
+    """The logarithms of the class shares, times the strength."""
+    del turn
     num_classes = tf.shape(labels.probabilities)[1]
     shares = client_prior.from_probabilities(
       labels.probabilities,

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sharpness-aware consistency of a client's predictions ((FL)^2, G.3).
+"""Sharpness-aware consistency of a client's predictions, of (FL)^2.
 
 References:
   Lee, Le, Shin, Lee. (FL)^2: Overcoming few labels in federated semi-supervised
-  learning. NeurIPS 2024.
+  learning. NeurIPS 2024. Equations 12 and 13.
   Kwon, Kim, Park, Choi. ASAM: Adaptive sharpness-aware minimization for
   scale-invariant learning of deep neural networks. ICML 2021.
 """
@@ -18,21 +18,22 @@ import tensorflow as tf
 from tff_semifl.models import functional
 from tff_semifl.training import losses
 
-# Weights that multiply nothing, so that their size has no scale.
-_ADDED = ('bias:0', 'beta:0')
-# Both are ASAM's: the least size of a weight, and what keeps 0 / 0 away.
+# Weights that multiply nothing, so that their size is no scale.
+_BIAS_SUFFIXES = ('bias:0', 'beta:0')
+# From ASAM: the least size of a weight, and a denominator above 0.
 _LEAST_SIZE = 0.01
 _EPSILON = 1e-16
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Consistency:
-  """Predictions should not change where the model is moved up its loss.
+  """A loss that keeps predictions the same at perturbed weights.
 
   Attributes:
-    radius: How far weights are moved, in their own size, rho in the paper.
-    weight: Factor on the loss.
-    confidence_threshold: Confidence from which on a pseudo-label counts.
+    radius: Length of the perturbation, relative to the size of weights; rho in
+      the paper.
+    weight: Weight of the loss.
+    confidence_threshold: Least confidence of a pseudo-label that counts.
   """
 
   radius: float
@@ -50,23 +51,20 @@ class Consistency:
     logits_fn: Callable[[functional.ModelWeights], tf.Tensor],
     names: Sequence[str],
   ) -> tf.Tensor:
-    """Returns the loss of a batch, inside a `tf.function`.
+    """The loss of a batch, a float32 scalar; 0 if no label counts.
 
-    Its gradient is that of the model at the moved weights.
+    Its gradient is that at the perturbed weights. Call it inside a
+    `tf.function`.
 
     Args:
       weights: The weights in this step.
-      logits: float32 [batch, classes], those of the views, in training mode.
-      labels: int32 [batch], the pseudo-labels of the views.
-      confidences: float32 [batch], those of the labels.
-      row_weights: float32 [batch], what each view weighs in a mean over all
-        rows, 0 for padding; by default all weigh 1.
-      logits_fn: Weights -> the logits that the views have with them, with the
-        same dropout.
-      names: For each trainable weight `<layer>/<weight>:0`.
-
-    Returns:
-      A float32 scalar, at least zero; zero if no label counts.
+      logits: float32 [batch, classes], in training mode.
+      labels: int32 [batch], pseudo-labels.
+      confidences: float32 [batch], of the labels.
+      row_weights: float32 [batch], weights in a mean over all rows, 0 for
+        padding; by default 1.
+      logits_fn: Weights -> logits of the same images, with the same dropout.
+      names: `<layer>/<weight>:0` for each trainable weight.
     """
     is_sure = tf.cast(confidences >= self.confidence_threshold, tf.float32)
     if row_weights is not None:
@@ -75,7 +73,7 @@ class Consistency:
     share = tf.math.divide_no_nan(
       tf.cast(tf.size(is_sure), tf.float32), num_sure
     )
-    # Two nested tapes would compute what second derivatives need.
+    # Nested tapes would also compute what second derivatives need.
     gradients = tf.gradients(
       losses.cross_entropy(logits, labels, is_sure * share),
       list(weights.trainable),
@@ -104,23 +102,22 @@ def ascent(
   names: Sequence[str],
   radius: float,
 ) -> list[tf.Tensor]:
-  """Returns the step up the loss within a radius, by ASAM.
+  """ASAM's step up the loss, of length `radius` relative to the weights.
 
-  A step is measured in sizes of weights, so that it is as long for a model
-  whose weights are scaled and that computes the same. The size of a bias is 1.
+  Its effect does not depend on the scale of weights. The size of a bias is 1.
 
   Args:
     weights: float32 tensors.
-    gradients: Those of the loss, of the same shapes.
-    names: For each weight `<layer>/<weight>:0`.
-    radius: The length of the step, at least 0.
+    gradients: Gradients of the loss, of the same shapes.
+    names: `<layer>/<weight>:0` for each weight.
+    radius: At least 0.
 
   Returns:
     float32 tensors of the same shapes; zeros where the gradient is zero.
   """
   sizes = [
     tf.ones_like(weight)
-    if name.endswith(_ADDED)
+    if name.endswith(_BIAS_SUFFIXES)
     else tf.abs(weight) + _LEAST_SIZE
     for weight, name in zip(weights, names, strict=True)
   ]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""SoftMatch's weights of images by their confidence (I.4).
+"""SoftMatch's weights of images by their confidence.
 
 References:
   Chen, Tao, Fan, Wang, Wang, Schiele, Xie, Raj, Savvides. SoftMatch: Addressing
@@ -29,7 +29,7 @@ def image_weights(
   variance: tf.Tensor,
   num_deviations: float,
 ) -> tf.Tensor:
-  """Returns the weight of each image, less the less sure its label is.
+  """The weight of each image, a truncated Gaussian of its confidence.
 
   Args:
     confidences: float32 [images].
@@ -38,7 +38,7 @@ def image_weights(
     num_deviations: The more, the faster weights fall.
 
   Returns:
-    float32 [images] in [0, 1]: 1 from the mean on, and below it the bell curve
+    float32 [images] in [0, 1]: 1 for confidences c from the mean on, otherwise
     exp(-(c - mean)^2 / (2 variance / num_deviations^2)).
   """
   below = tf.maximum(mean - confidences, 0.0)
@@ -49,37 +49,37 @@ def image_weights(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
-  """Trains on all images, weighed by SoftMatch's bell curve of confidence."""
+  """Trains on all images, weighted by SoftMatch's truncated Gaussian."""
 
   softness_decay: float = settings.setting(
     0.9,
-    'Share of the average confidence and of its variance that stays in a round;'
-    ' with 0 weights follow from the last round alone.',
+    'Decay of the average confidence and of its variance in a round; with 0'
+    ' weights follow from the last round alone.',
     settings.BELOW_1,
   )
   num_deviations: float = settings.setting(
     2.0,
     'How fast weights fall below the average confidence: at one standard'
-    ' deviation to exp(-n^2 / 2), n being this number.',
+    ' deviation below it to exp(-n^2 / 2), with n this number.',
     settings.ABOVE_0,
   )
 
   @property
   def decay(self) -> float:
-    """The share of the averages that stays in a round."""
+    """The decay of the averages in a round."""
     return self.softness_decay
 
   def init_guidance(
     self, model: functional.ImageClassifier
   ) -> cohort_averages.Averages:
-    """Returns SoftMatch's: no confidence is less, so that all weights are 1."""
+    """The least possible confidence, so that all weights are 1 at first."""
     return {
       'confidence': tf.constant(1.0 / model.num_classes),
       'variance': tf.constant(1.0),
     }
 
   def measure(self, sums: cohort_averages.Sums) -> cohort_averages.Averages:
-    """Returns the mean confidence of a cohort's images, and its variance."""
+    """The mean and the variance of the confidence of a cohort's images."""
     return {
       'confidence': cohort_averages.means(sums)['confidence'],
       'variance': cohort_averages.unbiased_variance(
@@ -90,7 +90,7 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
   def select(
     self, turn: client_turn.Turn, labels: pseudo_labels.PseudoLabels
   ) -> tf.Tensor:
-    """Returns the weight of each image."""
+    """The weight of each image, float32 [images]."""
     return image_weights(
       labels.confidences,
       turn.guidance['confidence'],
@@ -99,7 +99,7 @@ class SoftMatch(cohort_averages.Averaging, client_parts.Selection):
     )
 
   def report(self, turn: client_turn.Turn) -> cohort_averages.Sums:
-    """Returns sums of confidences and of their squares."""
+    """Sums of confidences and of their squares."""
     confidences = turn.labels.confidences
     return cohort_averages.sum_over_images(
       {'confidence': confidences, 'square': confidences**2}

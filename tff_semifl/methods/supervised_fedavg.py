@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated averaging of clients that have labels, an upper bound (D.7)."""
+"""Federated averaging of clients with labels, an upper bound."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -22,28 +22,28 @@ from tff_semifl.training import batch_losses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainOnLabels(method.Method):
-  """Trains on true labels, as HeteroFL's clients do (D.7, D53)."""
+  """Trains on the true labels of the client's images."""
 
   clients_have_labels = True
   labels_are_true = True
 
   mask_absent_classes: bool = settings.setting(
     False,
-    'Whether logits of classes that a client has no image of are 0 in its loss,'
-    ' as in HeteroFL. Rows of the classifier are averaged over all clients in'
-    ' any case (D53).',
+    'Whether logits of classes of which a client has no image are 0 in its'
+    ' loss, as in HeteroFL. All rows of the classifier are averaged over all'
+    ' clients in any case.',
   )
 
   def label(
     self, turn: client_turn.Turn, state: Any
   ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the true labels, all of which are trained on."""
-    del state  # There is none.
+    """The true labels, with all images selected."""
+    del state
     return turn.true_labels, tf.ones_like(turn.true_labels, tf.bool)
 
   def loss(self, step: client_turn.Step, state: Any) -> tf.Tensor:
-    """Returns the mean cross-entropy of weak views."""
-    del state  # There is none.
+    """The mean cross-entropy of weakly augmented images."""
+    del state
     logits = step.logits(step.weak)
     if self.mask_absent_classes:
       logits = batch_losses.mask_absent(logits, step.turn.true_labels)
@@ -52,9 +52,9 @@ class TrainOnLabels(method.Method):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Supervised(averaging.Averaging):
-  """Federated averaging of clients that have labels, an upper bound (D.7).
+  """Federated averaging of clients with labels, an upper bound.
 
-  The server has no image and takes no step.
+  The server has no images and takes no step.
   """
 
   labels = system.Labels.AT_CLIENTS
@@ -65,7 +65,7 @@ class Supervised(averaging.Averaging):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     return alternating.compose_alternating_process(
       self.build_parts(
         dataclasses.replace(ingredients, computes_statistics=False),
@@ -77,5 +77,5 @@ class Supervised(averaging.Averaging):
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     """Counts the steps of a round."""
-    del num_labeled  # There are none.
+    del num_labeled
     return system.Steps(0, self.client_turn.count_steps(client_sizes))

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Convolutions with kernels of two parts, for disjoint learning (B.5).
+"""Convolutions with two-part kernels, for disjoint learning (FedMatch).
 
 A kernel is the sum of sigma, which the server trains, and phi, which clients
-train, as SemiFL's code has it for FedMatch.
+train, as in SemiFL's code of FedMatch.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -26,13 +26,9 @@ _SIGMA, _PHI = 'sigma', 'phi'
 class DecomposedConvolution(tf.keras.layers.Layer):
   """A convolution by the sum of two kernels, without bias.
 
-  Weights, both float32 [size, size, input channels, filters] and trainable:
-  `sigma` and `phi`. Each starts as Kaiming normal, independently of the other,
-  so that the variance of the sum is twice that of a plain kernel, as in the
-  authors' code.
-
-  Input: float [batch, height, width, input channels].
-  Output: float [batch, new height, new width, filters].
+  The trainable weights `sigma` and `phi` are float32 [size, size, input
+  channels, filters]. Each starts as independent Kaiming normal, so that the
+  variance of the sum is twice that of a plain kernel, as in the authors' code.
   """
 
   def __init__(
@@ -67,19 +63,19 @@ class DecomposedConvolution(tf.keras.layers.Layer):
     self.sigma = self.add_weight(
       _SIGMA, shape, initializer=residual.kaiming_normal(self._seed)
     )
-    # Layers count their seeds from 0 on: none has a negative one.
+    # Other layers use seeds from 0 up.
     self.phi = self.add_weight(
       _PHI, shape, initializer=residual.kaiming_normal(-1 - self._seed)
     )
 
   def call(self, inputs: tf.Tensor) -> tf.Tensor:
-    """Convolves."""
+    """Convolves float [batch, height, width, input channels]."""
     return tf.nn.conv2d(
       inputs, self.sigma + self.phi, self._stride, self._padding.upper()
     )
 
   def get_config(self) -> dict[str, Any]:
-    """Returns the arguments of the constructor."""
+    """The arguments of the constructor."""
     return super().get_config() | {
       'filters': self._filters,
       'size': self._size,
@@ -92,47 +88,32 @@ class DecomposedConvolution(tf.keras.layers.Layer):
 def create_decomposed_convolution(
   filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """Creates a convolution with a kernel of two parts, for a residual network.
+  """A `DecomposedConvolution`, as a `residual.Convolution`.
 
-  A WideResNet with 28 layers, width 2 and 10 classes then has 2,930,314
+  With it, a WideResNet of depth 28, width 2 and 10 classes has 2,930,314
   trainable parameters.
-
-  Args:
-    filters: Number of output channels.
-    size: Height and width of the kernel.
-    stride: Stride in both directions.
-    padding: 'valid' or 'same'.
-    seed: Seed of the initial kernels, not negative.
-
-  Returns:
-    A layer without bias.
   """
   return DecomposedConvolution(filters, size, stride, seed, padding)
 
 
 class Parts(NamedTuple):
-  """The parts that a model's trainable weights belong to.
-
-  Attributes:
-    sigma: For each weight, whether it is one of those that the server trains.
-    phi: For each weight, whether it is one of those that clients train.
-  """
+  """Which of a model's trainable weights are sigma, and which phi."""
 
   sigma: tuple[bool, ...]
   phi: tuple[bool, ...]
 
   def select_sigma(self, trainable: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Returns those of a model's trainable weights that are sigma."""
+    """The trainable weights that the server trains."""
     return list(itertools.compress(trainable, self.sigma))
 
   def select_phi(self, trainable: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Returns those of a model's trainable weights that are phi."""
+    """The trainable weights that clients train."""
     return list(itertools.compress(trainable, self.phi))
 
   def with_phi(
     self, trainable: Sequence[tf.Tensor], phi: Sequence[tf.Tensor]
   ) -> tuple[tf.Tensor, ...]:
-    """Returns a model's trainable weights with another phi."""
+    """The trainable weights with another phi."""
     remaining = iter(phi)
     return tuple(
       next(remaining) if is_phi else weight
@@ -141,18 +122,12 @@ class Parts(NamedTuple):
 
 
 def find_parts(trainable_names: Sequence[str]) -> Parts:
-  """Finds the parts of kernels among a model's weights.
-
-  Args:
-    trainable_names: `trainable_names` of an `ImageClassifier`.
-
-  Returns:
-    The parts.
+  """Finds the parts among the `trainable_names` of an `ImageClassifier`.
 
   Raises:
-    ValueError: If no kernel has two parts.
+    ValueError: No kernel has two parts.
   """
-  # Keras appends the number of an output, which is 0.
+  # Keras appends ':0', the index of an output.
   kinds = [name.split('/')[-1].split(':')[0] for name in trainable_names]
   parts = Parts(
     sigma=tuple(kind == _SIGMA for kind in kinds),

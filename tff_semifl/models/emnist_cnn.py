@@ -1,14 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The small convolutional networks for EMNIST (B.4).
+"""The small convolutional networks for EMNIST.
 
-The benchmark says that its network is that of Reddi et al.; its code has
-another, of as many parameters (D22). Neither normalizes, so that group
-normalization has no meaning on EMNIST; two such layers of the code that nothing
-passes through are left out here.
-
-Their dropout takes a seed: `train_logits` of such a model needs one.
+Zhang et al. name the network of Reddi et al.; their code has another one, with
+as many parameters. Neither normalizes. (Two unused group normalizations of
+their code are omitted.) `train_logits` needs a seed for dropout.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020.
@@ -37,10 +34,9 @@ def create_emnist_cnn(
   pixel_standard_deviation: tuple[float, ...],
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the network of the code of Zhang et al. (D22).
+  """Creates the network of the code of Zhang et al.
 
-  Whole channels are dropped, of what the second convolution gives, before it
-  is activated.
+  Dropout drops whole channels of the second convolution, before its activation.
 
   Args:
     input_shape: Height, width and channels of an image.
@@ -51,8 +47,7 @@ def create_emnist_cnn(
 
   Returns:
     A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes]. With 47 classes and images of 28x28x1 it has 1,204,655
-    parameters.
+    [batch, num_classes], with 1,204,655 parameters for 28x28x1 and 47 classes.
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
@@ -78,20 +73,11 @@ def create_reddi_emnist_cnn(
   pixel_standard_deviation: tuple[float, ...],
   seed: int = 0,
 ) -> tf.keras.Model:
-  """Creates the network that the paper of Zhang et al. names (D22).
+  """Creates the network that the paper of Zhang et al. names.
 
-  It activates before it pools, drops single values, and drops more of them
-  before the classifier.
-
-  Args:
-    input_shape: Height, width and channels of an image.
-    num_classes: Number of logits.
-    pixel_mean: Mean of each channel, in 0..1.
-    pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    seed: The run's seed. Weights start as those of `create_emnist_cnn` do.
-
-  Returns:
-    A model of the same inputs, outputs and weights.
+  It activates before pooling, drops single values, and has a second dropout
+  before the classifier. For arguments, initial weights and result see
+  `create_emnist_cnn`.
   """
   seeds = residual.layer_seeds(seed)
   inputs = tf.keras.Input(input_shape)
@@ -108,7 +94,7 @@ def create_reddi_emnist_cnn(
 
 
 def _hide(x: tf.Tensor, seeds: itertools.count) -> tf.Tensor:
-  """Returns the hidden layer, activated."""
+  """Adds the hidden layer and its activation."""
   x = tf.keras.layers.Flatten()(x)
   x = pytorch_layers.connect(x, _HIDDEN_UNITS, seed=next(seeds))
   return tf.keras.layers.ReLU()(x)

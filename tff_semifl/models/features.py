@@ -22,7 +22,7 @@ class Features(NamedTuple):
     size: The number of features of an image.
     train: (weights, images, seed=None, num_real=None) -> float32 [batch, size],
       in training mode, as `ImageClassifier.train_logits`.
-    batch: (weights, images, num_real=None) -> the same, but nothing is dropped.
+    batch: (weights, images, num_real=None) -> the same without dropout.
     infer: (weights, images) -> float32 [batch, size], in inference mode.
   """
 
@@ -39,22 +39,19 @@ def plan(
   *,
   jit_compile: bool,
 ) -> Features | None:
-  """Returns the features of a model; no function of them is built yet.
+  """The features of a model; None if its last layer is not dense.
 
   Args:
     symbolic: The model.
-    symbolic_for_training: The same for training, maybe in another precision.
+    symbolic_for_training: The model for training, maybe in another precision.
     create: `pure_functions.build` with the model's frozen weights.
-    jit_compile: Whether XLA compiles what is used in training.
-
-  Returns:
-    The features, or None if the model's last layer is not dense.
+    jit_compile: Whether XLA compiles the functions for training.
   """
   last = symbolic.model.layers[-1]
   if not isinstance(last, tf.keras.layers.Dense) or last.input.shape.rank != 2:
     return None
-  # Not when they are first called: in a graph of TF 1, which a computation of
-  # TFF is, Keras would make models of its first version from then on.
+  # Not in the first call: in a TF 1 graph, which TFF computations are, Keras
+  # would create TF 1 models from then on.
   body, body_for_training = map(_cut_last, (symbolic, symbolic_for_training))
 
   def in_training(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
@@ -80,7 +77,7 @@ def plan(
 def _cut_last(
   symbolic: pure_functions.SymbolicModel,
 ) -> pure_functions.SymbolicModel:
-  """Returns a model without its last layer."""
+  """The model without its last layer."""
   model = symbolic.model
   return symbolic._replace(
     model=tf.keras.Model(model.inputs, model.layers[-1].input)
@@ -88,13 +85,10 @@ def _cut_last(
 
 
 def require_features(features: Features | None) -> Features:
-  """Returns the features.
-
-  Args:
-    features: Those of a model.
+  """The features.
 
   Raises:
-    ValueError: If there are none.
+    ValueError: There are none.
   """
   if features is None:
     raise ValueError(
@@ -105,7 +99,7 @@ def require_features(features: Features | None) -> Features:
 
 
 def _when_called(create, *args, **kwargs) -> Callable[..., tf.Tensor]:
-  """Returns a function that is created in its first call."""
+  """Delays the creation of a function to its first call."""
   build = functools.cache(functools.partial(create, *args, **kwargs))
 
   def function(*arguments, **options) -> tf.Tensor:

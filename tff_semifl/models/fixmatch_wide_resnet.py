@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The wide residual network of FixMatch (B.6, D19).
+"""The wide residual network of FixMatch.
 
 References:
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
@@ -19,20 +19,13 @@ from tff_semifl.models import static_batch_norm
 from tff_semifl.models import wide_resnet
 
 _LEAK = 0.1
-# That of TensorFlow's layers.
+# The default of TensorFlow's layers.
 _EPSILON = 1e-3
 
 
 def create_static_batch_norm(num_channels: int) -> tf.keras.layers.Layer:
-  """Creates static batch normalization with the epsilon of FixMatch.
-
-  Args:
-    num_channels: Unused, as the layer takes the number from its input.
-
-  Returns:
-    The layer.
-  """
-  del num_channels  # Unused.
+  """Static batch normalization with FixMatch's epsilon."""
+  del num_channels
   return static_batch_norm.StaticBatchNormalization(epsilon=_EPSILON)
 
 
@@ -54,7 +47,7 @@ def create_fixmatch_wide_resnet(
     depth: See `wide_resnet.count_blocks`.
     width: Factor on the channels, 2; 8 for CIFAR-100.
     num_groups: See `wide_resnet.count_blocks`.
-    create_normalization: Number of channels to a layer that normalizes them.
+    create_normalization: Maps a number of channels to a normalization layer.
     seed: The run's seed.
 
   Returns:
@@ -62,7 +55,7 @@ def create_fixmatch_wide_resnet(
     [batch, num_classes].
 
   Raises:
-    ValueError: If no network has that depth.
+    ValueError: No network has that depth.
   """
   num_groups, num_blocks = wide_resnet.count_blocks(
     input_shape, depth, num_groups
@@ -103,7 +96,7 @@ def _add_block(
 ) -> tf.Tensor:
   """Adds two 3x3 convolutions of activated values to their input.
 
-  A projection takes the raw input, except in the very first block.
+  A projection takes the raw input, except in the first block.
   """
   h = _normalize_and_activate(x, create_normalization)
   shortcut = h if activates_shortcut else x
@@ -125,7 +118,7 @@ def _normalize_and_activate(
 def _convolve(
   x: tf.Tensor, filters: int, *, size: int, stride: int, seeds: itertools.count
 ) -> tf.Tensor:
-  """Convolves with a bias, and with the padding of TensorFlow."""
+  """A convolution with bias and TensorFlow's padding."""
   return tf.keras.layers.Conv2D(
     filters,
     size,

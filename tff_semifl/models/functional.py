@@ -1,13 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bridge from a Keras model to functions that TFF computations call.
+"""Keras models as functions that TFF computations call.
 
 `tff.learning.models.functional_model_from_keras` clones the model each time a
-computation that uses it is traced, into a TF 1 graph, after which the Keras
-classes no longer work outside of it. Here it is cloned once, for `tf.function`s
-of the weights (`pure_functions`): a computation then holds a call of such a
-function, and the same function works eagerly.
+computation is traced, into a TF 1 graph, after which Keras classes no longer
+work outside of it. Here it is cloned once, for `tf.function`s of the weights
+(`pure_functions`), which computations and eager code both can call.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,33 +33,29 @@ class ImageClassifier(NamedTuple):
   """An image classifier as pure functions of its weights.
 
   Weights are `tff.learning.models.ModelWeights`: tuples of arrays or tensors,
-  in the order of the Keras model's weights. Trainable are those that are
-  trained, not trainable the statistics of static batch normalization, mean and
-  variance of each layer in turn. Frozen weights are constants of the functions:
-  they are neither sent nor averaged, and no state has them. Images are float32
-  [batch, height, width, channels] in 0..255, or feature vectors [batch,
+  in the order of the Keras model's weights. Not trainable are the statistics of
+  static batch normalization, mean and variance of each layer in turn. Frozen
+  weights are constants of the functions, neither sent nor averaged. Images are
+  float32 [batch, height, width, channels] in 0..255, or feature vectors [batch,
   features].
 
   Attributes:
-    initial_weights: The arrays to start from.
+    initial_weights: The initial arrays.
     train_logits: (weights, images, seed=None, num_real=None) -> float32 [batch,
-      classes], in training mode: batch normalization by the statistics of the
-      batch. May compute in another precision than the others. The seed, int32
-      [2], is what dropout draws with: a model that has `KeyedDropout` needs
-      one. If there is `num_real`, an int32 scalar, statistics are those of
-      so many images; all that follow are padding.
-    batch_logits: (weights, images, num_real=None) -> the same, but nothing is
-      dropped.
+      classes], in training mode: batch normalization uses the statistics of the
+      batch. May compute in another precision. The seed, int32 [2], is for
+      dropout; a model that has `KeyedDropout` needs one. With `num_real`, an
+      int32 scalar, later images are padding, which statistics ignore.
+    batch_logits: (weights, images, num_real=None) -> the same without dropout.
     logits: (weights, images) -> float32 [batch, classes], in inference mode.
     batch_moments: (weights, images) -> for each layer with statistics the
-      moments of its input in training mode, float32 [3, channels]: see
-      `static_batch_norm.collecting_moments`; nothing is dropped. None for a
-      model without statistics.
+      moments of its input in training mode without dropout, float32 [3,
+      channels]: see `static_batch_norm.collecting_moments`. None for a model
+      without statistics.
     image_shape: Height, width, channels; or the number of features.
     num_classes: Number of logits.
     variables: The weights of the Keras model.
-    features: Features of images, of a model whose last layer is dense; None for
-      others.
+    features: Features of images; None unless the last layer is dense.
   """
 
   initial_weights: ModelWeights
@@ -97,25 +92,20 @@ def from_keras(
   train_in_bfloat16: bool = False,
   jit_compile: bool = False,
 ) -> ImageClassifier:
-  """Makes pure functions of a Keras model.
+  """Converts a Keras model to pure functions.
 
   Args:
-    model: A functional or sequential Keras model from images to logits, so
-      without a softmax at its end. Unless `keras_conversion.convert` has been
-      called before, batch normalization becomes static and dropout is given a
-      seed; what is frozen stays so.
-    train_in_bfloat16: Whether `train_logits` computes in bfloat16, but for
-      normalizations. Weights and their gradients are float32 all the same.
+    model: A functional or sequential Keras model from images to logits, without
+      a final softmax. Unless `keras_conversion.convert` has been called before,
+      batch normalization becomes static and dropout takes a seed.
+    train_in_bfloat16: Whether `train_logits` computes in bfloat16, except
+      normalizations. Weights and their gradients stay float32.
     jit_compile: Whether XLA compiles `train_logits` and its gradient, once for
-      each size of a batch. TFF's own worker has no XLA, and leaves it out.
-
-  Returns:
-    The classifier.
+      each size of a batch. TFF's own worker has no XLA, and ignores it.
 
   Raises:
-    ValueError: If the outputs are probabilities or are not of two or more
-      classes, if nothing is trained, or if a layer cannot be converted or is
-      more than a function of its weights.
+    ValueError: The outputs are probabilities or not of two or more classes, no
+      weight is trainable, or a layer cannot be converted to a pure function.
   """
   model = keras_conversion.convert(model)
   pure_layers.check(model)
@@ -175,17 +165,12 @@ def assign_weights(
   weights: ModelWeights,
   frozen: Sequence[np.ndarray] | None = None,
 ) -> None:
-  """Assigns weights to a Keras model.
+  """Overwrites the weights of a Keras model from `keras_conversion.convert`.
 
-  Args:
-    model: The model, as `keras_conversion.convert` returns it; its own weights
-      are overwritten.
-    weights: Weights of the same number and shapes as the model's.
-    frozen: Values of `weight_kinds.WeightKinds.frozen`; by default they stay as
-      they are.
+  Frozen weights are those of `weight_kinds.WeightKinds`, by default unchanged.
 
   Raises:
-    ValueError: If there are more or fewer, or one has another shape.
+    ValueError: The number or a shape is wrong.
   """
   weight_kinds.find(model).assign(weights, frozen)
 
@@ -198,13 +183,13 @@ def _has_dropout(model: tf.keras.Model) -> bool:
 
 
 def _batch_logits(model: tf.keras.Model, images: tf.Tensor) -> tf.Tensor:
-  """Returns the logits in training mode, of which nothing is dropped."""
+  """Logits in training mode, without dropout."""
   with keyed_dropout.turned_off():
     return model(images, training=True)
 
 
 def _batch_moments(model: tf.keras.Model, images: tf.Tensor) -> list[tf.Tensor]:
-  """Returns the moments of each layer with statistics, in their order."""
+  """The moments of each layer with statistics, in order."""
   with (
     keyed_dropout.turned_off(),
     static_batch_norm.collecting_moments() as collected,

@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of Keras models into ones whose layers are pure functions.
+"""Conversion of Keras models to pure layers.
 
-Keras' batch normalization changes weights when it is called in training, and
-its dropout draws from hidden generators. `convert` makes the same model, with
-the same weights, of layers that do neither, inside of models, too.
+Keras's batch normalization changes weights during training, and its dropout
+draws from hidden generators. `convert` replaces both, in nested models, too.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,8 +18,8 @@ from tff_semifl.models import residual
 from tff_semifl.models import static_batch_norm
 
 Layer = tf.keras.layers.Layer
-# What a batch normalization becomes. The weights of the new layer are the
-# first of the old one's gamma, beta, mean and variance.
+# Replaces a batch normalization. The weights of the new layer must be the first
+# of the old one's gamma, beta, mean and variance.
 BatchNormReplacement = Callable[[tf.keras.layers.BatchNormalization], Layer]
 
 _SPATIAL_DROPOUT = (
@@ -31,23 +30,20 @@ _SPATIAL_DROPOUT = (
 
 
 class LayerError(ValueError):
-  """A layer of a model cannot be used, for the reason in the message."""
+  """Raised if a layer of a model cannot be used."""
 
   def __init__(self, layer: Layer, problem: str):
     """Initializes the error.
 
     Args:
       layer: The layer.
-      problem: What about it, and the remedy; follows the layer's name.
+      problem: Problem and remedy; follows the layer's name.
     """
     super().__init__(f'Layer {layer.name!r} ({type(layer).__name__}) {problem}')
 
 
 def to_static_batch_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
-  """Returns static batch normalization in place of Keras' layer.
-
-  Its statistics begin as the moving averages. If it is frozen, they stay so.
-  """
+  """Static batch normalization that starts with Keras's moving averages."""
   return static_batch_norm.StaticBatchNormalization(
     epsilon=layer.epsilon,
     center=layer.center,
@@ -59,10 +55,10 @@ def to_static_batch_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
 
 
 def to_group_norm(layer: tf.keras.layers.BatchNormalization) -> Layer:
-  """Returns group normalization in place of Keras' layer, unless it is frozen.
+  """Group normalization with gamma and beta, but no statistics.
 
-  Gamma and beta stay, statistics are gone, so that it is another function. A
-  frozen layer, which has statistics for good, becomes a static one.
+  The model thus becomes another function. A frozen layer, whose statistics are
+  final, becomes a static one.
   """
   if not layer.trainable:
     return to_static_batch_norm(layer)
@@ -82,22 +78,21 @@ def convert(
   model: tf.keras.Model,
   replace_batch_norm: BatchNormReplacement = to_static_batch_norm,
 ) -> tf.keras.Model:
-  """Converts a model into one of pure layers.
+  """Replaces all layers that are no pure functions.
 
-  Batch normalization becomes what `replace_batch_norm` makes of it, dropout
-  becomes `KeyedDropout`, and `Normalization`, which holds tensors and maybe
-  weights, becomes `Rescaling` by the same numbers. All other layers stay as
-  they are, and so do weights and what is frozen.
+  Batch normalization is replaced by `replace_batch_norm`, dropout by
+  `KeyedDropout`, and `Normalization`, which holds tensors, by `Rescaling`.
+  Other layers, all weights and frozen states are kept.
 
   Args:
-    model: A functional or sequential Keras model, which may contain others.
+    model: A functional or sequential Keras model, which may be nested.
     replace_batch_norm: `to_static_batch_norm` or `to_group_norm`.
 
   Returns:
-    The converted model; `model` itself if there is nothing to convert.
+    The converted model; `model` itself if it has pure layers only.
 
   Raises:
-    LayerError: If a layer cannot be converted or made again.
+    LayerError: A layer cannot be converted or copied.
   """
   layers = list(inner_layers(model))
   if not any(map(_is_impure, layers)):
@@ -129,20 +124,13 @@ def convert(
 def clone(
   model: tf.keras.Model, clone_layer: Callable[[Layer], Layer] | None = None
 ) -> tf.keras.Model:
-  """Clones a model as Keras does, and the models inside of it, too.
+  """Clones a model and its nested models, with new weights.
 
-  Args:
-    model: A functional or sequential Keras model.
-    clone_layer: Makes a new layer of one that is no model, by default
-      `copy_layer`. It is called once for each layer, however often the layer is
-      used.
-
-  Returns:
-    The new model. Its weights are new.
+  `clone_layer`, by default `copy_layer`, is called once for each layer that is
+  not a model, however often it is used.
 
   Raises:
-    LayerError: If a model has no graph of layers, or a layer cannot be made
-      again.
+    LayerError: A model has no graph of layers, or a layer cannot be copied.
   """
   clone_layer = clone_layer or copy_layer
   made = {}
@@ -164,10 +152,10 @@ def clone(
 
 
 def copy_layer(layer: Layer) -> Layer:
-  """Returns a new layer with the same settings.
+  """A new layer with the same settings.
 
   Raises:
-    LayerError: If the layer does not tell its settings.
+    LayerError: The layer's config is incomplete.
   """
   try:
     return type(layer).from_config(layer.get_config())
@@ -180,10 +168,10 @@ def copy_layer(layer: Layer) -> Layer:
 
 
 def inner_layers(model: tf.keras.Model) -> Iterator[Layer]:
-  """Yields the layers of a model and of the models in it, but no models.
+  """Yields the layers of a model and of its nested models.
 
   Raises:
-    LayerError: If a model has no graph of layers.
+    LayerError: A model has no graph of layers.
   """
   _check_has_graph(model)
   for layer in model.layers:
@@ -195,7 +183,7 @@ def inner_layers(model: tf.keras.Model) -> Iterator[Layer]:
 
 def _check_has_graph(model: tf.keras.Model) -> None:
   try:
-    # What is not built of tensors of Keras has no such attribute, or no value.
+    # Subclassed models lack this attribute, or its value.
     has_graph = bool(model.inputs) and bool(model.outputs)
   except AttributeError:
     has_graph = False
@@ -209,7 +197,7 @@ def _check_has_graph(model: tf.keras.Model) -> None:
 
 
 def _is_impure(layer: Layer) -> bool:
-  """Returns whether a layer has to be replaced."""
+  """Whether a layer must be replaced."""
   return isinstance(
     layer,
     (

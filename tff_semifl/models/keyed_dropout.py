@@ -3,10 +3,9 @@
 
 """Dropout that is a function of a seed.
 
-Keras' own layers draw from hidden generators. This one draws with the seed of
-the pass that is being traced, which is handed to `train_logits` with weights
-and images (see `functional`); a model has one input all the same, so that it
-is evaluated and exported as any other.
+Keras's own layers draw from hidden generators. This layer draws with the seed
+of the forward pass that is traced, an argument of `train_logits` (see
+`functional`). The model keeps a single input, and is exported like any other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,17 +24,13 @@ _OFF = object()
 
 
 def turned_off() -> contextlib.AbstractContextManager[None]:
-  """Makes the dropout layers that are called in this context drop nothing."""
+  """Turns off the dropout layers that are called in this context."""
   return seeded(_OFF)
 
 
 @contextlib.contextmanager
 def seeded(seed: tf.Tensor) -> Iterator[None]:
-  """Makes the dropout layers that are called in this context draw with a seed.
-
-  Args:
-    seed: int32 [2], a stateless seed.
-  """
+  """Sets the seed, int32 [2], of dropout layers called in this context."""
   token = _SEED.set(seed)
   try:
     yield
@@ -45,10 +40,9 @@ def seeded(seed: tf.Tensor) -> Iterator[None]:
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class KeyedDropout(tf.keras.layers.Layer):
-  """Sets some of its input to zero in training, and scales up the rest.
+  """Drops values in training, and scales up the rest; the identity otherwise.
 
-  Input and output: float [batch, ..., channels]. In inference it is the
-  identity.
+  Input and output: float [batch, ..., channels].
   """
 
   def __init__(
@@ -63,15 +57,15 @@ class KeyedDropout(tf.keras.layers.Layer):
 
     Args:
       rate: Probability that a value is dropped, in [0, 1).
-      key: Tells the layers of a model apart, which draw with one seed. A layer
-        that is called several times drops the same each time.
+      key: Distinguishes the layers of a model, which share a seed. A layer that
+        is called several times drops the same values each time.
       noise_shape: 1 along the dimensions whose values are dropped together,
-        None along the others; (None, 1, 1, None) drops channels of images as
-        a whole. By default each value by itself.
+        None along the others; (None, 1, 1, None) drops whole channels of
+        images. By default each value by itself.
       **kwargs: Arguments of any Keras layer.
 
     Raises:
-      ValueError: If `rate` is out of its range.
+      ValueError: `rate` is out of range.
     """
     super().__init__(**kwargs)
     if not 0 <= rate < 1:
@@ -81,7 +75,7 @@ class KeyedDropout(tf.keras.layers.Layer):
     self.noise_shape = noise_shape
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """Returns `inputs`, some of them dropped if `training`."""
+    """Drops some of `inputs` if `training`."""
     seed = _SEED.get()
     if not training or seed is _OFF:
       return inputs
@@ -101,7 +95,7 @@ class KeyedDropout(tf.keras.layers.Layer):
     return inputs * kept / (1.0 - self.rate)
 
   def get_config(self) -> dict[str, Any]:
-    """Returns the arguments of the constructor."""
+    """The arguments of the constructor."""
     return {
       **super().get_config(),
       'rate': self.rate,

@@ -15,9 +15,9 @@ def create_linear(
   mean: Sequence[float],
   standard_deviation: Sequence[float],
 ) -> tf.keras.Model:
-  """Creates a model of one dense layer, with weights that are zero at first.
+  """Creates a standardization and a dense layer with zero initial weights.
 
-  The loss is convex, so that no other initial weights do better.
+  The loss is convex, so that initial weights do not matter.
 
   Args:
     input_shape: The number of features; or height, width and channels.
@@ -27,7 +27,7 @@ def create_linear(
 
   Returns:
     A model from float32 [batch, *input_shape] to logits, float32 [batch,
-    num_classes]. Standardization is a part of it.
+    num_classes].
   """
   inputs = tf.keras.Input(input_shape)
   x = tf.keras.layers.Rescaling(

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses Keras models that return probabilities where logits are needed.
+"""Refuses Keras models that return probabilities instead of logits.
 
-Losses and confidence take the softmax of what a model returns. Of probabilities
-that is nearly uniform, as they differ by one at the most: with ten classes no
-confidence exceeds e / (e + 9) = 23%, and no image is ever labeled.
+Losses and confidences take the softmax of the outputs. The softmax of
+probabilities is nearly uniform: with ten classes no confidence exceeds
+e / (e + 9) = 23%, and no pseudo-label passes the threshold.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 
 from tff_semifl.models import keyed_dropout
 
-# What to remove, by the functions that do it.
+# Functions that make probabilities, with their names.
 _MAKE_PROBABILITIES = {
   tf.keras.activations.softmax: 'softmax',
   tf.keras.activations.sigmoid: 'sigmoid',
@@ -24,7 +24,7 @@ _MAKE_PROBABILITIES = {
   tf.nn.softmax: 'softmax',
   tf.nn.sigmoid: 'sigmoid',
 }
-# Layers that return the values they are given.
+# Layers that return their input values.
 _MOVE_VALUES = (
   keyed_dropout.KeyedDropout,
   tf.keras.layers.Dropout,
@@ -32,26 +32,22 @@ _MOVE_VALUES = (
   tf.keras.layers.Permute,
   tf.keras.layers.Reshape,
 )
-# What random images, in 0..255, are multiplied with: a softmax that is written
-# carelessly overflows, but not for all of these.
+# Scales of the random test images: a naive softmax may overflow for some.
 _SCALES = (1.0, 0.1, 0.01, 0.001)
 _WEIGHT_CHANGE = 0.05
-# Largest error of half precision.
+# The largest error of half precision.
 _TOLERANCE = 1e-3
 
 
 def check_structure(model: tf.keras.Model) -> bool:
-  """Checks that the last layer of a model does not make probabilities.
-
-  Args:
-    model: A functional or sequential Keras model.
+  """Checks that a model's last layer does not make probabilities.
 
   Returns:
-    Whether it certainly returns logits. If not, `check_outputs` tells.
+    Whether the model certainly returns logits; if not, call `check_outputs`.
 
   Raises:
-    ValueError: If it makes probabilities, or does not return a value for each
-      of two or more classes.
+    ValueError: The model returns probabilities, or not a value for each of two
+      or more classes.
   """
   if len(model.output_shape) != 2 or model.output_shape[1] < 2:
     raise ValueError(
@@ -59,7 +55,7 @@ def check_structure(model: tf.keras.Model) -> bool:
       f' two or more classes, found {list(model.output_shape)}.'
     )
   layer = _last_layer(model.outputs[0])
-  # Of an operation that is a layer, its function is what it does.
+  # A layer of an operation has its function.
   activation = getattr(layer, 'activation', getattr(layer, 'function', None))
   if isinstance(layer, tf.keras.layers.Softmax):
     activation = tf.nn.softmax
@@ -76,18 +72,18 @@ def check_outputs(
   logits: Callable[[tff.learning.models.ModelWeights, tf.Tensor], tf.Tensor],
   weights: tff.learning.models.ModelWeights,
 ) -> None:
-  """Checks that outputs for random images are not the probabilities of classes.
+  """Checks that outputs for random images are no probabilities.
 
-  That is, that not all are in 0..1 and those of each image sum to one. Weights
-  are changed a little: by their choice logits may sum to one, but not for any.
+  Probabilities are all in 0..1 and sum to one for each image. Weights are
+  changed a little, as special initial weights may give such logits, too.
 
   Args:
-    model: A model that `check_structure` lets pass.
+    model: A model that `check_structure` accepted.
     logits: (weights, images) -> float32 [batch, classes], the model's outputs.
     weights: The model's initial weights.
 
   Raises:
-    ValueError: If they are.
+    ValueError: The outputs are probabilities.
   """
   generator = np.random.default_rng(0)
   changed = weights._replace(
@@ -114,7 +110,7 @@ def check_outputs(
 
 
 def _last_layer(output: tf.Tensor) -> tf.keras.layers.Layer:
-  """Returns the layer that computes an output, inside of models too."""
+  """The layer that computes an output, in nested models, too."""
   layer = output.node.layer
   if isinstance(layer, tf.keras.Model) and layer.outputs:
     return _last_layer(layer.outputs[0])

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions of weights and images, of what a Keras model computes.
+"""Keras models as functions of weights and images.
 
-The model is cloned once, with symbolic tensors in place of its weights. Each
-function is traced from that clone, and called with the values of weights.
+The model is cloned once, with symbolic tensors in place of weights. Functions
+are traced from the clone, and called with values of the weights.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,15 +31,15 @@ _FLOAT32_LAYERS = (
 
 
 class SymbolicModel(NamedTuple):
-  """A clone of a model that has symbolic tensors in place of weights.
+  """A clone of a model with symbolic tensors in place of weights.
 
-  Whoever calls it in a `tf.function` captures them; the function is then one of
-  their values, whatever these are.
+  A `tf.function` that calls it captures these tensors, for which any values can
+  be passed.
 
   Attributes:
     model: The clone.
-    symbols: The tensors that stand for the values of `WeightKinds`: trainable
-      weights, statistics and frozen weights.
+    symbols: The tensors in the order of `WeightKinds`: trainable weights,
+      statistics and frozen weights.
   """
 
   model: tf.keras.Model
@@ -55,19 +55,17 @@ def build(
 ) -> Callable[..., tf.Tensor | list[tf.Tensor]]:
   """Builds `call_fn` as a function of (weights, images, seed, num_real).
 
+  `functional.ImageClassifier` describes the arguments, the last two optional.
+
   Args:
     symbolic: The model.
-    call_fn: (model, images) -> what is computed.
+    call_fn: (model, images) -> outputs.
     frozen: Values of frozen weights.
-    jit_compile: Whether XLA compiles the function; not that for batches of
-      known size, which is part of a larger program.
-
-  Returns:
-    The function, as `functional.ImageClassifier` describes it. The seed is for
-    dropout, and `num_real` for images before padding; both may be left out.
+    jit_compile: Whether XLA compiles the function, except for batches of known
+      size, where the function is part of a larger program.
 
   Raises:
-    ValueError: If the model holds a variable that is no weight.
+    ValueError: The model has a variable that is not a weight.
   """
   model, symbols = symbolic
   needs_seed = False
@@ -90,14 +88,14 @@ def build(
   constants = [*frozen]
 
   def find_value(captured: tf.Tensor) -> tuple[int, tf.DType]:
-    """Returns which value stands for a captured tensor, and of which type."""
+    """The index of the value of a captured tensor, and its dtype."""
     if id(captured) not in position:
       if tf.is_symbolic_tensor(captured) or captured.dtype == tf.resource:
         raise ValueError(
           f'Model {model.name!r} holds a variable that is no weight of a layer,'
           ' and that no computation can have. Create it by add_weight.'
         )
-      # Such as a `tf.constant` of a layer: its value follows those of weights.
+      # Such as a layer's `tf.constant`: its value follows those of weights.
       position[id(captured)] = len(position)
       constants.append(captured.numpy())
     return position[id(captured)], captured.dtype
@@ -106,12 +104,11 @@ def build(
   def trace(
     image_shape: tuple[int | None, ...], *num_real: tf.TensorSpec
   ) -> tuple[Any, list[tuple[int, tf.DType]]]:
-    """Returns a function for images with or without padding, and its values."""
-    # Where it is called may be a graph of TF 1.
+    """A function for images with or without padding, and its values."""
+    # The caller may be in a TF 1 graph.
     with tf.init_scope():
-      # Where the size of a batch is known, the turn is one program. Within that
-      # this is no program of its own, of which XLA could not compile the
-      # gradient.
+      # Where the batch size is known, the client update is one program. A
+      # program nested in it would have a gradient that XLA cannot compile.
       compiled = jit_compile and image_shape == model.input_shape
       traced = tf.function(
         tracing.as_it_is(call), jit_compile=compiled or None
@@ -123,7 +120,7 @@ def build(
       return traced, [find_value(each) for each in traced.captured_inputs]
 
   trace(model.input_shape)
-  # A turn has several passes.
+  # A client update calls the model several times.
   insert = functools.cache(_build_insertion)
 
   def pure_function(
@@ -146,8 +143,7 @@ def build(
     values = [*weights.trainable, *weights.non_trainable, *constants]
     captured = [tf.cast(values[index], dtype) for index, dtype in used]
     if num_real is None or tf.executing_eagerly():
-      # What its own call does, but for the values of what it has captured, for
-      # which TensorFlow has no public call.
+      # TensorFlow has no public call with other values of captured tensors.
       return private_api.call_flat(traced, arguments, captured)
     outputs = insert(traced)(*arguments, *captured)
     return tf.nest.pack_sequence_as(traced.structured_outputs, outputs)
@@ -156,18 +152,12 @@ def build(
 
 
 def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
-  """Returns a function that copies a traced one into the graph around it.
+  """Builds a function that copies a traced one into the current graph.
 
-  Gradients have constants of the function, such as paddings. If they came out
-  of a call, XLA would take all arguments of the call for constants, and compile
-  the program around it anew for each of their values.
-
-  Args:
-    traced: The function.
-
-  Returns:
-    A function from the values of all arguments and captured tensors to the
-    outputs.
+  It takes the values of all arguments and captured tensors. Gradients use
+  constants of the function, such as paddings. As outputs of a call, they would
+  make XLA treat all its arguments as constants, and recompile the program for
+  each of their values.
   """
   graph_def = traced.graph.as_graph_def()
   inputs = {each.op.name: each for each in traced.inputs}
@@ -179,7 +169,7 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
 
   @tf.custom_gradient
   def insert(*values):
-    # They may be of a graph around this one.
+    # The values may be of an outer graph.
     values = [tf.identity(value) for value in values]
     outputs = tf.graph_util.import_graph_def(
       graph_def,
@@ -191,7 +181,7 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
       [each.name for each in traced.outputs],
       name='model',
     )
-    # A tape does not see operations that are imported.
+    # A tape does not record imported operations.
     return outputs, lambda *upstream: tf.gradients(outputs, values, upstream)
 
   return insert
@@ -200,8 +190,8 @@ def _build_insertion(traced: Any) -> Callable[..., list[tf.Tensor]]:
 def copy_layer_in_bfloat16(
   layer: tf.keras.layers.Layer,
 ) -> tf.keras.layers.Layer:
-  """Returns a copy that computes in bfloat16, unless that loses too much."""
-  # Layers cast what they are given to their own type.
+  """A copy that computes in bfloat16, except layers that need precision."""
+  # Layers cast their inputs to their own dtype.
   config = layer.get_config()
   if not isinstance(layer, _FLOAT32_LAYERS):
     config['dtype'] = 'bfloat16'
@@ -214,15 +204,10 @@ def clone_to_symbols(
   clone_layer: Callable[[tf.keras.layers.Layer], tf.keras.layers.Layer]
   | None = None,
 ) -> SymbolicModel:
-  """Clones a model, once for all functions that are made of it.
-
-  Args:
-    model: The model.
-    kinds: Its weights.
-    clone_layer: Makes a new layer of one, see `keras_conversion.clone`.
+  """Clones a model, once for all its functions; see `keras_conversion.clone`.
 
   Raises:
-    ValueError: If the clone does not have each weight of the model once.
+    ValueError: Layers share weights.
   """
   graph = tf.Graph()
 
@@ -232,8 +217,7 @@ def clone_to_symbols(
     with graph.as_default():
       return tf.compat.v1.placeholder(dtype, shape)
 
-  # Keras asks for variables while it builds the clone and is handed tensors in
-  # their place, so that there are no variables at all.
+  # Keras receives tensors where it creates variables.
   with tf.variable_creator_scope(create_symbol):
     clone = keras_conversion.clone(model, clone_layer)
   weights = [*model.trainable_weights, *model.non_trainable_weights]

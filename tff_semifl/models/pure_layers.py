@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Refuses Keras models that are more than functions of weights and images."""
+"""Refuses Keras models that are not functions of weights and images."""
 
 import tensorflow as tf
 
@@ -12,14 +12,11 @@ _RANDOM = tf.keras.__internal__.layers.BaseRandomLayer
 
 
 def check(model: tf.keras.Model) -> None:
-  """Checks that a model takes images, and all its layers are pure functions.
-
-  Args:
-    model: A model as `keras_conversion.convert` returns it.
+  """Checks that a converted model takes images, and has pure layers only.
 
   Raises:
-    keras_conversion.LayerError: If a layer is not, or adds a loss.
-    ValueError: If the model does not take images of one size.
+    keras_conversion.LayerError: A layer is not pure, or adds a loss.
+    ValueError: The model does not take images of one size.
   """
   if len(model.inputs) != 1 or None in model.input_shape[1:]:
     raise ValueError(
@@ -34,7 +31,7 @@ def check(model: tf.keras.Model) -> None:
 
 
 def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
-  """Returns what is wrong with a layer, and the remedy, if anything is."""
+  """Problem and remedy of a layer, or None."""
   if isinstance(layer, static_batch_norm.StaticBatchNormalization):
     return None
   if _draws(layer):
@@ -71,5 +68,5 @@ def _find_problem(layer: tf.keras.layers.Layer) -> str | None:
 
 
 def _draws(layer: tf.Module) -> bool:
-  """Returns whether a layer draws random numbers, as one of rate 0 does not."""
+  """Whether a layer draws random numbers (not with a rate of 0)."""
   return isinstance(layer, _RANDOM) and getattr(layer, 'rate', None) != 0

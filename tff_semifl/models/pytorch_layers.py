@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Layers with the initial weights that PyTorch gives them by default.
+"""Layers with PyTorch's default initial weights.
 
-Kernels and biases alike start uniform between -1 / sqrt(n) and 1 / sqrt(n),
-with n the number of inputs of an output: "Kaiming uniform" with a = sqrt(5).
-The models of Zhang et al. start so (B.3, B.4); SemiFL's do not (B.1).
+Kernels and biases are uniform between -1 / sqrt(n) and 1 / sqrt(n), where n is
+the number of inputs per output: "Kaiming uniform" with a = sqrt(5). The models
+of Zhang et al. start so, those of SemiFL do not.
 """
 
 import math
@@ -16,18 +16,7 @@ import tensorflow as tf
 def create_convolution_without_bias(
   filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """Creates a convolution without bias.
-
-  Args:
-    filters: Number of outputs.
-    size: Height and width of the kernel.
-    stride: Stride in both directions.
-    padding: 'valid' or 'same'.
-    seed: Seed of the initial kernel.
-
-  Returns:
-    The layer.
-  """
+  """A convolution without bias, as a `residual.Convolution`."""
   return tf.keras.layers.Conv2D(
     filters,
     size,
@@ -39,17 +28,7 @@ def create_convolution_without_bias(
 
 
 def convolve(x: tf.Tensor, filters: int, *, size: int, seed: int) -> tf.Tensor:
-  """Convolves without padding, and adds a bias.
-
-  Args:
-    x: float32 [batch, height, width, channels].
-    filters: Number of outputs.
-    size: Height and width of the kernel.
-    seed: Seed of the initial weights.
-
-  Returns:
-    float32 [batch, new height, new width, filters].
-  """
+  """Convolves [batch, height, width, channels] with a bias, unpadded."""
   return tf.keras.layers.Conv2D(
     filters,
     size,
@@ -59,16 +38,7 @@ def convolve(x: tf.Tensor, filters: int, *, size: int, seed: int) -> tf.Tensor:
 
 
 def connect(x: tf.Tensor, units: int, *, seed: int) -> tf.Tensor:
-  """Connects all inputs with all outputs, and adds a bias.
-
-  Args:
-    x: float32 [batch, inputs].
-    units: Number of outputs.
-    seed: Seed of the initial weights.
-
-  Returns:
-    float32 [batch, units].
-  """
+  """A dense layer with bias: float32 [batch, inputs] to [batch, units]."""
   return tf.keras.layers.Dense(
     units,
     kernel_initializer=_uniform_by_inputs(seed),
@@ -85,5 +55,5 @@ def _uniform_by_inputs(seed: int) -> tf.keras.initializers.Initializer:
 
 def _uniform(num_inputs: int, seed: int) -> tf.keras.initializers.Initializer:
   bound = 1 / math.sqrt(num_inputs)
-  # Not the kernel's seed: its first values would be those of the bias.
+  # With the kernel's seed, the bias would repeat its first values.
   return tf.keras.initializers.RandomUniform(-bound, bound, seed=seed + 2**30)

@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Building blocks of SemiFL's residual networks (B.1, B.2).
+"""Building blocks of SemiFL's residual networks.
 
-Convolution, pre-activation block and classifier follow SemiFL's code, down to
-initialization, padding and epsilon, where that differs from FixMatch's or
-Keras' (D19). The normalization is the caller's choice.
+Convolution, pre-activation block and classifier follow SemiFL's code where
+initialization, padding or epsilon differ from FixMatch's or Keras's.
 """
 
 from collections.abc import Callable
@@ -16,51 +15,32 @@ import tensorflow as tf
 from tff_semifl.models import static_batch_norm
 from tff_semifl.randomness import random_seeds
 
-# Creates the layer that normalizes a given number of channels.
+# Maps a number of channels to a normalization layer.
 Normalization = Callable[[int], tf.keras.layers.Layer]
-# Creates a convolution without bias: (filters, size, stride, padding, seed) to
-# a layer. The padding is 'valid' or 'same', as of Keras.
+# Creates a convolution without bias of (filters, size, stride, padding, seed);
+# the padding is 'valid' or 'same'.
 Convolution = Callable[[int, int, int, str, int], tf.keras.layers.Layer]
 
-# PyTorch's, as for static batch normalization; Keras has 1e-3.
+# PyTorch's default, as for static batch normalization; Keras has 1e-3.
 GROUP_NORM_EPSILON = 1e-5
-# As the code of Zhang et al. has it in every layer (D21).
+# As in every layer of the code of Zhang et al.
 _MAX_GROUPS = 32
 
 
 def create_static_batch_norm(num_channels: int) -> tf.keras.layers.Layer:
-  """Creates SemiFL's static batch normalization (A.5).
-
-  Args:
-    num_channels: Unused, as the layer takes the number from its input.
-
-  Returns:
-    The layer.
-  """
-  del num_channels  # Unused.
+  """SemiFL's static batch normalization."""
+  del num_channels
   return static_batch_norm.StaticBatchNormalization()
 
 
 def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
-  """Creates group normalization, which needs no statistics of a batch.
+  """Group normalization, which has no statistics of a batch.
 
-  Nothing but trained weights is then to be averaged or computed anew, and
-  training and inference are the same function.
-
-  There are 32 groups (D21) wherever the channels allow it. Where they do not,
-  there is the largest smaller number that divides them: 16 groups of 16
-  channels, 24 of 48. With no more than 32 channels each channel is a group of
-  its own, as 32 of 32 are for Zhang et al. already; fewer, larger groups
-  would make small networks another method than wide ones.
+  There are 32 groups, as in the code of Zhang et al., or the largest smaller
+  number that divides the channels: 16 groups of 16 channels, 24 of 48.
 
   References:
     Wu, He. Group normalization. ECCV 2018.
-
-  Args:
-    num_channels: Number of channels.
-
-  Returns:
-    The layer.
   """
   num_groups = next(
     groups
@@ -73,11 +53,7 @@ def create_group_norm(num_channels: int) -> tf.keras.layers.Layer:
 
 
 def layer_seeds(seed: int) -> itertools.count:
-  """Returns seeds for the layers' initializers, different for each layer.
-
-  Args:
-    seed: The run's seed.
-  """
+  """Different seeds for the initializers of all layers, by the run's seed."""
   purpose = random_seeds.Purpose.INITIAL_WEIGHTS
   first = random_seeds.numpy_generator(seed, purpose).integers(2**30)
   return itertools.count(int(first))
@@ -88,9 +64,7 @@ def standardize_pixels(
   pixel_mean: tuple[float, ...],
   pixel_standard_deviation: tuple[float, ...],
 ) -> tf.Tensor:
-  """Returns (images / 255 - mean) / standard deviation, per channel.
-
-  As this is affine, mixing images before it equals mixing them after it.
+  """Standardizes each channel: (images / 255 - mean) / standard deviation.
 
   Args:
     images: float32 [batch, height, width, channels] in 0..255.
@@ -98,7 +72,7 @@ def standardize_pixels(
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
 
   Raises:
-    ValueError: If there is not one mean for each channel.
+    ValueError: The number of means is not that of channels.
   """
   if len(pixel_mean) != images.shape[-1]:
     raise ValueError(
@@ -112,13 +86,7 @@ def standardize_pixels(
 
 
 def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
-  """Returns the initializer of kernels: Kaiming normal by outputs.
-
-  It is not truncated.
-
-  Args:
-    seed: Its seed.
-  """
+  """The initializer of kernels: Kaiming normal by outputs, not truncated."""
   return tf.keras.initializers.VarianceScaling(
     2.0, 'fan_out', 'untruncated_normal', seed=seed
   )
@@ -127,18 +95,7 @@ def kaiming_normal(seed: int) -> tf.keras.initializers.Initializer:
 def create_plain_convolution(
   filters: int, size: int, stride: int, padding: str, seed: int
 ) -> tf.keras.layers.Layer:
-  """Creates a convolution with one kernel, without bias.
-
-  Args:
-    filters: Number of output channels.
-    size: Height and width of the kernel.
-    stride: Stride in both directions.
-    padding: 'valid' or 'same'.
-    seed: Seed of the initial kernel.
-
-  Returns:
-    The layer.
-  """
+  """A convolution with one kernel, as a `Convolution`."""
   return tf.keras.layers.Conv2D(
     filters,
     size,
@@ -158,21 +115,10 @@ def convolve(
   seed: int,
   create_convolution: Convolution = create_plain_convolution,
 ) -> tf.Tensor:
-  """Convolves without bias, padded by one pixel on all sides if 3x3.
+  """Convolves without bias; 3x3 kernels with padding of one pixel on all sides.
 
-  Where the stride is 2, padding 'same' would pad even sizes on one side only.
-  Elsewhere it is the same, and spares the padded copy.
-
-  Args:
-    x: float32 [batch, height, width, channels].
-    filters: Number of output channels.
-    size: Height and width of the kernel.
-    stride: Stride in both directions.
-    seed: Seed of the initial kernel.
-    create_convolution: Creates the convolution.
-
-  Returns:
-    float32 [batch, height / stride, width / stride, filters].
+  With a stride of 2, 'same' would pad even sizes on one side only. With 1, it
+  pads in the same way, without a padded copy.
   """
   padding = 'same' if size == 3 and stride == 1 else 'valid'
   if size == 3 and stride != 1:
@@ -183,15 +129,7 @@ def convolve(
 def normalize_and_activate(
   x: tf.Tensor, create_normalization: Normalization
 ) -> tf.Tensor:
-  """Normalizes, then sets what is negative to zero.
-
-  Args:
-    x: float32 [batch, height, width, channels].
-    create_normalization: Number of channels to a layer that normalizes them.
-
-  Returns:
-    A tensor like `x`.
-  """
+  """Normalizes and applies ReLU."""
   x = create_normalization(x.shape[-1])(x)
   return tf.keras.layers.ReLU()(x)
 
@@ -207,18 +145,8 @@ def pre_activation_block(
 ) -> tf.Tensor:
   """Adds two 3x3 convolutions of activated values to their input.
 
-  An identity shortcut takes the raw input, a projection the activated one.
-
-  Args:
-    x: float32 [batch, height, width, channels].
-    filters: Number of output channels.
-    stride: Stride of the first convolution and the projection.
-    create_normalization: Number of channels to a layer that normalizes them.
-    create_convolution: Creates the convolutions.
-    seeds: Seeds of initial weights, see `layer_seeds`.
-
-  Returns:
-    float32 [batch, height / stride, width / stride, filters].
+  An identity shortcut takes the raw input, a projection the activated one. The
+  stride is that of the first convolution and the projection.
   """
 
   def apply(x: tf.Tensor, size: int, stride: int) -> tf.Tensor:
@@ -249,17 +177,7 @@ def classify(
   create_normalization: Normalization,
   seeds: itertools.count,
 ) -> tf.Tensor:
-  """Normalizes, activates, averages over the image and maps to logits.
-
-  Args:
-    x: float32 [batch, height, width, channels].
-    num_classes: Number of logits.
-    create_normalization: Number of channels to a layer that normalizes them.
-    seeds: Seeds of initial weights, see `layer_seeds`.
-
-  Returns:
-    float32 [batch, num_classes], logits.
-  """
+  """Normalizes, applies ReLU, averages over pixels and maps to logits."""
   x = normalize_and_activate(x, create_normalization)
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
   return tf.keras.layers.Dense(

@@ -1,19 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""ResNet-9 and ResNet-18 as SemiFL's repository has them (B.2).
+"""ResNet-9 and ResNet-18 as in SemiFL's repository.
 
-They are not used in the paper, and in the authors' last code cannot be trained
-(D20); here they can. Blocks are those of the WideResNet, four stages of 64 to
-512 channels.
+The paper does not use them, and the authors' last code cannot train them. Four
+stages of 64 to 512 channels have the blocks of the WideResNet.
 """
 
 import tensorflow as tf
 
 from tff_semifl.models import residual
 
-# Blocks in a stage by depth. The first count is the authors' name for it: with
-# the classifier, it has 10 layers.
+# Blocks per stage by depth. 9 is the authors' name; it has 10 layers.
 _BLOCKS_PER_STAGE = {9: 1, 18: 2}
 _STAGE_FILTERS = (64, 128, 256, 512)
 
@@ -32,18 +30,14 @@ def create_resnet(
 ) -> tf.keras.Model:
   """Creates a ResNet from raw pixels to logits.
 
-  Normalizing the pixels is part of the model, so that an exported model takes
-  images as they come.
-
   Args:
     input_shape: Height, width and channels of an image.
     num_classes: Number of logits.
     depth: 9 or 18.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    create_normalization: Number of channels to a layer that normalizes them:
-      `residual.create_static_batch_norm` or `residual.create_group_norm`, with
-      as many trainable parameters.
+    create_normalization: Maps a number of channels to a normalization layer,
+      such as `residual.create_group_norm`.
     seed: The run's seed.
 
   Returns:
@@ -52,7 +46,7 @@ def create_resnet(
     trainable parameters at depth 9 and 11,172,170 at depth 18.
 
   Raises:
-    ValueError: If there is no network of that depth.
+    ValueError: There is no network of that depth.
   """
   if depth not in _BLOCKS_PER_STAGE:
     possible = ' and '.join(map(str, _BLOCKS_PER_STAGE))

@@ -1,16 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batch normalization without running averages (SemiFL appendix B, A.5).
+"""Batch normalization without running averages (appendix B of SemiFL).
 
-In training a layer normalizes by the statistics of its batch and nothing is
-remembered; in inference it uses statistics that a separate pass over data
-computed for the weights as they are (`work/batch_norm_statistics.py`). Keras'
-own layer would update moving averages in training, which TFF cannot trace and
-which federated averaging would corrupt.
+In training a layer normalizes by the statistics of its batch; in inference it
+uses statistics that a separate pass over data computed for the current weights
+(`tff_semifl.batch_norm`). Keras's own layer updates moving averages in
+training, which TFF cannot trace and federated averaging would corrupt.
 
 References:
-  Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (where the idea is from).
+  Diao, Ding, Tarokh. HeteroFL. ICLR 2021 (the origin of the idea).
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ import tensorflow as tf
 
 from tff_semifl.models import weighted_normalization
 
-# PyTorch's, which the reference results were obtained with; Keras has 1e-3.
+# PyTorch's default, as in SemiFL's code; Keras has 1e-3.
 EPSILON = 1e-5
 
 _COLLECTED: contextvars.ContextVar[list[Any] | None] = contextvars.ContextVar(
@@ -37,12 +36,12 @@ _NUM_REAL: contextvars.ContextVar[tf.Tensor | None] = contextvars.ContextVar(
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class StaticBatchNormalization(tf.keras.layers.Layer):
-  """Normalizes by batch statistics, or by given ones in inference.
+  """Normalizes by batch statistics in training, by given ones in inference.
 
   Weights, each float32 [channels]: `gamma` and `beta`, trainable; `mean` and
-  `variance`, not trainable and never written by the layer itself. They start
-  as 0 and 1. A frozen layer, whose `trainable` is False, normalizes by the
-  given statistics in training, too, as Keras' layer does.
+  `variance`, not trainable and never written by the layer, initially 0 and 1. A
+  frozen layer (`trainable` is False) always normalizes by the given statistics,
+  as Keras's layer does.
 
   Input and output: float [batch, ..., channels].
   """
@@ -58,9 +57,9 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     """Initializes the layer.
 
     Args:
-      epsilon: What is added to the variance.
-      center: Whether there is a weight `beta`; without it is 0.
-      scale: Whether there is a weight `gamma`; without it is 1.
+      epsilon: Added to the variance.
+      center: Whether the layer has a weight `beta`, which is 0 otherwise.
+      scale: Whether the layer has a weight `gamma`, which is 1 otherwise.
       **kwargs: Arguments of any Keras layer.
     """
     super().__init__(**kwargs)
@@ -83,21 +82,21 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     )
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """Normalizes `inputs`; by its own statistics if `training`."""
+    """Normalizes `inputs`, by batch statistics if `training`."""
     return self._normalize(inputs, by_batch=training and self.trainable)
 
-  # To translate it would take a tenth of a second of each start.
+  # AutoGraph would take a tenth of a second of each start.
   @tf.autograph.experimental.do_not_convert
   def _normalize(self, inputs: tf.Tensor, *, by_batch: bool) -> tf.Tensor:
-    # The kernel takes images.
+    # The kernel needs four dimensions.
     images = inputs
     if inputs.shape.rank != 4:
       images = tf.reshape(inputs, [-1, 1, 1, inputs.shape[-1]])
     num_real = _NUM_REAL.get()
     if by_batch and num_real is not None:
       return self._normalize_real(inputs, num_real)
-    # The fused kernel divides by the biased variance, as PyTorch does. The op
-    # itself, because `tf.compat.v1.nn.fused_batch_norm` raises the epsilon.
+    # The fused kernel divides by the biased variance, as PyTorch does. (The
+    # public `tf.compat.v1.nn.fused_batch_norm` raises small epsilons.)
     outputs, *_ = tf.raw_ops.FusedBatchNormV3(
       x=images,
       scale=self.gamma if self.scale else tf.ones_like(self.mean),
@@ -122,14 +121,13 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     is_real = tf.reshape(
       tf.range(shape[0]) < num_real, [-1] + [1] * (inputs.shape.rank - 1)
     )
-    # At least one, so that the statistics of no row are 0 and 0.
+    # At least one, so that zero rows have statistics of 0.
     count = tf.cast(
       tf.maximum(num_real, 1) * tf.reduce_prod(shape[1:-1]), tf.float32
     )
     return weighted_normalization.normalize(
       inputs,
-      # Rows of padding repeat some image, so that they are finite, and 0 times
-      # a value of theirs is 0.
+      # Padding repeats some image, so that 0 times its values is 0, not NaN.
       tf.where(is_real, 1.0 / count, 0.0),
       self.gamma if self.scale else tf.ones_like(self.mean),
       self.beta if self.center else tf.zeros_like(self.mean),
@@ -137,7 +135,7 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
     )
 
   def get_config(self) -> dict[str, Any]:
-    """Returns the arguments of the constructor."""
+    """The arguments of the constructor."""
     return {
       **super().get_config(),
       'epsilon': self.epsilon,
@@ -147,10 +145,10 @@ class StaticBatchNormalization(tf.keras.layers.Layer):
 
 
 def _batch_moments(inputs: tf.Tensor) -> tf.Tensor:
-  """Returns moments of a batch, of which those of several can be merged.
+  """Moments of a batch, which can be merged with those of others.
 
-  The kernel of the normalization has mean and variance, too, but adds up one
-  value after another: of 250 images of 32 x 32, they are 1e-5 too small.
+  Mean and variance of the fused kernel are less precise, as it adds one value
+  after another: 1e-5 too small for 250 images of 32x32.
   """
   count = tf.cast(tf.reduce_prod(tf.shape(inputs)[:-1]), tf.float32)
   mean = _sum(inputs) / count
@@ -159,7 +157,7 @@ def _batch_moments(inputs: tf.Tensor) -> tf.Tensor:
 
 
 def _sum(values: tf.Tensor) -> tf.Tensor:
-  """Returns sums by channel, axis by axis, so that few values are in a row."""
+  """Sums by channel, axis by axis for precision."""
   while values.shape.rank > 1:
     values = tf.reduce_sum(values, axis=-2)
   return values
@@ -167,11 +165,10 @@ def _sum(values: tf.Tensor) -> tf.Tensor:
 
 @contextlib.contextmanager
 def with_padding(num_real: tf.Tensor | None) -> Iterator[None]:
-  """Makes layers that are called in this context ignore rows of padding.
+  """Makes layers that are called in this context ignore padding.
 
   Args:
-    num_real: int32 scalar, the number of rows before the padding; None if there
-      is none.
+    num_real: int32 scalar, the number of rows before the padding; None for all.
   """
   token = _NUM_REAL.set(num_real)
   try:
@@ -184,14 +181,14 @@ def with_padding(num_real: tf.Tensor | None) -> Iterator[None]:
 def collecting_moments() -> (
   Iterator[list[tuple[StaticBatchNormalization, tf.Tensor]]]
 ):
-  """Collects the moments of what layers normalize in this context.
+  """Collects the moments of batches that are normalized in this context.
 
   Yields:
-    A list that grows with each call of a layer that normalizes by the
-    statistics of its batch, without padding: the layer, and of each channel of
-    its input, float32 [3, channels], the number of values (batch * height *
-    width), their mean, and the sum of their squared deviations from it. Such
-    moments of several batches can be merged exactly.
+    A list that grows with each call of a layer that uses the statistics of its
+    batch without padding: the layer, and for each channel of its input, float32
+    [3, channels], the number of values (batch * height * width), their mean,
+    and the sum of squared deviations. Moments of several batches can be merged
+    exactly.
   """
   collected = []
   token = _COLLECTED.set(collected)

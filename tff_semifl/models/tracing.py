@@ -1,31 +1,28 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tracing of functions by `tf.function`."""
+"""Tracing of functions by `tf.function`."""
 
 from collections.abc import Callable
 from typing import Any
 
 
 def as_it_is(fn: Callable[..., Any]) -> Callable[..., Any]:
-  """Returns a function that AutoGraph does not translate, for `tf.function`.
+  """Exempts a function, but not what TensorFlow or Keras calls, from AutoGraph.
 
-  Of what a `tf.function` calls AutoGraph translates all, which for the turn of
-  a client takes four seconds. With `autograph=False` it would not even
-  translate what TensorFlow and Keras otherwise have translated: what layers do,
-  and functions that are given to operations such as `tf.map_fn`. These may
-  have an `if` on a tensor.
+  AutoGraph converts everything that a `tf.function` calls, which takes four
+  seconds for a client update. `autograph=False` would also turn off conversions
+  that TensorFlow and Keras request: of layers' `call`, and of functions passed
+  to operations such as `tf.map_fn`.
 
   Args:
-    fn: A function of positional arguments, which itself has no `if` and no loop
-      on tensors.
+    fn: A function of positional arguments, without `if` and loops on tensors.
   """
 
   def call(*arguments: Any) -> Any:
-    # AutoGraph only translates what has Python code. This method of a function
-    # has none.
+    # AutoGraph skips what has no Python code, such as this method wrapper.
     return fn.__call__(*arguments)
 
-  # TensorFlow's errors and profiles have it.
+  # For TensorFlow's errors and profiles.
   call.__name__ = fn.__name__
   return call

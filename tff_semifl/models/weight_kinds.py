@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The weights of a Keras model, by what becomes of them in training."""
+"""The weights of a Keras model, by their role in training."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,13 +17,13 @@ from tff_semifl.models import tracing
 
 
 class WeightKinds(NamedTuple):
-  """The weights of a model; each is of one kind.
+  """The weights of a model by kind, each in the model's order.
 
   Attributes:
-    trainable: Those that are trained, in the model's order.
+    trainable: Trained weights.
     statistics: Mean and variance of each layer that normalizes by the
-      statistics of its batch in training, in the model's order.
-    frozen: All others, in the model's order: nothing ever changes them.
+      statistics of its batch in training.
+    frozen: All others, which never change.
   """
 
   trainable: tuple[tf.Variable, ...]
@@ -38,11 +38,11 @@ class WeightKinds(NamedTuple):
     """Assigns values to the weights.
 
     Args:
-      weights: Values of trainable weights and, not trainable, of statistics.
-      frozen: Values of frozen weights; by default they stay as they are.
+      weights: Values of trainable weights and of statistics.
+      frozen: Values of frozen weights; by default unchanged.
 
     Raises:
-      ValueError: If there are more or fewer, or one has another shape.
+      ValueError: The number or a shape is wrong.
     """
     variables = [*self.trainable, *self.statistics]
     values = [*weights.trainable, *weights.non_trainable]
@@ -56,14 +56,11 @@ class WeightKinds(NamedTuple):
 
 
 def find(model: tf.keras.Model) -> WeightKinds:
-  """Finds which weights of a model are of which kind.
-
-  Args:
-    model: A model of pure layers, see `pure_layers`.
+  """Sorts the weights of a model of pure layers by kind.
 
   Raises:
-    keras_conversion.LayerError: If a layer normalizes by the statistics of its
-      batch in two places: it has statistics for one.
+    keras_conversion.LayerError: A layer normalizes by the statistics of its
+      batch in two places, but has statistics for one.
   """
   found = {
     id(weight)
@@ -81,10 +78,10 @@ def find(model: tf.keras.Model) -> WeightKinds:
 def _find_normalizing(
   model: tf.keras.Model,
 ) -> list[static_batch_norm.StaticBatchNormalization]:
-  """Returns the layers that normalize by the statistics of their batch.
+  """The layers that normalize by the statistics of their batch.
 
-  A part of a model may be called in inference mode whatever the mode of the
-  whole is: `part(x, training=False)`. So the layers are observed.
+  They are observed in a call, as parts of a model may be called with
+  `training=False`.
   """
   kind = static_batch_norm.StaticBatchNormalization
   if not any(

@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Wide residual networks as SemiFL has them (B.1).
+"""Wide residual networks as in SemiFL's code.
 
-A WideResNet "depth x width" of Zagoruyko and Komodakis (BMVC 2016) with
-pre-activation blocks, by SemiFL's code where that differs from FixMatch's or
-Keras' (D19).
+WideResNet "depth x width" of Zagoruyko and Komodakis (BMVC 2016) with
+pre-activation blocks.
 """
 
 import math
@@ -16,15 +15,9 @@ from tff_semifl.models import residual
 
 
 def default_num_groups(image_shape: tuple[int, int, int]) -> int:
-  """Returns the default number of groups for images of a shape.
+  """The default number of groups: the last one has 8 pixels a side or more.
 
-  The last group has 8 pixels a side or a little more.
-
-  Args:
-    image_shape: Height, width and channels.
-
-  Returns:
-    1 for 8 pixels a side, 2 for 16, 3 for 32, 4 for 96.
+  That is 1 for images of 8 pixels a side, 2 for 16, 3 for 32, 4 for 96.
   """
   return max(int(math.log2(min(image_shape[:2]))) - 2, 1)
 
@@ -32,18 +25,17 @@ def default_num_groups(image_shape: tuple[int, int, int]) -> int:
 def count_blocks(
   image_shape: tuple[int, int, int], depth: int, num_groups: int | None = None
 ) -> tuple[int, int]:
-  """Returns the number of groups, and that of blocks in each.
+  """The number of groups, and of blocks in each.
 
   Args:
     image_shape: Height, width and channels of an image.
-    depth: Number of layers, 28 in the paper. `depth - 1` must be a multiple
-      of `num_groups`, and the quotient odd: stem, pairs of convolutions and
-      classifier then add up.
+    depth: Number of layers, 28 in the paper. `depth - 1` must be an odd
+      multiple of `num_groups`: stem, pairs of convolutions and classifier.
     num_groups: Number of groups; each but the first halves height and width.
       By default `default_num_groups`.
 
   Raises:
-    ValueError: If no network has that depth.
+    ValueError: No network has that depth.
   """
   if num_groups is None:
     num_groups = default_num_groups(image_shape)
@@ -74,9 +66,6 @@ def create_wide_resnet(
 ) -> tf.keras.Model:
   """Creates a WideResNet from raw pixels to logits.
 
-  Normalizing the pixels is part of the model, so that an exported model takes
-  images as they come.
-
   Args:
     input_shape: Height, width and channels of an image.
     num_classes: Number of logits.
@@ -85,14 +74,11 @@ def create_wide_resnet(
       2**g` channels.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    num_groups: Likewise.
-    create_normalization: Number of channels to a layer that normalizes them:
-      `residual.create_static_batch_norm` or `residual.create_group_norm`, with
-      as many trainable parameters.
-    create_convolution: Creates the convolutions, stem and projections too:
-      `residual.create_plain_convolution`, or
-      `decomposed_convolution.create_decomposed_convolution` for kernels of two
-      parts (B.5).
+    num_groups: See `count_blocks`.
+    create_normalization: Maps a number of channels to a normalization layer,
+      such as `residual.create_group_norm`.
+    create_convolution: Creates all convolutions, for example
+      `decomposed_convolution.create_decomposed_convolution`.
     seed: The run's seed.
 
   Returns:
@@ -101,7 +87,7 @@ def create_wide_resnet(
     images it has 1,467,610 trainable parameters.
 
   Raises:
-    ValueError: If no network has that depth.
+    ValueError: No network has that depth.
   """
   num_groups, num_blocks = count_blocks(input_shape, depth, num_groups)
   seeds = residual.layer_seeds(seed)

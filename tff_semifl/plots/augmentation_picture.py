@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture that shows how augmentations change images."""
+"""A figure of weakly and strongly augmented images."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,11 @@ from tff_semifl.augment import augmentation
 from tff_semifl.randomness import random_seeds
 
 _NUM_STRONG_VIEWS = 8
-# Small images are enlarged by a whole number, to at least this width in pixels.
+# Small images are enlarged by an integer factor to at least this width in
+# pixels.
 _MIN_WIDTH = 64
 _GAP = 6
-# Height in pixels of a line of text above and below the columns.
+# Height in pixels of a line of text.
 _LINE_HEIGHT = 16
 
 
@@ -29,17 +30,14 @@ def create_picture(
   seed: int,
   notes: Sequence[str] = (),
 ) -> Image.Image:
-  """Creates the picture: a row for each image, a column for each of its views.
+  """An RGB figure: a row per image; columns original, weak, and 8 times strong.
 
   Args:
     images: uint8 [number, height, width, channels].
-    weak: The augmentation of the second column.
-    strong: The augmentation of all columns after the second.
-    seed: The run's seed, which determines the views.
+    weak: The weak augmentation.
+    strong: The strong augmentation.
+    seed: The run's seed.
     notes: Lines of up to 110 characters, drawn below the images.
-
-  Returns:
-    An RGB picture.
   """
   return _draw(
     _create_views(tf.constant(images), weak=weak, strong=strong, seed=seed),
@@ -54,7 +52,7 @@ def _create_views(
   strong: augmentation.Augmentation,
   seed: int,
 ) -> list[tuple[str, np.ndarray]]:
-  """Returns the columns of the picture, each as its name and its images."""
+  """The name and the images of each column."""
   purpose = random_seeds.Purpose
   weak_views = weak(
     images, random_seeds.stateless_seed(seed, purpose.WEAK_VIEW)
@@ -75,7 +73,7 @@ def _create_views(
 def _draw(
   columns: Sequence[tuple[str, np.ndarray]], notes: Sequence[str]
 ) -> Image.Image:
-  """Draws images in columns, each with its name above, and notes below."""
+  """Draws columns of images with their names above, and notes below."""
   num_rows, height, width, _ = columns[0][1].shape
   scale = -(-_MIN_WIDTH // width)
   row_height, column_width = height * scale + _GAP, width * scale + _GAP

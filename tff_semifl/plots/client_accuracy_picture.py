@@ -16,11 +16,9 @@ _SIZE = (6.4, 3.6)
 def create_figure(
   clients: Sequence[client_accuracy.ClientAccuracy], title: str
 ) -> figure.Figure:
-  """Creates the figure: clients in order of accuracy, from the worst.
+  """Plots the accuracies of at least one client, sorted from the worst.
 
-  Args:
-    clients: At least one. The area of a point is that of the number of images.
-    title: The title.
+  The area of a point is proportional to the client's number of images.
   """
   ordered = sorted(clients, key=lambda each: each.accuracy)
   spread = client_accuracy.summarize(clients)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of a confusion matrix."""
+"""A figure of a confusion matrix."""
 
 from collections.abc import Sequence
 
@@ -13,31 +13,25 @@ import numpy as np
 from tff_semifl.plots import picture_text
 
 _TITLE_SIZE = 12
-# Longer names, in inches, are broken into lines.
-_MAX_NAME = 3.0
-# With more classes, the numbers in the cells would be too small to read.
+_MAX_NAME_INCHES = 3.0
+# With more classes, numbers in cells would be too small to read.
 _MAX_CLASSES_WITH_NUMBERS = 30
 
 
 def create_figure(
   confusion: np.ndarray, class_names: Sequence[str], title: str
 ) -> figure.Figure:
-  """Creates the picture: a row for each true class, a column for each answer.
+  """A figure with a row per true class and a column per predicted class.
 
-  The darker a cell, the larger is its share of the row's images; white means
-  none. Only the lightness varies, and shares of a row make a class with few
-  images as visible as one with many. The scale is the square root of the share,
-  because most mistakes are rare. With up to 30 classes the cells show their
-  numbers of images, except 0.
+  A cell is the darker, the larger its fraction of the row's images; white means
+  none. The scale is the square root of the fraction, as most mistakes are rare.
+  With up to 30 classes cells show their numbers of images, except 0.
 
   Args:
-    confusion: int [num_classes, num_classes], the number of images of each
-      class (row) that were taken for each class (column).
+    confusion: int [num_classes, num_classes], numbers of images by true class
+      (row) and predicted class (column).
     class_names: A name for each class.
-    title: Title of the picture.
-
-  Returns:
-    The figure.
+    title: Title of the figure.
   """
   num_classes = len(class_names)
   sizes = confusion.sum(axis=1, keepdims=True)
@@ -45,14 +39,14 @@ def create_figure(
   # In inches, enough for a line of text for each class.
   side = float(np.clip(1.2 + 0.38 * num_classes, 4, 14.5))
   font_size = float(np.clip(45 * side / num_classes, 5.5, 9))
-  names = picture_text.wrap_names(class_names, _MAX_NAME, font_size)
+  names = picture_text.wrap_names(class_names, _MAX_NAME_INCHES, font_size)
   title = picture_text.wrap(title, side, _TITLE_SIZE)
   picture = figure.Figure(
     (
       side + names.length + 1.6,
       side + names.length + 0.7 + 0.2 * title.count('\n'),
     ),
-    # With cells that are squares, constrained layout cuts labels off.
+    # With square cells, constrained layout cuts labels off.
     layout='compressed',
   )
   axes = picture.add_subplot()

@@ -1,23 +1,22 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Colors of curves, as unlike each other as many colors can be.
+"""Colors of curves, as different from each other as possible.
 
-After the first six, each is the one that is farthest from all before it, as in
-Glasbey et al., "Colour displays for categorical images" (2007).
+Each color after the first six is the farthest from all before it, as in Glasbey
+et al., "Colour displays for categorical images" (2007).
 """
 
 from matplotlib import colors
 import numpy as np
 
-# The palette of Okabe and Ito, whose colors people with any color vision can
-# tell apart.
+# The palette of Okabe and Ito, for any color vision.
 _FIRST = ('#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9')
-# Colors to choose the others of have so many levels of red, green and blue, and
-# a lightness L* that shows on white and is not black.
+# Candidates have these levels of red, green and blue, and a lightness L* that
+# is visible on white and not black.
 _NUM_LEVELS = 9
 _LIGHTNESS = (20, 85)
-# From linear sRGB to XYZ in shares of its white point.
+# From linear sRGB to XYZ relative to its white point.
 _TO_XYZ = np.array(
   [
     [0.4339, 0.3762, 0.1899],
@@ -28,11 +27,7 @@ _TO_XYZ = np.array(
 
 
 def choose(number: int) -> list[str]:
-  """Returns colors, the same however many follow, as '#rrggbb'.
-
-  Args:
-    number: How many, up to some hundreds.
-  """
+  """The first `number` colors, up to some hundreds, as '#rrggbb'."""
   levels = np.linspace(0, 1, _NUM_LEVELS)
   others = np.stack(np.meshgrid(levels, levels, levels), axis=-1).reshape(-1, 3)
   lightness = _to_lab(others)[:, 0]
@@ -48,14 +43,14 @@ def choose(number: int) -> list[str]:
 
 
 def _distances(places: np.ndarray, color: str) -> np.ndarray:
-  """Returns how far a color is from places in CIELAB, float64 [places]."""
+  """The distances of a color from others in CIELAB, float64 [colors]."""
   return np.linalg.norm(
     places - _to_lab(np.array(colors.to_rgb(color))), axis=1
   )
 
 
 def _to_lab(rgb: np.ndarray) -> np.ndarray:
-  """Returns sRGB colors, [..., 3] in 0..1, as L*, a* and b* of CIELAB."""
+  """Converts sRGB colors, [..., 3] in 0..1, to CIELAB's L*, a* and b*."""
   linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
   xyz = linear @ _TO_XYZ.T
   x, y, z = np.moveaxis(

@@ -1,18 +1,18 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Columns of `metrics.csv` that the panels of a picture show."""
+"""Columns of `metrics.csv` as panels of a figure."""
 
 from typing import NamedTuple
 
 
 class Panel(NamedTuple):
-  """A part of a picture, which shows a column of `metrics.csv` by round.
+  """A panel of a figure, which plots a column of `metrics.csv` by round.
 
   Attributes:
     column: Name of the column.
     title: Title of the panel.
-    unit: Label of the vertical axis, such as the unit.
+    unit: Label of the vertical axis.
     scale: Factor of the values; the default turns fractions into percentages.
   """
 
@@ -25,7 +25,6 @@ class Panel(NamedTuple):
 _LABEL_RATIO = Panel('client/label_ratio', 'Label ratio', '% of images')
 LEARNING_CURVES = (
   Panel('test/accuracy', 'Test accuracy', '% of test images'),
-  # In place of the test images.
   Panel('validation/accuracy', 'Validation accuracy', '% of validation images'),
   _LABEL_RATIO,
   Panel(
@@ -37,7 +36,7 @@ LEARNING_CURVES = (
 # Figure 6 of SemiFL's paper, from left to right.
 PSEUDO_LABEL_QUALITY = (
   Panel('client/pseudo_accuracy', 'Accuracy of pseudo-labels', '% of labels'),
-  # Averaged as in the paper (D17).
+  # The average over clients, as in the paper.
   Panel(
     'client/threshold_accuracy',
     'Accuracy above threshold',
@@ -68,5 +67,5 @@ _PANELS = {
 
 
 def create_panel(column: str) -> Panel:
-  """Returns the panel of a column; unknown columns are drawn unscaled."""
+  """The panel of a column; unknown columns are not scaled."""
   return _PANELS.get(column, Panel(column, column, '', 1.0))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of metrics by round, such as learning curves."""
+"""Figures of metrics by round, such as learning curves."""
 
 from collections.abc import Mapping, Sequence
 import math
@@ -18,27 +18,25 @@ from tff_semifl.plots import curve_panels
 from tff_semifl.plots import picture_text
 from tff_semifl.runs import metrics_table
 
-# Accuracies of the labels that were trained on, without a meaning if there were
-# none.
+# Accuracies above the threshold, undefined without such pseudo-labels.
 _OF_CONFIDENT_LABELS = (
   'client/threshold_accuracy',
   'client/micro_threshold_accuracy',
 )
-# They differ in a gray print, too.
+# Curves differ in gray prints, too.
 _STYLES = ('-', '--', '-.', ':')
 _REFERENCE_COLOR = '0.3'
 _REFERENCE_STYLES = _STYLES[1:]
-# Sizes in inches and points: three panels have the width of a page, and text
-# the size of a caption.
+# In inches and points: three panels have the width of a page, with text of a
+# caption's size.
 _PANEL_SIZE = (2.4, 2.2)
 _LEGEND_LINE = 0.2
-# Without the text of an entry: its line, and gaps.
+# The line of an entry, and gaps.
 _LEGEND_ENTRY = 0.55
 _FONT_SIZE = 8
 _TITLE_SIZE = 9.6
 
-# The runs by their name in the legend. Runs of the same name differ only in
-# their seeds.
+# Runs by their name in the legend; those of one name differ in the seed only.
 Experiments = Mapping[str, Sequence[metrics_table.Metrics]]
 
 
@@ -48,28 +46,23 @@ def create_figure(
   title: str,
   references: Experiments | None = None,
 ) -> figure.Figure:
-  """Creates a picture of panels side by side, with a curve for each name.
+  """A figure of panels side by side, with a learning curve for each name.
 
-  The curve of several runs is their mean, in a band of one standard deviation
-  to both sides (of percentages within 0 and 100), over the rounds that all of
-  them have. A curve that is nowhere above 0 is left out, for example if clients
-  made no pseudo-labels or their true labels are not known. A panel without
-  curves is left out, too. A curve has a gap where nothing was measured, even if
-  the table has 0 there: columns of clients in round 0, in which no client takes
-  part, and the accuracy of labels that were trained on where there were none.
+  Several runs of a name are drawn as their mean, with a band of one standard
+  deviation (of percentages clipped to 0..100), over the rounds that all have.
+  Curves that are nowhere above 0, such as of pseudo-labels that clients did not
+  make, and panels without curves are left out. Undefined values, for which the
+  table has 0, are gaps: clients' columns in round 0, and the accuracy above the
+  threshold without such pseudo-labels.
 
   Args:
-    experiments: The runs to draw.
+    experiments: The runs to plot.
     panels: The panels, from left to right.
-    title: Title of the picture.
-    references: Runs that are drawn as horizontal lines, at the mean of what
-      they have after their last rounds; by default none.
-
-  Returns:
-    The figure.
+    title: Title of the figure.
+    references: Runs whose mean after the last round is a horizontal line.
 
   Raises:
-    metrics_table.MetricsError: If there is nothing to draw.
+    metrics_table.MetricsError: There is nothing to plot.
   """
   curves = {
     panel: {
@@ -162,7 +155,7 @@ def _draw_curve(
   color: str,
   **line_style: str,
 ) -> lines.Line2D:
-  """Draws the curve of one or more runs, their band within limits."""
+  """Plots the mean of runs, and their band within `limits`."""
   rounds = sorted(set.intersection(*map(set, runs)))
   values = np.array([[run[round_num] for round_num in rounds] for run in runs])
   mean = values.mean(axis=0)
@@ -176,7 +169,7 @@ def _draw_curve(
       alpha=0.2,
       linewidth=0,
     )
-  # A point between two gaps has no line, and so gets a marker.
+  # A point between two gaps has no line, and needs a marker.
   is_drawn = np.pad(np.isfinite(mean), 1)
   is_alone = is_drawn[1:-1] & ~is_drawn[:-2] & ~is_drawn[2:]
   [line] = axes.plot(
@@ -194,7 +187,7 @@ def _draw_curve(
 def _last_mean(
   runs: Sequence[metrics_table.Metrics], panel: curve_panels.Panel
 ) -> float:
-  """Returns the mean of the runs' last values, NaN if one has none."""
+  """The mean of the runs' last values, NaN if one has none."""
   if not all(panel.column in run for run in runs):
     return math.nan
   return float(np.mean([[*_by_round(run, panel).values()][-1] for run in runs]))
@@ -203,7 +196,7 @@ def _last_mean(
 def _by_round(
   run: metrics_table.Metrics, panel: curve_panels.Panel
 ) -> dict[int, float]:
-  """Returns the values of a panel by round, NaN where they have no meaning."""
+  """The values of a panel by round, NaN where undefined."""
   column = panel.column
   values = panel.scale * run[column]
   has_meaning = np.ones(len(values), bool)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of the clients' numbers of images by class."""
+"""A figure of the clients' numbers of images by class."""
 
 from collections.abc import Sequence
 
@@ -13,31 +13,26 @@ import numpy as np
 from tff_semifl.plots import picture_text
 
 _TITLE_SIZE = 12
-# Longer names, in inches, are broken into lines.
-_MAX_NAME = 3.0
+_MAX_NAME_INCHES = 3.0
 _NAME_SIZE = 9
 
 
 def create_figure(
   counts: np.ndarray, class_names: Sequence[str], title: str
 ) -> figure.Figure:
-  """Creates the picture: a column for each client, a row for each class.
+  """A figure with a column per client and a row per class.
 
-  The darker a cell, the more images; white means none. Only the lightness
-  varies, which suits any color vision and print. The scale is the square root
-  of the number, because with a Dirichlet partition a few clients have most
+  A cell is the darker, the more images; white means none. The scale is the
+  square root of the number, as in a Dirichlet partition a few clients have most
   images of a class.
 
   Args:
     counts: int [num_clients, num_classes], numbers of images.
     class_names: A name for each class.
-    title: Title of the picture.
-
-  Returns:
-    The figure.
+    title: Title of the figure.
   """
   num_clients, num_classes = counts.shape
-  names = picture_text.wrap_names(class_names, _MAX_NAME, _NAME_SIZE)
+  names = picture_text.wrap_names(class_names, _MAX_NAME_INCHES, _NAME_SIZE)
   # In inches, enough for all names.
   width = float(np.clip(2 + 0.08 * num_clients, 5.5, 13))
   height = max(1.6 + names.height * num_classes, 3.5)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Saving of pictures in file formats for publications."""
+"""Saving of figures in file formats for publications."""
 
 from collections.abc import Sequence
 import pathlib
@@ -11,19 +11,13 @@ from matplotlib import figure
 
 
 def save(picture: figure.Figure, files: Sequence[str | pathlib.Path]) -> None:
-  """Saves a picture to files.
-
-  Args:
-    picture: The picture.
-    files: Paths of the files. Each must end in .png, .pdf or .svg, which
-      determines its format.
+  """Saves a figure to .png, .pdf or .svg files; creates their folders.
 
   Raises:
-    OSError: If a file cannot be written.
+    OSError: A file cannot be written.
   """
   for file in map(pathlib.Path, files):
     file.parent.mkdir(parents=True, exist_ok=True)
-    # TrueType fonts: publishers reject the type that Matplotlib embeds by
-    # default.
+    # TrueType: publishers reject Matplotlib's default font type.
     with matplotlib.rc_context({'pdf.fonttype': 42}):
       picture.savefig(file, dpi=200)

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Text of pictures, broken into lines so that names of any length fit."""
+"""Text of figures, wrapped so that names of any length fit."""
 
 from collections.abc import Sequence
 import textwrap
 from typing import NamedTuple
 
-# Mean width of a character and height of a line, as shares of the size of
-# Matplotlib's font. Text of capitals alone is wider.
+# Mean width of a character and height of a line, relative to the size of
+# Matplotlib's font. Capitals are wider.
 _CHARACTER_WIDTH = 0.62
 _LINE_HEIGHT = 1.4
 _POINTS_PER_INCH = 72
@@ -18,7 +18,7 @@ class Names(NamedTuple):
   """Names along an axis or in a legend.
 
   Attributes:
-    texts: The names, long ones in several lines.
+    texts: The names, wrapped.
     length: Length of the longest line in inches.
     height: Height of the name with the most lines in inches.
   """
@@ -29,27 +29,15 @@ class Names(NamedTuple):
 
 
 def wrap(text: str, width: float, font_size: float) -> str:
-  """Breaks a text into lines.
-
-  Args:
-    text: The text.
-    width: Width of a line in inches.
-    font_size: Size of the font in points.
-  """
+  """Wraps a text to a width in inches, for a font size in points."""
   character = _CHARACTER_WIDTH * font_size / _POINTS_PER_INCH
   lines = textwrap.fill(text, max(int(width / character), 1))
-  # To Matplotlib, text between two of them is a formula.
+  # Matplotlib reads text between two dollar signs as a formula.
   return lines.replace('$', r'\$')
 
 
 def wrap_names(names: Sequence[str], width: float, font_size: float) -> Names:
-  """Breaks long names into lines, and measures all.
-
-  Args:
-    names: The names.
-    width: Width of a line in inches.
-    font_size: Size of the font in points.
-  """
+  """Wraps names to a width in inches, for a font size in points."""
   texts = [wrap(name, width, font_size) for name in names]
   lines = [text.splitlines() or [''] for text in texts]
   longest = max(len(line) for each in lines for line in each)

@@ -1,28 +1,27 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gaussian noise for private sums that is a function of a secret key.
+"""Gaussian noise for private sums, as a function of a secret key.
 
 SipHash-2-4, a keyed pseudorandom function, computes the initial state of
-Philox4x32-10 from the key, the number of the sum and the number of the tensor.
-The state has 192 bits, 64 of key and 128 of counter, which is all that
-TensorFlow's operation takes.
+Philox4x32-10 from the key, the number of the sum and the number of the tensor:
+192 bits, 64 of key and 128 of counter, all that TensorFlow's operation takes.
 
 Limits:
 
-*   Philox is a generator for statistics and not for cryptography. No method is
-    known that recovers its key from its numbers, but it was not designed to
-    withstand a search for one.
+*   Philox is not a cryptographic generator. No method is known that recovers
+    its key from its numbers, but it was not designed to withstand a search for
+    one.
 *   The numbers are float32, while the proofs assume real numbers. The set of
-    float32 values that Gaussian noise can reach may reveal the value that it
-    was added to (Mironov, 2012), and TensorFlow's numbers end at 5.7 standard
-    deviations. Here each number is half the sum of four: it reaches 11 standard
-    deviations, and recovering the four from their sum is far more work (Holohan
-    and Braghin, 2021). That makes an attack harder; it proves nothing.
+    float32 values that noise can reach may reveal the value it was added to
+    (Mironov, 2012), and TensorFlow's numbers end at 5.7 standard deviations.
+    Here each number is half the sum of four: it reaches 11 standard deviations,
+    and recovering the four from their sum is far more work (Holohan and
+    Braghin, 2021). That makes an attack harder, but proves nothing.
 
-The key is a constant of the computation, so everything that runs the
-computation has the key: this process, and TFF's worker. Both belong to the
-server. What clients do, on the machines of a Ray cluster say, does not have it.
+The key is a constant of the computation, so that everything that runs the
+computation has it: this process and TFF's worker, which belong to the server.
+Client computations, for example on a Ray cluster, do not have it.
 
 References:
   Aumasson, Bernstein. SipHash: a fast short-input PRF. 2012.
@@ -49,9 +48,9 @@ _NUM_WORDS = 6
 
 
 class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
-  """A `GaussianSumQuery` with noise that can be repeated when a run resumes.
+  """A `GaussianSumQuery` whose noise is the same when a run is resumed.
 
-  Its state counts the sums, and each sum has different noise. The key is not
+  Its state counts the sums, each of which has different noise. The key is not
   part of the state.
   """
 
@@ -64,17 +63,14 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   ):
     """Initializes the query.
 
-    Args:
-      l2_norm_clip: Largest length of a record.
-      stddev: Standard deviation of the noise of each element of the sum.
-      key: The secret key that determines the noise.
+    `stddev` is that of the noise of each element of the sum.
     """
     super().__init__(l2_norm_clip, stddev)
     # Attributes of TensorFlow's operations are signed.
     self._hash_key = list(struct.unpack('<2q', key.derive('noise', 16)))
 
   def initial_global_state(self) -> Any:
-    """Returns the state before the first sum."""
+    """The state before the first sum."""
     return self._GlobalState(
       tf.constant(self._l2_norm_clip, tf.float32),
       tf.constant(self._stddev, tf.float32),
@@ -84,7 +80,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   def get_noised_result(
     self, sample_state: Any, global_state: Any
   ) -> tuple[Any, Any, dp_accounting.DpEvent]:
-    """Returns the sum with noise, the next state and the privacy event."""
+    """The sum with noise, the next state and the privacy event."""
     noised = [
       tensor
       + global_state.stddev
@@ -102,7 +98,7 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
   def _draw_normal(
     self, shape: tf.Tensor, sum_number: tf.Tensor, tensor_number: int
   ) -> tf.Tensor:
-    """Returns float32 numbers of a standard normal distribution."""
+    """Standard normal numbers, float32."""
     messages = tf.strings.join(
       [
         tf.strings.as_string(sum_number),
@@ -111,7 +107,6 @@ class KeyedGaussianSumQuery(tensorflow_privacy.GaussianSumQuery):
       ],
       separator='/',
     )
-    # The lower half of each hash.
     hashes = tf.strings.to_hash_bucket_strong(messages, 2**32, self._hash_key)
     words = tf.bitcast(
       tf.reshape(tf.cast(hashes, tf.uint32), [_NUM_WORDS // 2, 2]), tf.uint64

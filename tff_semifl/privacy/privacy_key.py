@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The secret that noise and cohorts of a private run follow from.
+"""The secret key from which noise and cohorts of a private run follow.
 
-Differential privacy holds against whoever cannot tell the noise, and the gain
-of sampling against whoever cannot tell who took part. Everything else that is
-random in a run follows from its seed, which is public.
+Differential privacy assumes that the noise is unknown, and amplification by
+sampling that the cohorts are. All other random numbers of a run follow from its
+public seed.
 """
 
 import hashlib
@@ -16,16 +16,13 @@ NUM_BYTES = 32
 
 
 class PrivacyKey:
-  """256 bits that are in no log: they are not part of its `repr`."""
+  """A secret of 256 bits, whose `repr` does not show it."""
 
   def __init__(self, secret: bytes):
-    """Initializes a key that was drawn before; see `draw`.
-
-    Args:
-      secret: `NUM_BYTES` bytes.
+    """Initializes a key from `NUM_BYTES` bytes that `draw` drew.
 
     Raises:
-      ValueError: If these are more or fewer.
+      ValueError: If the length is wrong.
     """
     if len(secret) != NUM_BYTES:
       raise ValueError(f'a key has {NUM_BYTES} bytes, not {len(secret)}')
@@ -33,28 +30,25 @@ class PrivacyKey:
 
   @classmethod
   def draw(cls) -> 'PrivacyKey':
-    """Returns a new key, from the operating system's generator."""
+    """Draws a new key from the operating system's generator."""
     return cls(secrets.token_bytes(NUM_BYTES))
 
   @property
   def secret(self) -> bytes:
-    """The key itself, for the file that it is kept in."""
+    """The secret itself, for its file."""
     return self._secret
 
   @property
   def cohort_seed(self) -> int:
-    """The seed of cohorts and dropouts, 0 to 2**256 - 1.
-
-    NumPy's generators make 128 bits of it.
-    """
+    """The seed of cohorts and dropouts, 0 to 2**256 - 1."""
     return int.from_bytes(self.derive('cohorts', 32), 'little')
 
   def derive(self, purpose: str, num_bytes: int) -> bytes:
-    """Returns a key for one purpose, which tells nothing of the others.
+    """Derives a key by BLAKE2b that reveals nothing of other purposes' keys.
 
     Args:
-      purpose: What for, up to 16 ASCII characters.
-      num_bytes: Its length, from 1 to 64. It is BLAKE2b, keyed by the secret.
+      purpose: Up to 16 ASCII characters.
+      num_bytes: Length of the key, from 1 to 64.
     """
     return hashlib.blake2b(
       key=self._secret, person=purpose.encode(), digest_size=num_bytes

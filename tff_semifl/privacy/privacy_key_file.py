@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file with a private run's key, kept while the run may be resumed."""
+"""The file of a private run's secret key, kept while the run may be resumed."""
 
 import hashlib
 import os
@@ -12,10 +12,11 @@ import stat
 from tff_semifl.files import durable_files
 from tff_semifl.privacy import privacy_key
 
-# Name of the file in the folder of an experiment.
+# In the folder of an experiment.
 NAME = 'privacy.key'
-# Read and write, for the owner alone.
+# Read and write for the owner alone.
 _MODE = 0o600
+# Part of the file format: another text makes older files invalid.
 _WARNING = (
   "Secret: with this the noise of the experiment's differential privacy can be"
   ' subtracted. It goes when the experiment is complete.\n'
@@ -23,13 +24,7 @@ _WARNING = (
 
 
 def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
-  """Reads a key.
-
-  Args:
-    path: The file.
-
-  Returns:
-    The key, or None if there is no file.
+  """Reads a key; None if there is no file.
 
   Raises:
     durable_files.OutputError: If the file is damaged, cannot be read, or can be
@@ -55,7 +50,7 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
         ' secret key. If somebody may have, train anew in another folder; if'
         f' nobody has, `chmod {_MODE:o} {path}`'
       )
-    # One byte more than a valid file has, to recognize one that is too long.
+    # Reads one byte more than a valid file has, to notice longer files.
     content = file.read(len(_to_bytes(privacy_key.PrivacyKey.draw())) + 1)
   match = re.search(rb'^[0-9a-f]{64}', content, re.MULTILINE)
   if match:
@@ -66,13 +61,7 @@ def read(path: pathlib.Path) -> privacy_key.PrivacyKey | None:
 
 
 def write(path: pathlib.Path, key: privacy_key.PrivacyKey) -> None:
-  """Writes a key, which is on the disk completely when this returns.
-
-  From its creation on, only its owner can read the file.
-
-  Args:
-    path: The file, in an existing folder.
-    key: The key.
+  """Writes a key durably, into a file that only its owner can ever read.
 
   Raises:
     durable_files.OutputError: If the file cannot be written, or cannot be made
@@ -93,12 +82,9 @@ def write(path: pathlib.Path, key: privacy_key.PrivacyKey) -> None:
 
 
 def remove(path: pathlib.Path) -> None:
-  """Removes a key and an unfinished file of it, if they exist.
+  """Removes a key file and an unfinished copy of it, if they exist.
 
-  The file's content on the disk is not overwritten.
-
-  Args:
-    path: The file.
+  The content on the disk is not overwritten.
 
   Raises:
     durable_files.OutputError: If a file cannot be removed.

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The privacy guarantee of a model to the clients of its training.
+"""The privacy guarantee that a model gives to the clients of its training.
 
-It travels with the model: `privacy.json` beside a SavedModel, or in the ZIP
-file at the end of a TFLite model.
+It is in `privacy.json` beside a SavedModel, or in the ZIP file at the end of a
+TFLite model.
 """
 
 import dataclasses
@@ -19,35 +19,33 @@ _REASONABLE = 10
 NAME = 'privacy.json'
 
 _NEIGHBORING_RELATION = (
-  'two populations are neighbors if they differ in one client, who has other'
-  ' images, all of them, in one of the two'
+  'two populations are neighbors if they differ only in the images of one'
+  ' client, in any number of them'
 )
 _SAMPLING = (
-  'each round draws its clients uniformly, without replacement, always as many,'
-  ' and keeps secret whom; clients that drop out do so by chance, whatever'
-  ' images they have'
+  'each round draws a cohort of fixed size uniformly without replacement, and'
+  ' keeps it secret; clients drop out at random, independently of their images'
 )
 _NOISE = (
   'Gaussian, from a secret key that the operating system drew and that is'
-  ' removed after the last round, by Philox, a generator for statistics and not'
-  ' for cryptography, in float32, whose rounding the proofs leave out (Mironov,'
-  ' 2012)'
+  ' removed after the last round, by Philox, which is not a cryptographic'
+  ' generator, in float32, whose rounding the proofs leave out (Mironov, 2012)'
 )
 _COVERED = (
-  'one run: the weights after each round, and whatever is made of them, this'
-  ' model too'
+  'one run: the weights after each round and whatever is computed from them,'
+  ' including this model'
 )
 _NOT_COVERED = (
   'metrics of clients, which have no noise: loss, accuracy, pseudo-labels and'
-  ' their confidence,'
-  ' numbers of clients that took part or were rejected, how long a round took;'
-  ' whoever sees them as well may tell more, and whom a round drew',
-  "the server's labeled images, which it trains on without noise, and has batch"
-  ' normalization statistics of',
-  'other runs on the same clients, another seed or other flags: what they cost'
-  ' adds up',
-  'the server itself, and the workers that it runs computations on: noise is'
-  ' added there, to sums that they see',
+  ' their confidence, numbers of clients that took part or were rejected, and'
+  ' the duration of rounds; who sees these as well may learn more, and which'
+  ' clients took part',
+  "the server's labeled images, which it trains on and computes batch"
+  ' normalization statistics of without noise',
+  'other runs on the same clients, with another seed or other flags: their'
+  ' privacy losses add up',
+  'the server itself and the workers that run its computations: they see the'
+  ' sums to which noise is added',
 )
 
 
@@ -56,14 +54,14 @@ class PrivacyStatement:
   """A guarantee of (epsilon, delta)-differential privacy, or why there is none.
 
   Attributes:
-    epsilon: Bound of the privacy loss, or None if there is no guarantee.
+    epsilon: Bound of the privacy loss, or None without a guarantee.
     delta: Probability with which the bound may not hold.
     num_rounds: Number of rounds with clients.
     num_clients: Size of the population.
     clients_per_round: Size of a cohort.
     noise_multiplier: Standard deviation of the noise, in clipping norms.
     clipping_norm: L2 norm that updates are clipped to.
-    why_not_private: Reason why there is no guarantee, or None if there is one.
+    why_not_private: Reason why there is no guarantee, or None.
     neighboring_relation: Populations that are hard to tell apart.
     sampling: Sampling of cohorts that epsilon assumes.
     noise: Distribution and source of the noise.
@@ -87,7 +85,7 @@ class PrivacyStatement:
 
   @property
   def headline(self) -> str:
-    """Epsilon and delta, or that there is none and why."""
+    """Epsilon, delta and rounds, or why there is no guarantee."""
     if self.epsilon is None:
       return f'none: {self.why_not_private}'
     return (
@@ -97,12 +95,12 @@ class PrivacyStatement:
 
   @property
   def is_weak(self) -> bool:
-    """True if epsilon is above 10."""
+    """Whether epsilon is above 10."""
     return self.epsilon is not None and self.epsilon > _REASONABLE
 
   @property
   def meaning(self) -> str:
-    """A sentence on what epsilon means; empty if there is none."""
+    """A sentence on what epsilon means; empty without a guarantee."""
     if self.epsilon is None:
       return ''
     if self.epsilon <= _STRONG:
@@ -118,20 +116,20 @@ class PrivacyStatement:
     return (
       f'epsilon {self.epsilon:.4g} is {strength} (Ponomareva et al., JAIR 77,'
       f' 2023: strong up to {_STRONG}, reasonable up to {_REASONABLE}); an'
-      ' attacker who knows all but which of two sets of images a client has may'
-      f' tell in {shown} of cases, where guessing tells in 50%'
+      ' attacker who knows that a client has one of two sets of images may tell'
+      f' which in {shown} of cases, where guessing tells in 50%'
     )
 
   @property
   def details(self) -> list[tuple[str, str]]:
-    """Terms of the guarantee: names and texts; empty if there is none."""
+    """Names and texts of the terms of the guarantee; empty without one."""
     if self.epsilon is None:
       return []
     return [
       (
         'mechanism',
-        f'updates clipped to length {self.clipping_norm:g}, their sum with'
-        f' Gaussian noise of {self.noise_multiplier:g} times that,'
+        f'updates clipped to norm {self.clipping_norm:g}, their sum with'
+        f' Gaussian noise of {self.noise_multiplier:g} times that norm,'
         f' {self.clients_per_round} of {self.num_clients} clients in a round',
       ),
       ('neighboring relation', self.neighboring_relation),
@@ -142,28 +140,22 @@ class PrivacyStatement:
     ]
 
   def to_json(self) -> str:
-    """Returns the statement as a JSON object, its attributes by name."""
+    """The statement as a JSON object of its attributes."""
     return json.dumps(dataclasses.asdict(self), indent=2) + '\n'
 
 
 def from_json(text: str) -> PrivacyStatement:
   """Reads a statement that `to_json` wrote.
 
-  Args:
-    text: The JSON object.
-
-  Returns:
-    The statement.
-
   Raises:
-    ValueError: If the text is no such statement.
+    ValueError: If `text` is no such statement.
   """
   try:
     values = dict(json.loads(text))
     statement = PrivacyStatement(
       **values | {'not_covered': tuple(values['not_covered'])}
     )
-    # Numbers are numbers, and texts are texts.
+    # Raises an error for values of other types.
     _ = (statement.headline, statement.details)
   except (ValueError, TypeError, KeyError, RecursionError) as error:
     raise ValueError(f'it is no privacy statement: {error}') from error

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The privacy loss of a run with a private mean."""
+"""The privacy loss of a run with the private mean."""
 
 import functools
 import math
@@ -10,7 +10,7 @@ import dp_accounting
 from dp_accounting import rdp
 
 
-# It takes half a second, and is asked for in several places.
+# It takes half a second and is called repeatedly.
 @functools.cache
 def compute_epsilon(
   *,
@@ -22,20 +22,18 @@ def compute_epsilon(
 ) -> float:
   """Computes epsilon of client-level (epsilon, delta)-differential privacy.
 
-  Two populations are neighbors if they differ in the images of one client. That
-  client's update may then change the sum by two clipping norms, so that the
-  noise multiplier counts half. Cohorts have a fixed size, are drawn without
-  replacement, and are known to the server alone (`privacy_key`). Renyi
-  divergences are added up over rounds (Wang, Balle, Kasiviswanathan, 2019).
-  Libraries that assume independent sampling of each client, and neighbors that
-  differ by adding or removing a client, report a smaller epsilon.
+  Neighboring populations differ in the images of one client, so that the sum
+  may change by two clipping norms, and the noise multiplier counts half.
+  Cohorts have a fixed size, are drawn without replacement, and are secret.
+  Renyi divergences are composed over rounds (Wang, Balle, Kasiviswanathan,
+  2019). Libraries that assume Poisson sampling, and neighbors that differ by
+  adding or removing a client, report a smaller epsilon.
 
   Args:
-    noise_multiplier: Standard deviation of the noise, in units of the clipping
-      norm.
+    noise_multiplier: Standard deviation of the noise, in clipping norms.
     num_clients: Number of clients in the population.
     clients_per_round: Number of clients in a round.
-    num_rounds: Number of rounds so far, without round 0.
+    num_rounds: Number of rounds, without round 0.
     delta: The probability with which epsilon may not hold, in (0, 1).
 
   Returns:

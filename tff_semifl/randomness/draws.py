@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random draws of examples: whole epochs, batches of epochs, and mix data."""
+"""Random draws of examples: shuffled epochs, and batches of epochs."""
 
 from typing import Any
 
@@ -12,15 +12,7 @@ from tff_semifl.randomness import random_seeds
 
 
 def shuffle(examples: Any, seed: tf.Tensor) -> Any:
-  """Returns examples in a new order.
-
-  Args:
-    examples: A structure of tensors with one row for each example.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    The same structure; the rows of all tensors are permuted alike.
-  """
+  """Shuffles examples, a structure of tensors with one row each, alike."""
   order = random_draws.order(count_rows(examples), seed)
   return tf.nest.map_structure(lambda rows: tf.gather(rows, order), examples)
 
@@ -32,14 +24,14 @@ def draw_with_replacement(
   *,
   num_real: tf.Tensor | None = None,
 ) -> Any:
-  """Draws examples uniformly and independently of each other.
+  """Draws examples uniformly with replacement.
 
   Args:
     examples: A structure of tensors with one row for each example.
     number: int32 scalar, the number of draws; 0 if there are no examples.
     seed: int32 [2], a stateless seed.
     num_real: int32 scalar, how many of the first rows are examples; by default
-      all are.
+      all.
 
   Returns:
     The same structure, with `number` rows in each tensor.
@@ -58,16 +50,13 @@ def select_batch(
   turn: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns the batch of one turn, out of epochs that are cut into batches.
-
-  An epoch visits each image once, in a new order. Its last batch has the images
-  that are left.
+  """A batch of a sequence of shuffled epochs; the last of an epoch is smaller.
 
   Args:
     num_images: int32 scalar, the number of images.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
-    turn: int32 scalar, the number of batches that were taken before.
-    order_seed: int32 [2], a stateless seed from which all orders follow.
+    batch_size: Images in a batch.
+    turn: int32 scalar, the number of batches before.
+    order_seed: int32 [2], the stateless seed of all epochs' orders.
 
   Returns:
     int32 [batch], indices of images; none if there are no images.
@@ -86,15 +75,13 @@ def select_from_stream(
   step: tf.Tensor,
   order_seed: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns the batch of one step, out of epochs in an unbroken row.
-
-  All batches are whole: one may end an epoch and begin the next.
+  """A batch of a stream of shuffled epochs; batches may span two epochs.
 
   Args:
     num_images: int32 scalar, the number of images, at least one.
     batch_size: Images in a batch.
-    step: int32 scalar, the number of batches that were taken before.
-    order_seed: int32 [2], a stateless seed from which all orders follow.
+    step: int32 scalar, the number of batches before.
+    order_seed: int32 [2], the stateless seed of all epochs' orders.
 
   Returns:
     int32 [batch_size], indices of images.
@@ -112,9 +99,5 @@ def select_from_stream(
 
 
 def count_rows(examples: Any) -> tf.Tensor:
-  """Returns the number of rows, an int32 scalar.
-
-  Args:
-    examples: A structure of tensors with one row for each example.
-  """
+  """The number of rows of a structure of tensors, an int32 scalar."""
   return tf.shape(tf.nest.flatten(examples)[0])[0]

@@ -1,15 +1,16 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The numbers of TensorFlow's kernels, made of the bits that they are made of.
+"""Random numbers of TensorFlow's CPU kernels, for XLA and GPUs.
 
-The bits of a stateless seed, by Philox, are the same on a CPU, on a GPU and
-compiled by XLA. What TensorFlow's kernels for CPUs make of them is written out
-here in operations that XLA can compile. A test holds each draw to the kernel's.
+Philox's random bits of a stateless seed are the same on a CPU, on a GPU and
+compiled by XLA. Here operations that XLA can compile turn them into numbers as
+the CPU kernels do; tests compare the draws.
 
 References:
   Salmon, Moraes, Dror, Shaw. Parallel random numbers: as easy as 1, 2, 3. SC
   2011.
+
   Marsaglia, Tsang. A simple method for generating gamma variables. ACM TOMS 26,
   2000.
 """
@@ -21,34 +22,32 @@ import tensorflow as tf
 
 from tff_semifl.randomness import random_draws
 
-# The number of the algorithm in TensorFlow, and the key by which seeds are made
-# keys of it.
+# TensorFlow's number of the algorithm, and the constant that scrambles seeds.
 _PHILOX = 1
 _SCRAMBLING_KEY = 0x02461E293EC8F720
-# Of a float, the bits of 1 and those of the fraction.
+# Of a float: the bits of 1, and of the fraction.
 _ONE_BITS = 0x3F800000
 _FRACTION_BITS = 0x7FFFFF
-# Likewise of a double, of which there are 20 in the upper half.
+# Of a double: the bits of 1, and the 20 bits of the fraction in the upper half.
 _DOUBLE_ONE_BITS = 0x3FF0000000000000
 _UPPER_FRACTION_BITS = 0xFFFFF
-# A kernel reserves as many blocks of four words for each number of a Gamma
-# distribution. The first sixteen are never used up: these are fourteen attempts
-# or more, each of which succeeds 95 times in 100.
+# A kernel reserves 256 blocks of four words for each Gamma number. 16 suffice:
+# these are fourteen attempts or more, each of which succeeds with 95%.
 _RESERVED_BLOCKS = 256
 _BLOCKS = 16
 _SMALLEST = 1e-7
 
 
 def _bits(shape: random_draws.Shape, seed: tf.Tensor) -> tf.Tensor:
-  """Returns uint32 of a shape, whose bits are random.
+  """Random uint32 of a shape.
 
-  They are those of `tf.random.stateless_uniform` with the algorithm 'philox',
-  made by half as many operations. Where XLA is to choose the algorithm,
-  negative seeds have other bits.
+  The bits are those of `tf.random.stateless_uniform` with the algorithm
+  'philox', by half as many operations. (Where XLA chooses the algorithm,
+  negative seeds have other bits.)
   """
   scrambled = _philox([4], [_SCRAMBLING_KEY], tf.cast(seed, tf.uint64))
   words = tf.bitcast(tf.reshape(scrambled, [2, 2]), tf.uint64)
-  # Not `tf.split`, which has no kernel for such words on a GPU.
+  # `tf.split` has no GPU kernel for uint64.
   return _philox(shape, words[:1], tf.concat([[0], words[1:]], axis=0))
 
 
@@ -79,17 +78,17 @@ def _integers(shape, seed, least, bound) -> tf.Tensor:
 
 
 def _order(num_rows, seed, num_real) -> tf.Tensor:
-  """Exchanges each row in turn with one of those that follow, or itself."""
+  """Swaps each row in turn with itself or a later row (Fisher-Yates)."""
   rows = tf.range(num_rows)
   num_following = tf.cast(tf.maximum(num_real - rows, 1), tf.uint32)
   others = rows + tf.cast(_bits([num_rows], seed) % num_following, tf.int32)
 
   def exchange(row: tf.Tensor, order: tf.Tensor) -> tuple[tf.Tensor, ...]:
-    # Not `others[row]`: XLA takes the begin of a slice, and all that it comes
-    # from, for constants, and would compile anew for each seed.
+    # In `others[row]`, XLA would treat the start of the slice, and all that it
+    # depends on, as constants, and recompile for each seed.
     pair = tf.stack([row, tf.gather(others, row)])
     exchanged = tf.gather(order, tf.reverse(pair, [0]))
-    # In place: the loop takes a time that grows with the number of rows alone.
+    # In place, so that the loop takes linear time.
     return row + 1, tf.tensor_scatter_nd_update(
       order, pair[:, tf.newaxis], exchanged
     )
@@ -99,15 +98,15 @@ def _order(num_rows, seed, num_real) -> tf.Tensor:
 
 
 class _Attempts(NamedTuple):
-  """Numbers of a Gamma distribution, some of which are still to be drawn.
+  """The state of drawing Gamma numbers by rejection.
 
   Attributes:
-    next_block: int32 [number], the block that is used next.
-    normals: int32 [number], the next number of its normal distribution,
-      counted over all blocks; odd ones come first.
-    uniforms: Likewise.
-    value: float64 [number], the number, once it is drawn.
-    is_done: bool [number], whether it is.
+    next_block: int32 [number], the next block.
+    normals: int32 [number], the index of the next normal number, counted over
+      all blocks; odd ones come first.
+    uniforms: int32 [number], likewise for uniform numbers.
+    value: float64 [number], the accepted numbers.
+    is_done: bool [number], whether a number was accepted.
   """
 
   next_block: tf.Tensor
@@ -126,7 +125,7 @@ def _gamma(number, seed, concentration) -> tf.Tensor:
 
 
 def _to_doubles(words: tf.Tensor) -> tf.Tensor:
-  """Returns float64 [number, blocks, 2] in [0, 1), one for two words."""
+  """float64 [number, blocks, 2] in [0, 1), from two words each."""
   upper, lower = tf.unstack(
     tf.cast(tf.reshape(words, [*words.shape[:-1], 2, 2]), tf.uint64), axis=-1
   )
@@ -142,14 +141,11 @@ def _to_doubles(words: tf.Tensor) -> tf.Tensor:
 
 
 def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
-  """Draws by Marsaglia and Tsang's method.
+  """Draws Gamma numbers, float64 [number], by Marsaglia and Tsang's method.
 
   Args:
     fractions: float64 [number, blocks, 2] in [0, 1).
     concentration: Above 1.
-
-  Returns:
-    float64 [number].
   """
   d = concentration - 1.0 / 3.0
   c = 1.0 / 3.0 / math.sqrt(d)
@@ -161,7 +157,7 @@ def _draw_gamma(fractions: tf.Tensor, concentration: float) -> tf.Tensor:
   uniforms = tf.reshape(fractions, [number, -1])
 
   def take(values, position, next_block, is_taken):
-    """Takes the next value; the second of a block first, then the first."""
+    """Takes the next value: the second of a block first, then the first."""
     is_used_up = tf.equal(position % 2, 0)
     is_new = is_taken & is_used_up
     taken = tf.where(is_used_up, 2 * next_block + 1, position - 1)

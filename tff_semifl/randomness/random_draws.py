@@ -1,15 +1,15 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random numbers that follow from stateless seeds.
+"""Random numbers from stateless seeds, compiled by XLA or not.
 
-By default TensorFlow's own operations draw them. Where XLA compiles these, some
-make other numbers of the same bits, and others cannot be compiled. Within
-`drawing_by(portable_draws.GENERATOR)` all are drawn by operations that give the
-same numbers compiled or not. What is drawn does not depend on which it is.
+By default TensorFlow's own operations draw. Compiled by XLA, some of them make
+other numbers, and some cannot be compiled. Within
+`drawing_by(portable_draws.GENERATOR)`, operations that XLA can compile draw the
+same numbers.
 
-The first numbers of a draw do not depend on how many are drawn, so that rows
-that are only padding change nothing in the others.
+The first numbers of a draw do not depend on how many are drawn, so that padding
+does not change other rows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,10 +31,9 @@ class Generator(NamedTuple):
     uniform: (shape, seed) -> float32 of that shape, in [0, 1).
     integers: (shape, seed, least, bound) -> int32 of that shape, in
       [least, bound).
-    order: (number of rows, seed, how many of the first rows are put in a new
-      order) -> int32 [rows], an index for each row.
-    gamma: (number, seed, concentration, which is at least 1) -> float64
-      [number].
+    order: (number of rows, seed, number of first rows to shuffle) -> int32
+      [rows], a permutation.
+    gamma: (number, seed, concentration of at least 1) -> float64 [number].
   """
 
   fold_in: Callable[[tf.Tensor, tf.Tensor], tf.Tensor]
@@ -47,25 +46,12 @@ class Generator(NamedTuple):
 
 
 def fold_in(seed: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
-  """Returns another seed, int32 [2].
-
-  Args:
-    seed: int32 [2], a stateless seed.
-    key: int32 scalar.
-  """
+  """Another seed, int32 [2], from a seed and an int32 scalar."""
   return _generator.get().fold_in(seed, key)
 
 
 def uniform(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
-  """Draws from the uniform distribution.
-
-  Args:
-    shape: What is drawn.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    float32 of that shape, in [0, 1).
-  """
+  """Draws float32 of a shape, uniform in [0, 1)."""
   return _generator.get().uniform(shape, seed)
 
 
@@ -76,33 +62,20 @@ def integers(
   least: tf.Tensor | int,
   bound: tf.Tensor | int,
 ) -> tf.Tensor:
-  """Draws integers, all equally likely.
-
-  Args:
-    shape: What is drawn.
-    seed: int32 [2], a stateless seed.
-    least: The least of them, an integer scalar.
-    bound: One more than the largest, an integer scalar above `least`.
-
-  Returns:
-    int32 of that shape.
-  """
+  """Draws int32 of a shape, uniform in [least, bound)."""
   return _generator.get().integers(shape, seed, least, bound)
 
 
 def order(
   num_rows: tf.Tensor, seed: tf.Tensor, num_real: tf.Tensor | None = None
 ) -> tf.Tensor:
-  """Draws a new order of rows.
+  """Draws a permutation of rows, int32 [num_rows].
 
   Args:
     num_rows: int32 scalar.
     seed: int32 [2], a stateless seed.
-    num_real: int32 scalar, how many of the first rows are put in a new order;
-      the others stay where they are. By default all.
-
-  Returns:
-    int32 [num_rows]: which row is to stand at each place.
+    num_real: int32 scalar; later rows keep their places. By default all rows
+      are permuted.
   """
   if num_real is None:
     num_real = num_rows
@@ -110,16 +83,8 @@ def order(
 
 
 def normal(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
-  """Draws from the standard normal distribution (Box and Muller, 1958).
-
-  Args:
-    shape: What is drawn.
-    seed: int32 [2], a stateless seed.
-
-  Returns:
-    float32 of that shape.
-  """
-  # In (0, 1], of which there is a logarithm.
+  """Draws standard normal float32 of a shape (Box and Muller, 1958)."""
+  # In (0, 1], for the logarithm.
   squared_radius = -2.0 * tf.math.log(1.0 - uniform(shape, fold_in(seed, 0)))
   angle = 2.0 * math.pi * uniform(shape, fold_in(seed, 1))
   return tf.sqrt(squared_radius) * tf.cos(angle)
@@ -128,23 +93,19 @@ def normal(shape: Shape, seed: tf.Tensor) -> tf.Tensor:
 def beta(
   number: tf.Tensor | int, seed: tf.Tensor, *, concentration: float
 ) -> tf.Tensor:
-  """Draws from Beta(concentration, concentration).
+  """Draws float32 [number] in [0, 1] from Beta(concentration, concentration).
 
-  G / (G + G') has this distribution if G and G' have that of Gamma(a). A draw
-  of Gamma(a) is one of Gamma(a + 1) times U^(1/a), with U uniform. Where a is
-  small, that power is below the smallest float nearly always, so that only
-  logarithms are computed.
+  G / (G + G') has this distribution if G and G' are distributed as Gamma(a), as
+  draws of Gamma(a + 1) times U^(1/a) are, with U uniform. For a small
+  concentration a, nearly all powers underflow, so logarithms are used.
 
   Args:
-    number: How many.
+    number: Number of draws.
     seed: int32 [2], a stateless seed.
-    concentration: Positive and finite, a.
-
-  Returns:
-    float32 [number] in [0, 1].
+    concentration: Positive and finite.
   """
   gammas = _generator.get().gamma(2 * number, seed, concentration + 1.0)
-  # In (0, 1], of which there is a logarithm.
+  # In (0, 1], for the logarithm.
   uniforms = 1.0 - uniform([number, 2], fold_in(seed, 0))
   of_gammas, of_uniforms = (
     tf.math.log(values[:, 0]) - tf.math.log(values[:, 1])

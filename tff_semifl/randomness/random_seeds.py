@@ -1,15 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every random number of a run, as a function of (seed, purpose, ...).
+"""All random numbers of a run, as functions of (seed, purpose, ...).
 
-Nothing in this project draws from a hidden generator. A draw is keyed by the
-run's seed, by what it is for, and by whichever of round, client and epoch it
-belongs to, so that two runs with the same flags agree, a resumed run agrees
-with one that was never interrupted, and no two purposes share a stream.
+Nothing draws from a hidden generator. A draw is keyed by the run's seed, its
+purpose, and the round, client and epoch that it belongs to. Runs with the same
+flags agree, interrupted or not, and purposes do not share a stream.
 
-The seed is public. What must be secret in a private run, the noise and who
-takes part, follows from its `privacy_key` instead.
+The seed is public. The secrets of a private run, noise and cohorts, follow from
+its `privacy_key` instead.
 """
 
 import enum
@@ -22,7 +21,7 @@ from tff_semifl.randomness import random_draws
 
 @enum.unique
 class Purpose(enum.IntEnum):
-  """The purpose of a random number. Values are part of a run's identity."""
+  """The purpose of a random number; changed values change all runs."""
 
   LABEL_SPLIT = 0
   CLIENT_PARTITION = 1
@@ -47,11 +46,11 @@ class Purpose(enum.IntEnum):
 def numpy_generator(
   seed: int, purpose: Purpose, *keys: int
 ) -> np.random.Generator:
-  """Returns a NumPy generator for `purpose`, for work done before training.
+  """A NumPy generator for a purpose.
 
   Args:
     seed: The run's seed, a non-negative integer of any size.
-    purpose: What the numbers are for.
+    purpose: The purpose of the numbers.
     *keys: Further non-negative keys, such as the round.
   """
   return np.random.default_rng([seed, int(purpose), *keys])
@@ -60,15 +59,12 @@ def numpy_generator(
 def stateless_seed(
   seed: tf.Tensor | int, purpose: Purpose, *keys: tf.Tensor | int
 ) -> tf.Tensor:
-  """Returns the seed that `tf.random.stateless_*` takes for `purpose`.
+  """The seed, int32 [2], of `tf.random.stateless_*` for a purpose.
 
   Args:
     seed: The run's seed, an integer scalar.
-    purpose: What the numbers are for.
+    purpose: The purpose of the numbers.
     *keys: Integer scalars: round, client, epoch, batch, as far as they apply.
-
-  Returns:
-    An int32 tensor of shape [2].
   """
   result = tf.stack([tf.cast(seed, tf.int32), tf.constant(int(purpose))])
   for key in keys:
@@ -77,5 +73,5 @@ def stateless_seed(
 
 
 def fold_in(seed: tf.Tensor, key: tf.Tensor | int) -> tf.Tensor:
-  """Returns a new stateless seed, int32 [2], from `seed` and one more key."""
+  """A new stateless seed, int32 [2], from a seed and a key."""
   return random_draws.fold_in(seed, tf.cast(key, tf.int32))

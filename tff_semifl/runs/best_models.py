@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The models of the rounds that were the best, in files beside checkpoints.
+"""Models of the best rounds, in files beside the checkpoints.
 
-A checkpoint names the best round up to its own. The model of a new best round
-is on the disk before the checkpoint that names it, and the models that the kept
-checkpoints name are kept.
+A new best model is on the disk before the checkpoint that names it. The models
+that kept checkpoints name are kept.
 """
 
 from collections.abc import Mapping
@@ -48,7 +47,7 @@ class BestModels:
     self._num_kept = num_kept
 
   def resume(self, round_num: int) -> None:
-    """Checks the model of a round, and removes those of later ones.
+    """Checks a round's model, and removes those of later rounds.
 
     Args:
       round_num: The best round of the checkpoint; -1 if it has none.
@@ -66,10 +65,10 @@ class BestModels:
       read(self._folder, round_num)
 
   def save(self, model: BestModel) -> None:
-    """Saves a model, which is on the disk when this returns.
+    """Saves a model; it is on the disk when this returns.
 
     Args:
-      model: The model, of a later round than those that are there.
+      model: The model, of a later round than the saved ones.
 
     Raises:
       durable_files.OutputError: If it cannot be written.

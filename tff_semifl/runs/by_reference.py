@@ -15,14 +15,11 @@ from tff_semifl.runs import training
 def take_indices(
   program: training.TrainingProgram, images: mapped_images.MappedImages
 ) -> training.TrainingProgram:
-  """Returns a program whose computations take indices in place of images.
-
-  The computations look the images up by their indices and then compute the same
-  as before.
+  """A program whose computations take indices and look images up.
 
   Args:
-    program: The program. Its data already have indices in place of images: they
-      were made from `MappedImages.references`.
+    program: The program, whose data already have indices in place of images,
+      from `MappedImages.references`.
     images: The images that the indices refer to.
   """
 

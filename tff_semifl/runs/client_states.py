@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""States that clients keep from turn to turn, stored in files.
+"""States that clients keep from round to round, stored in files.
 
-A client's state is as large as a model, and only a few of many clients work in
-a round. So a state is read when it is needed and written when it has changed.
-A few versions of each are kept, so that a run can resume from any checkpoint.
+A client's state is as large as a model, and only a few of many clients train in
+a round. So a state is read when it is needed and written when it has changed. A
+few versions of each are kept, so that a run can resume from any checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class ClientStates:
 
     Args:
       folder: The folder of the files.
-      initialize: Returns C, the state of a client before its first turn.
+      initialize: Returns the state of a client that has not trained yet.
       num_kept: The number of latest rounds that a run may resume from.
     """
     self._folder = folder
@@ -110,7 +110,7 @@ class ClientStates:
       ) from error
 
   def _remove_old(self, client: int, round_num: int) -> None:
-    """Removes the states that no checkpoint that is kept can need."""
+    """Removes the states that no kept checkpoint can need."""
     oldest = round_num - self._num_kept
     before = [n for n in self._rounds(client) if n <= oldest]
     for old in sorted(before)[:-1]:
@@ -126,10 +126,7 @@ class ClientStates:
 
 
 class ClientMemories:
-  """The memories of clients that each keep their own (`memories.Memories`).
-
-  All are stored in files, and none in main memory.
-  """
+  """A store in which each client has its own memory, in a file."""
 
   def __init__(self, states: ClientStates):
     """Initializes the memories.
@@ -146,7 +143,7 @@ class ClientMemories:
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Returns the memory of each client from the end of its last turn."""
+    """The memory of each client from its last round."""
     del held  # Empty.
     self._states.open(round_num)
     return self._states.load(cohort, round_num)
@@ -158,7 +155,7 @@ class ClientMemories:
     cohort: Sequence[int],
     returned: Sequence[Any | None],
   ) -> tuple[()]:
-    """Saves the memory of each client at the end of its turn."""
+    """Saves the memory of each client after its round."""
     for client, memory in zip(cohort, returned, strict=True):
       if memory is not None:
         self._states.save([client], [memory], round_num)

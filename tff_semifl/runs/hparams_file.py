@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The file `hparams.json`: what an experiment is, and what ran it."""
+"""The file `hparams.json`: an experiment's settings, and what ran it."""
 
 from collections.abc import Collection, Mapping, Sequence
 import importlib.metadata
@@ -37,8 +37,8 @@ class Length(NamedTuple):
 
   Attributes:
     names: Names of the flags, which are numbers.
-    may_grow: Whether rounds are the same whatever their number, so that a run
-      can be given more of them.
+    may_grow: Whether a run may get more rounds, since rounds do not depend on
+      their number.
   """
 
   names: Collection[str]
@@ -76,12 +76,13 @@ class Hparams(NamedTuple):
     may_change: Collection[str],
     length: Length = UNKNOWN_LENGTH,
   ) -> str | None:
-    """Returns in words what is another experiment's, or None if nothing is.
+    """A difference to another experiment in words; None if there is none.
 
     Args:
       now: What would be written now.
       may_change: Names of flags that may differ.
-      length: Which of them say how long training is, and whether it may go on.
+      length: The flags that say how long training is, and whether they may
+        grow.
     """
     if self.system != now.system:
       found = f'another experiment, of {self.system} and not {now.system}'
@@ -134,7 +135,7 @@ def create(
   parts: Mapping[str, Any] | None = None,
   notes: Sequence[str] = (),
 ) -> Hparams:
-  """Creates what is written now, as it will be read."""
+  """The content to write, as it will be read."""
   flags, parts = json.loads(json.dumps([flags, parts]))
   return Hparams(system, flags, data, _versions(), parts, notes)
 
@@ -175,7 +176,7 @@ def write(path: pathlib.Path, hparams: Hparams) -> None:
 def find_other_part(
   before: Any, now: Any, place: str = 'system, task or model'
 ) -> str | None:
-  """Returns in words the first difference of `parts`, or None if there is none.
+  """The first difference of `parts` in words; None if there is none.
 
   Args:
     before: What was recorded.
@@ -203,14 +204,14 @@ def find_other_part(
 
 
 def _is_less(before: Any, now: Any) -> bool:
-  """Returns whether a recorded number, if it is one, is less than it is now."""
+  """Whether a recorded number, if it is one, is less than now."""
   return isinstance(before, int) and isinstance(now, int) and before < now
 
 
 def _is_named(parts: Any) -> bool:
-  """Returns whether these are parts of this package, with no other fields.
+  """Whether all parts are of this package, without other fields.
 
-  A system's name and the flags say all of them then.
+  Then the system's name and the flags describe them completely.
   """
   if not isinstance(parts, dict):
     return isinstance(parts, str) and parts.startswith('tff_semifl.')
@@ -228,7 +229,7 @@ def _versions() -> dict[str, str | None]:
 
 
 def _processor() -> str:
-  """Returns the processor's name, as far as the operating system knows it."""
+  """The processor's name, as far as the operating system knows it."""
   try:
     lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
   except OSError:
@@ -238,7 +239,7 @@ def _processor() -> str:
 
 
 def _git_commit() -> str | None:
-  """Returns the program's Git commit, with `-dirty` if files have changed."""
+  """The program's Git commit, with `-dirty` if files have changed."""
   # It would refresh Git's index, and may leave its lock on a full disk.
   command = 'git --no-optional-locks describe --always --dirty --abbrev=40'
   try:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rounds as JSON on standard error, for programs that collect logs."""
+"""Evaluated rounds as JSON on standard error, for log collectors."""
 
 import datetime
 import json

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of stores that keep clients' memories from round to round.
+"""Stores of the memories that clients keep from round to round.
 
 A process takes the memories of a cohort and returns new ones
-(`federated_process.FederatedProcess`). The loop around the process decides
-which memory a client receives and under which key the returned one is kept:
-the client's own memory (`client_states.ClientMemories`), that of the slot that
-the client takes (`slots.SlotMemories`), or one made of the models of other
-clients (`helpers.Helpers`).
+(`federated_process.FederatedProcess`). The store decides which memory a client
+gets and where the returned one is kept: the client's own
+(`client_states.ClientMemories`), that of its slot in the round
+(`slots.SlotMemories`), or one made of other clients' models
+(`helpers.Helpers`).
 """
 
 from collections.abc import Sequence

@@ -20,7 +20,7 @@ class PseudoLabelQuality(NamedTuple):
     threshold_accuracy: Mean over groups of labels that were made at the same
       time, weighted by the number of labels, of the share of correct ones among
       those of the group that were trained on, or 0 if none was. It is low if
-      few labels are confident, as in the authors' figures (D17).
+      few labels are confident, as in the authors' figures.
     micro_threshold_accuracy: Share of correct labels among all labels that were
       trained on.
   """

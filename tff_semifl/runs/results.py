@@ -16,7 +16,7 @@ class Results(NamedTuple):
     round_num: The latest round; -1 before any.
     accuracy: The test accuracy after it, or that on a validation split in place
       of the test images; 0 before any round.
-    best_accuracy: The highest accuracy so far (D16); 0 before any round.
+    best_accuracy: The highest accuracy so far; 0 before any round.
     minutes: The time that all rounds took, including those before an
       interruption.
   """
@@ -42,7 +42,7 @@ class Validation(NamedTuple):
 
 
 class FinalTest(NamedTuple):
-  """The result of the final test of SemiFL's authors (D11).
+  """The result of the final test of SemiFL's authors.
 
   Attributes:
     round_num: The first round with the best test accuracy.

@@ -19,7 +19,7 @@ class EvaluationMetrics(NamedTuple):
   Attributes:
     accuracy: Share of correct predictions.
     loss: Mean cross-entropy.
-    best_accuracy: The highest accuracy up to this round (D16).
+    best_accuracy: The highest accuracy up to this round.
   """
 
   accuracy: float
@@ -108,7 +108,7 @@ class RoundMetrics(NamedTuple):
     aggregator: Measurements of the aggregator, if it makes any; `epsilon` is
       the privacy loss so far.
     final_test: `accuracy` and `loss` on the test images with the statistics of
-      the authors' final test (D11); empty if it is not made.
+      the authors' final test; empty if it is not made.
     validation: Metrics on the validation split; empty without one.
     further: Metrics that the settings ask for, by their columns, such as
       `test/macro_f1`, which come after all others.

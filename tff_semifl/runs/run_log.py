@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The log of a run: what was said of it and when, as plain text."""
+"""The log of a run, as plain text."""
 
 from collections.abc import Sequence
 import contextlib
@@ -20,9 +20,8 @@ _WARNINGS = logging.getLogger('absl')
 class RunLog:
   """A log file, to be used as a context manager.
 
-  It has a line for each evaluated round, for each warning, and for how a run
-  begins and ends. The lines of a run that is resumed come after those that are
-  there.
+  It has a line for the begin and end of a run, each evaluated round and each
+  warning. A resumed run appends to it.
   """
 
   def __init__(
@@ -77,7 +76,7 @@ class RunLog:
       self._handler.close()
 
   def start(self, first_round: int) -> None:
-    """Writes the first round, and what came before it.
+    """Writes the facts and the first round.
 
     Raises:
       durable_files.OutputError: If the file cannot be written.
@@ -111,7 +110,7 @@ class RunLog:
 
 
 class _Handler(logging.FileHandler):
-  """A file whose errors are raised, where logging would print them."""
+  """A logging handler that raises the errors of its file."""
 
   def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
     with durable_files.naming(pathlib.Path(self.baseFilename)):

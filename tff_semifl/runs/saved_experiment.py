@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reading of the settings and the trained model in an experiment's folder.
+"""Reads the settings and the trained model in an experiment's folder.
 
 Nothing is written, so that a run may use the folder at the same time.
 """
@@ -28,11 +28,10 @@ class SavedExperimentError(Exception):
 
 
 class Choice(NamedTuple):
-  """The choice of a round's model.
+  """How the round of a model was chosen.
 
   Attributes:
-    metric: The column of the metric that chose, None if the last round was to
-      be taken.
+    metric: The column of the metric that chose; None for the last round.
     last_round: The last round that was run.
     value: The metric after the chosen round; NaN if it was NaN in all rounds,
       so that the last round was taken.
@@ -53,7 +52,7 @@ class Choice(NamedTuple):
     return self.is_best and self.metric.startswith('test/')
 
   def describe(self) -> str:
-    """Says why this round was chosen, to follow its number."""
+    """Why this round was chosen, to follow its number."""
     if self.metric is None:
       return 'the last'
     if not self.is_best:

@@ -52,7 +52,7 @@ class ProgramState(NamedTuple):
     state: The process's state after the latest round.
     round_num: The latest round; -1 before any.
     accuracy: The accuracy after it, on the images it is evaluated on.
-    best_accuracy: The highest accuracy so far (D16).
+    best_accuracy: The highest accuracy so far.
     memories: The memories that `Memories` hold in main memory; the empty tuple
       if there are none.
     best: The best round by the program's choice of a model; the empty tuple if
@@ -88,7 +88,7 @@ class TrainingProgram:
     statistics: Computes the model's batch normalization statistics after a
       round; None if the process computes them or the model has none.
     final_test: Computes other statistics, with which the model is tested once
-      more at each evaluation (D11), or None.
+      more at each evaluation, or None.
     mapped_images: The images that the computations look up if the data are
       indices (see `by_reference`), else None. They are kept alive here.
     epsilon_fn: Round -> epsilon after this round; None without differential
@@ -227,7 +227,7 @@ async def train(
 
 
 def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
-  """Returns the first round after this one that is evaluated."""
+  """The first evaluated round after this one."""
   interval = program.rounds_per_evaluation
   return min((round_num // interval + 1) * interval, program.total_rounds)
 
@@ -235,7 +235,7 @@ def _next_evaluation(program: TrainingProgram, round_num: int) -> int:
 def _is_finite(
   reached: ProgramState, metrics: round_metrics.RoundMetrics
 ) -> bool:
-  """Returns whether state, memories, server metrics and test are finite."""
+  """Whether state, memories, server metrics and test are finite."""
   # Loss and accuracy are both NaN if the server took no step; after a step that
   # diverged, the accuracy is finite.
   server = () if np.all(np.isnan(metrics.server)) else metrics.server
@@ -327,7 +327,7 @@ def _run_rounds(
 def _run_final_test(
   program: TrainingProgram, state: Any
 ) -> Mapping[str, float]:
-  """Tests the model with other statistics than those it trains with (D11)."""
+  """Tests the model with the statistics of the authors' final test."""
   if program.final_test is None:
     return collections.OrderedDict()
   tested = _compute_statistics(program.final_test, state)
@@ -340,7 +340,7 @@ def _run_final_test(
 
 
 def _compute_statistics(statistics: StatisticsPass, state: Any) -> Any:
-  """Returns a state whose weights have new batch normalization statistics."""
+  """A state whose weights have new batch normalization statistics."""
   return state._replace(
     global_model_weights=statistics.computation(
       state.global_model_weights, statistics.data
@@ -395,5 +395,5 @@ def _warn_of_rejections(round_num: int, metrics: Mapping[str, float]) -> None:
 
 
 def _shortest(value: np.float32 | float) -> float:
-  """Returns the shortest decimal of the same float32, such as 0.03."""
+  """The shortest decimal of the same float32, such as 0.03."""
   return float(str(value))

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings about rounds from which clients add nothing, or what is wrong."""
+"""Warnings about rounds in which clients contribute nothing, or errors."""
 
 from collections.abc import Iterator
 import math
@@ -40,10 +40,10 @@ class TrainingWarnings:
     """Initializes the warnings.
 
     Args:
-      label: Name of the run, which begins each of them.
-      clients_per_round: Clients that are chosen for a round.
+      label: Name of the run, with which each warning begins.
+      clients_per_round: Size of a cohort.
       num_classes: Number of classes.
-      num_test_images: Number of images that accuracies are over.
+      num_test_images: Number of images that models are evaluated on.
       confidence_threshold: The setting, or None if the system has none.
     """
     self._label = label
@@ -62,7 +62,7 @@ class TrainingWarnings:
   def show_round(
     self, round_num: int, metrics: round_metrics.RoundMetrics
   ) -> None:
-    """Warns, if there is something to warn of for the first time."""
+    """Warns of each problem when it first occurs."""
     # Clients do not count in round 0, and there may be none in any round.
     if not round_num or not self._clients_per_round:
       return
@@ -84,7 +84,7 @@ class TrainingWarnings:
       self._warn('wrong', ' '.join(self._describe_wrong(metrics, wrong)))
 
   def _share_of_wrong(self, metrics: round_metrics.RoundMetrics) -> float:
-    """Returns the least share of pseudo-labels trained on that is wrong."""
+    """The least share of wrong pseudo-labels among those trained on."""
     share_right = metrics.client.micro_threshold_accuracy
     if not math.isnan(share_right):
       return 1 - share_right

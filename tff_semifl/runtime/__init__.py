@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runtimes of TFF computations: this process, a worker, or a Ray cluster.
-
-No other folder may use TFF's private modules.
-"""
+"""Runtimes of TFF computations: this process, a worker, or a Ray cluster."""
 
 from tff_semifl.runtime.contexts import AsyncContext
 from tff_semifl.runtime.contexts import RayOptions

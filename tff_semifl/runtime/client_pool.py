@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The threads and devices that the work of clients is shared out among."""
+"""A pool of threads, and the devices that simulated clients run on."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
@@ -12,12 +12,9 @@ import tensorflow as tf
 
 
 class ClientPool:
-  """Some threads, and the devices that clients use in turn.
+  """Threads for concurrent clients, assigned to `devices` round-robin.
 
   Client i works on device i modulo their number, the server on the first.
-
-  Attributes:
-    devices: The names of the devices.
   """
 
   def __init__(
@@ -28,13 +25,13 @@ class ClientPool:
     """Initializes the pool.
 
     Args:
-      max_concurrent_clients: The number of clients that may work at the same
-        time, in as many threads. By default one for each device.
+      max_concurrent_clients: Clients that may work at the same time, each in a
+        thread. By default one for each device.
       devices: Names as in `tf.config.list_logical_devices()`. By default all
         GPUs, or the CPU if there is none.
 
     Raises:
-      ValueError: The number is not positive, or there is no such device.
+      ValueError: The number is not positive, or a device does not exist.
     """
     known = [device.name for device in tf.config.list_logical_devices()]
     if devices is None:
@@ -60,8 +57,7 @@ class ClientPool:
   def map(
     self, fn: Callable[..., Any], *values: Iterable[Any]
   ) -> Iterator[Any]:
-    """Does what `map` does; the threads share the calls out among them."""
-    # The results of both come in order, whatever the order of the work.
+    """Like the built-in `map`, in the threads of the pool; keeps the order."""
     return (map if self._threads is None else self._threads.map)(fn, *values)
 
   def at_client(self, client: int) -> contextlib.AbstractContextManager[None]:
@@ -76,8 +72,8 @@ class ClientPool:
     """Ends the threads.
 
     Args:
-      wait: Whether to wait for the work that has been given to them; if not,
-        what has not begun never will.
+      wait: Whether to finish the submitted work first; otherwise, work that
+        has not begun is cancelled.
     """
     if self._threads is not None:
       self._threads.shutdown(wait=wait, cancel_futures=not wait)

@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiles a computation of TFF into the form that our runtimes execute.
+"""Compiles TFF computations into the form that these runtimes execute.
 
-The same steps as in TFF's own native context, but for one: that context also
-sends every graph through grappler, which takes seconds for a network of
-ordinary size and gains nothing that we could measure.
+Compilation follows TFF's native context, without its Grappler pass, which takes
+seconds for a network of ordinary size and brings no measurable speedup.
 """
 
 import numpy as np
@@ -21,17 +20,14 @@ from tff_semifl.runtime import type_reading
 def compile_to_block(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ComputationBuildingBlock:
-  """Reduces a computation to calls of TensorFlow and few intrinsics.
-
-  Args:
-    computation: The computation to compile.
+  """Reduces a computation to calls of TensorFlow and a few intrinsics.
 
   Returns:
     An equivalent block in call-dominant form (see
-    `tff.framework.to_call_dominant`). Its type has lost the Python containers.
+    `tff.framework.to_call_dominant`). Its type has no Python containers.
   """
-  # To write a computation down and read it again takes a second, of a network
-  # of ordinary size: here it stays what it is.
+  # Serializing the block in between, as TFF does, takes a second for a network
+  # of ordinary size.
   block = tff.framework.to_call_dominant(_replace_intrinsics(computation))
   return private_api.disable_grappler(block)[0]
 
@@ -40,14 +36,7 @@ def compile_to_block(
 def compile_computation(
   computation: tff.framework.ConcreteComputation,
 ) -> tff.framework.ConcreteComputation:
-  """Compiles a computation for sending it to a worker.
-
-  Args:
-    computation: The computation to compile.
-
-  Returns:
-    An equivalent computation, in which each piece of TensorFlow code has an id
-    by which a worker knows it again.
+  """Compiles a computation for a worker, which caches TensorFlow code by id.
 
   Raises:
     NotImplementedError: The result depends on secure aggregation.
@@ -60,12 +49,12 @@ def compile_computation(
 
 
 def _check_not_secure(block):
-  """Checks that a result does not depend on secure aggregation."""
+  """Raises `NotImplementedError` if a result needs secure aggregation."""
   if not private_api.tree_analysis.contains_called_intrinsic(
     block, list(intrinsics.REFUSED)
   ):
     return
-  # In this form there is nothing that the result does not need.
+  # The call-dominant form has only what the result needs.
   block = tff.framework.to_call_dominant(block)
   for uri in intrinsics.REFUSED:
     if private_api.tree_analysis.contains_called_intrinsic(block, uri):
@@ -77,16 +66,16 @@ def _replace_intrinsics(computation):
   block, _ = tff.framework.transform_postorder(
     computation.to_building_block(), _replace_mean
   )
-  # This adds TensorFlow code, so it comes first.
+  # Lowering the mean comes first: replacing bodies adds TensorFlow code.
   block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
   return block
 
 
 def _replace_mean(block):
-  """Turns an unweighted mean of float32 into a sum over a number of clients.
+  """Turns an unweighted float32 mean into a sum and a count of clients.
 
-  TFF's own body weighs each array of each client by an array of ones, which
-  takes a third of the time of a mean; the numbers are the same.
+  TFF's own body multiplies each array of each client by ones, which takes a
+  third of the time of a mean. Results are the same.
   """
   if not (
     isinstance(block, tff.framework.Intrinsic)

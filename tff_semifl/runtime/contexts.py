@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Chooses what runs the computations of TFF.
+"""Chooses the runtime of TFF computations.
 
 with runtime.simulation_context('in_process'):
   state = process.initialize()
@@ -28,25 +28,24 @@ from tff_semifl.runtime import worker as worker_lib
 
 Kind = Literal['in_process', 'native', 'ray']
 
-# TFF's own worker ends in half a second, if it does.
+# TFF's worker takes half a second to end, if it ends at all.
 _COLLECT_SECONDS = 5
 
 
 class RayOptions(NamedTuple):
-  """The machines that clients work on, and how long to wait for them.
+  """The Ray cluster that clients run on, its resources and timeouts.
 
   Attributes:
     address: The Ray cluster, as host:port, or 'auto' for the one that this
-      machine belongs to. By default one of this process alone is started.
-    threads_per_operation: CPU threads of an operation, and cores of a client's
-      process where there are no GPUs; None for all cores of the machine.
-    gpus_per_client: GPUs of a client's process, where there are any: with 0.5
-      two of them share one.
-    silence_seconds: A process that answers nothing for so long is lost.
-    client_seconds: One that needs longer than this for one client is lost, even
-      if it answers; None for no limit.
-    federation: The sites that have the images of clients; None if this program
-      has them.
+      machine belongs to. By default, a cluster is started for this process.
+    threads_per_operation: CPU threads per TensorFlow operation, and cores per
+      client process on machines without GPUs; None for all cores.
+    gpus_per_client: GPUs per client process; with 0.5, two processes share one.
+    silence_seconds: A process that is silent for this long counts as lost.
+    client_seconds: A process that needs longer for one client counts as lost,
+      even if it answers; None for no limit.
+    federation: The sites that hold the images of clients; None if this program
+      holds them.
   """
 
   address: str | None = None
@@ -67,32 +66,30 @@ def simulation_context(
   client_threads_per_operation: int | None = None,
   ray: RayOptions | None = None,
 ) -> Iterator[tff.framework.SyncContext]:
-  """Runs the computations called in the `with` block.
+  """Runs the computations called in the `with` block on a runtime.
 
-  Becomes TFF's default context of this thread, and gives way to the former
-  one at the end of the block, however that ends.
+  Sets TFF's default context, and restores the previous one at the end.
 
   Args:
     kind: `in_process` runs computations with the TensorFlow of this process,
-      on its devices; `native` in a worker process of TFF, on the CPU; `ray` on
+      on its devices; `native` in a TFF worker process, on the CPU; `ray` on
       the machines of a Ray cluster, or in processes of this machine.
-    default_num_clients: The number of clients of a computation none of whose
-      arguments tells it.
-    max_concurrent_clients: How many clients may work at the same time. By
-      default one for each device in process and with Ray, no limit in the
-      worker.
-    devices: For `in_process`, see `InProcessContext`.
-    client_threads_per_operation: Likewise.
-    ray: For `ray`; by default those of `RayOptions`.
+    default_num_clients: The number of clients if no argument of a computation
+      determines it.
+    max_concurrent_clients: Clients that may work at the same time. By default
+      one per device for `in_process` and `ray`, no limit for `native`.
+    devices: See `InProcessContext`; for `in_process` only.
+    client_threads_per_operation: See `InProcessContext`; for `in_process` only.
+    ray: Options of `ray`; by default those of `RayOptions()`.
 
   Yields:
     The context.
 
   Raises:
-    ValueError: There is no such kind, or an argument is not for it.
-    errors.WorkerError: The worker did not start, the cluster is not there, or
-      Ray is not installed.
-    errors.SiteError: A site is missing, or has other images.
+    ValueError: The kind is unknown, or does not take a given argument.
+    errors.WorkerError: The worker did not start, the cluster cannot be reached,
+      or Ray is not installed.
+    errors.SiteError: A site is missing, or has images of another shape.
   """
   kinds = get_args(Kind)
   if kind not in kinds:
@@ -142,7 +139,7 @@ def _native(default_num_clients, max_concurrent_clients):
 
 def _ray(options, default_num_clients, max_concurrent_clients):
   ray_environment.prepare(is_local=options.address is None)
-  # Ray is not always installed, and takes a second to import.
+  # Ray is optional, and its import takes a second.
   from tff_semifl.runtime import ray_context
 
   return ray_context.connect(
@@ -162,14 +159,11 @@ def _ray(options, default_num_clients, max_concurrent_clients):
 def ray_connection(
   address: str | None,
 ) -> contextlib.AbstractContextManager[None]:
-  """Returns a context in which this process belongs to a Ray cluster.
-
-  Args:
-    address: The cluster, see `RayOptions`.
+  """A context manager that connects this process to a cluster of `RayOptions`.
 
   Raises:
-    errors.WorkerError: Ray is not installed, or on entry: the cluster is not
-      there.
+    errors.WorkerError: Ray is not installed, or (on entry) the cluster cannot
+      be reached.
   """
   ray_environment.prepare(is_local=address is None)
   from tff_semifl.runtime import ray_cluster
@@ -178,9 +172,9 @@ def ray_connection(
 
 
 class AsyncContext(tff.framework.AsyncContext):
-  """Offers a synchronous context to code that awaits results.
+  """Makes a synchronous context awaitable.
 
-  For the programs of TFF:
+  For TFF's programs:
 
     tff.framework.set_default_context(
         tff.program.NativeFederatedContext(runtime.AsyncContext(context))
@@ -188,54 +182,42 @@ class AsyncContext(tff.framework.AsyncContext):
   """
 
   def __init__(self, context: tff.framework.SyncContext):
-    """Initializes the context.
-
-    Args:
-      context: What runs the computations. Calls come from other threads.
-    """
+    """Wraps a context, which will be called from other threads."""
     self._context = context
 
   async def invoke(self, comp: Any, arg: Any) -> Any:
-    """Runs a computation, in a thread, so that others may be awaited.
-
-    Args:
-      comp: The computation.
-      arg: Its argument, or an awaitable for it.
-
-    Returns:
-      The result.
-    """
+    """Runs a computation in a thread; `arg` may be awaitable."""
     if inspect.isawaitable(arg):
       arg = await arg
     return await asyncio.to_thread(self._context.invoke, comp, arg)
 
 
 class _EndedContext(tff.framework.SyncContext):
-  """The last context of a process, in which nothing is run any more."""
+  """The last context of a process, which refuses all computations."""
 
   def invoke(self, comp: Any, arg: Any) -> Any:
-    raise RuntimeError('The interpreter is ending; nothing is run any more.')
+    raise RuntimeError(
+      'The interpreter is shutting down; nothing can run any more.'
+    )
 
 
 @atexit.register
 def _discard_default_context() -> None:
-  """Drops the default context while the interpreter is whole.
+  """Drops TFF's default context before the interpreter shuts down.
 
-  The context that TFF sets at its import stops its worker, if it has one, when
-  it is collected. If that is left to the end of the interpreter it fails with
-  a traceback, and the worker stays.
+  TFF's context stops its worker when it is collected. At interpreter shutdown
+  that fails with a traceback, and the worker keeps running.
   """
   held = [tff.framework.get_context_stack().current]
-  # Not one of ours, which would look for GPUs only now.
+  # A context of this package would initialize the GPUs now.
   tff.framework.set_default_context(_EndedContext())
 
   def collect():
     held.clear()
     gc.collect()
 
-  # In a thread of its own, because it may never return: the worker is asked to
-  # end by SIGINT and awaited, but ignores the signal if this process did when
-  # the worker was started. Better an orphan than no end.
+  # The thread may never return: TFF sends SIGINT to the worker and waits, but a
+  # worker started with SIGINT ignored stays. An orphan beats a hanging exit.
   thread = threading.Thread(target=collect, daemon=True)
   thread.start()
   thread.join(_COLLECT_SECONDS)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The errors of the runtimes."""
+"""Errors of the runtimes."""
 
 
 class ComputationError(RuntimeError):
@@ -9,27 +9,25 @@ class ComputationError(RuntimeError):
 
 
 class NotPortableError(RuntimeError):
-  """Raised if code needs the process in which it was written."""
+  """Raised if code depends on the process that it was written in."""
 
 
 class WorkerError(RuntimeError):
-  """Raised if a worker process did not start, or has gone away."""
+  """Raised if a worker process did not start, or was lost."""
 
 
 class SiteError(WorkerError):
-  """Raised if a site is missing, refuses what it is to do, or cannot do it."""
+  """Raised if a site is missing, refuses a program, or fails to run it."""
 
 
 class SiteAwayError(SiteError):
-  """Raised if a site has left, or is about to: its images are gone."""
+  """Raised if a site has left or is leaving the cluster."""
 
 
 def reason(error: Exception) -> BaseException:
-  """The cause of an error that says more of where it happened.
+  """The cause of a `ComputationError`, else the error itself.
 
-  Args:
-    error: The error that says less: itself, unless it is a `ComputationError`
-      that has a cause. So a chain has one of these.
+  Raising from this keeps a chain to one `ComputationError`.
   """
   if isinstance(error, ComputationError) and error.__cause__ is not None:
     return error.__cause__

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TensorFlow graphs as data: nodes, functions, and what is the same in them."""
+"""Reads, changes and hashes the TensorFlow graphs of a computation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 import hashlib
@@ -13,17 +13,17 @@ import tensorflow_federated as tff
 
 from tff_semifl import private_api
 
-# Attributes that do not say what is computed: another node to be placed with,
-# the name in the source, and threads and devices of the process.
+# Attributes without influence on the result: colocation, names in the source,
+# threads and devices.
 _NOT_COMPUTED = ('_class', '_user_specified_name', 'config_proto')
 
 
-# They name a function that a table of the process has.
-_PYTHON_CALLS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
+# These ops refer to a table of Python functions in this process.
+PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
-  """Yields the nodes of a graph, those of its functions included."""
+  """Yields the nodes of a graph and of its functions."""
   return itertools.chain(
     graph_def.node,
     *(function.node_def for function in graph_def.library.function),
@@ -31,15 +31,11 @@ def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
 
 
 def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
-  """Returns whether a block calls functions of Python while it runs.
-
-  Args:
-    block: The block.
-  """
+  """Whether a block calls Python functions while it runs."""
 
   def has_call(part):
     return isinstance(part, tff.framework.CompiledComputation) and any(
-      node.op in _PYTHON_CALLS
+      node.op in PYTHON_OPS
       for node in all_nodes(
         tf.compat.v1.GraphDef.FromString(part.proto.tensorflow.graph_def.value)
       )
@@ -51,11 +47,11 @@ def calls_python(block: tff.framework.ComputationBuildingBlock) -> bool:
 def rename_functions(
   graph_def: tf.compat.v1.GraphDef, new_names: Mapping[str, str]
 ) -> None:
-  """Renames functions of the library, and with them all that calls them.
+  """Renames functions of the library, and all calls of them.
 
   Args:
     graph_def: The graph to change.
-    new_names: The new name of each function.
+    new_names: New names by old ones.
   """
   library = graph_def.library
 
@@ -65,7 +61,7 @@ def rename_functions(
         if function.name in new_names:
           function.name = new_names[function.name]
           rename(function.attr)
-      # How TensorFlow ties a function to its forward or backward half.
+      # This attribute ties a function to its forward or backward half.
       name = attribute.s.decode('utf-8', 'ignore')
       if name in new_names:
         attribute.s = new_names[name].encode()
@@ -86,34 +82,26 @@ def rename_functions(
 def drop_unused_functions(
   block: tff.framework.ComputationBuildingBlock,
 ) -> tff.framework.ComputationBuildingBlock:
-  """Returns a block whose graphs have those functions alone that they call.
-
-  Args:
-    block: The block.
-  """
+  """A block whose graphs contain only the functions that they call."""
 
   def drop(code, graph_def):
-    del code  # The nodes of the graph itself stay.
+    del code
     _choose_functions(graph_def, _find_called(graph_def))
 
   return _change_graphs(block, drop)
 
 
 def digest(block: tff.framework.ComputationBuildingBlock) -> str:
-  """Returns a SHA-256 of all that a block computes, the same in each process.
+  """A SHA-256 of what a block computes, equal in all processes.
 
-  TFF draws names at random. TensorFlow and Keras number the functions and
-  layers of a process, and TensorFlow writes functions and attributes down in
-  any order. Here all have numbers, in the order of their use. (What is run has
-  the names that it came with: TensorFlow's optimizations depend on them, and so
-  do the last digits of results.)
-
-  Args:
-    block: The block.
+  Names drawn by TFF, counters of TensorFlow and Keras, and the order of
+  functions and attributes differ between processes; the hash sees numbers in
+  order of use instead. (Only the hash: TensorFlow's optimizations depend on
+  names, so renaming what runs would change the last digits of results.)
   """
 
   def standardize(code, graph_def):
-    # Those that are never called count, too.
+    # Functions that are never called follow those that are.
     names = list(
       dict.fromkeys([*_find_called(graph_def), *_functions(graph_def)])
     )
@@ -136,7 +124,7 @@ def digest(block: tff.framework.ComputationBuildingBlock) -> str:
 
 
 def _change_graphs(block, change):
-  """Changes each graph, and the `TensorFlow` message that it is in."""
+  """Applies `change` to each `TensorFlow` message and its graph."""
 
   def transform(part):
     if not isinstance(part, tff.framework.CompiledComputation):
@@ -156,21 +144,21 @@ def _change_graphs(block, change):
 
 
 def _functions(graph_def: tf.compat.v1.GraphDef) -> dict[str, Any]:
-  """Returns the functions of a graph by name."""
+  """The functions of a graph by name."""
   return {each.signature.name: each for each in graph_def.library.function}
 
 
 def _choose_functions(
   graph_def: tf.compat.v1.GraphDef, names: Sequence[str]
 ) -> None:
-  """Leaves some functions in a graph, in that order."""
+  """Keeps the named functions only, in this order."""
   functions = _functions(graph_def)
   del graph_def.library.function[:]
   graph_def.library.function.extend(functions[name] for name in names)
 
 
 def _find_called(graph_def: tf.compat.v1.GraphDef) -> list[str]:
-  """Returns the functions that a graph calls, in the order of the calls."""
+  """The functions that a graph calls, in the order of the calls."""
   functions = _functions(graph_def)
   found = {}
 
@@ -186,7 +174,7 @@ def _find_called(graph_def: tf.compat.v1.GraphDef) -> list[str]:
 
 
 def _names_in(attributes) -> Iterator[str]:
-  """Yields what may be names of functions, in an order that is always so."""
+  """Yields possible names of functions, in a fixed order."""
   for key in sorted(attributes):
     attribute = attributes[key]
     yield attribute.s.decode('utf-8', 'ignore')
@@ -196,19 +184,16 @@ def _names_in(attributes) -> Iterator[str]:
 
 
 def _rename_nodes(graph_def: tf.compat.v1.GraphDef) -> Mapping[str, str]:
-  """Numbers the nodes of a graph and of its functions, and drops their origin.
-
-  Args:
-    graph_def: The graph to change.
+  """Numbers the nodes of a graph and its functions, and drops debug info.
 
   Returns:
-    The new names of the nodes of the graph itself.
+    New names of the nodes outside of functions, by old ones.
   """
   for node in all_nodes(graph_def):
     node.ClearField('experimental_debug_info')
     _drop_what_is_not_computed(node.attr)
-  # Those that are not called by a `PartitionedCall` or the like: their results
-  # are taken by name.
+  # A function without a call op (such as a loop body) has its results taken by
+  # name.
   ops = {node.op for node in all_nodes(graph_def)}
   for function in graph_def.library.function:
     signature = function.signature
@@ -240,7 +225,7 @@ def _drop_what_is_not_computed(attributes) -> None:
 
 
 def _number_nodes(nodes, new_names: dict[str, str]) -> dict[str, str]:
-  """Numbers nodes, and adds their new names to those of what they take."""
+  """Numbers nodes, and renames their inputs; extends `new_names`."""
   new_names.update(_number(nodes, 'node'))
   for node in nodes:
     node.input[:] = [_rename(each, new_names) for each in node.input]
@@ -248,7 +233,7 @@ def _number_nodes(nodes, new_names: dict[str, str]) -> dict[str, str]:
 
 
 def _number(parts, kind: str) -> dict[str, str]:
-  """Gives parts numbers as names; returns the new names by the old ones."""
+  """Names parts by numbers; returns the new names by the old ones."""
   new_names = {}
   for number, part in enumerate(parts):
     new_names[part.name] = f'{kind}_{number}'

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A context of TFF that runs computations in this process.
+"""A TFF context that runs computations in this process, also on GPUs.
 
-TFF's own contexts send every computation and every value to a worker process,
-and the worker in TFF's wheel has no GPU support. This one uses the TensorFlow
-of this process and its devices, and copies nothing:
+TFF's own contexts send computations and values to a worker process, and the
+worker in TFF's wheel has no GPU support. This context uses the TensorFlow of
+this process, and copies nothing:
 
   computation --compiler--> building blocks --interpreter--> Python functions
     --leaves--> TensorFlow functions, called with eager tensors
@@ -33,12 +33,9 @@ from tff_semifl.runtime import values
 class InProcessContext(tff.framework.SyncContext):
   """Runs computations with the TensorFlow of this process.
 
-  A computation is compiled at its first call; later calls, with whatever
-  number of clients, find everything ready for as long as the computation
-  lives. The context may be used by several threads at once.
-
-  Results do not depend on the number of threads or devices: they come in the
-  order of the clients and are aggregated in that order.
+  A computation is compiled at its first call, for any number of clients.
+  Several threads may use the context at once. Results do not depend on the
+  number of threads or devices: aggregation is in the order of the clients.
   """
 
   def __init__(
@@ -56,25 +53,23 @@ class InProcessContext(tff.framework.SyncContext):
     """Initializes the context.
 
     Args:
-      default_num_clients: The number of clients of a computation none of whose
-        arguments tells it.
-      max_concurrent_clients: The number of clients that may work at the same
-        time, in as many threads. By default one for each device. One client
-        uses all cores where TensorFlow's operations do.
-      devices: What clients work on in turn, the server on the first one: names
-        as in `tf.config.list_logical_devices()`. By default all GPUs, or the
-        CPU if there is none.
-      client_threads_per_operation: CPU threads that share the work of one
-        operation in the turns of clients on a CPU. By default those of
-        TensorFlow. The process needs `OWN_THREADS=true` in its environment
-        before TensorFlow's first operation.
+      default_num_clients: The number of clients if no argument of a computation
+        determines it.
+      max_concurrent_clients: Clients that may work at the same time, each in a
+        thread. By default one for each device.
+      devices: Names as in `tf.config.list_logical_devices()`, assigned to
+        clients round-robin; the server uses the first. By default all GPUs, or
+        the CPU if there is none.
+      client_threads_per_operation: CPU threads per operation of a client, on
+        CPUs only. By default those of TensorFlow. Needs `OWN_THREADS=true` in
+        the environment before TensorFlow's first operation.
       build_evaluate: Builds the function that evaluates a compiled computation;
-        one that lets others do some of it takes the place of the default.
+        another one can delegate parts to other processes.
 
     Raises:
-      ValueError: A number is out of range, there is no such device, or threads
-        are for clients on others than CPUs.
-      RuntimeError: Threads of clients, and no `OWN_THREADS`.
+      ValueError: A number is out of range, a device does not exist, or
+        `client_threads_per_operation` is given for other devices than CPUs.
+      RuntimeError: `client_threads_per_operation` without `OWN_THREADS`.
     """
     if default_num_clients < 0:
       raise ValueError(
@@ -97,7 +92,7 @@ class InProcessContext(tff.framework.SyncContext):
       )
     self._leaves = leaves.LeafCache(create)
     self._build_evaluate = build_evaluate
-    # By identity: to hash a computation is to serialize it, weights and all.
+    # Keyed by id: hashing a computation serializes it, with all its weights.
     self._compiled: dict[int, interpreter.Evaluate] = {}
     self._compile_lock = threading.RLock()
 
@@ -118,12 +113,12 @@ class InProcessContext(tff.framework.SyncContext):
 
     Raises:
       TypeError: The argument is not of the type of the parameter.
-      ValueError: Parts of the argument speak of different numbers of clients.
-      errors.ComputationError: TensorFlow reported an error. The message says in
-        which computation, and for which client.
+      ValueError: Parts of the argument have different numbers of clients.
+      errors.ComputationError: TensorFlow reported an error. The message names
+        the computation and the client.
       RuntimeError: The call is in a graph of TensorFlow 1.
     """
-    # The caller may be tracing a function; here everything is eager.
+    # Leaves a function that the caller may be tracing.
     with tf.init_scope():
       if not tf.executing_eagerly():
         raise RuntimeError(
@@ -157,7 +152,7 @@ class InProcessContext(tff.framework.SyncContext):
     return self._default_num_clients if count is None else count
 
   def _embed_function(self, comp, cohort):
-    """Returns the computation as a function between runtime values."""
+    """The computation as a function between runtime values."""
     with self._compile_lock:
       evaluate = self._compiled.get(id(comp))
       if evaluate is None:
@@ -165,15 +160,15 @@ class InProcessContext(tff.framework.SyncContext):
           compiler.compile_to_block(comp), self._leaves
         )
         self._compiled[id(comp)] = evaluate
-        # Ids are used again.
+        # Python reuses ids.
         weakref.finalize(comp, self._compiled.pop, id(comp), None)
     return evaluate(interpreter.Scope(cohort, {}))
 
 
 def _name(comp: tff.framework.ConcreteComputation) -> str:
-  """Returns the name of the function that was decorated, if it is known."""
+  """The prefix of an error message: the computation's name, if known."""
   block = comp.to_building_block()
-  # TFF names the parameter after the function.
+  # TFF derives the name of the parameter from that of the function.
   if not isinstance(block, tff.framework.Lambda) or not block.parameter_name:
     return ''
   return f'In {block.parameter_name.removesuffix("_arg")!r}: '

@@ -3,8 +3,7 @@
 
 """Turns the building blocks of a computation into Python functions, once.
 
-What remains to be done at a call is to call them: no block is looked at twice,
-no graph imported twice.
+Later calls neither visit a block nor import a graph again.
 """
 
 from collections.abc import Callable
@@ -23,14 +22,14 @@ class Scope(NamedTuple):
 
   Attributes:
     cohort: The clients of this call.
-    names: The values that a `Reference` may name.
+    names: The values of references, by name.
   """
 
   cohort: cohorts.Cohort
   names: dict[str | None, Any]
 
   def bind(self, name: str | None, value: Any) -> 'Scope':
-    """Returns a scope that also knows the name."""
+    """A scope with one more name."""
     return self._replace(names={**self.names, name: value})
 
 
@@ -40,24 +39,17 @@ Evaluate = Callable[[Scope], Any]
 def build_evaluate(
   block: tff.framework.ComputationBuildingBlock, cache: leaves.LeafCache
 ) -> Evaluate:
-  """Builds the function that evaluates a building block.
-
-  Args:
-    block: The building block.
-    cache: Where graphs are imported.
-
-  Returns:
-    A function from a scope to a value as described in `values`.
+  """Builds a function from a scope to the value of a block, see `values`.
 
   Raises:
-    NotImplementedError: The block, or one inside it, cannot be run here.
+    NotImplementedError: The block, or one inside it, is not supported.
   """
   for block_type, build in _BUILDERS.items():
     if isinstance(block, block_type):
       return build(block, cache)
   if isinstance(block, tff.framework.Data):
     raise NotImplementedError(
-      'Found a reference to external data, which no one here can resolve. '
+      'Found a reference to external data, which cannot be resolved. '
       'Pass the data as an argument, or have TensorFlow code read it.'
     )
   raise NotImplementedError(f'Cannot run a {type(block).__name__}: {block}')

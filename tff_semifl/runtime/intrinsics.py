@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implementations of TFF's intrinsics for values in this process.
+"""Implementations of TFF's intrinsics in this process.
 
 Each function takes the cohort, the argument of the intrinsic and its type.
-Only the intrinsics that compilation leaves over are here: the others have
-become aggregations by then.
+Compilation reduces all other intrinsics to aggregations.
 """
 
 from collections.abc import Callable
@@ -22,9 +21,9 @@ _SECURE_SUM_HINT = (
   'There is no secure aggregation in a simulation. To compute the same '
   'number in the clear, compile with '
   '`tff.backends.test.replace_secure_intrinsics_with_bodies` first, or '
-  'hand in an aggregator that is not secure.'
+  'pass an aggregator that is not secure.'
 )
-# What no simulation has, by the name in TFF, each with what to use instead.
+# Intrinsics that a simulation does not have, with what to use instead.
 REFUSED = {
   'federated_secure_modular_sum': _SECURE_SUM_HINT,
   'federated_secure_select': 'Use `tff.federated_select` in a simulation.',
@@ -34,16 +33,10 @@ REFUSED = {
 
 
 def get_intrinsic(uri: str) -> Callable[[cohorts.Cohort, Any, tff.Type], Any]:
-  """Returns the implementation of an intrinsic.
-
-  Args:
-    uri: The name of the intrinsic in TFF.
-
-  Returns:
-    A function of cohort, argument and type of the intrinsic.
+  """The function of cohort, argument and type that implements an intrinsic.
 
   Raises:
-    NotImplementedError: There is none.
+    NotImplementedError: The intrinsic is not supported.
   """
   if uri not in _INTRINSICS:
     hint = REFUSED.get(uri, 'It is not known to this runtime.')
@@ -52,7 +45,7 @@ def get_intrinsic(uri: str) -> Callable[[cohorts.Cohort, Any, tff.Type], Any]:
 
 
 def _aggregate(cohort, argument, intrinsic_type):
-  """Accumulates one client after the other: the order is always the same."""
+  """Accumulates in the order of the clients."""
   del intrinsic_type
   value, total, accumulate, _, report = argument
   for client, member in enumerate(cohort.members(value)):
@@ -99,7 +92,7 @@ def _map_all_equal(cohort, argument, intrinsic_type):
 
 
 def _select(cohort, argument, intrinsic_type):
-  """Gives each client the sequence of what its keys select."""
+  """The dataset of slices that each client's keys select."""
   keys, _, server_value, select_fn = argument
   element_type = intrinsic_type.result.member.element
   spec = values.to_element_spec(element_type)
@@ -129,7 +122,7 @@ def _sequence_map(cohort, argument, intrinsic_type):
   fn, sequence = argument
   element_type = intrinsic_type.parameter[1].element
   result_type = intrinsic_type.result.element
-  # `tf.data` hands over the parts of a tuple as so many arguments.
+  # `tf.data` unpacks a tuple into arguments.
   is_tuple = isinstance(element_type, tff.StructType) and not dir(element_type)
 
   def map_fn(*parts):

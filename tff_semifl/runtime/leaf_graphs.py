@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The graph of a leaf, such that each call of it is on its own.
+"""Reads the graph of a leaf so that its calls do not share state.
 
-A worker of TFF runs it in a session of its own. Here a process has many graphs,
-and several threads call one of them at once: functions need names that no other
-graph has, and variables and tables have to be made anew by each call.
+TFF's worker runs each graph in a session. In this process, several threads call
+many graphs: function names must be unique, and each call must create its own
+variables and tables.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,11 @@ import tensorflow as tf
 
 from tff_semifl.runtime import graphs
 
-# As a `shared_name` this asks for a new variable each time the op runs. See
+# A `shared_name` that creates a new variable at each execution of the op: see
 # `tf.raw_ops.VarHandleOp`, and ResourceHandle::ANONYMOUS_NAME in TensorFlow.
 _ANONYMOUS_NAME = b'cd2c89b7-88b7-44c8-ad83-06c2a9158347'
 
-# Tables that live as long as their handle, in place of tables that the process
-# keeps under a name.
+# Tables that live as long as their handle, instead of under a name.
 _ANONYMOUS_TABLES = {
   'HashTableV2': 'AnonymousHashTable',
   'MutableHashTableV2': 'AnonymousMutableHashTable',
@@ -29,19 +28,18 @@ _ANONYMOUS_TABLES = {
   'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
 }
 
-# Parts of the names of ops that only a CPU can run: a dataset is there, and an
-# iterator elsewhere could not read it.
+# Parts of the names of ops that need the CPU: datasets live there, and
+# iterators on other devices cannot read them.
 _CPU_ONLY = ('Dataset', 'Iterator')
 
-# Of TensorFlow 1: what they hold outlives the call. With what to use instead.
+# Ops of TensorFlow 1 with state that outlives a call, and their replacements.
 _REFUSED_OPS = {
   'IteratorV2': '`iter(dataset)` in a `tf.function`',
   'OneShotIterator': '`iter(dataset)` in a `tf.function`',
   'VariableV2': '`tf.Variable`',
 }
 
-# These live as long as the function that they are in. TFF's heavy hitters want
-# them.
+# Queues live as long as their function. TFF's heavy hitters use them.
 _QUEUES = (
   'FIFOQueueV2',
   'PaddingFIFOQueueV2',
@@ -55,19 +53,13 @@ _numbers = itertools.count()
 
 
 def read(code: Any) -> tf.compat.v1.GraphDef:
-  """Returns the graph of TensorFlow code.
-
-  Args:
-    code: A `TensorFlow` message of TFF.
-
-  Returns:
-    The graph, which is the caller's, with functions that no other graph has.
+  """The graph of a `TensorFlow` message, with function names of its own.
 
   Raises:
-    NotImplementedError: An operation is of TensorFlow 1.
+    NotImplementedError: The graph has a stateful op of TensorFlow 1.
   """
   graph_def = tf.compat.v1.GraphDef.FromString(code.graph_def.value)
-  # The functions of a process share one name space.
+  # Functions of a process share one namespace.
   suffix = f'_leaf_{next(_numbers)}'
   names = [function.signature.name for function in graph_def.library.function]
   graphs.rename_functions(graph_def, {name: name + suffix for name in names})
@@ -80,12 +72,12 @@ def read(code: Any) -> tf.compat.v1.GraphDef:
 
 
 def has_queue(graph_def: tf.compat.v1.GraphDef) -> bool:
-  """Returns whether there is a queue, which is the same in each call."""
+  """Whether a graph has a queue, which its calls would share."""
   return any(node.op in _QUEUES for node in graphs.all_nodes(graph_def))
 
 
 def has_loop(code: Any) -> bool:
-  """Returns whether TensorFlow code has a loop, as all that trains has.
+  """Whether TensorFlow code has a loop, as all training code does.
 
   Args:
     code: A `TensorFlow` message of TFF.
@@ -95,14 +87,14 @@ def has_loop(code: Any) -> bool:
 
 
 def node_name(name: str) -> str:
-  """Returns the node of a tensor (`a:0`), a control input (`^a`) or a node."""
+  """The node of a tensor (`a:0`), a control input (`^a`) or a node."""
   return name.removeprefix('^').split(':')[0]
 
 
 def ancestors(
   graph_def: tf.compat.v1.GraphDef, names: Sequence[str]
 ) -> dict[str, Any]:
-  """Returns nodes by name: all that the named ones depend on, and these."""
+  """The named nodes and all that they depend on, by name."""
   nodes = {node.name: node for node in graph_def.node}
   found, pending = {}, list(names)
   while pending:
@@ -116,7 +108,7 @@ def ancestors(
 def _own_resources(graph_def) -> None:
   """Makes every call of the graph create its own variables and tables."""
   for node in graphs.all_nodes(graph_def):
-    # Says where to place a node, by the name of another that may be pruned.
+    # Colocation may name a node that is pruned.
     node.attr.pop('_class', None)
     if node.op in _REFUSED_OPS:
       raise NotImplementedError(
@@ -134,23 +126,16 @@ def _own_resources(graph_def) -> None:
 
 
 def _pin_datasets_to_cpu(graph_def) -> None:
-  """Keeps all that has to do with datasets on the CPU.
-
-  Everything else goes where the call is placed.
-  """
+  """Places dataset ops on the CPU."""
   for node in graphs.all_nodes(graph_def):
     if any(part in node.op for part in _CPU_ONLY):
       node.device = '/device:CPU:0'
 
 
 def _initialize_before_use(graph_def, initializer: str) -> None:
-  """Lets all users of a resource wait for the initializer of the graph.
+  """Makes all users of a resource depend on the node `initializer`.
 
-  A session runs the initializer first. In a function the order has to be said.
-
-  Args:
-    graph_def: The graph to change.
-    initializer: The name of the node that initializes variables and tables.
+  A session runs the initializer first; a function needs control inputs.
   """
   before = ancestors(graph_def, [initializer])
   resources = {

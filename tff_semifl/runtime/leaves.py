@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""One piece of TensorFlow code of a computation, callable in this process.
+"""Leaves: the TensorFlow graphs of a computation, callable in this process.
 
-After compilation all arithmetic sits in graphs, each with a list of tensors to
-feed and to fetch: the leaves of the computation. TFF's worker runs a leaf in a
-session of its own. Here it becomes a function of this process: imported once,
-then called with eager tensors, which stay on their device.
+After compilation, all arithmetic is in graphs with tensors to feed and fetch. A
+leaf is imported once as a function, and called with eager tensors, which stay
+on their device. (TFF's worker runs each graph in a session instead.)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,22 +24,22 @@ from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import released
 
 _MAX_TYPE_LENGTH = 80
-# What TensorFlow says around the reason: it has no stack of an imported graph.
+# The parts of TensorFlow's message that do not say what went wrong.
 _NO_NEWS = re.compile(
   r'^Graph execution error:\n+|Detected at node .*\n<stack traces.*>\n'
   r'| \[Op:\w+\]'
 )
 
-# A nested list of tensors; a dataset is the variant tensor that stands for it.
+# A nested list of tensors; a dataset is represented by its variant tensor.
 Value = Any
 
 
 class Leaf:
   """A TensorFlow graph as a function from eager tensors to eager tensors.
 
-  A leaf is pure but for random numbers: each call has fresh variables and
-  tables, initialized anew. It may be called by several threads at once. One
-  with a queue is slow: it is imported again for each call.
+  A leaf is pure except for random numbers: each call initializes new variables
+  and tables. Several threads may call it at once. A leaf with a queue is slow,
+  as each call imports it again.
   """
 
   def __init__(self, block: tff.framework.CompiledComputation):
@@ -54,22 +53,15 @@ class Leaf:
       else []
     )
     self._result = _tensor_names(self._proto.result)
-    # Indices of the feeds that the result depends on; known after the import.
+    # Indices of the feeds that the result depends on; set by the import.
     self._used_feeds = []
-    self._has_queue = False  # As is this.
+    self._has_queue = False  # Set by the import.
 
   def __call__(self, argument: Value) -> Value:
-    """Runs the leaf.
-
-    Args:
-      argument: The argument, nested like the type of the parameter; `None` if
-        there is no parameter.
-
-    Returns:
-      The result, nested like the type of the result.
+    """Runs the leaf on an argument nested like its type; None for no parameter.
 
     Raises:
-      errors.ComputationError: TensorFlow reported an error; the cause has it.
+      errors.ComputationError: TensorFlow reported an error, which is the cause.
     """
     function = self._get_function()
     tensors = list(flatten(argument))
@@ -88,11 +80,11 @@ class Leaf:
       function = self._import_graph()
       if not self._has_queue:
         self._function = function
-        self._proto = None  # Weights that are constants may make it large.
+        self._proto = None  # Frees constants, which may include weights.
       return function
 
   def _import_graph(self):
-    """Returns the graph as a function of the feeds that it needs."""
+    """The graph as a function of the feeds that it needs."""
     graph_def = leaf_graphs.read(self._proto)
     self._has_queue = leaf_graphs.has_queue(graph_def)
     fetches = list(flatten(self._result))
@@ -103,16 +95,11 @@ class Leaf:
 def import_part(
   graph_def: tf.compat.v1.GraphDef, feeds: Sequence[str], fetches: Sequence[str]
 ) -> tuple[Any, list[int]]:
-  """Returns a part of a graph as a function.
-
-  Args:
-    graph_def: The graph.
-    feeds: Names of tensors that are given, of placeholders.
-    fetches: Names of tensors that are wanted.
+  """Imports the part of a graph that some fetches depend on.
 
   Returns:
-    A function from some of the feeds to the fetches, and the positions of these
-    feeds: those that the fetches depend on.
+    A function from some of the feeds, which are placeholders, to the fetches,
+    and the indices of these feeds.
   """
   nodes = leaf_graphs.ancestors(graph_def, fetches)
   part = tf.compat.v1.GraphDef(
@@ -144,12 +131,9 @@ def import_part(
 def with_loops(
   create: Callable[[tff.framework.CompiledComputation], Leaf],
 ) -> Callable[[tff.framework.CompiledComputation], Leaf]:
-  """Returns what makes the leaves of code: those with a loop in another way.
+  """A leaf factory that uses `create` for code with a loop.
 
-  All code that trains has a loop.
-
-  Args:
-    create: Makes a leaf of code with a loop.
+  All training code has a loop.
   """
 
   def create_either(block: tff.framework.CompiledComputation) -> Leaf:
@@ -163,14 +147,9 @@ def with_loops(
 def failure(
   code_type: tff.Type, error: tf.errors.OpError
 ) -> errors.ComputationError:
-  """Returns the error to raise for one of TensorFlow.
-
-  Args:
-    code_type: The type of the code.
-    error: The error of TensorFlow.
-  """
+  """Converts an error of TensorFlow in code of a type."""
   shown = f' of type {code_type.compact_representation()}'
-  # Those of models have thousands of characters.
+  # Types of models have thousands of characters.
   if len(shown) > _MAX_TYPE_LENGTH:
     shown = ''
   return errors.ComputationError(
@@ -179,17 +158,13 @@ def failure(
 
 
 class LeafCache:
-  """Gives equal graphs the same leaf, for as long as anyone uses it."""
+  """Shares the leaf of equal graphs, for as long as it is in use."""
 
   def __init__(
     self,
     create: Callable[[tff.framework.CompiledComputation], Leaf] = Leaf,
   ):
-    """Initializes the cache.
-
-    Args:
-      create: Makes the leaf of a graph.
-    """
+    """Initializes the cache, with a constructor of leaves."""
     self._create = create
     self._leaves = weakref.WeakValueDictionary()
     self._lock = threading.Lock()
@@ -198,13 +173,7 @@ class LeafCache:
     return len(self._leaves)
 
   def get(self, block: tff.framework.CompiledComputation) -> Leaf:
-    """Returns the leaf for the graph, a new one if there is none yet.
-
-    Args:
-      block: The graph with its feeds, fetches and type.
-
-    Returns:
-      The leaf.
+    """The leaf of a graph, created if there is none yet.
 
     Raises:
       NotImplementedError: The code is not TensorFlow but, for example, JAX.
@@ -217,7 +186,7 @@ class LeafCache:
       )
     proto = type(block.proto)()
     proto.CopyFrom(block.proto)
-    # The id is no part of the content.
+    # The id is not part of the content.
     proto.tensorflow.ClearField('cache_key')
     key = hashlib.sha256(proto.SerializeToString(deterministic=True)).digest()
     with self._lock:
@@ -228,7 +197,7 @@ class LeafCache:
 
 
 def _tensor_names(binding) -> Value:
-  """Returns the tensors of a `TensorFlow.Binding`, nested like the type."""
+  """The tensor names of a `TensorFlow.Binding`, nested like the type."""
   kind = binding.WhichOneof('binding')
   if kind == 'struct':
     return [_tensor_names(part) for part in binding.struct.element]
@@ -247,18 +216,14 @@ def flatten(value: Value) -> Iterator[tf.Tensor]:
 
 
 def unflatten(nest: Value, tensors: Iterator[tf.Tensor]) -> Value:
-  """Returns a value of tensors, nested like another."""
+  """Nests tensors like `nest`."""
   if isinstance(nest, list):
     return [unflatten(part, tensors) for part in nest]
   return next(tensors)
 
 
 def placeholder_spec(node: Any) -> tf.TensorSpec:
-  """Returns the shape and dtype of a placeholder.
-
-  Args:
-    node: Its node.
-  """
+  """The shape and dtype of a placeholder node."""
   shape = node.attr['shape'].shape if 'shape' in node.attr else None
   return tf.TensorSpec(
     tf.TensorShape(shape), tf.dtypes.as_dtype(node.attr['dtype'].type)

@@ -1,13 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""TensorFlow code of a computation that has few threads where clients run it.
+"""Leaves that use few CPU threads per operation at clients.
 
-Several clients at a time, with a thread each, train faster than one with all
-cores; the server, which is alone at work, needs all of them. TensorFlow gives
-all operations of a device the same threads. But a session has devices of its
-own: here the code of clients runs in one, with their threads, and the server's
-as everything else does, with those of the process.
+Several concurrent clients with a thread each train faster than one with all
+cores, but the server works alone and needs all cores. TensorFlow gives all
+operations of a device the same threads, but a session has its own devices: the
+code of clients runs in a session, that of the server in the process.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -24,18 +23,16 @@ from tff_semifl.runtime import leaf_graphs
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import released
 
-# Makes TensorFlow create threads for each device, in place of some that all
-# devices of a process share.
+# Gives each device its own threads, instead of one pool for all.
 OWN_THREADS = 'TF_OVERRIDE_GLOBAL_THREADPOOL'
 
 
 def check_environment() -> None:
-  """Checks that devices have threads of their own.
+  """Checks that devices have their own threads.
 
   Raises:
-    RuntimeError: The environment does not have `OWN_THREADS`, without which all
-      devices share their threads. It has no effect after TensorFlow's first
-      operation.
+    RuntimeError: `OWN_THREADS` is not set in the environment. It must be set
+      before TensorFlow's first operation.
   """
   if os.environ.get(OWN_THREADS) not in ('1', 'true'):
     raise RuntimeError(
@@ -45,7 +42,7 @@ def check_environment() -> None:
 
 
 class LimitedLeaf(leaves.Leaf):
-  """A leaf whose operations have few threads where a client runs it."""
+  """A leaf with few threads per operation at clients."""
 
   def __init__(
     self, block: tff.framework.CompiledComputation, threads_per_operation: int
@@ -54,7 +51,7 @@ class LimitedLeaf(leaves.Leaf):
 
     Args:
       block: The graph with its feeds, fetches and type.
-      threads_per_operation: CPU threads of an operation at a client.
+      threads_per_operation: CPU threads per operation at a client.
     """
     super().__init__(block)
     self._code = block.proto.tensorflow
@@ -63,15 +60,9 @@ class LimitedLeaf(leaves.Leaf):
     self._run = None
 
   def run_at_client(self, argument: leaves.Value) -> leaves.Value:
-    """Runs the leaf as a call does, with the threads of a client.
+    """Runs the leaf like `__call__`, with the threads of a client.
 
-    Code that reads a dataset piece by piece has those of the process.
-
-    Args:
-      argument: As that of a call.
-
-    Raises:
-      errors.ComputationError: TensorFlow reported an error.
+    Code that reads a dataset piece by piece uses the threads of the process.
     """
     run = self._get_run()
     if run is None:
@@ -93,7 +84,7 @@ class LimitedLeaf(leaves.Leaf):
           list(leaves.flatten(self._result)),
           self._threads_per_operation,
         )
-        self._code = None  # As large as the weights that are constants.
+        self._code = None  # Frees constants, which may include weights.
       return self._run
 
 
@@ -103,19 +94,10 @@ def _build(
   fetches: Sequence[str],
   threads_per_operation: int,
 ) -> Callable[[Sequence[tf.Tensor]], list[tf.Tensor]] | None:
-  """Returns a graph as a function that runs in a session.
+  """Builds a function from feeds to fetches that runs a graph in a session.
 
-  Nobody can give a session a dataset: what is read from one is read before.
-
-  Args:
-    graph_def: The graph.
-    feeds: Names of tensors that are given, of placeholders.
-    fetches: Names of tensors that are wanted.
-    threads_per_operation: CPU threads of an operation.
-
-  Returns:
-    A function from the feeds to the fetches; None if the graph does more with a
-    dataset than to read from it once, or nothing but that.
+  Sessions cannot be fed a dataset, so its content is read before. Returns None
+  if the graph does more with a dataset than read from it once, or nothing else.
   """
   nodes = {node.name: node for node in graph_def.node}
   given = {_complete(name): index for index, name in enumerate(feeds)}
@@ -169,15 +151,15 @@ def _build(
     feed=[each.name for each in placeholders.values()],
     fetch=[outputs[_complete(name)].name for name in fetches],
   )
-  # Optimizes the graph now, once; with `make_callable` each of several clients
-  # at a time would do so at its first call.
+  # Optimizes the graph once, now. With `make_callable`, each of several
+  # concurrent clients would optimize it at its first call.
   call = private_api.make_callable(session, options)
 
   def run(tensors):
     found = function_calls.call(read, [tensors[index] for index in read_feeds])
     values = dict(zip(read_inputs, found, strict=True))
     values |= {name: tensors[index] for name, index in given.items()}
-    # Neither copies anything, unless memory begins at an odd address.
+    # Neither conversion copies, unless memory is not aligned.
     fetched = call(*(values[name].numpy() for name in inputs))
     return [tf.convert_to_tensor(each) for each in fetched]
 
@@ -187,15 +169,11 @@ def _build(
 def _find_part(
   nodes: Mapping[str, Any], given: Collection[str], fetches: Sequence[str]
 ) -> tuple[list[str], list[Any]]:
-  """Returns the part of a graph between what is given or read and the fetches.
-
-  Args:
-    nodes: Those of the graph, by name.
-    given: Complete names of tensors that are given.
-    fetches: Names of tensors that are wanted.
+  """The part of a graph between its inputs and the fetches.
 
   Returns:
-    The complete names of the tensors that it begins with, and its nodes.
+    The complete names of the part's inputs, which are fed or read from a
+    dataset, and its nodes.
   """
   inputs, part, pending = {}, {}, list(fetches)
   while pending:
@@ -218,5 +196,5 @@ def _reads_dataset(node) -> bool:
 
 
 def _complete(name: str) -> str:
-  """Returns the name of a tensor with the number of the output."""
+  """The name of a tensor with its output index."""
   return name if ':' in name else f'{name}:0'

@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A context of TFF on its C++ runtime, in a worker process of ours.
+"""A TFF context on TFF's C++ runtime, in a worker process.
 
-This computes what TFF computes, on the CPU: it is the reference that other
-runtimes are compared with. See `worker` for how the process is kept.
+It computes what TFF computes, on the CPU: the reference for other runtimes.
 """
 
 import collections
@@ -18,17 +17,14 @@ from tff_semifl.runtime import errors
 from tff_semifl.runtime import no_clients
 from tff_semifl.runtime import worker as worker_lib
 
-# An executor of the worker keeps sessions for one number of clients, for a
-# network of ordinary size 200 MB of them. A training loop needs two or three:
-# for a round, for an evaluation, for what concerns the server only.
+# An executor keeps sessions for one number of clients, 200 MB for a network of
+# ordinary size. A training loop needs up to three numbers: for a round, for an
+# evaluation, and for the server alone.
 _MAX_EXECUTORS = 3
 
 
 class NativeContext(tff.framework.SyncContext):
-  """Runs computations in a worker process.
-
-  Calls from several threads run one after the other.
-  """
+  """Runs computations in a worker process, one call at a time."""
 
   def __init__(
     self, worker: worker_lib.Worker, *, default_num_clients: int = 0
@@ -36,9 +32,8 @@ class NativeContext(tff.framework.SyncContext):
     """Initializes the context.
 
     Args:
-      worker: Where computations run. The caller closes it.
-      default_num_clients: The number of clients of a computation none of whose
-        arguments tells it.
+      worker: The worker, which the caller closes.
+      default_num_clients: As in `simulation_context`.
     """
     self._context = tff.framework.SyncExecutionContext(
       executor_fn=_ExecutorFactory(worker, default_num_clients),
@@ -46,22 +41,15 @@ class NativeContext(tff.framework.SyncContext):
       transform_args=tff.tensorflow.transform_args,
       transform_result=tff.tensorflow.transform_result,
     )
-    # Executors come and go with the number of clients: not under a running
-    # call.
+    # A running call must not lose its executor to one with another number of
+    # clients.
     self._lock = threading.Lock()
 
   def invoke(self, comp: tff.framework.ConcreteComputation, arg: Any) -> Any:
     """Runs a computation; see `tff.framework.SyncExecutionContext`.
 
-    Args:
-      comp: The computation.
-      arg: Its argument; `None` if it has no parameter.
-
-    Returns:
-      The result.
-
     Raises:
-      errors.WorkerError: The worker has gone away.
+      errors.WorkerError: The worker was lost.
     """
     with self._lock:
       return self._context.invoke(comp, arg)
@@ -70,8 +58,8 @@ class NativeContext(tff.framework.SyncContext):
 class _ExecutorFactory(tff.framework.ExecutorFactory):
   """Keeps the executors used last, and closes the others.
 
-  TFF's own factory forgets executors without closing them: the worker grows
-  with every new number of clients.
+  TFF's own factory does not close executors, so that the worker grows with
+  every new number of clients.
   """
 
   def __init__(self, worker, default_num_clients):
@@ -90,7 +78,7 @@ class _ExecutorFactory(tff.framework.ExecutorFactory):
         if num_clients
         else no_clients.NoClientsExecutor
       )
-      # The batch is of values that the worker may forget: do not keep some.
+      # Without this, values wait in a batch before the worker may free them.
       executor = executor_class(self._stub, dispose_batch_size=1)
       executor.set_cardinalities({tff.CLIENTS: num_clients})
     self._executors[num_clients] = executor
@@ -104,10 +92,7 @@ class _ExecutorFactory(tff.framework.ExecutorFactory):
 
 
 class _Stub(tff.framework.RemoteExecutorStub):
-  """Reports a worker that has gone away.
-
-  TFF would ask again and again, for ever, in the hope of another worker.
-  """
+  """Reports a lost worker, which TFF would wait for without end."""
 
   def __init__(self, worker):
     self._worker = worker
@@ -120,7 +105,7 @@ class _Stub(tff.framework.RemoteExecutorStub):
       raise errors.WorkerError(self._worker.describe()) from error
 
   def _dispose(self, method, request):
-    # A worker that is gone keeps nothing.
+    # A lost worker keeps nothing.
     return method(request) if self._worker.is_running else None
 
   def get_executor(self, request):

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A remote executor for no clients.
+"""A remote executor for cohorts without clients.
 
-A worker answers to what no clients have with a message that holds no value, and
-TFF cannot read a type from that. What they have is known without asking.
+For them, the worker's answer has no value, and TFF cannot read a type from it.
+The value is known without asking: an empty list.
 """
 
 from typing import Any
@@ -15,24 +15,19 @@ from tff_semifl import private_api
 
 
 class NoClientsExecutor(tff.framework.RemoteExecutor):
-  """Returns an empty list for what is placed at clients."""
+  """Returns an empty list for values at clients."""
 
   async def create_call(
     self,
     comp: private_api.executor_value_base.ExecutorValue,
     arg: private_api.executor_value_base.ExecutorValue | None = None,
   ) -> private_api.executor_value_base.ExecutorValue:
-    """Calls a computation; see `tff.framework.RemoteExecutor`.
-
-    Args:
-      comp: The computation.
-      arg: Its argument.
-    """
+    """Calls a computation; see `tff.framework.RemoteExecutor`."""
     return _Result(self, await super().create_call(comp, arg))
 
 
 class _Result(private_api.executor_value_base.ExecutorValue):
-  """A value in a worker, fetched without what is placed at clients."""
+  """A value in a worker, fetched without its parts at clients."""
 
   def __init__(self, executor, value):
     self._executor = executor
@@ -54,8 +49,7 @@ class _Result(private_api.executor_value_base.ExecutorValue):
     if not _has_clients(value_type):
       return await value.compute()
     if isinstance(value_type, tff.FederatedType):
-      # What all clients have in common would be there, but is not told: TFF's
-      # error stands.
+      # The worker does not return all-equal values: TFF's error stands.
       return await value.compute() if value_type.all_equal else []
     parts = []
     for index, (name, _) in enumerate(tff.structure.to_elements(value_type)):
@@ -65,7 +59,7 @@ class _Result(private_api.executor_value_base.ExecutorValue):
 
 
 def _has_clients(value_type: tff.Type) -> bool:
-  """Returns whether a value of this type has a part at the clients."""
+  """Whether a type has a part at the clients."""
   if isinstance(value_type, tff.StructType):
     return any(_has_clients(part) for part in value_type)
   return (

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An actor of Ray that runs programs, on the devices that Ray gives it."""
+"""A Ray actor that runs programs, on the devices that Ray assigns to it."""
 
 import collections
 import os
@@ -23,19 +23,13 @@ from tff_semifl.runtime import ray_values
 
 # A training loop has a handful of programs.
 _MAX_PROGRAMS = 32
-# Requests in this group are answered while others run.
+# Ray answers requests of this group while others run.
 _HEALTH = 'health'
 CONCURRENCY_GROUPS = {_HEALTH: 1}
 
 
 class Software(NamedTuple):
-  """Versions that numbers depend on, the same in all processes.
-
-  Attributes:
-    python: Of Python.
-    tensorflow: Of TensorFlow.
-    tensorflow_federated: Of TensorFlow Federated.
-  """
+  """Versions that results depend on; all processes must agree."""
 
   python: str
   tensorflow: str
@@ -43,28 +37,27 @@ class Software(NamedTuple):
 
   @classmethod
   def here(cls) -> 'Software':
-    """Returns the versions of this process."""
+    """The versions of this process."""
     return cls(platform.python_version(), tf.__version__, tff.__version__)
 
 
 class Actor:
-  """Runs programs, one at a time. Keeps those that it has run before."""
+  """Runs programs, one at a time, and caches compiled ones."""
 
   def __init__(self, threads_per_operation: int | None):
     """Prepares TensorFlow.
 
     Args:
-      threads_per_operation: CPU threads that share the work of one operation;
-        None for one for each core.
+      threads_per_operation: CPU threads per operation; None for one per core.
     """
     if threads_per_operation is not None:
       tf.config.threading.set_intra_op_parallelism_threads(
         threads_per_operation
       )
     for gpu in tf.config.list_physical_devices('GPU'):
-      # Others may have a share of it.
+      # Other actors may share the GPU.
       tf.config.experimental.set_memory_growth(gpu, True)
-    # Of several GPUs Ray gives it one, which it sees as the first.
+    # The actor sees the GPU that Ray assigned to it as the first.
     self._pool = client_pool.ClientPool(max_concurrent_clients=1)
     self._scope = interpreter.Scope(cohorts.Cohort(0, self._pool), {})
     self._leaves = leaves.LeafCache()
@@ -73,13 +66,13 @@ class Actor:
 
   @ray.method(concurrency_group=_HEALTH)
   def ping(self) -> None:
-    """Gives a sign of life."""
+    """Answers, to show that the actor lives."""
 
   @ray.method(concurrency_group=_HEALTH)
   def describe(
     self,
   ) -> tuple[int, Software, ray_site.Description | None]:
-    """Returns the id of the process, its versions and its site, if any."""
+    """The process id, the versions and the site, if any."""
     site = None if self._site is None else self._site.description
     return os.getpid(), Software.here(), site
 
@@ -91,23 +84,19 @@ class Actor:
     own: list[Any],
     *data: np.ndarray,
   ) -> list[Any]:
-    """Runs a program.
+    """Runs a program, and returns its encoded outputs.
 
     Args:
-      key: Of the program.
-      content: A list with its content, which is not fetched twice.
-      shared: For each input a list with what all clients have, encoded; empty
-        if each has its own.
-      own: For each of the other inputs what this client has, encoded.
+      key: The key of the program.
+      content: A list with a reference to its content, fetched if it is new.
+      shared: For each input, a list with its encoded value if all clients share
+        it, else an empty list.
+      own: The encoded values of the other inputs, of this client.
       *data: Contents of datasets.
-
-    Returns:
-      The outputs, encoded.
 
     Raises:
       errors.ComputationError: TensorFlow reported an error.
-      errors.SiteError: This is a site, which refuses the program or cannot read
-        its images.
+      errors.SiteError: The site refuses the program or cannot read its images.
     """
     evaluate, output_types = self._program(key, content)
     if self._site is not None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A Ray cluster: one of this program alone, or one that is there already."""
+"""Connections to Ray clusters: a new local one, or an existing one."""
 
 from collections.abc import Iterator
 import contextlib
@@ -17,21 +17,16 @@ import ray
 from tff_semifl.runtime import errors
 
 _LOOPBACK = '127.0.0.1'
-# Of an object store, for what later rounds need again.
+# The share of the object store that is kept for later rounds.
 _KEPT_SHARE = 0.5
 _CONNECT_SECONDS = 10
 
 
 @contextlib.contextmanager
 def connection(address: str | None) -> Iterator[None]:
-  """Connects this process to a cluster in the `with` block.
+  """Connects this process to a cluster, unless it is connected already.
 
-  A process that is connected already stays with the cluster that it has.
-
-  Args:
-    address: The cluster, as host:port, or 'auto' for the one that this machine
-      belongs to. By default a cluster of this program alone is started, which
-      ends with the block.
+  By default, a local cluster is started, which ends with the `with` block.
 
   Raises:
     errors.WorkerError: The cluster cannot be reached, or not be started.
@@ -44,20 +39,20 @@ def connection(address: str | None) -> Iterator[None]:
       check_address(address)
       options = {'address': address}
     else:
-      # Its sockets and logs are for this user alone.
+      # The folder protects sockets and logs from other users.
       folder = stack.enter_context(tempfile.TemporaryDirectory(prefix='ray_'))
       options = {
         'address': 'local',
         'num_cpus': len(os.sched_getaffinity(0)),
         'include_dashboard': False,
-        # It listens there and nowhere else.
+        # Listens on this interface only.
         '_node_ip_address': _LOOPBACK,
         '_temp_dir': folder,
       }
     stack.callback(ray.shutdown)
     try:
       with _own_handler(signal.SIGTERM), warnings.catch_warnings():
-        # On what later releases will do with GPUs.
+        # Ray warns of later changes to its handling of GPUs.
         warnings.simplefilter('ignore', FutureWarning)
         ray.init(
           log_to_driver=False,
@@ -65,7 +60,7 @@ def connection(address: str | None) -> Iterator[None]:
           logging_level='error',
           **options,
         )
-    # It has no type of error of its own for this.
+    # Ray has no error type of its own for this.
     except Exception as error:
       lines = str(error).strip().splitlines() or [type(error).__name__]
       where = 'a cluster cannot be started' if address is None else address
@@ -74,19 +69,16 @@ def connection(address: str | None) -> Iterator[None]:
 
 
 def check_address(address: str) -> None:
-  """Checks that somebody is there: Ray would try for five minutes.
-
-  Args:
-    address: As host:port; one that Ray itself is to find is not checked.
+  """Checks that a server listens at host:port; Ray would try for five minutes.
 
   Raises:
-    errors.WorkerError: Nobody is there.
+    errors.WorkerError: The address cannot be reached.
   """
   host, _, port = address.rpartition(':')
-  if not host:  # Found by Ray itself.
+  if not host:
     return
   if host in ('localhost', _LOOPBACK):
-    # Ray takes that for any of this machine's addresses but this one.
+    # Ray replaces a loopback address by another one of this machine.
     host = ray.util.get_node_ip_address()
   try:
     socket.create_connection((host, port), _CONNECT_SECONDS).close()
@@ -97,7 +89,7 @@ def check_address(address: str) -> None:
 
 
 def max_kept_bytes() -> int:
-  """Returns how much may be kept in the object store of each machine."""
+  """The bytes that may be kept in the object store of each machine."""
   sizes = [
     node['Resources'].get('object_store_memory', 0)
     for node in ray.nodes()
@@ -108,7 +100,7 @@ def max_kept_bytes() -> int:
 
 @contextlib.contextmanager
 def _own_handler(number: int) -> Iterator[None]:
-  """Keeps the handler of a signal, which Ray takes for itself."""
+  """Restores the handler of a signal, which Ray replaces."""
   if threading.current_thread() is not threading.main_thread():
     yield
     return

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A context of TFF whose clients work on the machines of a Ray cluster.
+"""A TFF context whose clients run on the machines of a Ray cluster.
 
-computation --ray_stages--> what is done here, and programs
+computation --ray_stages--> steps of this process, and programs
   --ray_runner--> tasks --ray_crew--> actors, on all machines
 """
 
@@ -21,26 +21,16 @@ from tff_semifl.runtime import sites
 
 
 class RayContext(in_process.InProcessContext):
-  """Runs what clients do on actors, and the rest in this process.
+  """Runs the work of clients on actors, and the rest in this process.
 
-  What clients return is aggregated here, in the order of the clients, with the
-  arithmetic of `InProcessContext`: results are the same to the last bit if
-  processors and threads of an operation are.
-
-  Attributes:
-    runner: What sends programs to actors.
+  Aggregation is that of `InProcessContext`: results are bitwise equal to its
+  results if processors and threads per operation are.
   """
 
   def __init__(
     self, runner: ray_runner.Runner, *, default_num_clients: int = 0
   ):
-    """Initializes the context.
-
-    Args:
-      runner: What sends programs to actors.
-      default_num_clients: The number of clients of a computation none of whose
-        arguments tells it.
-    """
+    """Initializes the context with a runner, which sends programs to actors."""
     super().__init__(
       default_num_clients=default_num_clients,
       max_concurrent_clients=1,
@@ -62,24 +52,13 @@ def connect(
   federation: sites.Federation | None,
   default_num_clients: int,
 ) -> Iterator[RayContext]:
-  """Makes a context with actors of its own, which end with the `with` block.
+  """A context with its own actors, which end with the `with` block.
 
-  Args:
-    address: The cluster; see `ray_cluster.connection`.
-    placement: Which actors there are to be.
-    silence_seconds: One that answers nothing for so long is lost.
-    client_seconds: One that needs longer than this for one client is lost; None
-      for no limit.
-    federation: The sites that have the images of clients, if they do.
-    default_num_clients: The number of clients of a computation none of whose
-      arguments tells it.
-
-  Yields:
-    The context.
+  See `RayOptions` for the arguments.
 
   Raises:
     errors.WorkerError: There is no cluster, or no machine in it for an actor.
-    errors.SiteError: A site is missing, or has other images.
+    errors.SiteError: A site is missing, or has images of another shape.
   """
   with ray_cluster.connection(address):
     crew = ray_crew.Crew(placement, silence_seconds, client_seconds, federation)

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Actors on all machines of a Ray cluster, some of which may be lost.
+"""A crew: actors on all machines of a Ray cluster, some of which may be lost.
 
-Machines may join and leave at any time. What a lost actor was at is done again
-by another; results come in the order of the tasks, whoever does them. Only what
-a site was at is done by nobody, as nobody else has its images.
+Machines may join and leave at any time. Another actor repeats the tasks of a
+lost one, except those of a site, whose images nobody else has. Results come in
+the order of the tasks.
 """
 
 import collections
@@ -25,14 +25,14 @@ from tff_semifl.runtime import ray_placement
 from tff_semifl.runtime import ray_site
 from tff_semifl.runtime import sites
 
-# How long nothing has to happen for a look at the clock.
+# The longest wait for a result before timeouts are checked.
 _TICK_SECONDS = 0.5
-# How often it is asked which machines there are.
+# The interval at which machines are listed.
 _LOOK_SECONDS = 2
 _MAX_FAILED_STARTS = 3
-# What has cost so many actors is likely to be at fault itself.
+# A task that has lost this many actors is likely the cause.
 _MAX_LOSSES = 3
-# Tasks for each actor that may be ahead of the one whose result is next.
+# Tasks per actor that may be ahead of the next result.
 _WINDOW = 4
 
 
@@ -40,9 +40,8 @@ class Task(NamedTuple):
   """Work for an actor.
 
   Attributes:
-    start: Starts it on an actor, and returns the reference to its result.
-    site: The name of the site whose actor is to do it; None for any that is at
-      no site.
+    start: Starts the task on an actor, and returns a reference to its result.
+    site: The site whose actor must run the task; None for an actor at no site.
   """
 
   start: Callable[[ray.actor.ActorHandle], ray.ObjectRef]
@@ -50,7 +49,7 @@ class Task(NamedTuple):
 
 
 class Crew:
-  """Gives tasks to actors, and those of a lost one to others."""
+  """Distributes tasks over actors, and repeats those of lost actors."""
 
   def __init__(
     self,
@@ -59,18 +58,11 @@ class Crew:
     client_seconds: float | None = None,
     federation: sites.Federation | None = None,
   ):
-    """Starts actors.
-
-    Args:
-      placement: Which there are to be.
-      silence_seconds: One that answers nothing for so long is lost.
-      client_seconds: One that needs longer than this for one client is lost,
-        even if it answers; None for no limit.
-      federation: The sites that tasks are for; None if there are none.
+    """Starts actors; see `RayOptions` for the arguments.
 
     Raises:
-      errors.WorkerError: There is no machine for any.
-      errors.SiteError: A site is not in the cluster, but has to be.
+      errors.WorkerError: No machine has room for an actor.
+      errors.SiteError: A required site is not in the cluster.
     """
     self._placement = placement
     self._silence_seconds = silence_seconds
@@ -80,13 +72,13 @@ class Crew:
     self._own_machine = ray.get_runtime_context().get_node_id()
     self._federation = federation
     others = '' if federation is None else ' but those of sites'
-    self._why_lost = f'no machine{others} has CPUs or GPUs for one'
-    # Why there is no actor at any site, when there is none.
+    self._why_lost = f'no machine{others} has CPUs or GPUs for an actor'
+    # Why there is no actor at any site.
     self._why_away = 'they are not in the cluster'
     self._looked: float = -_LOOK_SECONDS
     self._is_closed = False
     self._actor_class: Any = ray.remote(
-      # The hints of Ray lack this argument.
+      # Ray's type hints lack this argument.
       # pyrefly: ignore[unexpected-keyword]
       concurrency_groups=ray_actor.CONCURRENCY_GROUPS
     )(ray_actor.Actor)
@@ -97,10 +89,10 @@ class Crew:
       member.is_late = False
 
   def await_sites(self) -> None:
-    """Waits until all actors at sites have said who they are.
+    """Waits until the actors at all sites are ready.
 
     Raises:
-      errors.SiteError: One cannot be used.
+      errors.SiteError: A site cannot be used.
     """
     while any(member.site and not member.is_ready for member in self._members):
       self._renew()
@@ -111,23 +103,18 @@ class Crew:
           raise errors.SiteError(f'{member.name} cannot take part: {why}')
 
   def close(self) -> None:
-    """Ends the actors, and with them what they do."""
+    """Ends the actors and their tasks."""
     self._is_closed = True
     for member in self._members:
       _kill(member.actor)
 
   def run(self, tasks: Sequence[Task]) -> Iterator[Any]:
-    """Runs tasks, each on some actor.
+    """Yields the results of tasks in order.
 
-    Args:
-      tasks: The tasks.
-
-    Yields:
-      The results, in the order of the tasks; an exception for one that failed,
-      None for one whose site is away.
+    An exception stands for a failed task, None for one whose site is away.
 
     Raises:
-      errors.WorkerError: No actor is left, or one task has cost several.
+      errors.WorkerError: No actor is left, or one task has lost several.
       errors.SiteError: No site is left.
     """
     waiting = collections.defaultdict(collections.deque)
@@ -149,7 +136,7 @@ class Crew:
           losses.update(again)
           if any(losses[number] >= _MAX_LOSSES for number in again):
             raise errors.WorkerError(
-              f'the same work has cost {_MAX_LOSSES} actors: {self._why_lost}'
+              f'one task has lost {_MAX_LOSSES} actors: {self._why_lost}'
             )
         results |= self._drop_out(waiting)
         while next_result in results:
@@ -162,12 +149,12 @@ class Crew:
         member.tasks.clear()
 
   def _submit(self, tasks, waiting, next_result):
-    """Gives tasks to actors that have none, or the next to do as well."""
+    """Gives ready actors up to two tasks each."""
     ready = [member for member in self._members if member.is_ready]
     end = next_result + _WINDOW * len(ready)
     for site, numbers in waiting.items():
       able = [member for member in ready if member.site == site]
-      # Two while there are many: the second is on its way during the first.
+      # While many tasks wait, the second is sent during the first.
       for depth in (0, 1) if len(numbers) > len(able) else (0,):
         for member in able:
           if len(member.tasks) == depth and numbers and numbers[0] < end:
@@ -179,7 +166,7 @@ class Crew:
             member.tasks.append((number, reference))
 
   def _drop_out(self, waiting):
-    """Returns results for the tasks of sites that are away."""
+    """Results (None) for the tasks of sites that are away."""
     there = {member.site for member in self._members if member.is_ready}
     results = {}
     for site, numbers in waiting.items():
@@ -192,7 +179,7 @@ class Crew:
     return results
 
   def _collect(self):
-    """Waits a moment, and returns what is done by number of task."""
+    """Waits a moment; returns new results by task index."""
     references = [
       reference for member in self._members for reference in member.references()
     ]
@@ -215,7 +202,7 @@ class Crew:
     return results
 
   def _hear(self, member, answer):
-    """Takes an answer to the first question, who it is, or to a later one."""
+    """Handles an actor's answer: its description if it is the first."""
     if member.is_ready:
       return
     if isinstance(answer, Exception):
@@ -243,7 +230,7 @@ class Crew:
       logging.warning('%s has joined', member.name)
 
   def _find_lost(self):
-    """Returns actors that are lost and why; asks silent ones for an answer."""
+    """Lost actors, each with the reason; pings silent ones."""
     found = []
     for member in self._members:
       why = member.find_loss(self._silence_seconds, self._client_seconds)
@@ -252,16 +239,16 @@ class Crew:
     return found
 
   def _lose(self, member, why):
-    """Does without an actor from now on, and returns what it was at."""
+    """Removes an actor, and returns the indices of its tasks."""
     _kill(member.actor)
     self._members.remove(member)
     self._looked = -_LOOK_SECONDS
     if member.site is None:
       self._why_lost = f'{member.name}: {why}'
-      result = 'what it was at is done again'
+      result = 'its tasks are repeated'
     else:
       self._why_away = f'{member.name}: {why}'
-      result = 'its client takes no part until it is back'
+      result = 'its client drops out until it is back'
     if self._is_closed:
       raise errors.WorkerError('the context was closed')
     if not member.is_ready:
@@ -272,21 +259,21 @@ class Crew:
     return again
 
   def _renew(self):
-    """Starts actors on machines that have room for more."""
+    """Starts actors on machines that have room."""
     now = time.monotonic()
     if now - self._looked < _LOOK_SECONDS:
       return
     self._looked = now
     machines = {each['NodeID']: each for each in _machines()}
     if self._own_machine not in machines:
-      # Ray ends this process soon, without a word.
+      # Ray will end this process without a message.
       raise errors.WorkerError('the machine of this program left the cluster')
     for member in self._members:
       if member.node_id not in machines and not member.tasks:
-        member.error = 'its machine has left'
+        member.error = 'its machine left the cluster'
     counts = collections.Counter(each.node_id for each in self._members)
     placed = self._placement.place(
-      # Those that have actors come first, so that a limit on all leaves these.
+      # Machines with actors come first, so that `max_actors` keeps these.
       sorted(
         (
           machine
@@ -314,7 +301,7 @@ class Crew:
 
 
 def _check_sites(federation: sites.Federation) -> None:
-  """Checks that sites are in the cluster, before anything is started there."""
+  """Checks that the required sites are in the cluster."""
   names = map(ray_placement.site_of, _machines())
   found = {name for name in names if name is not None}
   missing = [name for name in federation.names if name not in found]
@@ -332,7 +319,7 @@ def _check_sites(federation: sites.Federation) -> None:
 
 
 def _machines() -> list[dict[str, Any]]:
-  """Returns the machines that are in the cluster."""
+  """The machines that are in the cluster."""
   return [each for each in ray.nodes() if each['Alive']]
 
 

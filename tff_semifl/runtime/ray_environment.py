@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The environment in which Ray is imported."""
+"""The environment variables that Ray reads when it is imported."""
 
 import importlib.util
 import os
@@ -15,7 +15,7 @@ def check_installed() -> None:
   """Checks that Ray can be imported.
 
   Raises:
-    errors.WorkerError: It is not installed.
+    errors.WorkerError: Ray is not installed.
   """
   if importlib.util.find_spec('ray') is None:
     raise errors.WorkerError(
@@ -24,23 +24,19 @@ def check_installed() -> None:
 
 
 def prepare(*, is_local: bool) -> None:
-  """Sets environment variables of Ray, as far as they are not set.
+  """Sets environment variables of Ray that are not set yet.
 
-  A cluster of this program alone takes nothing but what has its token: any
-  user of this machine can reach its ports. That has to be said before Ray is
-  imported. A cluster that the program has started itself is used as it is.
-
-  Args:
-    is_local: Whether a cluster of this program alone is to be started.
+  A local cluster accepts only requests with its token, as any user of this
+  machine can reach its ports. Ray reads the token when it is imported.
 
   Raises:
     errors.WorkerError: Ray is not installed, or was imported too early.
   """
   check_installed()
-  # By default Ray reports on its use to its makers.
+  # By default Ray sends usage statistics to its makers.
   os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
   if is_local:
-    # Processes of clients would give way to all others of the machine.
+    # By default clients run at the lowest priority.
     os.environ.setdefault('RAY_worker_niceness', '0')
   if is_local and 'RAY_AUTH_MODE' not in os.environ:
     if 'ray' not in sys.modules:

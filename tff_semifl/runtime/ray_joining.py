@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A site's part of a Ray cluster: to be one of its machines."""
+"""Joins this machine to a Ray cluster as a site."""
 
 import json
 import os
@@ -20,38 +20,30 @@ _STOP_SECONDS = 10
 
 
 def check_cluster(address: str) -> None:
-  """Checks that there is a cluster, to which not everybody may speak.
-
-  Args:
-    address: The cluster, as host:port.
+  """Checks that the cluster at host:port exists and requires a token.
 
   Raises:
-    errors.WorkerError: Ray is not installed, no token is asked for, or
-      nobody is there.
+    errors.WorkerError: Ray is not installed, no token is required, or the
+      cluster cannot be reached.
   """
   ray_environment.prepare(is_local=False)
-  # Certificates do not suffice: one port of Ray's, by which programs get their
-  # packages, has no TLS.
+  # TLS does not suffice: Ray's port for packages of programs has none.
   if os.environ.get('RAY_AUTH_MODE') != 'token':
     raise errors.WorkerError(
       'whoever reaches this machine could read its images: have all machines of'
       ' the cluster use a token, RAY_AUTH_MODE=token, beside TLS'
-      ' (docs/runtimes.md)'
+      ' (docs/cluster.md)'
     )
-  # It takes a second to import.
+  # Importing Ray takes a second.
   from tff_semifl.runtime import ray_cluster
 
   ray_cluster.check_address(address)
 
 
 def print_lines(name: str) -> str:
-  """Prints the lines that processes of this site write to a file.
+  """A file whose lines are printed, each after the name of the site.
 
-  Args:
-    name: The name of the site, with which lines begin.
-
-  Returns:
-    The file, as other processes of this user can open it.
+  Other processes of this user can open its path.
   """
   reader, writer = os.pipe()
 
@@ -67,23 +59,20 @@ def print_lines(name: str) -> str:
 def join(
   address: str, here: ray_site.Site, node_ip_address: str | None = None
 ) -> None:
-  """Is a machine of a cluster, until this thread is interrupted.
+  """Joins the cluster at host:port, until this thread is interrupted.
 
-  Args:
-    address: The cluster, as host:port.
-    here: The site.
-    node_ip_address: Address of this machine that the others reach; by default
-      that of the interface by which it reaches them.
+  By default, the others reach this machine at the address of the interface that
+  reaches the cluster.
 
   Raises:
-    errors.WorkerError: The cluster is no longer there.
+    errors.WorkerError: The connection to the cluster was lost.
   """
   resource = f'{ray_placement.SITE_RESOURCE}{here.description.name}'
   command = [
     *(sys.executable, '-m', 'ray.scripts.scripts', 'start', '--block'),
     f'--address={address}',
     f'--resources={json.dumps({resource: 1})}',
-    # Nobody else is to work here.
+    # Only tasks for this site run here.
     '--num-cpus=0',
     '--disable-usage-stats',
   ]
@@ -96,7 +85,7 @@ def join(
       stdin=subprocess.DEVNULL,
       stdout=log,
       stderr=log,
-      # Ctrl-C is for this process, which ends the other in order.
+      # Ctrl-C goes to this process, which ends Ray in order.
       start_new_session=True,
     )
     try:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""An actor of a crew, and the signs that it is lost."""
+"""An actor of a crew, and how its loss is detected."""
 
 import collections
 from collections.abc import Mapping
@@ -14,57 +14,57 @@ import ray
 from tff_semifl.runtime import errors
 from tff_semifl.runtime import ray_placement
 
-# To start is to import TensorFlow, on a machine that may be busy.
+# An actor imports TensorFlow, on a machine that may be busy.
 _START_SECONDS = 300
 _SLOW_START_SECONDS = 60
-# Ray lets an actor wait for its share of a machine.
+# Ray queues an actor until its resources are free.
 _IN_USE = 'other programs may have its CPUs or GPUs (`ray status` tells)'
 
 
 class LostError(Exception):
-  """Raised where an actor turns out to be lost."""
+  """Raised if an actor is lost."""
 
 
 class Member:
-  """An actor and what is known of it."""
+  """An actor and its state."""
 
   def __init__(self, actor: ray.actor.ActorHandle, node: Mapping[str, Any]):
-    """Initializes what there is to know.
+    """Asks an actor, which may not have started yet, to describe itself.
 
     Args:
-      actor: The actor, which may not have started yet.
-      node: What `ray.nodes` says of its machine.
+      actor: The actor.
+      node: The entry of its machine in `ray.nodes`.
     """
     self.actor = actor
     self.node_id = node['NodeID']
     self.site = ray_placement.site_of(node)
     self.name = f'{self.site or "actor"} at {node["NodeManagerAddress"]}'
-    # Whether others were there before.
+    # Whether it joined after the crew was formed.
     self.is_late = True
     self.is_ready = False
-    # Whether it was said that it takes long to start.
+    # Whether a slow start was logged.
     self.is_slow = False
-    # Number and result of each task that it has, in the order of its work.
+    # Index and result reference of its tasks, in order.
     self.tasks = collections.deque()
-    # What it was asked last about itself, and when.
+    # The last request about its state, and when it was sent.
     self.question = actor.describe.remote()
     self.asked = time.monotonic()
-    # When it gave its last sign of life, and when it turned to its task.
+    # The times of its last answer and of the start of its current task.
     self.heard = self.asked
     self.turned = self.asked
     # Why it is lost, if it is.
     self.error = None
 
   def references(self) -> list[ray.ObjectRef]:
-    """Returns what it is waited for."""
+    """References to its pending results and answer."""
     found = [reference for _, reference in self.tasks]
     return found if self.question is None else [*found, self.question]
 
   def get(self, reference: ray.ObjectRef) -> Any:
-    """Returns a result, or the exception that it is.
+    """Returns a result, or the exception that a task raised.
 
     Raises:
-      LostError: There is none and will be none.
+      LostError: The actor is lost.
     """
     try:
       return ray.get(reference)
@@ -74,19 +74,19 @@ class Member:
       self.error = error.cause
       raise LostError from error
     except ray.exceptions.RayError as error:
-      # Whatever else happened, to the actor, its machine, its memory or the
-      # result: another can do the work.
+      # The actor, its machine, its memory or the result was lost: another actor
+      # can repeat the task.
       self.error = first_reason(error)
       raise LostError from error
 
   def find_loss(
     self, silence_seconds: float, client_seconds: float | None
   ) -> str | None:
-    """Returns why it is lost, None if it is not; asks it if it is silent.
+    """Why the actor is lost, or None; pings it if it is silent.
 
     Args:
-      silence_seconds: It is if it answers nothing for so long.
-      client_seconds: It is if it needs longer for one task; None for no limit.
+      silence_seconds: It is lost if it does not answer for this long.
+      client_seconds: It is lost if one task takes longer; None for no limit.
     """
     if self.error is not None:
       return str(self.error)
@@ -111,11 +111,7 @@ class Member:
 
 
 def first_reason(error: Exception) -> str:
-  """Returns the line of Ray's message, of many lines, that has the reason.
-
-  Args:
-    error: An error of Ray.
-  """
+  """The line of Ray's long error message that has the reason."""
   lines = [line.strip() for line in str(error).strip().splitlines()]
   because = [line for line in lines if 'because' in line]
   return (because or lines or [type(error).__name__])[0]

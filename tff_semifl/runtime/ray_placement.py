@@ -1,24 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The number of actors on each machine, and the share of each of them."""
+"""The number of actors on each machine, and their resources."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-# A machine that keeps a site's images has one of a resource of this kind, after
-# which comes the name of the site.
+# The prefix of the Ray resource that a site's machine has; the name follows.
 SITE_RESOURCE = 'tff_semifl_site:'
 
 
 class Share(NamedTuple):
-  """The share of a machine that an actor has.
-
-  Attributes:
-    num_cpus: CPU cores.
-    num_gpus: GPUs; less than one for a share of one.
-    resources: Others, by name.
-  """
+  """The resources of an actor; GPUs may be a fraction."""
 
   num_cpus: float
   num_gpus: float
@@ -26,14 +19,9 @@ class Share(NamedTuple):
 
 
 class Placement(NamedTuple):
-  """The rule by which machines get actors.
+  """The rule by which machines get actors, at most `max_actors` in all.
 
-  Attributes:
-    max_actors: The most on all machines together; None for no limit.
-    threads_per_operation: CPU threads of an operation, and cores of an actor
-      that has no GPU; None for all cores of the machine.
-    gpus_per_client: GPUs of an actor where there are GPUs: 0.5 lets two actors
-      share one.
+  See `RayOptions` for the other attributes.
   """
 
   max_actors: int | None = None
@@ -43,18 +31,15 @@ class Placement(NamedTuple):
   def place(
     self, machines: Sequence[Mapping[str, Any]], sites: Collection[str] = ()
   ) -> dict[str, tuple[int, Share]]:
-    """Places actors: on all GPUs, or on all CPUs if there are none.
+    """The number of actors and the resources of each, by machine id.
 
-    A site gets one, whatever the others get, for one client of one program at a
-    time. No other work is for machines of sites.
+    Actors are on all GPUs, or on all CPUs if there are none. A site gets one
+    actor, which does not count towards `max_actors`. Machines of sites get no
+    other work.
 
     Args:
-      machines: Those that are there, as `ray.nodes` has them.
+      machines: The machines of the cluster, as `ray.nodes` returns them.
       sites: The names of the sites that get an actor.
-
-    Returns:
-      For the id of each machine that gets some, how many, and the share of
-      each.
     """
     placed = self._place([each for each in machines if site_of(each) is None])
     for machine in machines:
@@ -70,7 +55,7 @@ class Placement(NamedTuple):
     if any(each.get('GPU') for each in resources.values()):
       counts = {
         node: (
-          # In sevenths of a GPU there are seven, whatever the rounding.
+          # Seven sevenths of a GPU are one, whatever the rounding.
           int(each.get('GPU', 0) / self.gpus_per_client + 1e-6),
           Share(0, self.gpus_per_client),
         )
@@ -93,18 +78,14 @@ class Placement(NamedTuple):
 
   def _split_cpus(self, num_cpus: float) -> tuple[int, Share]:
     if num_cpus < 1:
-      # A machine without CPUs is there to direct the others.
+      # Machines without CPUs only coordinate.
       return 0, Share(0, 0)
     cores = min(self.threads_per_operation or num_cpus, num_cpus)
     return int(num_cpus // cores), Share(cores, 0)
 
 
 def site_of(machine: Mapping[str, Any]) -> str | None:
-  """Returns the name of the site that a machine is of, None for other machines.
-
-  Args:
-    machine: As `ray.nodes` has it.
-  """
+  """The site of a machine of `ray.nodes`, or None."""
   for name in machine['Resources']:
     if name.startswith(SITE_RESOURCE):
       return name.removeprefix(SITE_RESOURCE)

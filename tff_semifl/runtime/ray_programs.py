@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Programs: steps of a computation as one function that can be sent away.
+"""Programs: steps of a computation as one function for another process.
 
-Steps at clients become steps for one client: a map is a call, a zip a struct.
-What they take from elsewhere in the computation are the inputs of the program.
+Steps at clients become steps of one client: a map is a call, a zip a struct.
+What steps take from elsewhere in the computation are inputs of the program.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from tff_semifl.runtime import leaves
 from tff_semifl.runtime import values
 
 _MAPS = ('federated_map', 'federated_apply')
-# What is done for each client by itself.
+# Intrinsics that work on each client separately.
 CLIENT_STEPS = (
   'federated_map',
   'federated_eval_at_clients',
@@ -32,14 +32,14 @@ _INPUT = 'program_input'
 
 
 class Program(NamedTuple):
-  """A function of a struct of inputs, which returns a struct of outputs.
+  """A function from a struct of inputs to a struct of outputs.
 
   Attributes:
     key: A hash of the content.
-    content: The function, serialized.
-    inputs: Evaluate the inputs in the computation that the steps come from.
-    input_types: Their types, without a place.
-    output_types: Those of the outputs.
+    content: The serialized function.
+    inputs: Functions that evaluate the inputs in the original computation.
+    input_types: Types without placement.
+    output_types: Types without placement.
   """
 
   key: str
@@ -50,30 +50,30 @@ class Program(NamedTuple):
 
   @property
   def takes_dataset(self) -> bool:
-    """True if an input is a dataset, or has one in it."""
+    """Whether an input is or contains a dataset."""
     return any(map(_has_sequence, self.input_types))
 
   def digest(self) -> str:
-    """Returns a hash of what it computes, see `graphs.digest`."""
+    """A hash of what the program computes, see `graphs.digest`."""
     return graphs.digest(read(self.content))
 
   def evaluate_inputs(self, scope: interpreter.Scope) -> list[Any]:
-    """Returns the inputs: `AllEqual`, or what each client has."""
+    """The inputs, each `AllEqual` or a tuple of client values."""
     return [evaluate(scope) for evaluate in self.inputs]
 
 
 def read(content: bytes) -> tff.framework.ComputationBuildingBlock:
-  """Returns the function that is the content of a program."""
+  """Deserializes the content of a program."""
   return tff.framework.ComputationBuildingBlock.from_proto(
     private_api.Computation.FromString(content)
   )
 
 
 def takes_dataset(step: tff.framework.ComputationBuildingBlock) -> bool:
-  """Returns whether TensorFlow code in a step takes a dataset.
+  """Whether TensorFlow code in a step takes a dataset.
 
   Args:
-    step: Of the server, or without a place.
+    step: A step of the server, or without placement.
   """
   return private_api.tree_analysis.contains(
     step,
@@ -88,15 +88,10 @@ def build_program(
   outputs: Sequence[str],
   cache: leaves.LeafCache,
 ) -> Program:
-  """Builds a program.
-
-  Args:
-    steps: Names and blocks, all at clients or all at the server.
-    outputs: Names of the steps whose values are wanted.
-    cache: Where graphs of this process are imported.
+  """Builds a program of named steps, all at clients or all at the server.
 
   Raises:
-    NotImplementedError: A step cannot be run, or sent away.
+    NotImplementedError: A step is not supported, or takes a computation.
     errors.NotPortableError: A step calls Python code of this process.
   """
   rewriter = _Rewriter({name: block.type_signature for name, block in steps})
@@ -128,7 +123,7 @@ def build_program(
       ),
     ),
   )
-  # What cannot be run is found here rather than there.
+  # Fails here rather than in another process.
   interpreter.build_evaluate(function, cache)
   function = graphs.drop_unused_functions(function)
   if graphs.calls_python(function):
@@ -148,7 +143,7 @@ def build_program(
 
 
 def _build_input(block, cache):
-  """Builds a function from a scope to a value as clients have it."""
+  """Builds a function from a scope to a value at clients."""
   evaluate = interpreter.build_evaluate(block, cache)
   block_type = block.type_signature
   if (
@@ -163,7 +158,7 @@ class _Rewriter:
   """Takes steps out of their computation.
 
   Attributes:
-    inputs: What they take from it, by how TFF writes that.
+    inputs: Blocks outside of the steps that they use, by their TFF notation.
   """
 
   def __init__(self, steps: Mapping[str, tff.Type]):
@@ -171,7 +166,7 @@ class _Rewriter:
     self.inputs: dict[str, tff.framework.ComputationBuildingBlock] = {}
 
   def rewrite_step(self, step: tff.framework.ComputationBuildingBlock) -> Any:
-    """Returns a step as one of a single client."""
+    """Converts a step at clients to a step of one client."""
     function, argument = step.function, step.argument
     if not isinstance(function, tff.framework.Intrinsic):
       return self._rewrite(step, frozenset())
@@ -187,11 +182,11 @@ class _Rewriter:
     )
 
   def _rewrite(self, block, bound):
-    """Replaces what comes from outside of the steps.
+    """Replaces references to blocks outside of the steps.
 
     Args:
       block: A part of a step.
-      bound: The names that mean something inside of the step.
+      bound: The names that are bound inside the step.
     """
     framework = tff.framework
     root = block
@@ -231,7 +226,7 @@ class _Rewriter:
     return block
 
   def _take(self, block, root):
-    """Returns a reference to another step or to an input."""
+    """A reference to another step or to an input."""
     block_type = block.type_signature
     if isinstance(block_type, tff.StructType) and _has_place(block_type):
       return tff.framework.Struct(

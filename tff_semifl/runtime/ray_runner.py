@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sends programs, and what they work on, to actors.
+"""Sends programs and their inputs to actors.
 
-Everything goes to Ray's object store, which gives it to each machine once:
-programs and the contents of datasets for as long as they are used, what all
-clients have in common once for each round.
+Ray's object store transfers each object once to each machine. Programs and
+contents of datasets stay there while they are in use, values that all clients
+share for one round.
 """
 
 import collections
@@ -33,17 +33,11 @@ class Runner:
 
   Attributes:
     crew: The actors.
-    sent: The bytes that were put into the object store or sent along, by kind.
+    sent: Bytes put into the object store or sent to actors, by kind.
   """
 
   def __init__(self, crew: ray_crew.Crew, max_bytes: int):
-    """Initializes the runner.
-
-    Args:
-      crew: The actors.
-      max_bytes: Programs and contents of datasets that are kept in the object
-        store, for later rounds.
-    """
+    """Initializes the runner; keeps up to `max_bytes` in the object store."""
     self.crew = crew
     self._contents = _Contents(max_bytes)
     self._lock = threading.Lock()
@@ -55,21 +49,11 @@ class Runner:
     inputs: Sequence[Any],
     cohort: cohorts.Cohort | None,
   ) -> Generator[list[Any] | None, None, None]:
-    """Runs a program for each client; see `ray_stages.Run`.
-
-    Args:
-      program: The program.
-      inputs: What clients have, see `values`.
-      cohort: The clients; None for the server.
-
-    Yields:
-      The outputs for one client after the other, None for one whose site is
-      away.
+    """Runs a program for each client, or for the server; see `ray_stages.Run`.
 
     Raises:
-      errors.ComputationError: The program failed. The message has the number of
-        the client.
-      errors.WorkerError: No actor is left, or Ray itself has failed.
+      errors.ComputationError: The program failed. The message names the client.
+      errors.WorkerError: No actor is left, or Ray itself failed.
       errors.SiteError: No site is left, or one refuses the program.
     """
     clients = [0] if cohort is None else cohort.present()
@@ -78,7 +62,7 @@ class Runner:
         try:
           yield from self._run(program, inputs, cohort, clients)
         except ray.exceptions.RayError as error:
-          # Such as an object store that is full.
+          # For example, the object store is full.
           reason = ray_member.first_reason(error)
           raise errors.WorkerError(f'Ray has failed: {reason}') from error
 
@@ -112,7 +96,7 @@ class Runner:
       yield ray_values.decode(result)
 
   def _encode_common(self, program, inputs, data):
-    """Encodes what all clients have, each input in a list of its own."""
+    """Encodes the values that all clients share, each input in a list."""
     encoded = [
       [ray_values.encode(value.member, value_type, self._take_into(data))]
       if isinstance(value, values.AllEqual)
@@ -123,7 +107,7 @@ class Runner:
     return encoded
 
   def _encode_own(self, program, inputs, client, data):
-    """Encodes what one client has, and adds to the contents of its datasets."""
+    """Encodes the values of one client; extends `data` by their contents."""
     encoded = [
       ray_values.encode(value[client], value_type, self._take_into(data))
       for value, value_type in zip(inputs, program.input_types, strict=True)
@@ -133,7 +117,7 @@ class Runner:
     return encoded, data
 
   def _take_into(self, data: list[ray.ObjectRef]):
-    """Returns a function that collects contents, and gives their numbers."""
+    """A function that appends contents to `data`, and returns their indices."""
 
     def take(content: bytes) -> int:
       data.append(self._put(content, 'data'))
@@ -149,7 +133,7 @@ class Runner:
 
 
 def _site(inputs: Sequence[Any], client: int) -> str | None:
-  """Returns the site that a client's data are at; None if they are sent."""
+  """The site that holds a client's data; None if they are sent."""
   pending = [
     value[client] for value in inputs if not isinstance(value, values.AllEqual)
   ]
@@ -163,7 +147,7 @@ def _site(inputs: Sequence[Any], client: int) -> str | None:
 
 
 class _Contents:
-  """Contents in the object store, those used last."""
+  """A least-recently-used cache of object-store contents."""
 
   def __init__(self, max_bytes: int):
     self._max_bytes = max_bytes
@@ -171,7 +155,7 @@ class _Contents:
     self._references = collections.OrderedDict()
 
   def put(self, content: bytes) -> tuple[ray.ObjectRef, bool]:
-    """Returns a reference to a content, and whether it is new."""
+    """A reference to a content, and whether it is new in the store."""
     key = hashlib.sha256(content).digest()
     found = self._references.get(key)
     if found is not None:

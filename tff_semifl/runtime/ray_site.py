@@ -3,8 +3,8 @@
 
 """The site that a process of a Ray cluster works at.
 
-`launch.site` says in an environment variable of its machine's processes where
-the images are. They are read there, and nowhere else.
+`launch.site` passes the path of the images in an environment variable to the
+processes of its machine. Only these read the images.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,11 @@ from tff_semifl.runtime import ray_values
 from tff_semifl.runtime import sites
 
 _VARIABLE = 'TFF_SEMIFL_SITE'
-# Images have height, width and channels.
 _IMAGE_RANK = 3
 
 
 class Description(NamedTuple):
-  """All that the program which directs training is told of a site.
-
-  Attributes:
-    name: Its name.
-    num_images: The number of its images.
-    image_shape: Their height, width and channels.
-  """
+  """What the training program learns about a site."""
 
   name: str
   num_images: int
@@ -46,10 +39,10 @@ class Site(NamedTuple):
   """A site, as processes of its machine know it.
 
   Attributes:
-    description: What others are told of it.
-    images: A file with the images, uint8, one after the other.
-    messages: A file that takes lines for whoever runs the site.
-    approved: The hashes of the programs that it runs; None for any.
+    description: What other machines may know.
+    images: The path of a file with all images, uint8, concatenated.
+    messages: The path of a file that takes lines for the site's operator.
+    approved: Hashes of the programs that may run; None for any.
   """
 
   description: Description
@@ -59,7 +52,7 @@ class Site(NamedTuple):
 
   @classmethod
   def here(cls) -> 'Site | None':
-    """Returns the site of this process, None if it is at no site."""
+    """The site of this process, or None."""
     if _VARIABLE not in os.environ:
       return None
     description, *others = json.loads(os.environ[_VARIABLE])
@@ -67,19 +60,16 @@ class Site(NamedTuple):
     return cls(Description(name, num_images, tuple(image_shape)), *others)
 
   def variables(self) -> dict[str, str]:
-    """Returns the environment of processes that work at this site."""
+    """Environment variables for processes of this site."""
     return {_VARIABLE: json.dumps(self)}
 
   def read(self, dataset: sites.SiteDataset) -> tf.Tensor:
-    """Returns the variant tensor of a dataset.
-
-    Args:
-      dataset: What stands for it.
+    """The variant tensor of a dataset with this site's images.
 
     Raises:
-      errors.SiteError: It is of another site.
-      errors.SiteAwayError: The images cannot be read: they end with
-        `launch.site`, which processes of its machine may outlive.
+      errors.SiteError: The dataset is of another site.
+      errors.SiteAwayError: The images cannot be read: they are deleted when
+        `launch.site` ends, which other processes may outlive.
     """
     name, num_images, image_shape = self.description
     if (dataset.site, dataset.image_shape) != (name, image_shape):
@@ -90,7 +80,7 @@ class Site(NamedTuple):
     try:
       images = np.fromfile(self.images, np.uint8)
     except OSError as error:
-      # Its text has the path, which is nobody else's business.
+      # The error's text has the path, which is private.
       reason = error.strerror
       raise errors.SiteAwayError(
         f'{name} cannot read its images: {reason}'
@@ -107,13 +97,10 @@ class Site(NamedTuple):
   def check_program(
     self, block: tff.framework.ComputationBuildingBlock
   ) -> None:
-    """Checks that a program may be run here, and says so there.
-
-    Args:
-      block: The program.
+    """Checks that a program may run here, and tells the site's operator.
 
     Raises:
-      errors.SiteError: It may not.
+      errors.SiteError: The program is not approved, or returns images.
     """
     found = graphs.digest(block)
     if self.approved is not None and found not in self.approved:
@@ -124,14 +111,10 @@ class Site(NamedTuple):
     self._say(f'runs program {found}')
 
   def check_inputs(self, messages: Sequence[Any]) -> None:
-    """Checks that nothing runs here that was sent beside a program.
-
-    Args:
-      messages: What `ray_values.encode` has made of inputs of the program.
+    """Checks that encoded inputs contain no code, if programs need approval.
 
     Raises:
-      errors.SiteError: One has the graph of a dataset, which is code, and only
-        programs that were approved may run.
+      errors.SiteError: An input has the graph of a dataset, which is code.
     """
     if self.approved is not None and ray_values.has_graph(messages):
       self._refuse('code that came beside a program: the graph of a dataset')
@@ -142,7 +125,7 @@ class Site(NamedTuple):
     raise errors.SiteError(f'{self.description.name} {line}')
 
   def _say(self, line: str) -> None:
-    """Tells whoever runs the site."""
+    """Tells the site's operator."""
     with contextlib.suppress(OSError), open(self.messages, 'w') as file:
       file.write(f'{line}\n')
 
@@ -150,13 +133,7 @@ class Site(NamedTuple):
 def find_problem(
   name: str, image_shape: sites.ImageShape, found: Description | None
 ) -> str | None:
-  """Returns why a site cannot be used, None if it can.
-
-  Args:
-    name: Its name.
-    image_shape: Height, width and channels that its images should have.
-    found: Its own description; None if a process there knows of no site.
-  """
+  """Why a site cannot be used, or None; `found` is its own description."""
   if found is None or found.name != name:
     return 'it was not started by launch.site'
   if found.image_shape == image_shape:
@@ -174,7 +151,7 @@ def _show(image_shape: sites.ImageShape) -> str:
 
 
 def _may_be_images(part: tff.Type) -> bool:
-  """Returns whether a part of a result may be images, or what yields them."""
+  """Whether a part of a result may be images, or a dataset."""
   if isinstance(part, tff.SequenceType):
     return True
   return (

@@ -1,19 +1,17 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Evaluates a computation in this process, but for what others are to do.
+"""Evaluates a computation in stages, and delegates the work of clients.
 
-A compiled computation is a list of steps, each with a name. They are done in
-stages; each aggregation of what clients have ends one:
+A compiled computation is a list of named steps. Each stage has
 
-  steps of the server and of all clients in common, one after the other
-  steps of each client, all of them in one program for each client
-  aggregations of what clients return, one client after the other
+  steps of the server and steps common to all clients, one after the other
+  steps of the clients, all of them in one program for each client
+  aggregations of client values, one client after the other
 
-A client that drops out in a stage is in no sum of that stage and of later ones.
-A program is handed to a function that runs it elsewhere. So is a step of the
-server that takes a dataset: training and evaluation do, arithmetic on weights
-does not.
+A client that drops out in a stage is in no sum of that stage or later ones.
+Programs run elsewhere. So do steps of the server that take a dataset (training
+and evaluation), but not arithmetic on weights.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -29,18 +27,17 @@ from tff_semifl.runtime import interpreter
 from tff_semifl.runtime import leaves
 from tff_semifl.runtime import ray_programs
 
-# Runs a program for each client of a cohort that has not dropped out, or once,
-# with inputs that are values at clients (see `values`). Yields the outputs of
-# one client after the other, None for one that drops out.
+# Runs a program for each present client of a cohort, or once for the server.
+# Inputs are values at clients (see `values`). Yields the outputs of each client
+# in order, None for one that drops out.
 Run = Callable[
   [ray_programs.Program, Sequence[Any], cohorts.Cohort | None],
   Generator[Sequence[Any] | None, None, None],
 ]
-# A name and the block that it stands for.
 _Step = tuple[str, tff.framework.ComputationBuildingBlock]
 
 _AGGREGATE = 'federated_aggregate'
-# Computed here, of what clients have, when these have it.
+# Computed in this process after the programs of clients.
 _AFTER_CLIENTS = (_AGGREGATE, 'federated_select')
 
 
@@ -49,18 +46,15 @@ def build_evaluate(
   cache: leaves.LeafCache,
   run: Run,
 ) -> interpreter.Evaluate:
-  """Builds the function that evaluates a compiled computation.
+  """Builds a function from a scope to a computation's value, see `values`.
 
   Args:
     block: The computation, in call-dominant form.
-    cache: Where graphs of this process are imported.
+    cache: The cache of graphs imported in this process.
     run: Runs programs elsewhere.
 
-  Returns:
-    A function from a scope to a value as described in `values`.
-
   Raises:
-    NotImplementedError: The block, or one inside it, cannot be run.
+    NotImplementedError: The block, or one inside it, is not supported.
   """
   if isinstance(block, tff.framework.CompiledComputation):
     block = _call(block)
@@ -74,7 +68,7 @@ def build_evaluate(
 
 
 def _call(compiled):
-  """Returns a function that has a name for what it calls."""
+  """Wraps compiled code in a function with a single named step."""
   parameter_type = compiled.type_signature.parameter
   argument = None
   if parameter_type is not None:
@@ -93,11 +87,7 @@ def _call(compiled):
 def find_client_programs(
   computation: tff.framework.ConcreteComputation,
 ) -> list[str]:
-  """Returns the hashes of the programs that clients run with their data.
-
-  Args:
-    computation: The computation that they are of.
-  """
+  """The hashes of the programs that clients run on their data."""
   block = compiler.compile_to_block(computation)
   if isinstance(block, tff.framework.Lambda):
     block = block.result
@@ -125,10 +115,10 @@ def _build_block(block, cache, run):
 
 
 def _build_stages(block, cache, run):
-  """Returns what evaluates each stage, with the program of its clients."""
+  """The evaluation function and the client program of each stage."""
   wanted = _names(block.result)
   built = []
-  # From the last to the first, as it is later ones that say what is wanted.
+  # Later stages determine which outputs earlier ones need.
   for steps in reversed(_split(block.locals)):
     built.append(_build_stage(steps, wanted, cache, run))
     wanted = wanted.union(*(_names(step) for _, step in steps))
@@ -136,7 +126,7 @@ def _build_stages(block, cache, run):
 
 
 def _split(steps: Sequence[_Step]) -> list[list[_Step]]:
-  """Returns the steps of each stage, in order."""
+  """The steps of each stage, in order."""
   known_from = {}
   stages = []
   for name, block in steps:
@@ -148,7 +138,7 @@ def _split(steps: Sequence[_Step]) -> list[list[_Step]]:
 
 
 def _build_stage(steps, wanted, cache, run):
-  """Returns what puts the results of a stage into a scope, and its program."""
+  """The evaluation function of a stage, and its client program."""
   of_clients, before, after, folds = [], [], [], []
   for name, block in steps:
     uri = _uri(block)
@@ -195,7 +185,7 @@ def _fold_clients(scope, program, outputs, kept, folds, run):
   cohort = scope.cohort
   found = {name: [None] * cohort.size for name in kept}
   sums = [fold.start(scope) for fold in folds]
-  # What no program of this stage computes.
+  # Values that no program of this stage computes.
   others = [
     None if fold.source in outputs else cohort.members(fold.value(scope))
     for fold in folds
@@ -224,12 +214,12 @@ def _fold_clients(scope, program, outputs, kept, folds, run):
 
 
 class _Fold:
-  """An aggregation of what clients have.
+  """An aggregation of client values.
 
   Attributes:
-    name: That of its result.
-    source: The name of what it aggregates; None if that is no step.
-    value: Evaluates what it aggregates.
+    name: The name of the result.
+    source: The name of the aggregated step; None if it is no step.
+    value: Evaluates the aggregated value.
   """
 
   def __init__(self, name, argument, cache):
@@ -249,12 +239,12 @@ class _Fold:
     self._report = interpreter.build_evaluate(self._report, cache)
 
   def start(self, scope: interpreter.Scope) -> '_Sum':
-    """Returns the aggregate of no clients."""
+    """The aggregate of no clients."""
     return _Sum(self._zero(scope), self._accumulate(scope), self._report(scope))
 
 
 class _Sum:
-  """The aggregate of the clients so far."""
+  """The running aggregate of clients."""
 
   def __init__(self, zero, accumulate, report):
     self._total = zero
@@ -262,18 +252,18 @@ class _Sum:
     self._report = report
 
   def add(self, cohort: cohorts.Cohort, client: int, member: Any) -> None:
-    """Adds what the next client has."""
+    """Adds the value of the next client."""
     self._total = cohort.run_for(
       client, self._accumulate, [self._total, member]
     )
 
   def report(self) -> Any:
-    """Returns the result."""
+    """The result of the aggregation."""
     return self._report(self._total)
 
 
 def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:
-  """Returns the names that a block takes from outside."""
+  """The free names of a block."""
   found = private_api.transformation_utils.get_map_of_unbound_references(block)[
     block
   ]
@@ -281,7 +271,7 @@ def _names(block: tff.framework.ComputationBuildingBlock) -> frozenset[str]:
 
 
 def _uri(block: tff.framework.ComputationBuildingBlock) -> str | None:
-  """Returns the name of the intrinsic that a step calls, if it does."""
+  """The name of the intrinsic that a step calls, or None."""
   if isinstance(block, tff.framework.Call) and isinstance(
     block.function, tff.framework.Intrinsic
   ):

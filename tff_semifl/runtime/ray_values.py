@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values on their way between processes.
+"""Encodes values for other processes.
 
-A tensor becomes a NumPy array. A dataset becomes its graph, and the large
-constants of the graph, images say, are taken out of it: they are known by their
-content, so that what was sent once need not be sent again.
+A tensor becomes a NumPy array. A dataset becomes its graph, without its large
+constants, such as images: equal contents need not be sent again.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +19,10 @@ from tff_semifl.runtime import graphs
 from tff_semifl.runtime import released
 from tff_semifl.runtime import sites
 
-# To send less than this is as cheap as to say which it is.
+# Smaller constants cost no more than a reference to them.
 _MIN_CONTENT_BYTES = 4096
-# An attribute of a node of a graph: the number of the constant that was taken.
+# A node attribute: the index of the constant that was taken out.
 _TAKEN = '_taken_content'
-# They name what this process knows.
-_PYTHON_OPS = ('EagerPyFunc', 'PyFunc', 'PyFuncStateless')
 
 
 class DatasetGraph(NamedTuple):
@@ -33,7 +30,7 @@ class DatasetGraph(NamedTuple):
 
   Attributes:
     graph: The serialized graph, which yields the dataset.
-    contents: What `take_content` has returned for each constant.
+    contents: The result of `take_content` for each constant.
   """
 
   graph: bytes
@@ -45,20 +42,16 @@ def encode(
   value_type: tff.Type,
   take_content: Callable[[bytes], Any] | None = None,
 ) -> Any:
-  """Returns a value as it can be sent.
+  """Nested lists of arrays, `DatasetGraph`s and `SiteDataset`s for a value.
 
   Args:
-    value: A value without a place, see `values`.
+    value: A value without placement, see `values`.
     value_type: Its type.
-    take_content: Is given the content of each large constant of datasets, and
-      returns what to send in its place. By default constants stay where they
-      are.
-
-  Returns:
-    Nested lists of arrays, `DatasetGraph`s and `sites.SiteDataset`s.
+    take_content: Maps the content of each large constant of datasets to what is
+      sent instead. By default constants stay in the graph.
 
   Raises:
-    TypeError: A dataset depends on what only this process has.
+    TypeError: A dataset depends on state of this process.
   """
   if isinstance(value_type, tff.StructType):
     return [
@@ -77,21 +70,16 @@ def decode(
   read_content: Callable[[Any], bytes] | None = None,
   read_site: Callable[[sites.SiteDataset], tf.Tensor] | None = None,
 ) -> Any:
-  """Returns a value that was sent, see `values`.
-
-  Args:
-    message: What `encode` has returned.
-    read_content: Returns the content for what `take_content` has returned.
-    read_site: Returns the dataset of a site; None if this is no site.
+  """Decodes a value; `read_content` inverts `take_content`.
 
   Raises:
-    errors.SiteError: It has a site's dataset, and this is no site.
+    errors.SiteError: A site's dataset came to a process without `read_site`.
   """
   if isinstance(message, DatasetGraph):
     return _decode_dataset(message, read_content)
   if isinstance(message, sites.SiteDataset):
     if read_site is None:
-      raise errors.SiteError('images of a site came to what is none')
+      raise errors.SiteError("a site's images came to a process without site")
     return read_site(message)
   if isinstance(message, list):
     return [decode(part, read_content, read_site) for part in message]
@@ -99,7 +87,7 @@ def decode(
 
 
 def count_bytes(message: Any) -> int:
-  """Returns the size of a message, without contents that were taken out."""
+  """The size of a message, without contents that were taken out."""
   if isinstance(message, DatasetGraph):
     return len(message.graph)
   if isinstance(message, list):
@@ -108,7 +96,7 @@ def count_bytes(message: Any) -> int:
 
 
 def has_graph(message: Any) -> bool:
-  """Returns whether a message, or a part of it, is a `DatasetGraph`."""
+  """Whether a message contains a `DatasetGraph`."""
   if isinstance(message, list):
     return any(map(has_graph, message))
   return isinstance(message, DatasetGraph)
@@ -124,7 +112,7 @@ def _encode_dataset(variant, take_content):
     raise TypeError(f'{why}{error.message}') from error
   graph_def = tf.compat.v1.GraphDef.FromString(graph)
   for node in graphs.all_nodes(graph_def):
-    if node.op in _PYTHON_OPS:
+    if node.op in graphs.PYTHON_OPS:
       raise TypeError(
         f'{why}it calls a Python function. Use operations of TensorFlow, or'
         ' pass a list of elements.'
@@ -156,7 +144,7 @@ def _decode_dataset(message: DatasetGraph, read_content):
 
 
 def _constants(graph_def) -> Sequence[tuple[Any, Any]]:
-  """Returns the tensor of each constant, and its node."""
+  """The tensor and the node of each constant."""
   return [
     (node.attr['value'].tensor, node)
     for node in graphs.all_nodes(graph_def)

@@ -1,31 +1,28 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gives back what TensorFlow keeps of a tensor that nobody uses any more.
+"""Frees memory that TensorFlow keeps for unused tensors.
 
-On Python 3.11, TensorFlow 2.14 never frees the room for the attributes of an
-eager tensor, 16 to 48 bytes (issue 62551 of TensorFlow). A client's turn has a
-hundred tensors and more, and a simulation may have millions of turns. Tensors
-of the runtime need no attributes, so that the room is freed when they are made.
+On Python 3.11, TensorFlow 2.14 never frees the 16 to 48 bytes for attributes of
+an eager tensor (issue 62551 of TensorFlow). A client update has more than a
+hundred tensors, and a simulation may have millions of client updates. Tensors
+of the runtime need no attributes, so this memory is freed at once.
 """
 
 from typing import Any
 
 import tensorflow as tf
 
-# What tensors have in place of their own attributes: they have none.
+# The empty attributes of all tensors.
 _attributes = {}
 
 
 def release_attributes(tensor: tf.Tensor) -> tf.Tensor:
-  """Frees the room for the attributes of a tensor.
+  """Frees the memory for the attributes of a tensor, and returns the tensor.
 
   Args:
-    tensor: A tensor that nobody else knows. It may share the attributes that it
-      is given later with others of this kind.
-
-  Returns:
-    The tensor.
+    tensor: A tensor that nobody else uses. Attributes set later may be shared
+      with other tensors.
   """
   if not tf.is_symbolic_tensor(tensor):
     tensor.__dict__ = _no_attributes()
@@ -35,6 +32,6 @@ def release_attributes(tensor: tf.Tensor) -> tf.Tensor:
 def _no_attributes() -> dict[str, Any]:
   global _attributes
   if _attributes:
-    # One that is still used was given an attribute.
+    # A tensor in use was given an attribute.
     _attributes = {}
   return _attributes

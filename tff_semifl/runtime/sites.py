@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sites: machines that keep the images of a client, and what is said of them.
+"""Sites: machines that hold the images of one client each.
 
-The program that directs training has a `SiteDataset` where it would have a
-client's dataset. Only the site can turn it into images.
+The training program has a `SiteDataset` in place of a client's dataset. Only
+the site can turn it into images.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ import tensorflow as tf
 
 ImageShape = tuple[int, int, int]
 
-# Of the field of a client's data that only its site has.
+# The field of a client's data that only its site has.
 IMAGE = 'image'
 _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,63}')
 NAME_DESCRIPTION = (
@@ -26,21 +26,20 @@ NAME_DESCRIPTION = (
 
 
 def is_name(text: str) -> bool:
-  """Returns whether a site may have this name."""
+  """Whether a site may have this name."""
   return _NAME.fullmatch(text) is not None
 
 
 @dataclasses.dataclass(frozen=True)
 class SiteDataset:
-  """A client's dataset that nobody but its site can read.
+  """A handle to a client's dataset, which only its site can read.
 
-  It takes the place of a `tf.data.Dataset` of one chunk.
+  It takes the place of a `tf.data.Dataset` with one element.
 
   Attributes:
     site: The name of the site.
-    fields: Scalars of the chunk, by name and in order; after them it has the
-      site's images.
-    image_shape: Height, width and channels that the images are to have.
+    fields: Scalars of the element, by name and in order; the images follow.
+    image_shape: Height, width and channels of the images.
   """
 
   site: str
@@ -49,7 +48,7 @@ class SiteDataset:
 
   @property
   def element_spec(self) -> dict[str, tf.TensorSpec]:
-    """The types of the chunk's fields, as `tf.data.Dataset` has them."""
+    """The types of the element's fields, as in `tf.data.Dataset`."""
     return {
       **{name: tf.TensorSpec([], v.dtype) for name, v in self.fields.items()},
       IMAGE: tf.TensorSpec([None, *self.image_shape], tf.uint8),
@@ -58,13 +57,13 @@ class SiteDataset:
 
 @dataclasses.dataclass(frozen=True)
 class Federation:
-  """The sites that a program expects.
+  """The sites of a training program.
 
   Attributes:
-    names: Their names.
+    names: The names of the sites.
     image_shape: Height, width and channels of their images.
-    is_new: Whether training begins: then all of them have to be there. Later,
-      one that is away has dropped out.
+    is_new: Whether training begins, when all sites must be present; clients of
+      sites that leave later drop out.
   """
 
   names: tuple[str, ...]

@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values on their way into the runtime and out of it.
+"""Conversion of values into the runtime and out of it.
 
-Inside, a tensor is an eager `tf.Tensor`, a dataset the variant tensor that
-stands for it, a struct a list, a function a callable of one argument, a value
-at the server its member, and a value at the clients either a tuple with one
-member per client or an `AllEqual`.
+Inside, a tensor is an eager `tf.Tensor`, a dataset its variant tensor, a struct
+a list, a function a callable of one argument, a value at the server its member,
+and a value at the clients a tuple with one member per client or an `AllEqual`.
 """
 
 import asyncio
@@ -23,25 +22,13 @@ from tff_semifl.runtime import sites
 
 
 class AllEqual(NamedTuple):
-  """A value that all clients share, however many there are.
-
-  Attributes:
-    member: What each client has.
-  """
+  """A value that all clients share, however many there are."""
 
   member: Any
 
 
 def count_clients(value: Any, value_type: tff.Type) -> set[int]:
-  """Returns the numbers of clients that the parts of an argument speak of.
-
-  Args:
-    value: The argument as the user gave it.
-    value_type: Its type.
-
-  Returns:
-    A set with one number if the argument is consistent, none if nothing in it
-    depends on the number of clients, several if it is inconsistent.
+  """The numbers of clients that the parts of an argument have.
 
   Raises:
     TypeError: A value at the clients is not a list.
@@ -65,23 +52,16 @@ def count_clients(value: Any, value_type: tff.Type) -> set[int]:
 
 
 def num_clients(value: Any, value_type: tff.Type) -> int | None:
-  """Returns the number of clients that an argument speaks of.
-
-  Args:
-    value: The argument as the user gave it.
-    value_type: Its type.
-
-  Returns:
-    The number, `None` if nothing depends on it.
+  """The number of clients of an argument, or None if it does not tell.
 
   Raises:
     TypeError: A value at the clients is not a list.
-    ValueError: Parts of the argument speak of different numbers.
+    ValueError: Parts of the argument have different numbers.
   """
   counts = count_clients(value, value_type)
   if len(counts) > 1:
     raise ValueError(
-      # The first two words are those of TFF's own contexts.
+      # TFF's own contexts begin with these two words.
       'Conflicting cardinalities: the arguments at the clients are for '
       f'different numbers of clients: {sorted(counts)}. The type of the '
       f'argument is {value_type}.'
@@ -93,18 +73,15 @@ def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
   """Converts a value of the user to one of the runtime.
 
   Args:
-    value: The value: arrays, tensors, numbers, strings, datasets or lists of
-      elements, Python containers of these, lists for values at clients, or a
-      descriptor of data in place of any of them.
+    value: Arrays, tensors, numbers, strings, datasets or lists of elements,
+      Python containers of these, lists for values at clients, or a data
+      descriptor in place of any of these.
     value_type: Its type.
-    embed_function: How to convert a computation that is itself an argument.
-
-  Returns:
-    The value as the runtime has it.
+    embed_function: Converts a computation that is an argument.
 
   Raises:
     TypeError: The value is not of the type.
-    ValueError: A descriptor has not as many clients as it says.
+    ValueError: The number of clients of a data descriptor is wrong.
   """
   if isinstance(value, tff.framework.Ingestable):
     return _embed_ingestable(value, value_type, embed_function)
@@ -130,14 +107,10 @@ def embed(value: Any, value_type: tff.Type, embed_function: Any = None) -> Any:
 
 
 def extract(value: Any, value_type: tff.Type) -> Any:
-  """Converts a result of the runtime to what TFF's contexts return.
+  """Converts a result to what TFF's contexts return.
 
-  Args:
-    value: The result.
-    value_type: Its type, with the Python containers to restore.
-
-  Returns:
-    NumPy arrays and scalars, `bytes`, datasets, in Python containers.
+  These are NumPy arrays and scalars, `bytes` and datasets, in the Python
+  containers of the type.
   """
   return private_api.type_conversions.type_to_py_container(
     _to_struct(value, value_type, lambda tensor: tensor.numpy()), value_type
@@ -145,14 +118,9 @@ def extract(value: Any, value_type: tff.Type) -> Any:
 
 
 def to_element(value: Any, element_type: tff.Type) -> Any:
-  """Converts a value of the runtime to an element of a dataset.
+  """Converts a tensor or struct of the runtime to an element of a dataset.
 
-  Args:
-    value: A tensor or a struct of tensors.
-    element_type: Its type.
-
-  Returns:
-    The tensors in the containers that `to_dataset` gives to this type.
+  Its containers are those that `to_dataset` gives to this type.
   """
   return private_api.type_conversions.type_to_py_container(
     _to_struct(value, element_type, lambda tensor: tensor), element_type
@@ -160,31 +128,19 @@ def to_element(value: Any, element_type: tff.Type) -> Any:
 
 
 def to_element_spec(element_type: tff.Type) -> Any:
-  """Returns the `element_spec` of a dataset.
-
-  Args:
-    element_type: The type of the elements.
-  """
+  """The `element_spec` of a dataset with elements of a type."""
   return private_api.type_conversions.type_to_tf_structure(element_type)
 
 
 def to_dataset(variant: tf.Tensor, element_type: tff.Type) -> tf.data.Dataset:
-  """Returns the dataset that a variant tensor stands for.
-
-  Args:
-    variant: The variant tensor.
-    element_type: The type of the elements.
-
-  Returns:
-    A dataset whose elements have the containers of the type.
-  """
+  """The dataset of a variant tensor, in the containers of `element_type`."""
   return tf.data.experimental.from_variant(
     variant, to_element_spec(element_type)
   )
 
 
 def _struct_items(value: Any, value_type: tff.StructType):
-  """Returns the parts of a struct, each with its type."""
+  """The parts of a struct, each with its type."""
   parts = tff.structure.from_container(value)
   if len(parts) != len(value_type):
     raise TypeError(
@@ -206,7 +162,7 @@ def _struct_items(value: Any, value_type: tff.StructType):
 
 
 class _Ingestion:
-  """Stands in for an executor of TFF, to take a descriptor's values."""
+  """Takes the place of a TFF executor, to read a data descriptor."""
 
   def __init__(self, num_clients: set[int], embed_function: Any):
     self._num_clients = num_clients
@@ -228,16 +184,16 @@ class _Ingestion:
 def _embed_ingestable(
   value: Any, value_type: tff.Type, embed_function: Any
 ) -> Any:
-  """Returns what a `tff.framework.DataDescriptor` stands for."""
+  """The value of a `tff.framework.DataDescriptor`."""
   value_type.check_assignable_from(value.type_signature)
   ingestion = _Ingestion(count_clients(value, value_type), embed_function)
-  # In a thread of its own, since this one may be in an event loop already.
+  # A new thread, since this one may run an event loop already.
   with futures.ThreadPoolExecutor(1, 'ingest') as thread:
     return thread.submit(asyncio.run, value.ingest(ingestion)).result()
 
 
 def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
-  """Returns an eager tensor; tensors of the right dtype are not copied."""
+  """An eager tensor; tensors of the right dtype are not copied."""
   if isinstance(value, tf.Variable):
     value = value.read_value()
   dtype = value_type.dtype.type
@@ -266,7 +222,7 @@ def _embed_tensor(value: Any, value_type: tff.TensorType) -> tf.Tensor:
 
 
 def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
-  """Returns the variant tensor of a dataset or of a list of elements."""
+  """The variant tensor of a dataset or of a list of elements."""
   if isinstance(value, list):
     value = private_api.tensorflow_utils.make_data_set_from_elements(
       None, value, value_type.element
@@ -281,7 +237,7 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
   if not value_type.is_assignable_from(found_type):
     raise TypeError(f'Expected {value_type}, found {found_type}.')
   if isinstance(value, sites.SiteDataset):
-    # Whoever runs the client's part makes one of it.
+    # Its site replaces it by the dataset.
     return value
   return tf.data.experimental.to_variant(
     _to_containers(value, value_type.element)
@@ -289,24 +245,17 @@ def _embed_sequence(value: Any, value_type: tff.SequenceType) -> tf.Tensor:
 
 
 def _to_containers(dataset, element_type):
-  """Gives the elements the containers of the type.
+  """Converts the elements of a dataset to the containers of a type.
 
-  A variant holds the parts of an element in the order of `tf.nest`: of its
-  names for a dictionary, of its fields for a named tuple.
-
-  Args:
-    dataset: A dataset with elements of the type but perhaps other containers.
-    element_type: The type of the elements.
-
-  Returns:
-    The dataset, or one with the same elements in the containers of the type.
+  A variant holds the parts of an element in the order of `tf.nest`: sorted
+  names of a dictionary, fields of a named tuple.
   """
   spec = dataset.element_spec
   try:
     tf.nest.assert_same_structure(spec, to_element_spec(element_type))
     return dataset
   except (TypeError, ValueError):
-    # `tf.data` hands over the parts of a tuple as so many arguments.
+    # `tf.data` unpacks a tuple into arguments.
     is_tuple = type(spec) is tuple  # Not so for a named tuple.
 
     def convert(*parts):
@@ -317,7 +266,7 @@ def _to_containers(dataset, element_type):
 
 
 def _to_struct(value: Any, value_type: tff.Type, tensor_fn: Any) -> Any:
-  """Returns the value in `tff.structure.Struct`s, with `tensor_fn` applied."""
+  """Converts a value to `tff.structure.Struct`s, and applies `tensor_fn`."""
   if isinstance(value_type, tff.TensorType):
     return tensor_fn(value)
   if isinstance(value_type, tff.SequenceType):

@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The worker process of TFF's wheel, under the control of this process.
+"""TFF's worker process, under the control of this process.
 
-TFF starts the same program for its own contexts, but lets it share our stdout
-and leaves it running when we end. This one has its own session and log file,
-and the kernel ends it when we end, however we do.
+TFF starts the same program for its own contexts, but lets it share stdout and
+outlive this process. This worker has its own session and log file, and the
+kernel ends it with this process.
 
 The worker listens on all network interfaces and runs whatever it is sent: use
-it on machines whose other users and neighbors you trust.
+it only where other users and the network are trusted.
 """
 
 import atexit
@@ -40,15 +40,12 @@ _CHANNEL_OPTIONS = (
 
 
 class Worker:
-  """A running worker process.
-
-  It lives until `close`, the end of this process, or the end of the thread
-  that made it, whichever comes first.
+  """A worker process, until `close` or the end of this thread or process.
 
   Attributes:
-    address: Where the worker is, as host:port.
+    address: The address of the worker, as host:port.
     channel: The gRPC channel to the worker, ready for use.
-    log_file: Where the worker writes.
+    log_file: The worker's log.
   """
 
   def __init__(
@@ -60,9 +57,9 @@ class Worker:
     """Starts the worker and waits until it answers.
 
     Args:
-      max_concurrent_computation_calls: How many calls of one graph may run at
-        the same time; -1 sets no limit. A limit saves memory.
-      log_file: Where the worker shall write; by default a temporary file.
+      max_concurrent_computation_calls: Concurrent calls of one graph; -1 for
+        no limit. A limit saves memory.
+      log_file: The worker's log; by default a temporary file.
 
     Raises:
       errors.WorkerError: The worker did not start.
@@ -102,27 +99,24 @@ class Worker:
 
   @property
   def pid(self) -> int:
-    """Id of the process."""
+    """The id of the process."""
     return self._process.pid
 
   @property
   def is_running(self) -> bool:
-    """True while the process is running."""
+    """Whether the process is running."""
     return self._process.poll() is None
 
   def close(self) -> None:
-    """Ends the worker.
-
-    A temporary log file is removed, unless the worker had failed.
-    """
+    """Ends the worker, and removes its temporary log unless it had failed."""
     failed = not self.is_running
     self._stop()
     if self._temporary_directory is not None and not failed:
       shutil.rmtree(self._temporary_directory, ignore_errors=True)
 
   def describe(self) -> str:
-    """Returns a sentence on the state of the worker and the end of its log."""
-    # Its connections break a moment before the process is gone.
+    """The state of the worker and the end of its log, as text."""
+    # Connections break a moment before the process ends.
     with contextlib.suppress(subprocess.TimeoutExpired):
       self._process.wait(_LAST_MOMENT_SECONDS)
     status = self._process.poll()
@@ -137,8 +131,8 @@ class Worker:
 
   def _stop(self):
     atexit.unregister(self.close)
-    # The channel is left to be collected. To close it while TFF's stub listens
-    # to its state now and then ends the listening thread with a traceback.
+    # Closing the channel while TFF's stub listens to its state would sometimes
+    # end the listening thread with a traceback; it is left to be collected.
     self._process.terminate()
     try:
       self._process.wait(_STOP_SECONDS)

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings as fields of frozen dataclasses, each written down once.
+"""Settings as fields of frozen dataclasses, each written once.
 
 A part is a frozen dataclass that derives from `Settings`. A field made by
-`setting` says its default, its meaning and the values that it takes; a field
-made by `choice` is one of several parts, called by a name. Parts hold parts, so
-that they form a tree. No name occurs twice in a tree, and `describe`, `as_dict`
-and `change` see all of it at once:
+`setting` has a default, a meaning and a range of values; a field made by
+`choice` is one of several parts, chosen by name. Parts hold parts and form a
+tree, in which no name occurs twice. `describe`, `as_dict` and `change` work on
+the whole tree:
 
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Mixup(Settings):
@@ -15,8 +15,8 @@ and `change` see all of it at once:
 
     change(Mixup(), {'mixup_concentration': 1})
 
-Flags, recorded hyperparameters and the table of all settings are derived from
-such trees, and so are their errors.
+Flags, recorded hyperparameters, the table of all settings and error messages
+are derived from such trees.
 """
 
 from tff_semifl.settings.digests import TOLD_ELSEWHERE

@@ -1,12 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Digests of values and of code, which are equal where results are.
+"""Digests of values and of code, which change where results may.
 
-Of a library, the name of a function or class is enough. A user's own code may
-change from one run to the next, in a notebook above all, and so its digest has
-the instructions, with the global values, functions and classes that these use.
-Comments, docstrings and names of variables do not matter.
+Of library code the qualified name is enough. A user's own code may change from
+run to run, so that its digest has the instructions and the global values,
+functions and classes that these use, without comments, docstrings and names of
+variables.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -24,13 +24,13 @@ import numpy as np
 from tff_semifl.settings import instructions
 from tff_semifl.settings import references
 
-# The metadata of a field of which something else says all that matters.
+# Metadata of a field whose value follows from other fields.
 TOLD_ELSEWHERE: Mapping[str, bool] = types.MappingProxyType(
   {'tff_semifl.told_elsewhere': True}
 )
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
-_SHOWN = (pathlib.PurePath, np.dtype, np.ufunc, slice, logging.Logger)
-_OF_DATACLASSES = {
+_KNOWN_BY_REPR = (pathlib.PurePath, np.dtype, np.ufunc, slice, logging.Logger)
+_GENERATED = {
   '__init__',
   '__repr__',
   '__eq__',
@@ -38,7 +38,7 @@ _OF_DATACLASSES = {
   '__setattr__',
   '__delattr__',
 }
-_OF_NO_RESULT = {
+_IRRELEVANT = {
   '__abstractmethods__',
   '__annotations__',
   '__dataclass_fields__',
@@ -56,39 +56,39 @@ _OF_NO_RESULT = {
 
 
 def digest(value: Any) -> str:
-  """Returns 16 hexadecimal digits that differ where results may.
+  """16 hexadecimal digits that differ where results may.
 
   Args:
     value: A number, text, array, function, class, dataclass, or a collection of
       these.
 
   Raises:
-    ValueError: If it has an object that cannot be compared with that of another
-      run.
+    ValueError: If it contains an object that cannot be compared with that of
+      another run.
   """
   found = _Reader().read(value, is_strict=True)
   return hashlib.sha256(repr(found).encode()).hexdigest()[:16]
 
 
 def told_fields(value: Any) -> Iterator[tuple[str, Any]]:
-  """Yields the fields of a dataclass that matter, by name."""
+  """Yields names and values of the fields of a dataclass that matter."""
   for field in dataclasses.fields(value):
     if not field.metadata.keys() & TOLD_ELSEWHERE.keys():
       yield field.name, getattr(value, field.name)
 
 
 class _Reader:
-  """Turns values into texts and lists of these.
+  """Turns values into texts and lists of texts.
 
-  What it does not know is an error where it is strict, and otherwise stands
-  for its type: it was made by a module, and so follows from the module's name.
+  For an unknown object, strict reading raises an error; otherwise its type
+  stands for it, since a module made it and it follows from the module's name.
   """
 
   def __init__(self):
     self._read: dict[int, Any] = {}
 
   def read(self, value: Any, is_strict: bool) -> Any:
-    """Returns what a value is; raises a ValueError for what is unknown."""
+    """A description of a value; raises a ValueError for unknown ones."""
     if isinstance(value, enum.Enum):
       return [references.qualified_name(type(value)), value.name]
     if isinstance(value, _PLAIN):
@@ -114,7 +114,7 @@ class _Reader:
     return references.qualified_name(type(value))
 
   def _read_once(self, named: Any) -> Any:
-    """Returns what a class or function is, which may refer to itself."""
+    """A description of a class or function, which may refer to itself."""
     if id(named) not in self._read:
       self._read[id(named)] = named.__qualname__
       is_class = isinstance(named, type)
@@ -126,11 +126,11 @@ class _Reader:
     name = references.qualified_name(kind)
     if references.is_of_library(kind):
       return name
-    without = set(_OF_NO_RESULT)
+    without = set(_IRRELEVANT)
     if '__dataclass_fields__' in vars(kind):
-      without |= _OF_DATACLASSES
+      without |= _GENERATED
     if dataclasses.is_dataclass(kind):
-      # Instances have their values.
+      # Instances have the values of fields.
       without |= {field.name for field in dataclasses.fields(kind)}
     is_strict = not _is_of_module(kind)
     return [
@@ -161,14 +161,14 @@ class _Reader:
       ],
       self._read_bound(function, is_strict),
       [
-        # What a module has is the same after the next import.
+        # Values of an imported module are the same in the next run.
         [name, self.read(value, in_program and '.' not in name)]
         for name, value in instructions.find_globals(function, codes)
       ],
     ]
 
   def _read_bound(self, function: types.FunctionType, is_strict: bool) -> Any:
-    """Returns the defaults and the closure of a function."""
+    """The defaults and the closure of a function."""
     values: list[Any] = [function.__defaults__, function.__kwdefaults__]
     for cell in function.__closure__ or ():
       try:
@@ -179,12 +179,12 @@ class _Reader:
 
 
 def _take_apart(value: Any) -> list[Any] | None:
-  """Returns what a value consists of, or None if that is not known."""
+  """What a value consists of, or None for unknown objects."""
   if isinstance(value, Mapping):
     return [list(item) for item in sorted(value.items(), key=repr)]
   if isinstance(value, list | tuple):
     return list(value)
-  if isinstance(value, _SHOWN):
+  if isinstance(value, _KNOWN_BY_REPR):
     return [repr(value)]
   if isinstance(value, functools.partial):
     return [value.func, value.args, value.keywords]
@@ -213,7 +213,7 @@ def _take_apart(value: Any) -> list[Any] | None:
 
 
 def _is_of_module(named: Any) -> bool:
-  """Returns whether it was made by importing a module, and nothing else."""
+  """Whether it was made by importing a module alone."""
   return (
     not references.is_of_program(named) and '<locals>' not in named.__qualname__
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The error of a setting, and how other errors become one."""
+"""The error of a setting, and conversion of other errors."""
 
 from collections.abc import Iterable, Iterator
 import contextlib
@@ -12,16 +12,15 @@ _Value = TypeVar('_Value')
 
 
 class SettingError(ValueError):
-  """A setting has a value that it cannot have.
+  """A setting has an invalid value.
 
   Attributes:
-    name: The setting.
-    value: What it was to be; None if it was not given.
-    problem: Why it cannot be that, and what would be right.
+    value: The value; None if none was given.
+    problem: Why it is invalid, and what would be right.
   """
 
   def __init__(self, name: str, value: object, problem: str):
-    # Nobody wrote a value that is missing.
+    # A missing value was not written by anybody.
     shown = name if value is None else f'{name}={show(value)}'
     super().__init__(f'{shown}: {problem}')
     self.name = name
@@ -30,36 +29,27 @@ class SettingError(ValueError):
 
 
 def filled(name: str, value: _Value | None) -> _Value:
-  """Returns the value of a setting that an experiment fills in.
-
-  Args:
-    name: The setting.
-    value: Its value.
+  """Returns the value of a setting, unless it is None.
 
   Raises:
-    SettingError: If it is None, and so was not filled in.
+    SettingError: If it is None, and so was not filled in by an experiment.
   """
   if value is None:
     raise SettingError(
-      name, None, 'must be given; experiments alone fill in settings'
+      name, None, 'must be given; only experiments fill in settings'
     )
   return value
 
 
 def show(value: object) -> str:
-  """Returns a value as it is written on a command line."""
+  """A value as written on a command line."""
   if isinstance(value, tuple | list):
     return ','.join(map(str, value))
   return str(value)
 
 
 def did_you_mean(name: object, names: Iterable[str]) -> str:
-  """Returns 'did you mean ...? ' with the most similar name, or ''.
-
-  Args:
-    name: What was given, of any type.
-    names: What could have been.
-  """
+  """'did you mean ...? ' with the most similar of `names`, or ''."""
   if not isinstance(name, str):
     return ''
   similar = difflib.get_close_matches(name, names, n=1)
@@ -70,13 +60,10 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
 def blame(name: str, value: object, *errors: type[Exception]) -> Iterator[None]:
   """Turns errors in the `with` block into errors of a setting.
 
-  Args:
-    name: The setting.
-    value: Its value.
-    *errors: Types of errors, by default `ValueError`.
+  The default of `errors` is `ValueError`.
 
   Raises:
-    SettingError: If one of these was raised; a `SettingError` stays as it is.
+    SettingError: For one of these errors, and for a `SettingError` unchanged.
   """
   try:
     yield

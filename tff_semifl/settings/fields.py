@@ -35,19 +35,19 @@ class Choice(NamedTuple):
 
 
 class Settings:
-  """Base of all parts: checks the fields of the dataclass that derives from it.
+  """Base of all parts: checks the fields of the derived dataclass.
 
   A dataclass with a check of its own calls `super().__post_init__()` first.
   """
 
-  # All that derive from it are dataclasses.
+  # All derived classes are dataclasses.
   __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
   def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-    """Creates a part, if its class is a dataclass.
+    """Creates a part.
 
     Raises:
-      ValueError: If the class itself is none: its fields would be left out.
+      ValueError: If the class is not a dataclass, whose fields would be lost.
     """
     del args, kwargs  # For `__init__`.
     if '__dataclass_fields__' not in vars(cls):
@@ -73,11 +73,11 @@ class Settings:
 def setting(
   default: Any, meaning: str, values: values_lib.Values = values_lib.ANY
 ) -> Any:
-  """Returns a field of a part: a setting.
+  """A field of a part that is a setting.
 
   Args:
-    default: Its value unless it is changed. None is allowed where the field's
-      type says so, whatever `values` are.
+    default: Its default; None is allowed if the field's type has None, whatever
+      `values` are.
     meaning: One or more sentences on what it does, for help texts.
     values: The values that it takes.
   """
@@ -94,16 +94,15 @@ def choice(
   load: Callable[[str], Settings] | None = None,
   refused: Mapping[str, str] = types.MappingProxyType({}),
 ) -> Any:
-  """Returns a field of a part: one of several parts, chosen by name.
+  """A field of a part that is one of several parts, chosen by name.
 
   Args:
     options: The parts by name, of different types.
     default: One of the names; None if a part must be given.
     meaning: What the parts are and do, for help texts.
-    load: If not None, takes any other name that has a colon, which stands for
-      a part outside of this package: 'package.module:NAME' -> part. It is
+    load: 'package.module:NAME' -> a part of another package, or None. It is
       recorded by the name of its class, or by its attribute `reference`.
-    refused: Why other names cannot be chosen here that are options elsewhere.
+    refused: Reasons why names that are options elsewhere cannot be chosen.
   """
   return dataclasses.field(
     default=dataclasses.MISSING if default is None else options[default],
@@ -113,7 +112,7 @@ def choice(
 
 @functools.cache
 def kind_of(part: type[Settings], name: str) -> tuple[type, bool]:
-  """Returns the type of a field's values, and whether it may be None."""
+  """The type of a field's values, and whether it may be None."""
   hint = typing.get_type_hints(part)[name]
   is_optional = False
   if isinstance(hint, types.UnionType):
@@ -130,7 +129,7 @@ def _convert(
   is_optional: bool,
   values: values_lib.Values,
 ) -> Any:
-  """Returns a value in the type of its setting, or raises a SettingError."""
+  """Converts a value to the type of its setting, or raises a SettingError."""
   if value is None and is_optional:
     return None
   if kind is float and type(value) is int:
@@ -160,15 +159,11 @@ def _convert(
 
 
 def outside(base: type[Settings]) -> Callable[[str], Any]:
-  """Returns what loads parts that are outside of this package, for `choice`.
-
-  Args:
-    base: The class that they derive from.
+  """A loader of parts of other packages, for `choice`.
 
   Returns:
-    A function from the 'package.module:NAME' of a part, or of the class of one
-    whose fields all have defaults, to the part. It raises a ValueError if there
-    is none.
+    'package.module:NAME' of a part, or of a class whose fields all have
+    defaults -> the part. Raises a ValueError if there is none.
   """
 
   def load(reference: str) -> Any:

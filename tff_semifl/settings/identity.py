@@ -14,21 +14,18 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def identify(part: fields.Settings) -> dict[str, Any]:
-  """Returns the classes of a tree and its fields that are no settings.
+  """The classes of a tree, and its fields that are no settings, for JSON.
 
   Two trees with equal identities and settings compute the same.
 
-  Args:
-    part: The tree.
-
   Returns:
-    For JSON, 'class' with its qualified name, 'code' with a digest if the class
-    is a user's own, and fields by name: parts likewise, numbers and texts as
-    they are, and of other values their type or name and a digest.
+    'class' with the qualified name, 'code' with a digest if the class is a
+    user's own, and fields by name: parts in the same form, numbers and texts
+    unchanged, other values as type or name and digest.
 
   Raises:
-    ValueError: If a field or the code has what cannot be compared with that of
-      another run. The message begins with the place in the tree.
+    ValueError: If a field or the code cannot be compared with that of another
+      run. The message begins with the place in the tree.
   """
   return _identify(part, '')
 

@@ -22,7 +22,7 @@ def find_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def find_globals(
   function: types.FunctionType, codes: Sequence[types.CodeType]
 ) -> Iterator[tuple[str, Any]]:
-  """Yields the global values that a function uses, by name."""
+  """Yields names and values of the globals that a function uses."""
   used, attributes = set(), set()
   for code in codes:
     for each in dis.get_instructions(code):
@@ -41,9 +41,9 @@ def find_globals(
 
 
 def read(code: types.CodeType) -> list[Any]:
-  """Returns what code does, without lines, docstrings and names of variables.
+  """What code does, without lines, docstrings and names of variables.
 
-  Constants and names take the place of their numbers.
+  Indices of constants and names are replaced by what they stand for.
   """
   return [
     (code.co_argcount, code.co_kwonlyargcount, code.co_flags),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts that settings are of: one part for each name."""
+"""The parts that own settings: one part for each name."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -18,12 +18,8 @@ def check_names(
 ) -> None:
   """Checks that no two parts have a setting of the same name.
 
-  One value under this name would reach the first of them only, and one of both
-  would be recorded.
-
-  Args:
-    part: The tree.
-    others: Names that settings beside the tree have, and whose they are.
+  A value under this name would reach only the first part, and be recorded for
+  one of both. `others` are owners of settings beside the tree, by name.
 
   Raises:
     errors.SettingError: If a name occurs twice; it names both parts.
@@ -42,7 +38,7 @@ def check_names(
 
 
 def all_owners(part: fields.Settings) -> dict[str, str]:
-  """Returns whose each setting is that a tree can have: a qualified class."""
+  """Qualified classes that own the settings a tree can have, by name."""
   owners = {
     each.name: references.qualified_name(type(owner))
     for owner, each in trees.find_settings(part)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Names of objects outside of this package: 'package.module:NAME'."""
+"""References to objects outside of this package: 'package.module:NAME'."""
 
 import importlib
 import operator
@@ -15,13 +15,9 @@ _INSTALLED = {'site-packages', 'dist-packages'}
 
 
 def load(reference: str, expected: type | None = None) -> Any:
-  """Returns the object of that name.
+  """Loads an object, also from modules in the working directory.
 
-  Modules in the working directory are found, too.
-
-  Args:
-    reference: 'package.module:NAME'.
-    expected: The type that it must have, if not None.
+  The object must be of type `expected`, unless that is None.
 
   Raises:
     ValueError: If there is none, or if it is of another type.
@@ -53,13 +49,13 @@ def load(reference: str, expected: type | None = None) -> Any:
 
 
 def qualified_name(named: Any) -> str:
-  """Returns the 'package.module:NAME' of a class or a function.
+  """The 'package.module:NAME' of a class or function.
 
-  What a module has that was started as a program, `python -m my.module`, is
-  called as if it was imported: by `my.module`, not by `__main__`.
+  In a module started by `python -m my.module` it is `my.module` and not
+  `__main__`.
 
   Args:
-    named: The class or function; for others, their class is named.
+    named: The class or function; any other object stands for its class.
   """
   if not hasattr(named, '__qualname__'):
     named = type(named)
@@ -67,17 +63,17 @@ def qualified_name(named: Any) -> str:
 
 
 def is_of_library(named: Any) -> bool:
-  """Returns whether a class or function is installed, or of this package."""
+  """Whether a class or function is installed, or of this package."""
   return is_library(named.__module__ or 'builtins')
 
 
 def is_library(module_name: str) -> bool:
-  """Returns whether a module is installed, or of this package."""
+  """Whether a module is installed, or of this package."""
   top = module_name.partition('.')[0]
   if top == 'tff_semifl' or top in sys.stdlib_module_names:
     return True
   module = sys.modules.get(top)
-  # Of a program, only its user knows what is in it.
+  # Only its user knows what is in a program.
   if module is None or top == _MAIN:
     return False
   paths = [getattr(module, '__file__', None), *getattr(module, '__path__', ())]
@@ -87,15 +83,15 @@ def is_library(module_name: str) -> bool:
 
 
 def is_of_program(named: Any) -> bool:
-  """Returns whether a class or function is in a program, or in a notebook.
+  """Whether a class or function is in a program or notebook.
 
-  No other program can import it from there.
+  Other programs cannot import it from there.
   """
   return _find_module(named) == _MAIN
 
 
 def _find_module(named: Any) -> str:
-  # Some functions of C have none.
+  # Some C functions have none.
   name = named.__module__ or 'builtins'
   main = sys.modules.get(_MAIN)
   spec = getattr(main, '__spec__', None)

@@ -14,13 +14,10 @@ from tff_semifl.settings import values as values_lib
 
 
 class Description(NamedTuple):
-  """A setting as it is in a part.
+  """A setting and its value in a part.
 
   Attributes:
-    name: Its name.
     kind: Its type: bool, int, float, str or tuple (of str).
-    value: Its value in the part that was described.
-    meaning: What it does.
     values: The values that it takes.
     is_choice: Whether it chooses a part, which may have settings of its own.
   """
@@ -34,7 +31,7 @@ class Description(NamedTuple):
 
 
 def describe(part: fields.Settings) -> Iterator[Description]:
-  """Yields all settings of a tree, in the order in which they are written."""
+  """Yields all settings of a tree, in the order of fields."""
   for _, each in find_settings(part):
     yield each
 
@@ -42,7 +39,7 @@ def describe(part: fields.Settings) -> Iterator[Description]:
 def describe_field(
   part: fields.Settings, field: dataclasses.Field
 ) -> Iterator[Description]:
-  """Yields the setting or choice that a field is, if it is one."""
+  """Yields the setting or choice of a field, if it is one."""
   value = getattr(part, field.name)
   kept = field.metadata.get(fields.KEY)
   if isinstance(kept, fields.Choice):
@@ -67,7 +64,7 @@ def parts_of(part: fields.Settings) -> Iterator[fields.Settings]:
 def find_settings(
   part: fields.Settings,
 ) -> Iterator[tuple[fields.Settings, Description]]:
-  """Yields all settings of a tree, each with the part whose field it is."""
+  """Yields all settings of a tree, each with the part that owns it."""
   for field in dataclasses.fields(part):
     for each in describe_field(part, field):
       yield part, each
@@ -77,21 +74,17 @@ def find_settings(
 
 
 def as_dict(part: fields.Settings) -> dict[str, Any]:
-  """Returns the values of all settings of a tree by name."""
+  """The values of all settings of a tree by name."""
   return {each.name: each.value for each in describe(part)}
 
 
 def describe_all(
   part: fields.Settings, owner: str = ''
 ) -> Iterator[tuple[str, Description]]:
-  """Yields all settings that a tree can have, whatever is chosen.
-
-  Args:
-    part: The tree.
-    owner: What to say of settings that do not depend on a choice.
+  """Yields all settings that a tree can have with any choices.
 
   Yields:
-    What has to be chosen, as 'choice=option', or `owner`; and the setting.
+    The necessary choice, as 'choice=option', or `owner`; and the setting.
   """
   for field in dataclasses.fields(part):
     kept = field.metadata.get(fields.KEY)
@@ -110,31 +103,23 @@ def describe_all(
 
 
 def all_names(part: fields.Settings) -> set[str]:
-  """Returns the names of all settings that a tree can have."""
+  """The names of all settings that a tree can have."""
   return {each.name for _, each in describe_all(part)}
 
 
 def name_of(part: fields.Settings, name: str) -> str:
-  """Returns what a part's field is chosen by.
-
-  Args:
-    part: The part.
-    name: One of its fields that are choices.
-  """
+  """The chosen name of a field of a part that is a choice."""
   (field,) = (each for each in dataclasses.fields(part) if each.name == name)
   return _name_of(field.metadata[fields.KEY], getattr(part, name))
 
 
 def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
-  """Returns a tree with other values for some of its settings.
+  """A tree with other values for some of its settings.
 
-  Args:
-    part: The tree.
-    changes: New values by name. Where a choice is changed, settings of the
-      newly chosen part may be among them.
+  `changes` are values by name, also of settings of a newly chosen part.
 
   Raises:
-    SettingError: If a setting does not take its new value, or is not there.
+    SettingError: If a setting does not take its new value, or does not exist.
   """
   left = dict(changes)
   changed = _change(part, left)
@@ -144,14 +129,14 @@ def change(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
 
 
 def find_owners(part: fields.Settings, name: str) -> list[str]:
-  """Returns the choices of which a setting would be, as 'choice=option'."""
+  """The choices with which a setting would exist, as 'choice=option'."""
   return [
     owner for owner, each in describe_all(part) if owner and each.name == name
   ]
 
 
 def _explain_unknown(part: fields.Settings, name: str) -> str:
-  """Returns why a tree has no setting of that name."""
+  """Why a tree has no setting of that name."""
   owners = find_owners(part, name)
   if owners:
     return f'it is only for {" or ".join(owners)}; leave it out'
@@ -160,16 +145,14 @@ def _explain_unknown(part: fields.Settings, name: str) -> str:
 
 
 def change_present(part: fields.Settings, changes: Mapping[str, Any]) -> Any:
-  """Returns the same as `change`, without the changes that have no setting."""
+  """Like `change`, but ignores changes without a setting."""
   return _change(part, dict(changes))
 
 
 def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
-  """Returns a tree in which settings that are None have the given values.
+  """A tree in which settings that are None have the given values.
 
-  Args:
-    part: The tree.
-    values: Values by name, also of settings that are not None or not there.
+  Values of other settings are ignored.
 
   Raises:
     SettingError: If a setting does not take its value.
@@ -179,7 +162,7 @@ def fill_in(part: fields.Settings, values: Mapping[str, Any]) -> Any:
 
 
 def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
-  """Returns the tree with changes, and takes those that it made from `left`."""
+  """Changes a tree, and removes the changes that it made from `left`."""
   new = {}
   for field in dataclasses.fields(part):
     value = getattr(part, field.name)
@@ -200,7 +183,7 @@ def _change(part: fields.Settings, left: dict[str, Any]) -> fields.Settings:
 def _choose(
   kept: fields.Choice, name: str, old: fields.Settings, chosen: Any
 ) -> fields.Settings:
-  """Returns the part of that name; what is chosen already stays as it is."""
+  """The part of that name; the present part if it is chosen already."""
   must_be = f'must be {_names_of(kept).description}'
   if not isinstance(chosen, str):
     raise errors.SettingError(name, chosen, must_be)
@@ -230,7 +213,7 @@ def _names_of(kept: fields.Choice) -> values_lib.Values:
   names = values_lib.one_of(*kept.options)
   if kept.load is None:
     return names
-  # Others than these are allowed.
+  # Other names are allowed, too.
   return values_lib.Values(
     f'{names.description}, or package.module:NAME', values_lib.ANY.contains
   )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The values that a setting takes."""
+"""Ranges of values of settings."""
 
 from collections.abc import Callable, Iterable
 import math
@@ -13,11 +13,11 @@ class Values(NamedTuple):
   """The values that a setting takes.
 
   Attributes:
-    description: The values in words, to follow "must be".
-    contains: Returns whether a value of the right type is one of them.
-    names: Those that are names, if any.
-    load: Returns what another name stands for, 'package.module:NAME', or raises
-      a ValueError; None if there are no others.
+    description: The values in words, after "must be".
+    contains: Value of the right type -> whether it is allowed.
+    names: The allowed names, if values are names.
+    load: Loads 'package.module:NAME', or raises a ValueError; None if `names`
+      are all.
   """
 
   description: str
@@ -31,12 +31,12 @@ def _show(number: float) -> str:
 
 
 def at_least(least: float) -> Values:
-  """Returns all numbers from `least` on."""
+  """The numbers from `least` on."""
   return Values(f'at least {least}', lambda value: least <= value < math.inf)
 
 
 def between(least: float, most: float) -> Values:
-  """Returns all numbers from `least` to `most`, both among them."""
+  """The numbers from `least` to `most`, inclusive."""
   return Values(
     f'from {_show(least)} to {_show(most)}',
     lambda value: least <= value <= most,
@@ -44,19 +44,14 @@ def between(least: float, most: float) -> Values:
 
 
 def one_of(*names: str) -> Values:
-  """Returns some names."""
+  """One of some names."""
   return Values(f'one of {", ".join(names)}', names.__contains__, names)
 
 
 def one_of_or_outside(
   names: Iterable[str], load: Callable[[str], Any]
 ) -> Values:
-  """Returns some names, and those of objects outside of this package.
-
-  Args:
-    names: The names.
-    load: See `Values`.
-  """
+  """One of some names, or 'package.module:NAME'."""
   names = tuple(names)
   return Values(
     f'one of {", ".join(names)}, or package.module:NAME',
@@ -71,7 +66,7 @@ def _is_folder_name(value: str) -> bool:
 
 
 FOLDER_NAME = Values('the name of a folder, without /', _is_folder_name)
-# Of floats, a setting takes finite ones alone, whatever its values are.
+# Settings of type float must be finite in any case.
 ANY = Values('anything', lambda value: True)
 ABOVE_0 = Values('above 0', lambda value: 0 < value < math.inf)
 AT_LEAST_0 = at_least(0)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Systems in which the updates of clients are averaged, round by round."""
+"""Systems that average the clients' updates round by round."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -23,7 +23,7 @@ from tff_semifl.systems import training_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Averaging(system.System):
-  """Base of systems whose clients take turns and report updates."""
+  """Base of systems whose clients train and report updates."""
 
   cohorts: training_settings.Cohorts = training_settings.Cohorts()
   rounds: training_settings.CosineSchedule = training_settings.CosineSchedule()
@@ -40,11 +40,7 @@ class Averaging(system.System):
   def build_parts(
     self, ingredients: system.Ingredients, server: training_settings.ServerTurn
   ) -> round_process.RoundParts:
-    """Builds what the process is made of.
-
-    Args:
-      ingredients: The model, the augmentations and what else is given.
-      server: The turn of the server.
+    """Builds the parts of the process.
 
     Raises:
       settings.SettingError: If the aggregator adds noise to updates, and
@@ -62,7 +58,7 @@ class Averaging(system.System):
       aggregator=self.averaging.aggregator.build(
         self.cohorts.clients_per_round, ingredients.privacy_key
       ),
-      rejection=self.averaging,  # Which updates count for nothing.
+      rejection=self.averaging,
       client_momentum=self.client_momentum,
       client_data_type=self.client.client_data_type(ingredients.classifier),
       guidance=self.client.build_guidance(ingredients.classifier),
@@ -72,7 +68,7 @@ class Averaging(system.System):
         'aggregator',
         'differential_privacy',
         f'{type(self.client).__qualname__} clients report, beside updates,'
-        ' what no noise is added to; choose another',
+        ' sums to which no noise is added; choose another',
       )
     return parts
 
@@ -81,34 +77,34 @@ class Averaging(system.System):
   ) -> tuple[
     tff.learning.optimizers.Optimizer, tff.learning.optimizers.Optimizer
   ]:
-    """Creates the optimizers of clients and of the server, for a model."""
-    del classifier  # Both train all of it.
+    """Creates the optimizers of clients and of the server."""
+    del classifier
     optimizer = self.optimizer.build()
     return optimizer, optimizer
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """True if the learning rate does not depend on how many there are."""
+    """Whether the learning rate does not depend on the number of rounds."""
     return self.rounds.are_of_any_number
 
   @property
   def summary(self) -> str:
-    """A line on what it is, and one on its clients."""
+    """The summaries of the system and of its clients."""
     return f'{super().summary} {self.client.summary}'
 
   @property
   def labels_by_received_model(self) -> bool:
-    """True if clients label images with the model that they receive."""
+    """Whether clients label images with the received model."""
     return self.client.labels_by_received_model
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
+    """Whether pseudo-labels are compared with true labels, where known."""
     return self.client.measures_pseudo_labels
 
   @property
   def weighs_clients(self) -> bool:
-    """True if updates of clients that train may differ in weight."""
+    """Whether clients that train may have different weights."""
     return self.client.weighs_clients
 
   @property
@@ -119,7 +115,7 @@ class Averaging(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SemiSupervisedAveraging(Averaging):
-  """Base of systems in which the server trains on its labels too."""
+  """Base of systems in which the server trains on its labels, too."""
 
   server: training_settings.ServerTurn = training_settings.ServerTurn()
 
@@ -137,13 +133,13 @@ class SemiSupervisedAveraging(Averaging):
 class Alternating(SemiSupervisedAveraging):
   """Alternate training: clients train, then the server fine-tunes their mean.
 
-  With `FixMix` clients it is SemiFL (Algorithm 1 of the paper).
+  With `FixMix` clients it is SemiFL (Algorithm 1 of SemiFL).
   """
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     return alternating.compose_alternating_process(
       self.build_parts(ingredients, self.server)
     )
@@ -151,19 +147,19 @@ class Alternating(SemiSupervisedAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Parallel(SemiSupervisedAveraging):
-  """Parallel training: server and clients train the same weights (D.3)."""
+  """Parallel training: server and clients train the same weights."""
 
   plain_average: bool = settings.setting(
     False,
-    'Whether the server weighs as much as a client, and momentum is that of'
-    " the average, as in the paper's words, instead of half of it all, with"
-    ' momentum of what divides it from the clients (D35).',
+    'Whether the server weighs as much as a client, and momentum is of the'
+    " average (SemiFL's paper), instead of one half, and momentum of the"
+    ' difference between server and clients (the code of its authors).',
   )
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     return parallel.compose_parallel_process(
       self.build_parts(ingredients, self.server),
       server_share_fn=parallel.one_of_all
@@ -175,12 +171,12 @@ class Parallel(SemiSupervisedAveraging):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ParallelInTwoGroups(SemiSupervisedAveraging):
-  """FedRGD as SemiFL's tables have it: two groups, the server in both (D38)."""
+  """FedRGD as in SemiFL's tables: two groups of clients, the server in both."""
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     return parallel.compose_parallel_process(
       self.build_parts(ingredients, self.server),
       server_share_fn=parallel.of_two_groups,

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion of a process into one of TFF's learning processes."""
+"""Conversion of a process to TFF's `LearningProcess`."""
 
 import collections
 
@@ -15,11 +15,10 @@ from tff_semifl.models import functional
 def bind_server_data(
   process: federated_process.FederatedProcess, server_data: tff.Computation
 ) -> tff.learning.templates.LearningProcess:
-  """Returns a `LearningProcess` in which the server's data are fixed.
+  """Converts a process to a `LearningProcess`, with fixed server data.
 
-  The result works with `tff.learning.programs` and everything else that takes a
-  `LearningProcess`. The clients' metrics are under `client_work/train`, where
-  those programs expect them.
+  The result works with `tff.learning.programs`, which find the clients' metrics
+  under `client_work/train`.
 
   Args:
     process: A process from `round_process.build_process`.
@@ -31,8 +30,8 @@ def bind_server_data(
   """
   if process.initialize_memory is not None:
     raise TypeError(
-      'A process that remembers something of clients is no `LearningProcess`;'
-      ' build it without, as with `keep_client_momentum=False`.'
+      'A `LearningProcess` has no memories of clients; build the process'
+      ' without them, for example with `keep_client_momentum=False`.'
     )
   state_type, _, client_data_type = process.next.type_signature.parameter
   weights_type = state_type.member.global_model_weights

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The base of client methods: one dataclass, whose fields are settings."""
+"""The base of client methods: a dataclass whose fields are settings."""
 
 import tensorflow_federated as tff
 
@@ -17,7 +17,7 @@ from tff_semifl.systems import training_settings
 
 
 class Method(client_method.ClientMethod, settings.Settings):
-  """Base of client methods; `client_method.ClientMethod` has their hooks."""
+  """Base of client methods, with the hooks of `client_method.ClientMethod`."""
 
   def build(
     self,
@@ -25,13 +25,7 @@ class Method(client_method.ClientMethod, settings.Settings):
     optimizer: tff.learning.optimizers.Optimizer,
     turn: training_settings.ClientEpochs,
   ) -> client_work.LocalTrainingFn:
-    """Builds the local training of a client.
-
-    Args:
-      ingredients: The model and the augmentations.
-      optimizer: Takes a step a batch, with the round's learning rate.
-      turn: Epochs and batches.
-    """
+    """Builds the local training of a client."""
     training = client_update.Training(
       model=ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
@@ -48,28 +42,28 @@ class Method(client_method.ClientMethod, settings.Settings):
 
   @property
   def summary(self) -> str:
-    """A line that describes the method."""
+    """One line on the method."""
     return system.summarize(self)
 
   @property
   def labels_by_received_model(self) -> bool:
-    """True if images are labeled with the model that the client receives."""
+    """Whether images are labeled by the model that the client receives."""
     return self.relabel == 'round' and not self.labels_are_true
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
+    """Whether pseudo-labels are compared with true labels, where known."""
     return not self.labels_are_true
 
   @property
   def weighs_clients(self) -> bool:
-    """True if updates of clients that train may differ in weight."""
+    """Whether clients that train may have different weights."""
     return type(self).weigh is not client_method.ClientMethod.weigh
 
   def client_data_type(
     self, classifier: functional.ImageClassifier
   ) -> tff.SequenceType | None:
-    """Returns the type of a client's data; None for images without labels."""
+    """The type of a client's data; None for images without labels."""
     if not self.clients_have_labels:
       return None
     return pipelines.labeled_client_type(classifier.image_shape)

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A check that a method makes nothing of padding after the images of a batch.
+"""A check that a method leaves out padding after the images of a batch.
 
 Compiled loops have padding (`turn_form.COMPILED`). A method that takes a plain
-mean over a batch would train on it without a word.
+mean over a batch would silently train on it.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 from tff_semifl.training import turn_form
 
-# Methods of this package are known to leave padding out.
+# Methods of this package are tested to leave padding out.
 _OWN = f'{__name__.partition(".")[0]}.'
 _NUM_IMAGES, _NUM_ROWS = 3, 5
 _TOLERANCE = 1e-3
@@ -35,10 +35,6 @@ def check(
   method: client_method.ClientMethod, training: client_update.Training
 ) -> None:
   """Compares the loss of a batch with and without padding.
-
-  Args:
-    method: The method.
-    training: What it trains with.
 
   Raises:
     ValueError: If the losses differ.
@@ -89,7 +85,7 @@ def check(
 
 
 class _AnyClient(client_update.Client):
-  """A client that trains on all of its images, whatever their labels."""
+  """A client that trains on all of its images, whatever the labels."""
 
   def label(self, turn, rows, state):
     """Labels images, and selects all."""
@@ -98,11 +94,7 @@ class _AnyClient(client_update.Client):
     return labels, images._replace(is_selected=is_selected), given
 
   def loss(self, rows: rows_lib.Rows) -> tf.Tensor:
-    """Returns the loss of a step.
-
-    Args:
-      rows: `Images`.
-    """
+    """The loss of a step on `Images`."""
     optimizer = self.training.optimizer
     real = rows_lib.AllRows(rows.examples, rows.number)
     turn = self.turn(real, self.received)
@@ -134,7 +126,7 @@ def _create_client(
 ) -> _AnyClient:
   """Creates a client in round 1, with weights near the initial ones."""
   model = training.model
-  # Models may begin with the same loss for all images.
+  # Models may start with the same loss for all images.
   generator = np.random.default_rng(1)
   weights = model.initial_weights._replace(
     trainable=tuple(
@@ -168,6 +160,6 @@ def _create_client(
 
 
 def _leave_as_they_are(images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Returns images as they are, for views."""
-  del seed  # Nothing is drawn.
+  """An augmentation that leaves images unchanged."""
+  del seed
   return images

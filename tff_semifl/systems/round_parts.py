@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of rounds, around the turns of clients and of the server."""
+"""Builds the parts of rounds from the training of clients and server."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -44,27 +44,12 @@ def build_round_parts(
   client_data_type: tff.SequenceType | None = None,
   guidance: guidance_lib.Guidance | None = None,
 ) -> round_process.RoundParts:
-  """Builds what the systems of SemiFL's experiments are made of.
+  """Builds the parts of rounds in which clients' updates are averaged.
 
-  Clients take turns as `local_training_fn` has it, and report updates, which
-  are averaged, with momentum. Rounds end with batch normalization statistics of
-  the server's images, if the ingredients say so.
-
-  Args:
-    ingredients: The model and what else is given.
-    local_training_fn: The turn of a client.
-    server_work: The turn of the server.
-    learning_rate_fn: Round -> learning rate.
-    client_optimizer: The optimizer whose state a client may keep.
-    aggregator: By default the uniform mean of the clients that count (A.12).
-    rejection: Which updates count for nothing.
-    client_momentum: Momentum of clients and of their mean.
-    client_data_type: The type of a client's data. By default images without
-      labels.
-    guidance: What the server tells clients beside weights. By default nothing.
-
-  Returns:
-    The parts.
+  Rounds end with batch normalization statistics of the server's images, if the
+  ingredients say so. The aggregator is by default the uniform mean of the
+  clients that count, and `client_data_type` that of images without labels. A
+  client may keep the state of `client_optimizer`.
   """
   classifier = ingredients.classifier
   weights_type = classifier.weights_type
@@ -88,8 +73,8 @@ def build_round_parts(
       optimizer=client_optimizer,
       keep_optimizer_state=client_momentum.keep_client_momentum,
       max_update_norm_ratio=rejection.max_update_norm_ratio,
-      # It would say without noise what the private mean, which is unweighted,
-      # says with noise.
+      # The private mean is unweighted. This would publish without noise what
+      # it publishes with noise.
       measure_weight_diversity=aggregation.is_weighted,
       return_given_labels=ingredients.returns_given_labels,
       context_type=context_type,
@@ -114,22 +99,13 @@ def build_round_parts_without_clients(
   *,
   learning_rate_fn: Callable[[tf.Tensor], tf.Tensor],
 ) -> round_process.RoundParts:
-  """Builds the parts of rounds in which the server trains alone.
-
-  Args:
-    ingredients: The model and what else is given.
-    server_work: The turn of the server.
-    learning_rate_fn: Round -> learning rate.
-
-  Returns:
-    The parts. Their client work does nothing.
-  """
+  """Builds the parts of rounds in which only the server trains."""
   return build_round_parts(
     ingredients,
     _do_nothing,
     server_work,
     learning_rate_fn=learning_rate_fn,
-    # It takes no step.
+    # Never takes a step.
     client_optimizer=tff.learning.optimizers.build_sgdm(1.0),
   )
 
@@ -141,8 +117,8 @@ def _do_nothing(
   optimizer_state: Any,
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
 ) -> client_report.LocalTraining:
-  """Takes the turn of a client that reports nothing."""
-  del context, data, given_labels  # Unused.
+  """Returns the received weights, with an update of weight 0."""
+  del context, data, given_labels
   zero = tf.constant(0.0)
   return client_report.LocalTraining(
     training_loop.TrainingResult(
@@ -159,14 +135,9 @@ def _do_nothing(
 def build_batch_norm_statistics(
   ingredients: system.Ingredients,
 ) -> tff.Computation | None:
-  """Builds the batch normalization statistics that rounds end with.
+  """Builds (<W@SERVER, L*@SERVER> -> W@SERVER), the statistics of the server.
 
-  Args:
-    ingredients: The model, and whether rounds end with statistics.
-
-  Returns:
-    (<W@SERVER, L*@SERVER> -> W@SERVER), those of the server's images; None if
-    rounds leave them as they are.
+  None if rounds do not end with statistics.
   """
   classifier = ingredients.classifier
   if classifier.batch_moments is None or not ingredients.computes_statistics:
@@ -179,16 +150,7 @@ def build_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   turn: training_settings.ServerTurn,
 ) -> server_work_lib.ServerWorkProcess:
-  """Builds the turn of a server that trains on its labels.
-
-  Args:
-    ingredients: The model and the augmentations.
-    optimizer: Takes the steps.
-    turn: The length of the turn.
-
-  Returns:
-    The process.
-  """
+  """Builds the training of a server on its labels."""
 
   def build_training(num_epochs: float) -> server_work_lib.SupervisedTrainingFn:
     return supervised_training.build_supervised_training(

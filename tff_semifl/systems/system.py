@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A system: settings of a way to train, and the process that they make."""
+"""A system: the settings of a way to train, and the TFF process they build."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -22,29 +22,24 @@ from tff_semifl.training import turn_form as turn_form_lib
 
 
 class Labels(enum.Enum):
-  """The place of labels in a federation."""
+  """Who has labels and images."""
 
-  # The server has some labels, clients have the other images.
+  # The server has some labels, clients the other images.
   AT_SERVER = enum.auto()
-  # The server has some labels, and nobody has the other images.
+  # The server has some labels, nobody the other images.
   AT_SERVER_ALONE = enum.auto()
-  # The server has all images, and labels of some: one place, no clients.
+  # The server has all images and labels of some; there are no clients.
   AT_SERVER_WITH_POOL = enum.auto()
-  # The server has all images, with their labels.
+  # The server has all images with labels; there are no clients.
   ALL_AT_SERVER = enum.auto()
-  # Clients have all images, with their labels, and the server none.
+  # Clients have all images with labels, the server none.
   AT_CLIENTS = enum.auto()
-  # The server has some labels, and clients have those of the other images.
+  # The server has some labels, clients the other images with labels.
   AT_SERVER_AND_CLIENTS = enum.auto()
 
   @property
-  def all_clients_take_part(self) -> bool:
-    """True if all clients do in each round but round 0."""
-    return False
-
-  @property
   def has_clients(self) -> bool:
-    """True if there are clients."""
+    """Whether there are clients."""
     return self not in (
       Labels.AT_SERVER_ALONE,
       Labels.AT_SERVER_WITH_POOL,
@@ -54,22 +49,21 @@ class Labels(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
-  """The parts that a process is built of, beside its settings.
+  """What a process is built from, beside settings.
 
   Attributes:
     classifier: The model.
-    weak_augmentation: (uint8 images, stateless seed) -> uint8 images; small
-      changes, for labeled images and for pseudo-labels.
-    strong_augmentation: Likewise; large changes, for the images that clients
-      train on.
+    weak_augmentation: (uint8 images, stateless seed) -> uint8 images; for
+      labeled images and for pseudo-labels.
+    strong_augmentation: Of the same type; for the images that clients train on.
     seed: The run's seed.
-    privacy_key: What noise follows from; None without differential privacy.
+    privacy_key: The key of the noise; None without differential privacy.
     computes_statistics: Whether rounds end with static batch normalization
-      statistics of the server's images (D10). If not, they stay as they are,
-      for whoever computes them between rounds.
-    returns_given_labels: Whether rounds return the pseudo-labels that clients
-      gave, for a simulation that knows the truth.
-    turn_form: The form of the turns of clients.
+      statistics of the server's images. If not, they are computed between
+      rounds or not at all.
+    returns_given_labels: Whether rounds return the clients' pseudo-labels, for
+      a simulation that knows the truth.
+    turn_form: The form of the clients' training loops.
   """
 
   classifier: functional.ImageClassifier
@@ -86,8 +80,8 @@ class Steps(NamedTuple):
   """The optimizer steps of a round.
 
   Attributes:
-    server: Those of the server.
-    client: Those of the client that takes most of them.
+    server: The steps of the server.
+    client: The steps of the client that takes most.
   """
 
   server: int
@@ -95,25 +89,25 @@ class Steps(NamedTuple):
 
 
 class System(settings.Settings, abc.ABC):
-  """Base of the systems: a part with all settings of a way to train.
+  """Base of the systems: the settings of a way to train.
 
-  A subclass is a frozen dataclass. It has the settings `total_rounds`,
-  `clients_per_round` and `client_dropout_probability` somewhere in its tree
-  where they mean anything.
+  A subclass is a frozen dataclass. Where they apply, the settings
+  `total_rounds`, `clients_per_round` and `client_dropout_probability` are
+  somewhere in its tree.
 
   Attributes:
-    usual: Settings of data, model and run, by name, that the system's paper has
-      and that differ from SemiFL's.
-    labels: Who has labels.
+    usual: Defaults of data, model and run settings, by name, that are those of
+      the system's paper and differ from SemiFL's.
+    labels: Who has labels and images.
     clients_know_turns: Whether clients know in how many rounds they took part.
     cohorts_are_passes: Whether all clients take part before any does again.
-    gathers_images: Whether it has the images of clients in one place, as only a
-      simulation can.
-    chooses_statistics: Whether it is the user's choice which images the
-      statistics of batch normalization are of.
-    models: Names of the models that it can train; none if any will do.
-    lengths: Names of its settings that say how long training is, beside
-      `total_rounds`.
+    gathers_images: Whether the images of clients are in one place, as is
+      possible only in a simulation.
+    chooses_statistics: Whether the user chooses the images of the batch
+      normalization statistics.
+    models: Names of the models that it can train; empty for any.
+    lengths: Names of settings, beside `total_rounds`, of the length of
+      training.
   """
 
   usual: ClassVar[Mapping[str, Any]] = types.MappingProxyType({})
@@ -127,34 +121,26 @@ class System(settings.Settings, abc.ABC):
 
   @property
   def summary(self) -> str:
-    """A line on what it is."""
+    """One line on the system, the first of its docstring."""
     return summarize(self)
 
   @abc.abstractmethod
   def build(
     self, ingredients: Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
 
   @abc.abstractmethod
   def count_steps(self, num_labeled: int, client_sizes: Sequence[int]) -> Steps:
-    """Counts the steps of a round.
-
-    Args:
-      num_labeled: Labeled images at the server.
-      client_sizes: Images of each client.
-    """
+    """Counts the optimizer steps of a round."""
 
   def check_num_clients(self, num_clients: int) -> None:
-    """Checks that the system can train with so many clients; by default it can.
-
-    Args:
-      num_clients: All clients that there are.
+    """Checks that there are enough clients; by default any number is.
 
     Raises:
-      settings.SettingError: If a setting needs more of them.
+      settings.SettingError: If a setting needs more clients.
     """
-    del num_clients  # See the subclasses whose settings depend on it.
+    del num_clients
 
   def create_memories(
     self,
@@ -164,95 +150,81 @@ class System(settings.Settings, abc.ABC):
     num_clients: int,
     num_kept: int,
   ) -> memories.Memories | None:
-    """Creates what keeps the memories of clients; by default each its own.
+    """Creates the store of clients' memories, by default one each, or None.
 
-    Args:
-      process: From `build`.
-      folder: Where files may be kept.
-      num_clients: All clients that there are.
-      num_kept: How many of the last rounds must be possible to go back to.
-
-    Returns:
-      The memories, or None if nothing of a client is remembered.
+    `num_kept` is the number of last rounds that a run can return to.
     """
-    del num_clients  # Only those that took part have a memory.
+    del num_clients  # Only clients that took part have a memory.
     if process.initialize_memory is None:
       return None
     return folder.client_memories(process.initialize_memory, num_kept)
 
   @property
   def labels_by_received_model(self) -> bool:
-    """True if clients label images with the model that they receive.
-
-    They do so by its batch normalization statistics.
-    """
+    """Whether clients label images with the received model and statistics."""
     return False
 
   @property
   def measures_pseudo_labels(self) -> bool:
-    """True if pseudo-labels are compared with the truth, where it is known."""
+    """Whether pseudo-labels are compared with true labels, where known."""
     return False
 
   @property
   def weighs_clients(self) -> bool:
-    """True if updates of clients that train may differ in weight."""
+    """Whether clients that train may have different weights."""
     return False
 
   @property
   def uses_strong_views(self) -> bool:
-    """True if strong views are trained on."""
+    """Whether strongly augmented images are trained on."""
     return True
 
   @property
   def aggregation(self) -> aggregator_settings.ChosenAggregator | None:
-    """The aggregation of updates; None where there is no choice."""
+    """The aggregation of updates; None if there is no choice."""
     return None
 
   @property
   def total_rounds(self) -> int:
-    """The last round; round 0 comes before the first."""
+    """The number of the last round; round 0 is the first."""
     return settings.as_dict(self)['total_rounds']
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """True if no round depends on how many there are.
+    """Whether no round depends on the number of rounds.
 
-    A run can be given more rounds then, and is as if it had had them from the
-    beginning.
+    Then a run can be continued with more rounds, as if planned so.
     """
     return False
 
   @property
   def clients_per_round(self) -> int | None:
-    """Clients that take part in a round, where they are chosen.
-
-    None if that is to depend on how many there are and is not filled in.
-    """
+    """The cohort size; 0 without the setting, None if not filled in yet."""
     return settings.as_dict(self).get('clients_per_round', 0)
 
   @property
   def all_clients_take_part(self) -> bool:
-    """True if all clients do in each round but round 0."""
+    """Whether all clients take part in each round but round 0."""
     return False
 
   @property
   def has_clients(self) -> bool:
-    """True if there are rounds in which clients may take part."""
+    """Whether clients may take part in rounds."""
     return self.all_clients_take_part or 'clients_per_round' in (
       settings.as_dict(self)
     )
 
   @property
   def clients_have_labels(self) -> bool:
-    """True if clients train on true labels."""
+    """Whether clients train on true labels."""
     return self.labels in (Labels.AT_CLIENTS, Labels.AT_SERVER_AND_CLIENTS)
 
   @property
   def server_has_labels(self) -> bool:
-    """True if the server has images."""
+    """Whether the server has images."""
     return self.labels is not Labels.AT_CLIENTS
 
 
 def summarize(part: settings.Settings) -> str:
-  """Returns the first line of a part's docstring."""
+  """The first line of the docstring of a part's class."""
   return (type(part).__doc__ or '').partition('\n')[0]

@@ -17,18 +17,11 @@ def train_logits(
   seed: tf.Tensor | None = None,
   num_real: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Returns the logits of a batch of views that is trained on.
+  """The logits of a batch in training mode, float32 [batch, classes].
 
-  Args:
-    classifier: The model.
-    weights: The weights in this step.
-    views: uint8 or float32 [batch, height, width, channels], in 0..255.
-    seed: int32 [2], what dropout draws with, another in each pass of a round;
-      None only for models that are known to have none.
-    num_real: See `rows.Rows`.
-
-  Returns:
-    float32 [batch, classes].
+  `views` are uint8 or float32 [batch, height, width, channels], in 0..255;
+  `seed`, int32 [2], is a new one for each pass, None only without dropout;
+  `num_real` is that of `rows.Rows`.
   """
   return classifier.train_logits(
     weights, tf.cast(views, tf.float32), seed, num_real
@@ -41,18 +34,10 @@ def label_logits(
   views: tf.Tensor,
   num_real: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Returns the logits from which a batch of views gets its pseudo-labels.
+  """The logits that label a batch, float32 [batch, classes].
 
-  They are normalized as the batch would be in training, but nothing is dropped.
-
-  Args:
-    classifier: The model.
-    weights: The weights in this step.
-    views: uint8 or float32 [batch, height, width, channels], in 0..255.
-    num_real: See `rows.Rows`.
-
-  Returns:
-    float32 [batch, classes].
+  The model normalizes as in training, but without dropout. `views` and
+  `num_real` are as in `train_logits`.
   """
   return classifier.batch_logits(
     weights, tf.cast(views, tf.float32), num_real=num_real
@@ -60,14 +45,18 @@ def label_logits(
 
 
 def mask_absent(logits: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-  """Replaces the logits of classes without images by 0 (HeteroFL, D53).
+  """Replaces the logits of classes without images by 0 (HeteroFL).
 
   Args:
     logits: float32 [batch, classes].
     labels: int32 [images], of all images of the participant.
 
   Returns:
-    float32 [batch, classes], without a gradient to classes not in `labels`.
+    float32 [batch, classes], without gradient to classes not in `labels`.
+
+  References:
+    Diao, Ding, Tarokh. HeteroFL: Computation and communication efficient
+    federated learning for heterogeneous clients. ICLR 2021.
   """
   is_present = tf.reduce_any(
     tf.equal(labels[:, tf.newaxis], tf.range(tf.shape(logits)[-1])), axis=0
@@ -83,7 +72,7 @@ def cross_entropy(
   offset: tf.Tensor | None = None,
   is_counted: tf.Tensor | bool = True,
 ) -> training_loop.BatchOutput:
-  """Returns the mean cross-entropy and the number of correct predictions.
+  """The mean cross-entropy and the number of correct predictions.
 
   Args:
     logits: float32 [batch, classes].
@@ -91,9 +80,6 @@ def cross_entropy(
     weights: See `losses.cross_entropy`.
     offset: See `losses.cross_entropy`. Predictions are made without it.
     is_counted: bool [batch], whether a prediction counts; by default all do.
-
-  Returns:
-    A `BatchOutput` in which all examples count.
   """
   return training_loop.BatchOutput(
     losses.cross_entropy(logits, labels, weights, offset=offset),
@@ -108,17 +94,9 @@ def cross_entropy_gradient(
   labels: tf.Tensor,
   seed: tf.Tensor,
 ) -> tuple[tuple[tf.Tensor, ...], training_loop.BatchOutput]:
-  """Returns the gradient of the mean cross-entropy of a batch.
+  """The gradient of the mean cross-entropy, and the output of `cross_entropy`.
 
-  Args:
-    classifier: The model.
-    weights: The weights at which the gradient is taken.
-    views: uint8 or float32 [batch, height, width, channels], in 0..255.
-    labels: int32 [batch].
-    seed: int32 [2], what dropout draws with.
-
-  Returns:
-    A tensor for each trainable weight, and the output of `cross_entropy`.
+  `views` and `seed` are as in `train_logits`; labels are int32 [batch].
   """
   with tf.GradientTape() as tape:
     tape.watch(weights.trainable)

@@ -1,11 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client's report of its training, and the metrics of all reports.
-
-A client reports an update, unless it has none or the update must be rejected,
-and measurements that are added up over clients.
-"""
+"""Results of local training: a client's update and metrics, and their sums."""
 
 import collections
 from collections.abc import Mapping
@@ -28,19 +24,18 @@ class Ratio(NamedTuple):
 
 
 class LocalTraining(NamedTuple):
-  """The outcome of a client's turn.
+  """The outcome of a client's local training.
 
   Attributes:
-    training: The outcome of its training.
-    num_labeled: Images that it gave a pseudo-label, each time they got one;
-      0 for a client that has labels.
-    num_confident: Those of them whose pseudo-label was trained on.
-    weight: float32 scalar, at least 0, of its update in the mean. 0 if it has
-      no update to report.
-    measurements: Further measurements by name: each a `Ratio`, or a float32
-      scalar to be added up.
-    report: The client's message to `Guidance.update`: any structure of tensors,
-      to be added up.
+    training: The outcome of the training loop.
+    num_labeled: The number of pseudo-labels made; 0 for a client with labels.
+    num_confident: The number of pseudo-labels that were trained on.
+    weight: float32 scalar, at least 0, of the update in the mean; 0 for no
+      update.
+    measurements: Further measurements by name, to be summed: `Ratio` or float32
+      scalars.
+    report: The message to `Guidance.update`, any structure of tensors, to be
+      summed.
   """
 
   training: training_loop.TrainingResult
@@ -52,11 +47,11 @@ class LocalTraining(NamedTuple):
 
 
 class ClientSums(NamedTuple):
-  """Measurements that clients report, in a form that can be added up.
+  """Measurements of a client, to be summed over clients.
 
   Attributes:
-    measurements: By name a `Ratio`, or a float32 scalar.
-    updates: Sums from which the diversity of updates is measured.
+    measurements: By name a `Ratio` or a float32 scalar.
+    updates: Sums for the diversity of updates.
   """
 
   measurements: Mapping[str, Ratio | tf.Tensor]
@@ -64,12 +59,12 @@ class ClientSums(NamedTuple):
 
 
 def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
-  """Returns the highest confidence, for its mean over clients with images.
+  """The highest confidence, to be averaged over clients with images.
 
-  That mean tells less of one client than the maximum over clients would.
+  The mean reveals less about one client than the maximum would.
 
   Args:
-    confidences: float32 [images], of all images.
+    confidences: float32 [images], of all images of the client.
   """
   return collections.OrderedDict(
     highest_confidence=Ratio(
@@ -82,18 +77,11 @@ def measure_confidences(confidences: tf.Tensor) -> Mapping[str, Ratio]:
 def labeled_in_steps(
   training: training_loop.TrainingResult, num_images: tf.Tensor
 ) -> LocalTraining:
-  """Returns the turn of a client that gave pseudo-labels in each step.
+  """The outcome for a client that labels during training.
 
-  A client that has images takes part in the mean, whether or not it was ever
-  sure of one (D36).
-
-  Args:
-    training: Its training, in which the examples that count are those whose
-      pseudo-label was trained on.
-    num_images: int32 scalar, the number of its images.
-
-  Returns:
-    Its turn, with weight 1, or 0 without images.
+  It has weight 1, whether or not any label was confident, as in the code of
+  SemiFL's authors; 0 without images. `training.sums.num_examples` counts the
+  images that were trained on.
   """
   return LocalTraining(
     training,
@@ -106,15 +94,7 @@ def labeled_in_steps(
 def trained_on_true_labels(
   training: training_loop.TrainingResult, num_images: tf.Tensor
 ) -> LocalTraining:
-  """Returns the turn of a client that has labels, and gave no pseudo-label.
-
-  Args:
-    training: Its training.
-    num_images: int32 scalar, the number of its images.
-
-  Returns:
-    Its turn, with weight 1, or 0 without images.
-  """
+  """The outcome for a client with labels: weight 1, or 0 without images."""
   return LocalTraining(
     training,
     num_labeled=tf.constant(0),
@@ -131,20 +111,20 @@ def report(
   max_update_norm_ratio: float,
   kernel_index: int | None,
 ) -> tuple[client_work_process.ClientResult, ClientSums]:
-  """Returns the result of a client, with its optimizer's state as its memory.
+  """The client's result, whose memory is the optimizer state.
 
   Args:
-    weights: The weights that it received.
-    optimizer_state: The state with which it came.
-    local: The outcome of its turn.
-    max_update_norm_ratio: Largest length of an update, as a multiple of that of
-      the received weights, or of 1 if that is larger; infinity for no limit.
+    weights: The received weights.
+    optimizer_state: The state before training.
+    local: The outcome of local training.
+    max_update_norm_ratio: Largest norm of an update, as a multiple of the norm
+      of the received weights, or of 1 if that is larger; infinity for no limit.
     kernel_index: From `weight_diversity.find_classifier_kernel`, or None not to
       measure the diversity of updates.
 
   Returns:
     The result and the measurements. A rejected client has a zero update of
-    weight 0, the memory with which it came, no given labels but padding, and
+    weight 0, the memory it started with, only padding as given labels, and
     zeros in all sums but `num_rejected`.
   """
   training = local.training
@@ -158,7 +138,7 @@ def report(
   bound = max_update_norm_ratio * tf.maximum(
     tf.linalg.global_norm(weights.trainable), 1.0
   )
-  # The bound may be infinite, and infinity is not greater than that.
+  # `<=`, as an infinite bound allows all finite lengths.
   is_sound = tf.math.is_finite(length) & (length <= bound)
   is_sound &= tf.math.is_finite(training.sums.loss)
   is_sound &= tf.math.is_finite(local.weight) & (local.weight >= 0.0)
@@ -192,7 +172,7 @@ def report(
   result = client_work_process.ClientResult(
     update,
     update_weight=tf.where(counts, local.weight, 0.0),
-    # A client that did not train has the state that it came with (A.11).
+    # The state is unchanged if the client did not train.
     memory=tf.nest.map_structure(
       lambda new, old: tf.where(is_sound, new, old),
       training.optimizer_state,
@@ -208,14 +188,9 @@ def report(
 
 
 def summarize(sums: ClientSums) -> Mapping[str, tf.Tensor]:
-  """Returns the metrics of a round, in a computation.
+  """The metrics of a round, float32 scalars by name.
 
-  Args:
-    sums: Those of all clients, added up.
-
-  Returns:
-    A float32 scalar for each measurement, and those of
-    `weight_diversity.measure`. A ratio of nothing to nothing is not a number.
+  Ratios of sums (NaN for 0 / 0), and the results of `weight_diversity.measure`.
   """
   metrics = collections.OrderedDict(
     (

@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The type of all client work: the arguments and results of a cohort.
+"""Client work with memories and given labels beside the update.
 
-TFF's `ClientWorkProcess` has a state at the server alone, as clients of a
-cross-device setting are too many to be met twice. The paper's simulation has a
-hundred, each of which keeps the momentum of its optimizer (D5), and only a
-simulation has clients that return the pseudo-labels that they gave.
+TFF's `ClientWorkProcess` has only a state at the server. A simulation of few
+clients can also keep a memory for each client, such as a momentum, and return
+the pseudo-labels that clients gave.
 """
 
 from collections.abc import Callable
@@ -18,14 +17,14 @@ from tff_semifl.training import given_labels as given_labels_lib
 
 
 class ClientResult(NamedTuple):
-  """TFF's `ClientResult`, with further results beside the update.
+  """TFF's `ClientResult` with further fields.
 
   Attributes:
-    update: Initial weights minus trained ones.
+    update: Received weights minus trained weights.
     update_weight: float32 scalar, at least 0.
     memory: The memory that the client keeps; empty if it has none.
-    given_labels: The pseudo-labels that it gave, if they are kept.
-    report: Its message to `Guidance.update`, to be added up.
+    given_labels: The pseudo-labels of the client, if they are kept.
+    report: The message to `Guidance.update`, to be summed.
   """
 
   update: Any
@@ -48,8 +47,7 @@ class ClientWorkProcess(tff.templates.MeasuredProcess):
                  result={ClientResult<U, float32, <>, G>}@CLIENTS,
                  measurements=M@SERVER>)
 
-  If clients have memories, with C for the memory that one brings to its turn
-  and R for the memory that the turn leaves:
+  If clients have memories, with C for the memory before and R after a round:
 
       initialize_memory: ( -> C)
       next: (<S@SERVER, {T}@CLIENTS, {D}@CLIENTS, {C}@CLIENTS>
@@ -64,16 +62,10 @@ class ClientWorkProcess(tff.templates.MeasuredProcess):
     next_fn: tff.Computation,
     initialize_memory: tff.Computation | None = None,
   ):
-    """Initializes the process.
-
-    Args:
-      initialize_fn: `initialize` of the class.
-      next_fn: `next` of the class.
-      initialize_memory: ( -> C), the memory that a client brings to its first
-        turn; None if clients have no memory.
+    """Checks and keeps the computations of the class's docstring.
 
     Raises:
-      TypeError: If the types differ from those of the class.
+      TypeError: If the types differ from those of the class's docstring.
     """
     super().__init__(initialize_fn, next_fn)
     check_memories(next_fn, initialize_memory)
@@ -97,12 +89,10 @@ def check_memories(
 ) -> None:
   """Checks that a computation takes memories if and only if clients have any.
 
-  Args:
-    next_fn: A computation of three arguments, with memories as the fourth.
-    initialize_memory: ( -> C), or None if clients have no memory.
+  `next_fn` takes memories as its fourth argument.
 
   Raises:
-    TypeError: If it takes more arguments or fewer, or other memories than C.
+    TypeError: If it takes more or fewer arguments, or memories of another type.
   """
   parameter = next_fn.type_signature.parameter
   num_arguments = 3 if initialize_memory is None else 4
@@ -126,16 +116,12 @@ def build_client_work_process(
   summarize: Callable[[Any], Any],
   initialize_memory: tff.Computation | None = None,
 ) -> ClientWorkProcess:
-  """Builds client work from the turn of one client.
+  """Builds client work without state from the computation of one client.
 
   Args:
     turn: (<T, D> -> <ClientResult, sums>), or (<T, D, C> -> the same).
-    summarize: Sums of all clients -> M, plain TensorFlow.
+    summarize: Sums over all clients -> M, plain TensorFlow.
     initialize_memory: ( -> C), or None if clients have no memory.
-
-  Returns:
-    A `ClientWorkProcess` without state, in which each client takes a turn and
-    the sums are added up at the server.
   """
 
   @tff.federated_computation

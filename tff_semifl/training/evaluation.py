@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The evaluation of a model on test images."""
+"""Accuracy and loss of a model on test images."""
 
 import collections
 from collections.abc import Mapping
@@ -19,14 +19,11 @@ from tff_semifl.training import training_loop
 def build_evaluation(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds the evaluation of a model on labeled images.
-
-  Args:
-    classifier: The model, evaluated in inference mode.
+  """Builds the evaluation of a model in inference mode.
 
   Returns:
-    A computation with W for model weights and L for chunks of
-    `pipelines.labeled_type`, evaluated chunk by chunk:
+    A computation, with W for model weights and L for chunks of
+    `pipelines.labeled_type`:
 
         (<W@SERVER, L*@SERVER> -> <accuracy=float32, loss=float32>@SERVER)
 
@@ -38,14 +35,9 @@ def build_evaluation(
 def build_evaluation_with_logits(
   classifier: functional.ImageClassifier,
 ) -> tff.Computation:
-  """Builds an evaluation that also returns what metrics are computed of.
+  """Builds the evaluation with a third result, `logits`.
 
-  Args:
-    classifier: As in `build_evaluation`.
-
-  Returns:
-    The computation of `build_evaluation` with a third result, `logits`, float32
-    [images, classes], in the order of the images.
+  These are float32 [images, classes], in the order of the images.
   """
   return _build(classifier, keeps_logits=True)
 
@@ -90,7 +82,7 @@ def _build(
 
 
 def _no_logits(num_classes: int) -> tf.Tensor:
-  # A constant would have a fixed shape, which a loop could not grow.
+  # A constant would have a fixed shape, which could not grow in a loop.
   return tf.compat.v1.placeholder_with_default(
     tf.zeros([0, num_classes]), [None, num_classes]
   )

@@ -1,13 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pseudo-labels that a client gave in a turn, to be measured in a simulation.
+"""The pseudo-labels of a client, which a simulation compares with the truth.
 
-Only a simulation knows the truth, and no computation here does. A client can
-return its pseudo-labels beside its report, placed at the client; the program
-that runs the simulation compares them with the truth (A.14). So the labels that
-are measured are those that were trained on, whenever in the turn they were
-made.
+No computation here knows the truth. A client returns the labels that it trained
+on, placed at the client, and the program that runs the simulation compares
+them.
 """
 
 from typing import NamedTuple
@@ -18,15 +16,14 @@ import tensorflow_federated as tff
 
 
 class GivenLabels(NamedTuple):
-  """Pseudo-labels, with an element for each time that an image got one.
+  """Pseudo-labels, an element for each time that an image got one.
 
   Attributes:
     image: int32 [number], the image's index among those of the client.
-    label: int32 [number], its pseudo-label.
-    share: float32 [number]. 0 if the label was not trained on; otherwise the
-      number of labels that were made at the same time, divided by how many of
-      them were trained on. Made at the same time are those of a batch, or of
-      all images of a client that labels once.
+    label: int32 [number], the pseudo-label.
+    share: float32 [number]: 0 if the label was not trained on, otherwise n / k,
+      if n labels were made at the same time (for a batch, or for all images of
+      a client) and k of them were trained on.
   """
 
   image: tf.Tensor
@@ -42,16 +39,16 @@ GIVEN_LABELS_TYPE = tff.types.to_type(
     )
   )
 )
-# In place of an image, where there is no label.
+# The image of an element that is no label.
 _PADDING = -1
 
 
 class LabelRoom(NamedTuple):
-  """Room for labels, whose shape does not grow with their number.
+  """A fixed number of elements, of which the first are labels.
 
   Attributes:
-    labels: Labels, and padding after them.
-    number: int32 scalar, how many labels there are.
+    labels: The labels, and padding after them.
+    number: int32 scalar, the number of labels.
   """
 
   labels: GivenLabels
@@ -64,11 +61,7 @@ KeptLabels = GivenLabels | LabelRoom | tuple[()]
 
 
 def none() -> GivenLabels:
-  """Returns no labels, to be extended in a loop.
-
-  Returns:
-    `GivenLabels` of 0 elements, whose shapes are unknown.
-  """
+  """`GivenLabels` of 0 elements and unknown shape, to be extended in a loop."""
   # A constant would have a fixed shape, which could not grow in a loop.
   return GivenLabels(
     *(
@@ -84,18 +77,16 @@ def made_at_once(
   is_trained_on: tf.Tensor,
   is_real: tf.Tensor | None = None,
 ) -> GivenLabels:
-  """Returns labels that were made at the same time.
+  """Labels that were made at the same time.
 
   Args:
-    image: int32 [number], the images that have them.
-    label: int32 [number], their pseudo-labels.
+    image: int32 [number], indices of images.
+    label: int32 [number], pseudo-labels.
     is_trained_on: bool [number], whether a label is trained on.
-    is_real: bool [number], false for padding, which comes last; by default
-      there is none.
+    is_real: bool [number], false for padding, which comes last; None without.
 
   Returns:
-    The labels, with shares that follow from the others made with them. Those of
-    padding are of image -1, until `drop_padding` drops them.
+    The labels. Padding has image -1, until `drop_padding` drops it.
   """
   number = tf.cast(tf.shape(label)[0], tf.float32)
   if is_real is not None:
@@ -108,15 +99,7 @@ def made_at_once(
 
 
 def extend(before: KeptLabels, added: GivenLabels) -> KeptLabels:
-  """Adds labels to earlier ones.
-
-  Args:
-    before: The earlier ones.
-    added: The later ones.
-
-  Returns:
-    All of them, in this order; `NOT_KEPT` if the earlier ones are not kept.
-  """
+  """Appends labels; `NOT_KEPT` if the earlier ones are not kept."""
   if before == NOT_KEPT:
     return NOT_KEPT
   if isinstance(before, LabelRoom):
@@ -127,11 +110,7 @@ def extend(before: KeptLabels, added: GivenLabels) -> KeptLabels:
 
 
 def make_room(number: tf.Tensor) -> LabelRoom:
-  """Returns room for labels, without any in it.
-
-  Args:
-    number: int32 scalar, how many there is room for, with their padding.
-  """
+  """Empty room for labels and padding; `number` is an int32 scalar."""
   return LabelRoom(
     GivenLabels(
       tf.fill([number], _PADDING),
@@ -143,11 +122,7 @@ def make_room(number: tf.Tensor) -> LabelRoom:
 
 
 def drop_padding(labels: KeptLabels) -> KeptLabels:
-  """Returns labels without padding.
-
-  Args:
-    labels: The labels.
-  """
+  """Drops padding."""
   if isinstance(labels, LabelRoom):
     labels = labels.labels
   if labels == NOT_KEPT:
@@ -159,12 +134,7 @@ def drop_padding(labels: KeptLabels) -> KeptLabels:
 
 
 def reject(labels: KeptLabels, is_rejected: tf.Tensor) -> KeptLabels:
-  """Returns labels, or nothing but padding.
-
-  Args:
-    labels: The labels.
-    is_rejected: bool scalar, whether to return padding.
-  """
+  """Replaces the labels by padding if `is_rejected`, a bool scalar."""
   if labels == NOT_KEPT:
     return NOT_KEPT
   if isinstance(labels, LabelRoom):
@@ -173,7 +143,7 @@ def reject(labels: KeptLabels, is_rejected: tf.Tensor) -> KeptLabels:
 
 
 def _write(room: LabelRoom, added: GivenLabels) -> LabelRoom:
-  """Writes labels after the others; what is padding will be written over."""
+  """Writes labels after the others; later calls overwrite their padding."""
   places = room.number + tf.range(tf.shape(added.image)[0])
   return LabelRoom(
     tf.nest.map_structure(

@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Losses of SemiFL (NeurIPS 2022, section 3.4), Zhang et al. (E.2) and F.
+"""Losses: cross-entropy, mixup, consistency and Kullback-Leibler divergence.
 
-All of them are means over the examples of one batch, of whatever size it is.
+All are means over the examples of a batch.
 """
 
 import tensorflow as tf
@@ -16,19 +16,16 @@ def cross_entropy(
   *,
   offset: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Mean cross-entropy with hard or soft labels.
+  """Mean cross-entropy with hard or soft labels, a scalar.
 
   Args:
     logits: float [batch, classes], unnormalized.
-    labels: int [batch], in 0..classes-1, or float [batch, classes], the
-      probability of each class (D12).
-    weights: float [batch], at least zero, what the loss of each example is
-      multiplied by before the mean over all; by default 1.
-    offset: float [classes], is added to the logits of each example, as in logit
-      adjustment; by default 0.
-
-  Returns:
-    A scalar of the dtype of `logits`, at least zero.
+    labels: int [batch], in 0..classes-1, or float [batch, classes],
+      probabilities.
+    weights: float [batch], at least 0, factors of the losses of examples before
+      the mean over all; by default 1.
+    offset: float [classes] or [batch, classes], added to the logits, as in
+      logit adjustment; by default 0.
 
   References:
     Menon, Jayasumana, Rawat, Jain, Veit, Kumar. Long-tail learning via logit
@@ -50,18 +47,14 @@ def cross_entropy(
 def masked_cross_entropy(
   logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """Cross-entropy of some examples, divided by the number of all.
+  """Cross-entropy of the counted examples, divided by the size of the batch.
 
-  As FixMatch and Zhang et al. have it (equations 3 and 4): the fewer count,
-  the less they all weigh.
+  As in FixMatch and in equations 3 and 4 of Zhang et al.
 
   Args:
     logits: float [batch, classes], unnormalized.
     labels: int [batch], in 0..classes-1.
     is_counted: bool [batch].
-
-  Returns:
-    A scalar of the dtype of `logits`, at least zero.
   """
   return cross_entropy(logits, labels, is_counted)
 
@@ -75,21 +68,16 @@ def mix_loss(
   *,
   offset: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Loss of predictions for images that were mixed from two batches.
-
-  With a coefficient of 1 it is the cross-entropy with `first_labels` alone.
+  """Cross-entropy of mixed images, with the labels mixed alike (mixup).
 
   Args:
     logits: float [batch, classes], for `coefficient * first_images + (1 -
       coefficient) * second_images`.
     first_labels: As in `cross_entropy`.
-    second_labels: Likewise.
-    coefficient: Scalar in [0, 1], the same as mixed the images.
+    second_labels: As in `cross_entropy`.
+    coefficient: Scalar in [0, 1]; 1 is cross-entropy with `first_labels`.
     weights: As in `cross_entropy`.
-    offset: Likewise.
-
-  Returns:
-    A scalar of the dtype of `logits`.
+    offset: As in `cross_entropy`.
 
   References:
     Zhang, Cisse, Dauphin, Lopez-Paz. mixup: Beyond Empirical Risk
@@ -105,15 +93,11 @@ def mix_loss(
 def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
   """Mean squared difference of probabilities, over examples and classes.
 
-  As the Pi-Model, Mean Teacher and MixMatch have it (F.3, F.4, F.7).
+  The consistency loss of the Pi-Model, Mean Teacher and MixMatch.
 
   Args:
-    targets: float [batch, classes], probabilities, as a rule without a
-      gradient.
+    targets: float [batch, classes], usually without gradient.
     probabilities: float [batch, classes].
-
-  Returns:
-    A scalar of the dtype of `probabilities`, at least zero.
   """
   return tf.reduce_mean(tf.math.squared_difference(targets, probabilities))
 
@@ -121,15 +105,11 @@ def consistency(targets: tf.Tensor, probabilities: tf.Tensor) -> tf.Tensor:
 def divergence_of_each(
   target_logits: tf.Tensor, logits: tf.Tensor
 ) -> tf.Tensor:
-  """KL(target || prediction) of each example.
+  """KL(target || prediction) of each example, float [..., batch].
 
   Args:
-    target_logits: float [..., batch, classes], unnormalized; they are
-      constants.
+    target_logits: float [..., batch, classes], unnormalized; constants.
     logits: float [batch, classes], unnormalized, of the predictions.
-
-  Returns:
-    float [..., batch], at least zero but for rounding.
   """
   target_logits = tf.stop_gradient(target_logits)
   return tf.reduce_sum(
@@ -144,15 +124,12 @@ def divergence(
   logits: tf.Tensor,
   weights: tf.Tensor | None = None,
 ) -> tf.Tensor:
-  """Mean of KL(target || prediction), as UDA and (FL)^2 have it (F.6, G.3).
+  """Mean of KL(target || prediction), the consistency loss of UDA and (FL)^2.
 
   Args:
-    target_logits: float [batch, classes], unnormalized; they are constants.
+    target_logits: float [batch, classes], unnormalized; constants.
     logits: float [batch, classes], unnormalized, of the predictions.
     weights: As in `cross_entropy`.
-
-  Returns:
-    A scalar of the dtype of `logits`, at least zero.
   """
   each = divergence_of_each(target_logits, logits)
   if weights is not None:

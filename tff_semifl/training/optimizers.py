@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The SGD of SemiFL: clip, then decay, then Nesterov momentum (A.3, D6).
+"""SemiFL's SGD: gradient clipping, weight decay, Nesterov momentum.
 
-TFF's `build_sgdm` keeps the learning rate out of the momentum buffer, as this
-one does, but has neither Nesterov momentum nor weight decay; Keras optimizers
-fold the learning rate into the buffer, which is a different method as soon as
-the rate changes while the buffer persists.
+TFF's `build_sgdm` has neither Nesterov momentum nor weight decay. Keras
+optimizers multiply the learning rate into the momentum buffer, which is a
+different method if the rate changes while the buffer is kept.
 """
 
 import abc
@@ -26,7 +25,7 @@ Weights = Sequence[tf.Tensor]
 
 
 class _Clipping(tff.learning.optimizers.Optimizer):
-  """Clips gradients in the operations of its step."""
+  """An optimizer that can clip by a given scale."""
 
   def next(
     self, state: Mapping[str, Any], weights: Weights, gradients: Weights
@@ -35,7 +34,7 @@ class _Clipping(tff.learning.optimizers.Optimizer):
 
   @abc.abstractmethod
   def find_scale(self, gradients: Weights) -> tf.Tensor | None:
-    """Returns by what clipping multiplies gradients; None without clipping."""
+    """The factor of clipped gradients; None without clipping."""
 
   @abc.abstractmethod
   def step(
@@ -45,7 +44,7 @@ class _Clipping(tff.learning.optimizers.Optimizer):
     gradients: Weights,
     scale: tf.Tensor | None,
   ) -> tuple[Mapping[str, Any], Weights]:
-    """Takes a step along `gradients`, times `scale` if there is one."""
+    """Takes a step along `gradients`, times `scale` unless it is None."""
 
 
 class _NesterovSGD(_Clipping):
@@ -76,8 +75,7 @@ class _NesterovSGD(_Clipping):
     self._is_decayed = is_decayed
 
   def initialize(self, specs: Sequence[tf.TensorSpec]) -> Mapping[str, Any]:
-    # A buffer of zeros makes the first accumulated gradient the gradient
-    # itself, as PyTorch's lazily created buffer does.
+    # As PyTorch's buffer, which starts as the first gradient.
     return collections.OrderedDict(
       [
         (LEARNING_RATE_KEY, tf.constant(self._learning_rate, tf.float32)),
@@ -88,8 +86,7 @@ class _NesterovSGD(_Clipping):
   def find_scale(self, gradients: Weights) -> tf.Tensor | None:
     if self._clip_norm is None:
       return None
-    # PyTorch's `clip_grad_norm_`: finite at norm zero, and within 1e-6 of
-    # the exact scale elsewhere.
+    # As PyTorch's `clip_grad_norm_`, which is finite at norm zero.
     norm = tf.linalg.global_norm(packing.pack(gradients))
     return tf.minimum(1.0, self._clip_norm / (norm + 1e-6))
 
@@ -201,28 +198,29 @@ def restrict(
   is_trained: Sequence[bool],
   mask_gradient: Callable[[tf.Tensor], tf.Tensor] = tf.identity,
 ) -> tff.learning.optimizers.Optimizer:
-  """Returns an optimizer that trains some of the weights only.
+  """An optimizer that trains some of the weights only.
 
-  The others stay as they are: they do not decay either. Where an optimizer of
-  `build_nesterov_sgd` clips, it is by the norm of the gradients of all weights
-  nevertheless, as PyTorch does if the gradients of a whole model are clipped
-  and an optimizer has some of its tensors (D.6).
+  The other weights do not decay either. Clipping is nevertheless by the norm of
+  the gradients of all weights, as if PyTorch clipped the gradients of a whole
+  model and gave the optimizer some of its tensors.
 
   Args:
-    optimizer: What trains them.
+    optimizer: Trains the selected weights.
     is_trained: For each weight whether it is trained.
-    mask_gradient: What becomes of each gradient of such a weight after the norm
-      of all was computed. By default nothing.
+    mask_gradient: Applied to each gradient of a trained weight, after the norm
+      of all gradients was computed; by default the identity.
   """
   return _Restricted(optimizer, is_trained, mask_gradient)
 
 
 def zero_second_half(gradient: tf.Tensor) -> tf.Tensor:
-  """Returns a gradient without that of the second half of the outputs (D41).
+  """Zeroes the gradient of the second half of the outputs.
+
+  This reproduces FedMatch in the code of SemiFL's authors.
 
   Args:
-    gradient: [..., outputs]. Of an odd number the one in the middle is in the
-      second half.
+    gradient: [..., outputs]. The middle one of an odd number is in the second
+      half.
   """
   num_outputs = gradient.shape[-1]
   is_first = tf.range(num_outputs) < num_outputs // 2
@@ -239,7 +237,7 @@ def build_nesterov_sgd(
 ) -> tff.learning.optimizers.Optimizer:
   """Builds SGD with clipping, weight decay and Nesterov momentum.
 
-  One step, for gradients g, weights w, buffer a and learning rate lr:
+  A step for gradients g, weights w, buffer a (0 at first), learning rate lr:
 
       g <- g * min(1, clip_norm / (|g| + 1e-6))    |g| over all tensors jointly
       g <- g + weight_decay * w                    on every tensor, biases too
@@ -247,16 +245,16 @@ def build_nesterov_sgd(
       w <- w - lr * (g + momentum * a)
 
   With `momentum=0`, `weight_decay=0` and `clip_norm=None` it is plain gradient
-  descent. The defaults are the paper's (Table 4) and, for clipping, the
-  authors' code (D6).
+  descent. The defaults are those of Table 4 of SemiFL; `clip_norm` is in its
+  authors' code only.
 
   Args:
     learning_rate: The rate until `set_hparams` sets another.
     momentum: In [0, 1).
     weight_decay: At least 0, per step, as a multiple of the weights.
-    clip_norm: Bound on the joint L2 norm of the gradients, or None for none.
-    is_decayed: For each weight whether it decays; by default all do. FixMatch's
-      kernels alone do (F.1).
+    clip_norm: Bound on the joint L2 norm of the gradients; None for none.
+    is_decayed: For each weight whether it decays; by default all do. In
+      FixMatch only kernels do.
 
   Raises:
     ValueError: If a number is out of its range.

@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arithmetic on many tensors by few operations.
+"""Elementwise arithmetic on many tensors by few operations.
 
-A model has many weights, most of them vectors of a normalization, and an
-operation on one of them costs its launch, and little else. Here small tensors
-are one vector, on which an operation is launched once.
+Most weights of a model are small vectors, and an operation on one of them costs
+little more than its launch. Here small tensors are concatenated to one vector.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -13,28 +12,24 @@ from typing import Any
 
 import tensorflow as tf
 
-# Tensors of at most so many elements are packed. On a CPU, larger ones stay in
-# its cache by themselves, and copies of them take more than they save. An
-# operation on a tensor of this size takes a GPU about as long as its launch.
+# Tensors of at most this many elements are concatenated. On a CPU, copies of
+# larger ones take more time than they save; on a GPU, an operation on a tensor
+# of this size takes about as long as its launch.
 LARGEST_ON_CPU = 2**12
 LARGEST_ON_GPU = 2**20
 
 
 def largest() -> int:
-  """Returns how large tensors are packed: it depends on whether there is a GPU.
+  """The largest size of a tensor that is concatenated, on this machine.
 
-  What is built here may run elsewhere. It computes the same, if not as fast.
+  It affects only speed, if what is built here runs elsewhere.
   """
   on_gpu = tf.config.list_physical_devices('GPU')
   return LARGEST_ON_GPU if on_gpu else LARGEST_ON_CPU
 
 
 def pack(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-  """Returns tensors that together have all elements, and are few.
-
-  Args:
-    tensors: Tensors whose shapes are known.
-  """
+  """A few tensors with the elements of all, whose shapes must be known."""
   tensors = list(map(tf.convert_to_tensor, tensors))
   return [
     _pack([tensors[index] for index in indices])
@@ -47,19 +42,18 @@ def map_elements(
   *tensors: Sequence[tf.Tensor],
   kinds: Sequence[Hashable] | None = None,
 ) -> tuple[list[tf.Tensor], ...]:
-  """Applies a function, element by element, to the tensors of several lists.
+  """Applies an elementwise function to the tensors of several lists.
 
   Args:
-    fn: (tensors of one shape, one of each list; kind) -> tensors of that shape.
-      Each element of its results must follow from the elements in the same
-      place alone.
-    *tensors: Lists of equal length, not empty; those in the same place have one
-      type and one shape, which is known.
-    kinds: For each place what `fn` is told of it; by default None. Those of
-      different kinds are not packed together.
+    fn: (tensors of one shape, one of each list; kind) -> tensors of that shape,
+      each element computed from the elements in the same place alone.
+    *tensors: Lists of equal length, not empty. Tensors in the same place have
+      the same type and the same, known shape.
+    kinds: The last argument of `fn` for each place, by default None. Tensors of
+      different kinds are not concatenated.
 
   Returns:
-    For each result of `fn` a list like the lists that were given.
+    A list like the given ones for each result of `fn`.
   """
   rows = [
     list(map(tf.convert_to_tensor, row)) for row in zip(*tensors, strict=True)
@@ -86,26 +80,26 @@ def map_elements(
 def _group(
   tensors: Sequence[tf.Tensor], kinds: Sequence[Hashable]
 ) -> list[tuple[Hashable, list[int]]]:
-  """Returns pairs of a kind and the places of its tensors to pack together."""
+  """Pairs of a kind and the places of its tensors to concatenate."""
   most = largest()
   groups = {}
   for index, (kind, tensor) in enumerate(zip(kinds, tensors, strict=True)):
     is_packed = tensor.shape.num_elements() <= most
-    # An index in the place of a type would not do: types equal their numbers.
+    # Not the index in place of the dtype: a dtype equals an integer.
     key = kind, tensor.dtype, None if is_packed else index
     groups.setdefault(key, []).append(index)
   return [(kind, indices) for (kind, *_), indices in groups.items()]
 
 
 def _pack(tensors: Sequence[tf.Tensor]) -> tf.Tensor:
-  """Returns one vector of several tensors; one tensor as it is."""
+  """Concatenates tensors to one vector; a single tensor is left as it is."""
   if len(tensors) == 1:
     return tensors[0]
   return tf.concat([_reshape(each, [-1]) for each in tensors], axis=0)
 
 
 def _reshape(tensor: tf.Tensor, shape: Sequence[int]) -> tf.Tensor:
-  """Returns a tensor in another shape; a vector as it is."""
+  """Reshapes a tensor, unless it is a vector and should be one."""
   if len(shape) == tensor.shape.rank == 1:
     return tensor
   return tf.reshape(tensor, shape)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examples in rows, of which the last may be padding."""
+"""Examples in rows, of which the last may be padding; for compiled loops."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,15 +14,15 @@ from tff_semifl.training import rows
 
 
 class PaddedRows(rows.Rows):
-  """A number of rows that depends on no tensor's values, with padding last."""
+  """A fixed number of rows, whatever the tensors' values, with padding last."""
 
   def __init__(self, examples: Any, number: tf.Tensor | None = None):
     """Initializes the rows.
 
     Args:
-      examples: A structure of tensors, each with a row for each example, and
+      examples: A structure of tensors, each with a row for each example and
         rows of padding after them.
-      number: int32 scalar, the number of examples; by default that of rows.
+      number: int32 scalar, the number of examples; by default all rows.
     """
     self.examples = examples
     self._num_rows = draws.count_rows(examples)
@@ -30,20 +30,20 @@ class PaddedRows(rows.Rows):
 
   @property
   def num_real(self) -> tf.Tensor:
-    """The number of examples; there may be padding after them."""
+    """The number of rows before the padding, int32 scalar."""
     return self.number
 
   @property
   def is_real(self) -> tf.Tensor:
-    """Says which rows are before the padding, bool [rows]."""
+    """Whether a row is before the padding, bool [rows]."""
     return tf.range(self._num_rows) < self.number
 
   def replace(self, examples: Any) -> 'PaddedRows':
-    """Returns rows of other examples, with the same padding."""
+    """Other examples with the same padding."""
     return PaddedRows(examples, self.number)
 
   def keep(self, is_kept: tf.Tensor) -> 'PaddedRows':
-    """Returns some of the examples, before the others as padding."""
+    """Moves the kept examples to the front; the others become padding."""
     is_kept &= self.is_real
     places = tf.range(self._num_rows)
     order = tf.argsort(tf.where(is_kept, places, places + self._num_rows))
@@ -53,12 +53,12 @@ class PaddedRows(rows.Rows):
     )
 
   def shuffle(self, seed: tf.Tensor) -> 'PaddedRows':
-    """Returns the examples in a new order; the padding stays last."""
+    """Shuffles the examples; the padding stays last."""
     order = random_draws.order(self._num_rows, seed, self.number)
     return self.replace(rows.gather(self.examples, order))
 
   def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'PaddedRows':
-    """Returns consecutive rows, at the end with rows of padding."""
+    """Consecutive rows, filled up with padding at the end."""
     indices = tf.minimum(start + tf.range(size), self._num_rows - 1)
     return PaddedRows(
       rows.gather(self.examples, indices),
@@ -66,7 +66,7 @@ class PaddedRows(rows.Rows):
     )
 
   def weigh(self, weights: rows.Weights = ()) -> rows.Weights:
-    """Returns weights that are 0 for padding, and larger for all others."""
+    """Weights that are 0 for padding and scaled up for the other rows."""
     scale = tf.math.divide_no_nan(
       tf.cast(self._num_rows, tf.float32), tf.cast(self.number, tf.float32)
     )
@@ -76,7 +76,7 @@ class PaddedRows(rows.Rows):
   def map_batches(
     self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
   ) -> tf.Tensor:
-    """Applies a function to batches of the same size, as large as needed."""
+    """Applies a function to batches of one size, at most `size`."""
     num_batches = tf.maximum(-(-self._num_rows // size), 1)
     size = -(-self._num_rows // num_batches)
     results = tf.map_fn(

@@ -3,8 +3,8 @@
 
 """Pseudo-labels: predictions of a model for unlabeled images.
 
-SemiFL (NeurIPS 2022), section 3.3: a client labels all its images once, when it
-receives the model (equation 2), and trains on those labels until it returns.
+A client of SemiFL (NeurIPS 2022), section 3.3, labels all its images once, when
+it receives the model (equation 2), and trains on these labels.
 """
 
 from typing import Any, NamedTuple
@@ -13,18 +13,18 @@ import tensorflow as tf
 
 
 class PseudoLabels(NamedTuple):
-  """One guess for each image.
+  """Pseudo-labels of images, hard and soft.
 
   Attributes:
-    labels: int32 [num_images], the most probable class (hard labels, D12).
+    labels: int32 [num_images], the most probable class (hard labels).
     confidences: float32 [num_images] in [0, 1], its probability.
-    probabilities: float32 [num_images, classes], of all classes (soft labels).
-    prior: float32 [classes], the shares of classes among the images, where
-      labeling estimates them (`client_prior`); else ().
-    unaligned: float32 [num_images, classes], the model's own probabilities,
-      where labels are aligned (I.5); else ().
-    offset: float32 [classes] or [num_images, classes], what is added to logits
-      in the losses; () for nothing.
+    probabilities: float32 [num_images, classes] (soft labels).
+    prior: float32 [classes], an estimate of the class shares of the images
+      (`client_prior`); or ().
+    unaligned: float32 [num_images, classes], the model's own probabilities, if
+      labels come from distribution alignment; or ().
+    offset: float32 [classes] or [num_images, classes], added to logits in the
+      losses; or ().
   """
 
   labels: tf.Tensor
@@ -35,7 +35,7 @@ class PseudoLabels(NamedTuple):
   offset: tf.Tensor | tuple[()] = ()
 
   def as_rows(self) -> 'PseudoLabels':
-    """Returns labels all of whose tensors have a row for each image."""
+    """The labels without `prior`, each tensor with a row for each image."""
     offset = self.offset
     if isinstance(offset, tf.Tensor):
       offset = tf.broadcast_to(offset, tf.shape(self.probabilities))
@@ -45,12 +45,10 @@ class PseudoLabels(NamedTuple):
 
 
 def complete(labels: Any, num_classes: int) -> PseudoLabels:
-  """Returns labels of any kind as `PseudoLabels`.
+  """Converts labels of any kind to `PseudoLabels`.
 
-  Args:
-    labels: `PseudoLabels`; integers [num_images]; or probabilities, float32
-      [num_images, classes].
-    num_classes: The number of classes.
+  `labels` are `PseudoLabels`, integers [num_images], or probabilities, float32
+  [num_images, classes].
   """
   if isinstance(labels, PseudoLabels):
     return labels
@@ -68,22 +66,14 @@ def complete(labels: Any, num_classes: int) -> PseudoLabels:
 
 
 def mean_over_images(values: tf.Tensor) -> tf.Tensor:
-  """Returns the mean over images, float32 [...]; 0 without any.
-
-  Args:
-    values: float32 [num_images, ...].
-  """
+  """The mean over the first axis of float32 [num_images, ...]; 0 if empty."""
   return tf.math.divide_no_nan(
     tf.reduce_sum(values, axis=0), tf.cast(tf.shape(values)[0], tf.float32)
   )
 
 
 def from_logits(logits: tf.Tensor) -> PseudoLabels:
-  """Returns the most probable class of each row and its probability.
-
-  Args:
-    logits: float [num_images, classes], from the model in inference mode.
-  """
+  """Labels by the softmax of logits, float [num_images, classes]."""
   probabilities = tf.nn.softmax(tf.cast(logits, tf.float32))
   return PseudoLabels(
     labels=tf.argmax(probabilities, axis=-1, output_type=tf.int32),
@@ -93,17 +83,11 @@ def from_logits(logits: tf.Tensor) -> PseudoLabels:
 
 
 def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
-  """Returns probabilities to the power of 1 / temperature, normalized.
-
-  A temperature of 1 leaves them as they are; the lower it is, the nearer the
-  most probable class comes to 1 (MixMatch, F.7).
+  """Probabilities to the power of 1 / temperature, normalized (MixMatch).
 
   Args:
     probabilities: float32 [num_images, classes].
-    temperature: Above 0.
-
-  Returns:
-    float32 [num_images, classes], rows of which add up to 1.
+    temperature: Above 0; 1 is the identity, and lower values sharpen.
   """
   # As the softmax of logarithms, so that powers of small numbers are not 0.
   return tf.nn.softmax(tf.math.log(probabilities) / temperature)
@@ -112,14 +96,14 @@ def sharpen(probabilities: tf.Tensor, temperature: float) -> tf.Tensor:
 def split_selection(
   selected: tf.Tensor,
 ) -> tuple[tf.Tensor, tuple[tf.Tensor, ...]]:
-  """Returns which images are selected, and their weights, if they have any.
+  """Splits a selection into flags and weights.
 
   Args:
-    selected: bool [num_images], which images are trained on; or float32
-      [num_images], at least 0, what each weighs in the loss.
+    selected: bool [num_images], whether an image is trained on; or float32
+      [num_images], at least 0, the weights of images in the loss.
 
   Returns:
-    bool [num_images], and () or (float32 [num_images],).
+    bool [num_images], and () or (float32 [num_images],), the weights.
   """
   if selected.dtype == tf.bool:
     return selected, ()
@@ -129,13 +113,11 @@ def split_selection(
 def is_confident(
   labels: PseudoLabels, threshold: float | tf.Tensor
 ) -> tf.Tensor:
-  """Returns bool [num_images]: confidence at or above `threshold` (A.6).
-
-  The comparison is inclusive: an image at exactly the threshold counts.
+  """Whether the confidence is at least `threshold`, bool [num_images].
 
   Args:
     labels: The pseudo-labels.
-    threshold: A probability in (0, 1], 0.95 in the paper; or float32
-      [num_images], one for each image.
+    threshold: In (0, 1], 0.95 in SemiFL's paper; a float, or float32
+      [num_images].
   """
   return labels.confidences >= threshold

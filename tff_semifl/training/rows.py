@@ -1,13 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Examples in rows, with as many rows as there are examples, or with padding.
+"""Examples in rows: as many rows as examples, or with padding.
 
-How many images a client is sure of is known when it has labeled them. `AllRows`
-are then as many as these. `padded_rows.PaddedRows` keep the number of rows that
-they had: the first ones count, and the others are there for the shape alone, so
-that a whole turn can be compiled. All are in the same order, cut into the same
-batches, and shuffled alike.
+The number of images that a client trains on is known only after labeling.
+`AllRows` shrink to these images. `padded_rows.PaddedRows` keep their number of
+rows, with padding last, so that a training loop can be compiled. Both have the
+same order, batches and shuffles.
 """
 
 import abc
@@ -19,19 +18,19 @@ import tensorflow as tf
 from tff_semifl.randomness import draws
 
 Weights = tuple[tf.Tensor, ...]
-# (a structure of tensors with a row for each example; how many of the first
-# rows are examples, int32 scalar, or None if all are) -> rows.
+# (structure of tensors with a row for each example; int32 scalar, the number of
+# examples, or None if all rows are) -> rows.
 RowsFn = Callable[[Any, tf.Tensor | None], 'Rows']
 
 
 class Rows(abc.ABC):
-  """Examples in rows.
+  """Tensors with a row for each example, and possibly rows of padding.
 
   Attributes:
     examples: A structure of tensors, each with a row for each example.
     number: int32 scalar, the number of examples.
-    num_real: The same if there may be padding; None if there is none.
-    is_real: bool [rows], false for padding; or True.
+    num_real: `number` if there may be padding, else None.
+    is_real: bool [rows], false for padding; True if there is none.
   """
 
   examples: Any
@@ -41,43 +40,26 @@ class Rows(abc.ABC):
 
   @abc.abstractmethod
   def replace(self, examples: Any) -> 'Rows':
-    """Returns rows of others, made one from each of these.
-
-    Args:
-      examples: A structure of tensors with as many rows.
-    """
+    """Rows with other examples in the place of these."""
 
   @abc.abstractmethod
   def keep(self, is_kept: tf.Tensor) -> 'Rows':
-    """Returns some of the examples, in their order.
-
-    Args:
-      is_kept: bool [rows], which of them.
-    """
+    """The examples for which `is_kept`, bool [rows], in their order."""
 
   @abc.abstractmethod
   def shuffle(self, seed: tf.Tensor) -> 'Rows':
-    """Returns the examples in a new order.
-
-    Args:
-      seed: int32 [2], a stateless seed.
-    """
+    """Shuffles the examples by `seed`, int32 [2]."""
 
   @abc.abstractmethod
   def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'Rows':
-    """Returns consecutive examples.
-
-    Args:
-      start: int32 scalar, the first of them.
-      size: How many, or fewer at the end.
-    """
+    """Up to `size` consecutive examples from row `start`, an int32 scalar."""
 
   @abc.abstractmethod
   def weigh(self, weights: Weights = ()) -> Weights:
-    """Returns weights with which a mean over all rows is that over examples.
+    """Weights that make a mean over all rows one over the examples.
 
     Args:
-      weights: (float32 [rows],), what each example weighs itself, or ().
+      weights: (float32 [rows],), weights of the examples, or ().
 
     Returns:
       (float32 [rows],), or () if all examples count the same.
@@ -87,15 +69,12 @@ class Rows(abc.ABC):
   def map_batches(
     self, function: Callable[[Any], tf.Tensor], *, width: int, size: int
   ) -> tf.Tensor:
-    """Applies a function of any number of rows, but not of too many at once.
+    """Applies a function batch by batch.
 
     Args:
       function: Examples -> float32 [rows, width], each row from one example.
-      width: See there.
-      size: The most rows at once.
-
-    Returns:
-      float32 [rows, width].
+      width: The width of the results.
+      size: The largest number of rows in a batch.
     """
 
 
@@ -110,8 +89,7 @@ class AllRows(Rows):
 
     Args:
       examples: A structure of tensors, each with a row for each example.
-      number: int32 scalar, how many of the first rows are examples; by default
-        all are. The others are left out.
+      number: int32 scalar, the number of rows to use; by default all.
     """
     if number is not None:
       examples = tf.nest.map_structure(lambda rows: rows[:number], examples)
@@ -119,27 +97,27 @@ class AllRows(Rows):
     self.number = draws.count_rows(examples)
 
   def replace(self, examples: Any) -> 'AllRows':
-    """Returns rows of other examples."""
+    """Rows of other examples."""
     return AllRows(examples)
 
   def keep(self, is_kept: tf.Tensor) -> 'AllRows':
-    """Returns some of the examples."""
+    """The examples for which `is_kept`."""
     kept = tf.where(is_kept)[:, 0]
     return AllRows(gather(self.examples, kept))
 
   def shuffle(self, seed: tf.Tensor) -> 'AllRows':
-    """Returns the examples in a new order."""
+    """Shuffles the examples."""
     return AllRows(draws.shuffle(self.examples, seed))
 
   def cut(self, start: tf.Tensor, size: int | tf.Tensor) -> 'AllRows':
-    """Returns consecutive examples."""
+    """Consecutive examples, fewer at the end."""
     stop = tf.minimum(start + size, self.number)
     return AllRows(
       tf.nest.map_structure(lambda rows: rows[start:stop], self.examples)
     )
 
   def weigh(self, weights: Weights = ()) -> Weights:
-    """Returns the weights as they are."""
+    """The weights as they are."""
     return weights
 
   def map_batches(
@@ -163,10 +141,5 @@ class AllRows(Rows):
 
 
 def gather(examples: Any, rows: tf.Tensor) -> Any:
-  """Returns some of the examples.
-
-  Args:
-    examples: A structure of tensors, each with a row for each example.
-    rows: Integers [number], which of them.
-  """
+  """Gathers rows, integers [number], of each tensor of `examples`."""
   return tf.nest.map_structure(lambda array: tf.gather(array, rows), examples)

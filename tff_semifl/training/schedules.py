@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Learning rates as functions of the round, or of the step."""
+"""Learning rates and loss weights as functions of the round or step."""
 
 import math
 
@@ -11,19 +11,18 @@ import tensorflow as tf
 def cosine_decay(
   round_num: tf.Tensor | int, *, initial_value: float, total_rounds: int
 ) -> tf.Tensor:
-  """Half a cosine over the rounds, without warm-up (SemiFL, A.4, D7).
+  """Half a cosine over the rounds, without warm-up (SemiFL, appendix C.1).
 
   Round t of T has the value `initial_value * (1 + cos(pi * (t - 1) / T)) / 2`:
-  the initial value in round 1, and close to zero but not zero in round T.
-  Round 0, in which only the server trains, has the value of round 1 (D1).
+  close to 0, but not 0, in round T. Round 0 has the value of round 1.
 
   Args:
     round_num: Integer scalar, the round t, from 0 to `total_rounds`.
     initial_value: The value in round 1.
     total_rounds: The number of rounds T.
 
-  Returns:
-    A float32 scalar.
+  Raises:
+    ValueError: If `total_rounds` is not positive.
   """
   if total_rounds < 1:
     raise ValueError(f'`total_rounds` must be positive, found {total_rounds}.')
@@ -40,33 +39,26 @@ def warm_up_and_cosine(
   half_turns: float,
   floor: float,
 ) -> tf.Tensor:
-  """A linear rise, then some of a cosine (equation 10 of Zhang et al., E.4).
+  """A linear rise, then part of a cosine (equation 10 of Zhang et al.).
 
   With w for `warm_up_steps` and n for `total_steps`, the value at step t is
 
       base_value * t / w                                          if t < w
       base_value * max(cos(pi * half_turns * (t - w) / (n - w)), floor)   else
 
-  By the letter, with 300 epochs of 1024 steps and 2.3 half turns, the schedule
-  of CIFAR-10 is at the floor before a quarter of the way, and back at the top
-  before the end. The authors' code turns 7/16 of half a turn, as FixMatch does,
-  in the first 200 epochs: that falls all the time, and is at the floor from
-  epoch 228 on. It is the one to use there; for SVHN, 40 epochs and 2.3, as
-  written; for EMNIST, 100 epochs and 7/16, without warm-up, which all agree on
-  (D43).
+  For CIFAR-10 the authors' code has 7/16 half turns in 200 epochs of 1,024
+  steps. The paper's 2.3 half turns in 300 epochs would reach the floor before a
+  quarter of the way and return to the top.
 
   Args:
     step: Integer scalar t, from 0.
-    base_value: gamma, the highest value.
+    base_value: gamma in the paper, the highest value.
     warm_up_steps: e * M / B; 0 for none.
-    total_steps: E * M / B, where the argument of the cosine is pi *
-      `half_turns`; more than `warm_up_steps`.
-    half_turns: c, half turns of the cosine after the warm-up.
-    floor: epsilon, the least value after the warm-up as a share of
+    total_steps: E * M / B, the step at which the cosine has turned `half_turns`
+      half turns; more than `warm_up_steps`.
+    half_turns: c.
+    floor: epsilon, the least value after the warm-up as a fraction of
       `base_value`.
-
-  Returns:
-    A float32 scalar.
 
   Raises:
     ValueError: If the warm-up takes all steps.
@@ -85,15 +77,11 @@ def warm_up_and_cosine(
 
 
 def ramp_up(position: tf.Tensor | float, length: float) -> tf.Tensor:
-  """A factor that rises linearly from 0 to 1, and stays there (F.2).
+  """A float32 scalar that rises linearly from 0 to 1, and stays there.
 
   Args:
-    position: Scalar, at least 0, how far training has come.
-    length: Where the factor becomes 1, in the unit of `position`; 0 for a
-      factor that is 1 from the start.
-
-  Returns:
-    A float32 scalar in [0, 1].
+    position: Scalar, at least 0, such as a step.
+    length: The position at which the factor reaches 1; 0 for a constant 1.
   """
   if length <= 0:
     return tf.ones([])

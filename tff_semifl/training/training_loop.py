@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Epochs of minibatch SGD as one graph, for server and clients alike."""
+"""Epochs of minibatch SGD as one TensorFlow graph, for server and clients."""
 
 from collections.abc import Callable, Sequence
 import math
@@ -20,12 +20,11 @@ class BatchOutput(NamedTuple):
   """The result of a loss function for a batch.
 
   Attributes:
-    loss: Scalar, to be minimized.
+    loss: Scalar, to be minimized; of the whole batch.
     num_correct: Scalar, the number of correct predictions in the batch.
-    num_examples: Scalar, the number of examples that have a part in the loss;
-      None for all. The loss is nevertheless that of the whole batch.
-    given_labels: The pseudo-labels that the loss function gave the batch, if
-      any.
+    num_examples: Scalar, the number of examples that contribute to the loss;
+      None for all.
+    given_labels: The pseudo-labels that the loss function made, or None.
   """
 
   loss: tf.Tensor
@@ -38,9 +37,9 @@ class Selection(NamedTuple):
   """The examples of an epoch or a batch that are trained on.
 
   Attributes:
-    rows: These examples.
-    given_labels: The pseudo-labels that all examples were given to select
-      these, if any.
+    rows: The selected examples.
+    given_labels: The pseudo-labels, of all examples, by which these were
+      selected; or None.
   """
 
   rows: rows_lib.Rows
@@ -51,10 +50,10 @@ class TrainingSums(NamedTuple):
   """Sums over all batches of all epochs, float32 scalars.
 
   Attributes:
-    loss: Sum of batch losses, each times the size of its batch.
-    num_correct: Sum of correct predictions.
-    num_examples: Sum of batch sizes, of the examples that count.
-    num_visited: Sum of batch sizes, of all examples.
+    loss: Batch losses, each times the size of its batch.
+    num_correct: Correct predictions.
+    num_examples: Examples that count in the loss.
+    num_visited: Examples, selected or not.
   """
 
   loss: tf.Tensor
@@ -67,10 +66,7 @@ class TrainingResult(NamedTuple):
   """The outcome of `train`.
 
   Attributes:
-    trainable: Trained weights.
-    optimizer_state: The optimizer's state after the last step.
-    sums: Sums over the batches.
-    given_labels: The pseudo-labels that were given in them, if they are kept.
+    given_labels: The pseudo-labels of all epochs, if they are kept.
     state: The further state after the last step.
   """
 
@@ -99,37 +95,32 @@ def train(
   given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   state: Any = (),
 ) -> TrainingResult:
-  """Trains for some epochs; the last batch of each may be smaller (A.7).
+  """Trains for some epochs, including their smaller last batches.
 
-  With no epochs or no examples everything is returned as it came.
+  Without epochs or examples all arguments are returned unchanged.
 
   Args:
     trainable: Weights to start from.
     optimizer_state: State of `optimizer` to start from.
     optimizer: Takes one step a batch.
-    num_epochs: Number of epochs. Less than one is that share of the batches
-      of one epoch, rounded up; more than one is rounded up to whole epochs
-      (A.10).
-    batch_size: Examples in a batch, the last of an epoch excepted.
+    num_epochs: Number of epochs. A number below 1 is a fraction of the batches
+      of one epoch, rounded up; others are rounded up to whole epochs.
+    batch_size: Examples in a batch; the last of an epoch may have fewer.
     epoch_data_fn: (epoch number, training so far) -> the examples of the epoch,
       in order.
     loss_fn: (trainable, batch, epoch number, batch number, state) ->
       `BatchOutput`.
-    select_fn: (batch, training so far) -> which of its examples are trained on.
-      Without any there is no step. By default all are.
-    after_step_fn: (state, trainable) -> the state after a step; by default the
-      same.
-    learning_rate_fn: (epoch number, batch number) -> learning rate of that
-      step. By default all steps have that of the optimizer's state.
-    given_labels: Earlier pseudo-labels, to which those of this training are
-      added.
+    select_fn: (batch, training so far) -> the examples of the batch to train
+      on, by default all. If there are none, no step is taken.
+    after_step_fn: (state, trainable) -> the state after a step; by default
+      unchanged.
+    learning_rate_fn: (epoch number, batch number) -> learning rate; by default
+      that of the optimizer's state.
+    given_labels: Earlier pseudo-labels, to be extended.
     state: Further state to start from, any structure of tensors.
 
-  Returns:
-    The trained weights, the optimizer's state, and sums over all batches.
-
   Raises:
-    ValueError: If `num_epochs` is negative or no number.
+    ValueError: If `num_epochs` is negative or not finite.
   """
   if not 0 <= num_epochs < math.inf:
     raise ValueError(
@@ -141,7 +132,7 @@ def train(
     result = _keep_labels(result, given)
     num_batches = -(-data.number // batch_size)
     if num_epochs < 1:
-      # In 64 bits, so that a fifth of five batches is one.
+      # In float64, so that 0.2 of five batches is one.
       share = num_epochs * tf.cast(num_batches, tf.float64)
       num_batches = tf.cast(tf.math.ceil(share), tf.int32)
 
@@ -228,14 +219,9 @@ def initial_optimizer_state(
   optimizer: tff.learning.optimizers.Optimizer,
   trainable: Sequence[np.ndarray],
 ) -> Any:
-  """Returns the state of an optimizer before any step.
+  """The state of an optimizer before the first step.
 
-  Args:
-    optimizer: The optimizer.
-    trainable: Arrays like the weights that it is to change.
-
-  Returns:
-    The state, a structure of tensors.
+  `trainable` are arrays of the shapes and dtypes of its weights.
   """
   return optimizer.initialize(
     [tf.TensorSpec(array.shape, array.dtype) for array in trainable]
@@ -247,17 +233,14 @@ def count_correct(
   labels: tf.Tensor,
   is_counted: tf.Tensor | bool = True,
 ) -> tf.Tensor:
-  """Counts the rows of logits that are largest at their label.
+  """The number of correct predictions, a float32 scalar.
 
   Args:
     logits: float [batch, classes].
     labels: int [batch].
-    is_counted: bool [batch], whether to count a row; by default all.
-
-  Returns:
-    A float32 scalar.
+    is_counted: bool [batch], whether a row counts; by default all do.
   """
   predictions = tf.argmax(logits, axis=-1, output_type=labels.dtype)
-  # Not `==`: in a TFF computation that compares the Python objects.
+  # Not `==`, which compares Python objects in a TFF computation.
   is_correct = tf.equal(predictions, labels) & is_counted
   return tf.reduce_sum(tf.cast(is_correct, tf.float32))

@@ -1,16 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two forms of a client's loop of steps, which compute the same.
+"""Two forms of a client's training loop, which compute the same.
 
-In the dynamic form, the default, tensors have as many rows as there is to
-compute: the images that the client is sure of, those of the last batch. In the
-compiled form, all steps of a round are one program of XLA, which on a GPU
-spares the launch of each small operation. Rows that are not needed are padding.
-On a CPU it is slower.
-
-XLA compiles the program once for each number of rows. So that these are few,
-images are padded to a power of two.
+In the dynamic form, the default, tensors have as many rows as needed. The
+compiled form is one XLA program for all steps of a round, which on a GPU saves
+the launch of each small operation, but is slower on a CPU. Rows that are not
+needed are padding. XLA compiles the program once for each number of rows, so
+that images are padded to a power of two.
 """
 
 from collections.abc import Callable
@@ -33,17 +30,16 @@ from tff_semifl.training import rows as rows_lib
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TurnForm:
-  """The form of a loop of steps.
+  """The form of a training loop.
 
   Attributes:
-    run: (loop, examples) -> the result of the loop, (rows of the examples ->
-      any structure of tensors). Examples are a structure of tensors, each with
-      a row for each example.
+    run: (loop, examples) -> the result of the loop, a function of `Rows` of the
+      examples. Examples are a structure of tensors with a row each.
     has_padding: Whether rows may be padding.
-    make_room: (no labels yet, for how many there is to be room) -> labels that
-      can be extended in the loop.
-    check_views: (augmentation, an image in a batch) -> nothing. Raises an error
-      for an augmentation that a loop of this form cannot have.
+    make_room: (no labels, int32 scalar) -> labels that can be extended in the
+      loop to this number.
+    check_views: (augmentation, an image in a batch) -> None. Raises an error
+      for an augmentation that this form cannot apply.
   """
 
   run: Callable[[Callable[[rows_lib.Rows], Any], Any], Any]
@@ -57,7 +53,7 @@ class TurnForm:
 
 
 def _compile(loop: Callable[[rows_lib.Rows], Any], examples: Any) -> Any:
-  """Runs a loop as one program of XLA."""
+  """Runs a loop as one XLA program."""
 
   def compute(padded: Any, number: tf.Tensor) -> Any:
     with (
@@ -77,11 +73,11 @@ def pad(examples: Any) -> tuple[Any, tf.Tensor]:
     examples: A structure of tensors, each with a row for each example.
 
   Returns:
-    The structure, with copies of the last example after all, or with one row of
-    zeros if there is none; and how many examples there are, int32 scalar.
+    The structure, padded with copies of the last example, or one row of zeros
+    without any; and the number of examples, an int32 scalar.
   """
   number = draws.count_rows(examples)
-  # Of one less, all bits after the first are set.
+  # Sets all lower bits of the last index: a power of two minus 1.
   last = tf.maximum(number, 1) - 1
   for num_bits in (1, 2, 4, 8, 16):
     last |= tf.bitwise.right_shift(last, num_bits)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Moving averages of weights: the averaged teacher (F.1).
+"""Moving averages of weights, as of Mean Teacher's teacher.
 
 References:
   Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
@@ -15,14 +15,9 @@ import tensorflow as tf
 
 
 def move(average: Any, weights: Any, decay: float | tf.Tensor) -> Any:
-  """Returns `decay * average + (1 - decay) * weights`.
+  """`decay * average + (1 - decay) * weights`, for structures of tensors.
 
-  A decay of 0 returns the weights.
-
-  Args:
-    average: A structure of float32 tensors.
-    weights: The same structure.
-    decay: Scalar in [0, 1].
+  `decay` is a scalar in [0, 1].
   """
   return tf.nest.map_structure(
     lambda old, new: decay * old + (1.0 - decay) * new, average, weights

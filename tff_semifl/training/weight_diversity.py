@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The diversity of the directions of a round's updates.
+"""The diversity of the clients' updates of the last layer in a round.
 
-It is measured from two sums over clients. The larger of them has the size of
-the last layer's kernel, however large the model is.
+It is computed from two sums over clients, the larger of the size of the last
+layer's kernel.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equation
@@ -21,11 +21,11 @@ from tff_semifl.models import functional
 
 
 class UpdateSums(NamedTuple):
-  """The report of a client, in a form that can be added up.
+  """A client's contribution, to be summed over clients.
 
   Attributes:
-    squared_length: float32 scalar, the squared length of the update of the
-      classifier's kernel.
+    squared_length: float32 scalar, the squared length of the update of the last
+      layer's kernel.
     update: float32, this update; a scalar 0 if nothing is to be measured.
   """
 
@@ -36,13 +36,9 @@ class UpdateSums(NamedTuple):
 def find_classifier_kernel(
   classifier: functional.ImageClassifier,
 ) -> int | None:
-  """Finds the last layer's kernel among the trainable weights.
+  """The index of the last layer's kernel among the trainable weights.
 
-  Args:
-    classifier: The model.
-
-  Returns:
-    Its index, or None if the model does not end with a dense layer.
+  None if the model does not end with a dense layer.
   """
   trainable = classifier.initial_weights.trainable
   for index in reversed(range(len(trainable))):
@@ -55,14 +51,11 @@ def find_classifier_kernel(
 def update_sums(
   update: Sequence[tf.Tensor], kernel_index: int | None
 ) -> UpdateSums:
-  """Returns the report of one client.
+  """The contribution of one client.
 
   Args:
     update: Received weights minus trained ones; zero if it does not count.
     kernel_index: From `find_classifier_kernel`, or None to measure nothing.
-
-  Returns:
-    The sums of this client alone.
   """
   kernel = tf.zeros([]) if kernel_index is None else update[kernel_index]
   return UpdateSums(tf.reduce_sum(tf.square(kernel)), kernel)
@@ -71,21 +64,15 @@ def update_sums(
 def measure(
   sums: UpdateSums, num_clients: tf.Tensor
 ) -> Mapping[str, tf.Tensor]:
-  """Returns the weight diversity of equation 7, and relative to its least.
+  """The weight diversity of equation 7 of Zhang et al., absolute and relative.
 
-  Over the clients that count, of the classifier's kernel, from where each of
-  them started (D51): the sum of the squared lengths of their updates, divided
-  by the squared length of the sum of these. It is 1 for updates that are
-  orthogonal to each other. For n clients with equal updates it is 1 / n;
-  relative to this least value it is then 1, and more if updates differ. Both
-  are not a number if no kernel was changed.
+  For the updates d_i of the n clients that count:
 
-  Args:
-    sums: The reports of all clients, added up.
-    num_clients: float32 scalar, the number n of those that count.
+      weight_diversity          = sum |d_i|^2 / |sum d_i|^2
+      relative_weight_diversity = n * weight_diversity
 
-  Returns:
-    float32 scalars `weight_diversity` and `relative_weight_diversity`.
+  For equal updates these are 1 / n and 1, the least values; for orthogonal
+  updates 1 and n. Both are NaN if no kernel changed.
   """
   diversity = sums.squared_length / tf.reduce_sum(tf.square(sums.update))
   return collections.OrderedDict(

@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Clients with models of their own, tied to an anchor (E.6).
+"""Elastic averaging: clients with models of their own, tied to an anchor.
 
-Table 4 of Zhang et al. compares their systems with two such systems. All
-clients have labels; the server has no image and trains nothing.
+Table 4 of Zhang et al. compares their systems with the two here. All clients
+have labels; the server has no images and does not train.
 
 References:
   Zhang, Choromanska, LeCun. Deep learning with elastic averaging SGD. NeurIPS
@@ -34,7 +34,7 @@ from tff_semifl.systems import training_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Elastic(zhang2020.ManyShortRounds):
-  """Base of EASGD and OverlapSGD, in which clients and anchor attract."""
+  """Base of EASGD and OverlapSGD: clients and anchor attract each other."""
 
   labels = system.Labels.AT_CLIENTS
   uses_strong_views = False
@@ -42,7 +42,7 @@ class _Elastic(zhang2020.ManyShortRounds):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
     optimizer = self.optimizer.build()
     steps = self.create_steps(optimizer)
@@ -69,7 +69,7 @@ class _Elastic(zhang2020.ManyShortRounds):
         ),
         aggregator=aggregators.create(factory, weights_type.trainable),
         finalizer=finalizer.build_finalizer(anchor_optimizer, weights_type),
-        # It has no image.
+        # It has no images and takes no step.
         server_work=round_parts.build_server_work(
           ingredients,
           optimizer,
@@ -82,7 +82,7 @@ class _Elastic(zhang2020.ManyShortRounds):
   @property
   @abc.abstractmethod
   def pull(self) -> float:
-    """The share of the way to the anchor that a client is pulled."""
+    """The fraction of the way to the anchor that a client is pulled."""
 
   @abc.abstractmethod
   def build_anchor(
@@ -92,19 +92,19 @@ class _Elastic(zhang2020.ManyShortRounds):
   ]:
     """Builds the aggregation of updates and the optimizer of the anchor.
 
-    An update is the anchor minus the model that the client trained.
+    An update is the anchor minus the client's trained model.
     """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EASGD(_Elastic):
-  """Elastic averaging: clients and anchor are pulled to each other (E.6)."""
+  """EASGD, elastic averaging: clients and anchor are pulled to each other."""
 
   moving_rate: float | None = settings.setting(
     None,
-    'Share of the way to the anchor that clients are pulled, and that each'
-    ' client pulls the anchor, alpha. By default 0.9 over --clients_per_round,'
-    ' at most 1 over it.',
+    'Fraction of the way to the anchor that clients are pulled, and that each'
+    ' client pulls the anchor (alpha): at most 1 / --clients_per_round, by'
+    ' default 0.9 / --clients_per_round.',
     settings.FRACTION,
   )
 
@@ -128,7 +128,7 @@ class EASGD(_Elastic):
   ) -> tuple[
     tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
   ]:
-    """Builds the sum of updates, of which the anchor moves by a share."""
+    """Builds the sum of updates, and steps by the moving rate."""
     return (
       tff.aggregators.SumFactory(),
       tff.learning.optimizers.build_sgdm(self.pull),
@@ -137,14 +137,14 @@ class EASGD(_Elastic):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OverlapSGD(_Elastic):
-  """Overlap local SGD: clients are pulled to an anchor of the last round (E.6).
+  """Overlap local SGD: clients are pulled to the anchor of the last round.
 
-  Clients do not wait for the average of a round: they have it in the next one.
+  Clients do not wait for the average of a round, and receive it in the next.
   """
 
   pull_back: float = settings.setting(
     0.6,
-    'Share of the way to the anchor that clients are pulled, alpha.',
+    'Fraction of the way to the anchor that clients are pulled (alpha).',
     settings.BELOW_1,
   )
   anchor_momentum: float = settings.setting(
@@ -161,10 +161,10 @@ class OverlapSGD(_Elastic):
   ) -> tuple[
     tff.aggregators.AggregationFactory, tff.learning.optimizers.Optimizer
   ]:
-    """Builds the mean of models as they are pulled back, with momentum."""
+    """Builds the mean of the pulled models, with momentum."""
     return (
       aggregators.build_mean(),
-      # What is left of updates after the pull.
+      # The fraction of an update that the pull leaves.
       tff.learning.optimizers.build_sgdm(
         1.0 - self.pull_back, momentum=self.anchor_momentum
       ),

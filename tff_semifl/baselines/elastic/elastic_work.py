@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The turn of a client that keeps a model of its own, tied to an anchor (E.6).
+"""Client work of elastic averaging.
 
-It trains its own model, goes a share of the way to the anchor that the server
-sent, and keeps where it arrived for its next turn.
+A client trains its own model, moves it a fraction of the way to the anchor that
+the server sent, and keeps it for its next round.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ class ElasticMemory(NamedTuple):
 
   Attributes:
     trainable: The trainable weights of its own model.
-    optimizer_state: State of its optimizer.
   """
 
   trainable: Any
@@ -45,25 +44,25 @@ def build_elastic_work(
 ) -> client_work_process.ClientWorkProcess:
   """Builds client work in which each client trains a model of its own.
 
-  With z for the anchor and x for the client's model after training,
+  With z for the anchor and x for the client's model after training:
 
       update = z - x
       next model = (1 - pull) * x + pull * z
 
-  A client that is rejected, or has no image, has an update of zero and the
-  memory with which it came.
+  A client that is rejected or has no images has an update of zero and keeps its
+  memory.
 
   Args:
     classifier: The model, whose initial weights are those of all clients.
     train_fn: Trains on a client's labeled images.
     optimizer: The optimizer of `train_fn`.
-    pull: The share of the way to the anchor, in [0, 1].
-    max_update_norm_ratio: As in `client_work.build_client_work`, for what the
-      client trained in its turn.
+    pull: In [0, 1].
+    max_update_norm_ratio: As in `client_work.build_client_work`, for the change
+      of the client's own model by training.
 
   Returns:
     A `ClientWorkProcess` on chunks of `pipelines.labeled_client_type`, with an
-    `ElasticMemory` as a client's memory.
+    `ElasticMemory` for each client.
   """
   kernel_index = weight_diversity.find_classifier_kernel(classifier)
 

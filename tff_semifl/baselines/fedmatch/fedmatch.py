@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch, as its own authors have it and as SemiFL's tables do (D.6)."""
+"""FedMatch, as in its paper and as in SemiFL's tables."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -68,17 +68,18 @@ class FedMatch(system.System):
   )
   supervised_loss_weight: float = settings.setting(
     10.0,
-    "Factor on the server's loss, lambda_s in FedMatch.",
+    "Weight of the server's loss, lambda_s in FedMatch.",
     settings.AT_LEAST_0,
   )
   num_helpers: int = settings.setting(
     2,
-    'Clients whose models a client is sent to label with, H in FedMatch.',
+    'Number of helpers, clients whose models are sent to a client to label'
+    ' with; H in FedMatch.',
     settings.AT_LEAST_1,
   )
   rounds_per_help: int = settings.setting(
     10,
-    'Only every so many rounds are clients sent such models.',
+    'Number of rounds after which clients are sent helpers again.',
     settings.AT_LEAST_1,
   )
   client_loss_weights: fedmatch_losses.ClientLossWeights = (
@@ -89,7 +90,7 @@ class FedMatch(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
     parts = decomposed_convolution.find_parts(classifier.trainable_names)
     descent = tff.learning.optimizers.build_sgdm(self.rounds.learning_rate)
@@ -138,7 +139,7 @@ class FedMatch(system.System):
     num_clients: int,
     num_kept: int,
   ) -> helpers.Helpers:
-    """Creates what remembers models, and sends them to clients to help."""
+    """Creates the store of clients' models, which chooses helpers."""
     return helpers.Helpers(
       process,
       folder.path / 'helpers',
@@ -150,7 +151,7 @@ class FedMatch(system.System):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """True if the learning rate does not depend on how many there are."""
+    """Whether the learning rate does not depend on the number of rounds."""
     return self.rounds.are_of_any_number
 
   @property
@@ -170,7 +171,7 @@ class FedMatch(system.System):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedMatchAsInSemiFL(averaging.Alternating):
-  """FedMatch as SemiFL's tables have it: disjoint learning alone (D40)."""
+  """FedMatch as in SemiFL's tables: disjoint learning alone."""
 
   usual = types.MappingProxyType({'model': 'decomposed_wide_resnet'})
   models = ('decomposed_wide_resnet',)
@@ -178,9 +179,9 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   client: method.Method = label_each_batch.LabelEachBatch()
   reproduce_bugs: bool = settings.setting(
     True,
-    "Whether, as in the code of SemiFL's authors, half of the outputs of each"
-    ' kernel only decay at the server, and nobody trains normalization and'
-    ' classifier (D41).',
+    "Whether to reproduce two mistakes of the code of SemiFL's authors: half of"
+    ' the outputs of each kernel only decay at the server, and nobody trains'
+    ' normalization and classifier.',
   )
 
   def create_optimizers(
@@ -190,12 +191,9 @@ class FedMatchAsInSemiFL(averaging.Alternating):
   ]:
     """Creates the optimizers of clients, for phi, and of the server, for sigma.
 
-    What a side does not train stays as it came, and does not decay. Gradients
-    are clipped by the norm of those of all weights, although gradients of sigma
-    and of phi are the same, so that steps are shorter than with plain kernels.
-
-    Args:
-      classifier: The model.
+    What a side does not train does not decay either. Gradients are clipped by
+    the norm over all weights; as gradients of sigma and phi are the same, steps
+    are shorter than with plain kernels.
 
     Raises:
       ValueError: If no kernel of the model has two parts.
@@ -209,7 +207,7 @@ class FedMatchAsInSemiFL(averaging.Alternating):
           optimizer, parts.sigma, optimizers.zero_second_half
         ),
       )
-    # Both train normalization and classifier, which are averaged as phi is.
+    # Both train normalization and classifier, which are averaged like phi.
     return (
       optimizers.restrict(
         optimizer, [not is_sigma for is_sigma in parts.sigma]

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The turn of one of FedMatch's clients: with helpers, and with a report.
+"""Client work of FedMatch, with helpers and a report of the client's model.
 
-A client receives phi of other clients beside the weights, and reports, beside
-its update, its own phi, by which it can help others, and the output of its
-model for one fixed image of noise, by which similar clients are found.
+A client receives phi of other clients beside the weights. Beside its update, it
+reports its own phi, for other clients, and the output of its model for a fixed
+image of noise, by which the server finds similar clients.
 """
 
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from tff_semifl.training import optimizers
 from tff_semifl.training import training_loop
 from tff_semifl.training import weight_diversity
 
-# Gray levels of the image of noise, before it is truncated to 0..255.
+# Distribution of the image of noise, before it is truncated to 0..255.
 _PROBE_MEAN = 125.0
 _PROBE_STANDARD_DEVIATION = 125.0
 
@@ -36,9 +36,8 @@ class ClientModel(NamedTuple):
   """The model of a client, as the server remembers it.
 
   Attributes:
-    phi: Its phi, after its turn.
-    output: float32 [classes], the probabilities that its model gives for the
-      image of noise.
+    phi: Its phi after local training.
+    output: float32 [classes], its probabilities for the image of noise.
     is_usable: bool scalar, whether the client has trained it.
   """
 
@@ -50,15 +49,7 @@ class ClientModel(NamedTuple):
 def create_probe_image(
   image_shape: tuple[int, int, int], seed: int
 ) -> np.ndarray:
-  """Creates the image of noise: normal, truncated to 0..255.
-
-  Args:
-    image_shape: Height, width, channels.
-    seed: The run's seed.
-
-  Returns:
-    float32 [1, height, width, channels].
-  """
+  """Creates normal noise in 0..255, float32 [1, height, width, channels]."""
   generator = random_seeds.numpy_generator(
     seed, random_seeds.Purpose.PROBE_IMAGE
   )
@@ -71,14 +62,7 @@ def create_probe_image(
 
 
 def build_no_helpers(classifier: functional.ImageClassifier) -> tff.Computation:
-  """Builds the helpers of a client that has none.
-
-  Args:
-    classifier: The model, with kernels of two parts.
-
-  Returns:
-    ( -> phi of no helper), of a type that fits any number of helpers.
-  """
+  """Builds ( -> phi of no helper), of a type for any number of helpers."""
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
   phi = parts.select_phi(classifier.initial_weights.trainable)
 
@@ -104,19 +88,12 @@ def build_fedmatch_client_work(
   seed: int,
   return_given_labels: bool = False,
 ) -> client_work_process.ClientWorkProcess:
-  """Builds client work in which clients bring helpers and leave their models.
+  """Builds client work with helpers, and with `ClientModel` as a result.
 
-  A client brings phi of its helpers: tensors whose first dimension is the
-  helpers, at first none. It leaves a `ClientModel`. All else is as in
-  `client_work.build_client_work`.
-
-  Args:
-    classifier: The model, with kernels of two parts.
-    train_fn: Trains on a client's images.
-    optimizer: Begins afresh in each turn, with the round's learning rate.
-    max_update_norm_ratio: See `client_work.build_client_work`.
-    seed: The run's seed, from which the image of noise is made.
-    return_given_labels: Whether results have `GivenLabels`.
+  The memory that a client brings is phi of its helpers, stacked along the first
+  dimension, at first none; the memory that it leaves is a `ClientModel`. The
+  optimizer starts afresh in each round. The image of noise follows from `seed`.
+  Other arguments are as in `client_work.build_client_work`.
 
   Returns:
     A `ClientWorkProcess` with memories, and the measurements of

@@ -1,9 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The terms of the loss of FedMatch's clients (D.6).
+"""The terms of the loss of FedMatch's clients.
 
-Jeong, Yoon, Yang, Hwang. ICLR 2021; phi is psi there.
+References:
+  Jeong, Yoon, Yang, Hwang. ICLR 2021; phi is called psi there.
 """
 
 from collections.abc import Sequence
@@ -15,11 +16,11 @@ from tff_semifl.training import losses
 
 
 class ClientLossWeights(NamedTuple):
-  """The weights of the terms of a client's loss; the paper's by default.
+  """The weights of the terms of a client's loss, by default the paper's.
 
   Attributes:
     consistency: Weight of the divergence from helpers, lambda_ICCS.
-    agreement: Weight of the cross-entropy with the labels agreed on.
+    agreement: Weight of the cross-entropy with agreed labels.
     l1: Weight of the sum of absolute values of phi.
     l2: Weight of the sum of squared differences of sigma and phi.
   """
@@ -31,14 +32,11 @@ class ClientLossWeights(NamedTuple):
 
 
 def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
-  """Returns the class that most models vote for, the lowest one of a tie.
+  """The class that most models predict, the lowest of a tie, int32 [batch].
 
   Args:
     logits: float32 [batch, classes], the client's own.
     helper_logits: float32 [helpers, batch, classes], possibly of no helper.
-
-  Returns:
-    int32 [batch].
   """
   all_logits = tf.concat([logits[tf.newaxis], helper_logits], axis=0)
   votes = tf.one_hot(tf.argmax(all_logits, axis=-1), logits.shape[-1])
@@ -48,15 +46,12 @@ def agreed_labels(logits: tf.Tensor, helper_logits: tf.Tensor) -> tf.Tensor:
 def consistency_loss(
   logits: tf.Tensor, helper_logits: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """Returns the mean of KL(helper || client) over helpers and images.
+  """The mean of KL(helper || client) over helpers and images; 0 without any.
 
   Args:
     logits: float32 [batch, classes], the client's own.
-    helper_logits: float32 [helpers, batch, classes]; they are constants.
+    helper_logits: float32 [helpers, batch, classes]; constants.
     is_counted: bool [batch].
-
-  Returns:
-    A scalar; 0 if there is no helper or no image that counts.
   """
   divergences = losses.divergence_of_each(helper_logits, logits)
   num_helpers = tf.cast(tf.shape(helper_logits)[0], tf.float32)
@@ -69,15 +64,12 @@ def consistency_loss(
 def agreement_loss(
   strong_logits: tf.Tensor, labels: tf.Tensor, is_counted: tf.Tensor
 ) -> tf.Tensor:
-  """Returns the mean cross-entropy of strong views with agreed labels.
+  """The mean cross-entropy of images with agreed labels; 0 without any.
 
   Args:
     strong_logits: float32 [batch, classes].
     labels: int32 [batch].
     is_counted: bool [batch].
-
-  Returns:
-    A scalar; 0 if no image counts.
   """
   return _mean_of_counted(
     tf.nn.sparse_softmax_cross_entropy_with_logits(labels, strong_logits),
@@ -90,16 +82,7 @@ def regularization(
   phi: Sequence[tf.Tensor],
   loss_weights: ClientLossWeights,
 ) -> tf.Tensor:
-  """Returns the terms that keep phi sparse and close to sigma.
-
-  Args:
-    sigma: sigma of all kernels.
-    phi: phi of all kernels.
-    loss_weights: The weights of both terms, `l1` and `l2`.
-
-  Returns:
-    A scalar, at least zero.
-  """
+  """The terms that keep phi sparse and close to sigma, a scalar."""
   return tf.add_n(
     [
       loss_weights.l1 * tf.reduce_sum(tf.abs(p))

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RandAugment of FedMatch's authors (D.6).
+"""The RandAugment of FedMatch's authors.
 
 For each image six operations are drawn, with replacement, from a pool of 13,
 and all are applied. Their strengths are indices into tables of ten, below a
-bound of 2 to 5, so that only the weaker half is ever used. The authors draw one
-bound for all operations of an image; here each operation draws its own. They
-shear with bicubic interpolation, which is bilinear here.
+bound of 2 to 5. The authors draw one bound for all operations of an image; here
+each operation draws its own. They shear with bicubic interpolation; here it is
+bilinear.
 """
 
 from collections.abc import Callable
@@ -26,23 +26,23 @@ NUM_OPERATIONS = 6
 
 _SMALLEST_BOUND = 2
 _LARGEST_BOUND = 5
-# At the last of ten indices, 9.
+# Of tables of ten.
 _LAST_INDEX = 9
 _SHEAR = 0.3
 _TRANSLATION_SHARE = 0.2
 _ROTATION_DEGREES = 360
 # At indices 0 to 4.
 _NUM_BITS = (8, 8, 7, 7, 6)
-# 256 to 231 in ten steps, rounded up: the level that is inverted first.
+# At indices 0 to 4: 256 to 231 in ten steps, rounded up.
 _SOLARIZATION_THRESHOLDS = (256, 254, 251, 248, 245)
-# Beside a rotated image; beside a shifted one it is black, as Pillow takes the
-# gray level that the authors ask for as a flag.
+# Beside a rotated image. Beside a shifted one it is black, as Pillow takes the
+# gray level in the authors' call for a flag.
 _ROTATION_FILL = 128
 _BLACK = 0
 
 
 def build_fedmatch_rand_augment() -> augmentation.Augmentation:
-  """Builds FedMatch's RandAugment as a function of images and a seed.
+  """Builds FedMatch's RandAugment.
 
   Returns:
     A function of uint8 images [batch, height, width, 1 or 3] and a stateless
@@ -61,11 +61,10 @@ def build_fedmatch_rand_augment() -> augmentation.Augmentation:
 
 
 def create_operations() -> list[rand_augment.Operation]:
-  """Creates the 13 operations, named as in the authors' code.
+  """Creates the 13 operations, with names and order of the authors' code.
 
-  Returns:
-    The operations, in the order of the code. Their parameters are indices,
-    int32 [batch] in 0..4, or in -4..4 where there are two directions.
+  Their parameters are indices, int32 [batch] in 0..4, or in -4..4 for two
+  directions.
   """
   color = color_operations
   geometric = geometric_operations
@@ -112,7 +111,7 @@ def create_operations() -> list[rand_augment.Operation]:
 
   return [
     fixed('autocontrast', color.auto_contrast),
-    # It does nothing in the authors' code either.
+    # Without effect in the authors' code, too.
     fixed('equalize', tf.identity),
     rand_augment.Operation('rotate', _draw_indices, rotate),
     rand_augment.Operation('solarize', _draw_indices, solarize),
@@ -129,7 +128,7 @@ def create_operations() -> list[rand_augment.Operation]:
 
 
 def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws int32 [num_images], each below a bound of its own."""
+  """Draws indices, int32 [num_images], each below a random bound."""
   bounds = random_draws.integers(
     [num_images],
     random_seeds.fold_in(seed, 0),
@@ -141,7 +140,7 @@ def _draw_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 
 
 def _draw_signed_indices(num_images: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-  """Draws an index, and then one of two directions, for each image."""
+  """Draws an index and one of two directions for each image."""
   indices = _draw_indices(num_images, random_seeds.fold_in(seed, 0))
   return indices * rand_augment.draw_signs(
     num_images, random_seeds.fold_in(seed, 1)

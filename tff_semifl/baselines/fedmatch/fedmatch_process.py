@@ -1,14 +1,14 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FedMatch with labels at the server, as its own authors have it (D.6, D40).
+"""FedMatch with labels at the server, as its authors have it.
 
-Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
-Consistency & Disjoint Learning. ICLR 2021. https://arxiv.org/abs/2006.12097
+The authors' program divides the learning rate by three after 20 validations
+without improvement. That is left out: it needs labeled images at the clients.
 
-One part of the authors' program is left out: they divide the learning rate of
-the server or of a client by three after 20 consecutive validations without an
-improvement. Those validations need labeled images at the clients.
+References:
+  Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
+  Consistency & Disjoint Learning. ICLR 2021. https://arxiv.org/abs/2006.12097
 """
 
 import collections
@@ -31,9 +31,7 @@ class FedMatchState(NamedTuple):
 
   Attributes:
     global_model_weights: sigma and phi, as `tff.learning.models.ModelWeights`.
-    aggregator: State of the aggregator.
-    round_num: int32, the round that `next` will run.
-    seed: int32, the run's seed.
+    round_num: int32, the number of the next round.
   """
 
   global_model_weights: Any
@@ -59,27 +57,20 @@ def compose_fedmatch_process(
                                                          helpers
 
   In each round the server trains sigma, then clients train phi, and the mean of
-  their phi is the new phi. The global model is evaluated after that mean;
-  inference of the model leaves out small values of phi. Round 0 has no clients,
-  so the server trains once more than in the authors' code.
+  the clients' phi is the new phi. Evaluation leaves out small values of phi.
+  Round 0 has no clients, so that the server trains once more than in the
+  authors' code.
 
   The memory of a client is phi of its helpers before a round, and a
-  `ClientModel` after it. The program that runs the process chooses the helpers
-  (`programs.helpers`). In this method models travel from client to client:
-  neither secure aggregation nor an aggregator's noise can hide them.
-
-  Args:
-    classifier: The model, with kernels of two parts, such as those of
-      `create_fedmatch_resnet`.
-    server: The server's work, which trains sigma.
-    client: A client's work, which trains phi.
-    aggregator: A weighted factory.
-    learning_rate: Learning rate of server and clients.
-    seed: The run's seed.
+  `ClientModel` after it. The program that runs the process chooses helpers
+  (`helpers.Helpers`). Models travel from client to client, so that neither
+  secure aggregation nor noise can hide them. Kernels of the model have two
+  parts, as in `create_fedmatch_resnet`. `server` trains sigma and `client` phi;
+  `aggregator` is a weighted factory.
 
   Returns:
     A process with the metrics `client`, `server`, `aggregator` and
-    `learning_rate`, like those of `round_process.build_process`.
+    `learning_rate`, as in `round_process.build_process`.
 
   Raises:
     TypeError: If the aggregator is not weighted.
@@ -126,7 +117,7 @@ def compose_fedmatch_process(
     new_aggregator: Any,
     old_aggregator: Any,
   ):
-    """Leaves weights and aggregator as they are if no client counts."""
+    """Subtracts the mean update; changes nothing if no client counts."""
     counts = num_participating > 0.0
     trainable = tuple(
       tf.where(counts, weight - change, weight)
@@ -145,7 +136,7 @@ def compose_fedmatch_process(
     context, next_round_num = tff.federated_map(
       begin_round, (state.seed, state.round_num)
     )
-    # The server trains sigma, with a new optimizer state in each round,
+    # The server trains sigma, with a fresh optimizer state in each round,
     tuned = server.next(
       server.initialize(), state.global_model_weights, context, server_data
     )

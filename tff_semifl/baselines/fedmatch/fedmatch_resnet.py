@@ -1,9 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The ResNet-9 of FedMatch, each kernel of two parts (D.6).
+"""FedMatch's ResNet-9, whose kernels have two parts.
 
-It has neither biases nor normalization, so that all its weights are kernels.
+It has neither biases nor normalization.
 
 References:
   Jeong, Yoon, Yang, Hwang. Federated Semi-Supervised Learning with Inter-Client
@@ -17,37 +17,27 @@ import tensorflow as tf
 
 from tff_semifl.models import residual
 
-# Initial phi as a share of sigma.
+# Initial phi as a fraction of sigma.
 _PHI_SHARE = 0.2
-# In inference, values of phi up to this size count as zero.
+# Values of phi up to this size count as zero in inference.
 _SPARSITY_THRESHOLD = 1e-5
 
 
 class _SparseLayer(tf.keras.layers.Layer):
-  """A layer with one kernel, sigma + phi, of which phi is to be sparse.
+  """A layer with one kernel, sigma + phi, with sparse phi in inference.
 
-  Both start from one draw: truncated normal with variance 1 / number of inputs,
-  and phi as a fifth of it. In inference small values of phi count as zero.
+  Both parts start from one draw, truncated normal with variance 1 / number of
+  inputs, phi as a fifth of it.
   """
 
   def __init__(self, units: int, seed: int, **kwargs: Any):
-    """Initializes the layer.
-
-    Args:
-      units: Number of outputs.
-      seed: Seed of the initial kernel.
-      **kwargs: Arguments of any Keras layer.
-    """
+    """Initializes the layer."""
     super().__init__(**kwargs)
     self._units = units
     self._seed = seed
 
   def add_kernel(self, shape: list[int]) -> None:
-    """Creates the weights.
-
-    Args:
-      shape: The kernel's shape without its last axis, the outputs.
-    """
+    """Creates the weights; `shape` leaves out the last axis, the outputs."""
 
     def initialize(shape: list[int], dtype: tf.DType) -> tf.Tensor:
       initializer = tf.keras.initializers.VarianceScaling(seed=self._seed)
@@ -61,23 +51,22 @@ class _SparseLayer(tf.keras.layers.Layer):
     self.phi = self.add_weight('phi', shape, initializer=initialize_phi)
 
   def kernel(self, training: bool) -> tf.Tensor:
-    """Returns the sum of the parts."""
+    """The sum of the parts."""
     if training:
       return self.sigma + self.phi
     is_large = tf.abs(self.phi) > _SPARSITY_THRESHOLD
     return self.sigma + tf.where(is_large, self.phi, tf.zeros_like(self.phi))
 
   def get_config(self) -> dict[str, Any]:
-    """Returns the arguments of the constructor."""
+    """The arguments of the constructor."""
     return super().get_config() | {'units': self._units, 'seed': self._seed}
 
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class SparseConvolution(_SparseLayer):
-  """A convolution of 3x3 that keeps height and width.
+  """A 3x3 convolution of float [batch, height, width, channels].
 
-  Input: float [batch, height, width, channels].
-  Output: float [batch, height, width, units].
+  Height and width stay the same.
   """
 
   def build(self, input_shape: tf.TensorShape) -> None:
@@ -85,23 +74,20 @@ class SparseConvolution(_SparseLayer):
     self.add_kernel([3, 3, input_shape[-1]])
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """Convolves."""
+    """The convolution, float [batch, height, width, units]."""
     return tf.nn.conv2d(inputs, self.kernel(training), 1, 'SAME')
 
 
 @tf.keras.saving.register_keras_serializable('tff_semifl')
 class SparseDense(_SparseLayer):
-  """A linear layer.
-
-  Input: float [batch, features]. Output: float [batch, units].
-  """
+  """A linear layer without bias, of float [batch, features]."""
 
   def build(self, input_shape: tf.TensorShape) -> None:
     """Creates the weights."""
     self.add_kernel([input_shape[-1]])
 
   def call(self, inputs: tf.Tensor, training: bool = False) -> tf.Tensor:
-    """Multiplies."""
+    """The product, float [batch, units]."""
     return tf.matmul(inputs, self.kernel(training))
 
 
@@ -119,8 +105,8 @@ def create_fedmatch_resnet(
 
   Returns:
     A model from float32 [batch, height, width, channels] in 0..255 to float32
-    [batch, num_classes]. With 10 classes and three channels sigma has 6,568,640
-    parameters, and phi has as many.
+    [batch, num_classes]. With 10 classes and three channels sigma and phi have
+    6,568,640 parameters each.
   """
   seeds = residual.layer_seeds(seed)
 
@@ -137,7 +123,7 @@ def create_fedmatch_resnet(
   x = convolve(x, 256, pool=True)
   x = convolve(x, 512, pool=True)
   x = tf.keras.layers.Add()([x, convolve(convolve(x, 512), 512)])
-  # Of images of 32x32 these are the 4x4 pixels that the authors pool.
+  # For 32x32 pixels, the 4x4 maximum of the authors' code.
   x = tf.keras.layers.GlobalMaxPooling2D()(x)
   logits = SparseDense(num_classes, next(seeds))(x)
   return tf.keras.Model(inputs, logits, name='fedmatch_resnet')

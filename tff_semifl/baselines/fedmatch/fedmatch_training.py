@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training of FedMatch's server and clients, with labels at the server (D.6).
+"""Training of FedMatch's server and clients, with labels at the server.
 
-Both train models with kernels sigma + phi; the paper calls phi psi. The server
-trains sigma and clients train phi, in one epoch and in fixed order.
+Kernels are sigma + phi (psi in the paper). The server trains sigma and clients
+train phi, in fixed order.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,8 +28,8 @@ from tff_semifl.training import rows as rows_lib
 from tff_semifl.training import training_loop
 
 # (weights, round context, {'client_id', 'image'}, helpers, optimizer state,
-# labels to extend) -> training. Helpers are phi of other clients: tensors like
-# those of phi, with a first dimension for any number of helpers.
+# labels to extend) -> training. Helpers are phi of other clients, stacked along
+# the first dimension.
 HelpedTrainingFn = Callable[
   [
     functional.ModelWeights,
@@ -51,17 +51,9 @@ def build_server_training(
   batch_size: int,
   loss_weight: float,
 ) -> server_work.SupervisedTrainingFn:
-  """Builds the server's training: in fixed order, without augmentation.
+  """Builds the server's training, in fixed order and without augmentation.
 
-  Args:
-    classifier: The model.
-    optimizer: Takes a step a batch.
-    num_epochs: Epochs in each round.
-    batch_size: Images in a step; the last batch may be smaller.
-    loss_weight: Factor on the mean cross-entropy, lambda_s in the paper.
-
-  Returns:
-    A `SupervisedTrainingFn`, to be given to `server_work.build_server_work`.
+  The loss is the mean cross-entropy times `loss_weight`, lambda_s in the paper.
   """
 
   def train(
@@ -70,10 +62,10 @@ def build_server_training(
     data: Mapping[str, tf.Tensor],
     optimizer_state: Any,
   ) -> training_loop.TrainingResult:
-    del context  # Unused: nothing is drawn.
+    del context
 
     def loss(trainable, batch, epoch, batch_num, state):
-      del epoch, batch_num, state  # Unused.
+      del epoch, batch_num, state
       images, labels = batch.examples
       output = batch_losses.cross_entropy(
         batch_losses.train_logits(
@@ -108,26 +100,13 @@ def build_client_training(
   confidence_threshold: float,
   loss_weights: fedmatch_losses.ClientLossWeights,
 ) -> HelpedTrainingFn:
-  """Builds a client's training with the help of other clients.
+  """Builds a client's training with helpers.
 
-  Of each batch those images count whose most probable class, by the model in
-  training and without augmentation, is probable enough. Their predictions are
-  drawn to those of the helpers, and those of their strong views to the class
-  that most of client and helpers vote for. Without such images, or without
-  helpers, those terms are zero; phi is kept sparse and close to sigma always.
-
-  Args:
-    classifier: The model, with kernels of two parts.
-    strong_augmentation: Makes strong views.
-    optimizer: Takes a step a batch, on phi.
-    num_epochs: Epochs in each round.
-    batch_size: Images in a step; the last batch may be smaller.
-    confidence_threshold: In (0, 1]; inclusive.
-    loss_weights: The weights of the terms of the loss.
-
-  Returns:
-    A `HelpedTrainingFn`, to be given to
-    `fedmatch_client_work.build_fedmatch_client_work`.
+  An image of a batch counts if the model in training is confident of it without
+  augmentation. Its prediction is drawn to those of the helpers, and that under
+  strong augmentation to the class that most of client and helpers predict.
+  Without such images or helpers these terms are zero. phi is always kept sparse
+  and close to sigma. The confidence threshold is in (0, 1], inclusive.
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
 
@@ -144,7 +123,7 @@ def build_client_training(
     node = round_context.Node(context, data['client_id'])
 
     def epoch_data(epoch: tf.Tensor, now: training_loop.TrainingResult):
-      del now  # Labels are made in each step.
+      del now
       seed = node.seed(random_seeds.Purpose.STRONG_VIEW, epoch)
       strong = strong_augmentation(data['image'], seed)
       return training_loop.Selection(
@@ -152,7 +131,7 @@ def build_client_training(
       )
 
     def loss(trainable, batch, epoch, batch_num, state):
-      del epoch, batch_num, state  # Unused.
+      del epoch, batch_num, state
       images, strong, indices = batch.examples
       model = weights._replace(trainable=trainable)
       logits = batch_losses.train_logits(classifier, model, images)
@@ -188,8 +167,8 @@ def build_client_training(
       given_labels=given_labels,
     )
     sums = training.sums
-    # The report divides by the confident images: the result is then the mean
-    # over all.
+    # The report divides by the number of confident images, which makes this
+    # the mean over all.
     loss_sum = sums.loss * tf.math.divide_no_nan(
       sums.num_examples, sums.num_visited
     )
@@ -206,16 +185,10 @@ def helper_logits(
   helpers: tuple[tf.Tensor, ...],
   images: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns the logits of a batch by each helper, in training mode.
+  """Logits by each helper in training mode, float32 [helpers, batch, classes].
 
-  Args:
-    classifier: The model, with kernels of two parts.
-    weights: The weights as received, of which phi is replaced.
-    helpers: phi of each helper; see `HelpedTrainingFn`.
-    images: uint8 [batch, height, width, channels].
-
-  Returns:
-    float32 [helpers, batch, classes].
+  `helpers` are as in `HelpedTrainingFn`, images uint8 [batch, height, width,
+  channels].
   """
   parts = decomposed_convolution.find_parts(classifier.trainable_names)
 

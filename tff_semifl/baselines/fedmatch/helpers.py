@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The choice of helpers in FedMatch, where clients help each other (D.6).
+"""The choice of helpers in FedMatch, where clients help each other.
 
-FedMatch's server remembers the model of each client and that model's output for
-one fixed image. Every tenth round it sends models of two helpers to each client
-of the cohort whose model it remembers: those with the most similar outputs.
+The server remembers the model of each client and its output for a fixed image.
+Every tenth round each client of the cohort with a known model is sent the two
+models with the most similar outputs.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,11 @@ from tff_semifl.runs import client_states
 
 
 class Helpers:
-  """A store of models that sends helpers to clients (`memories.Memories`).
+  """A `memories.Memories` that keeps clients' models and chooses helpers.
 
-  For each client there are a file with its model and a file with its output for
-  each of the last rounds that it took part in. With these files and the
-  process's state after any of these rounds, a run repeats the later rounds
-  exactly.
+  It keeps files of each client's model and output for each of the last rounds
+  that it took part in. From these and the process's state after such a round, a
+  run repeats the later rounds exactly.
   """
 
   def __init__(
@@ -79,14 +78,14 @@ class Helpers:
     )
 
   def initialize(self) -> tuple[()]:
-    """Returns the empty tuple, as nothing is held in main memory."""
+    """The empty tuple, as nothing is held in main memory."""
     return ()
 
   def recall(
     self, held: tuple[()], round_num: int, cohort: Sequence[int]
   ) -> list[Any]:
-    """Returns for each client of a cohort phi of its helpers, stacked."""
-    del held  # Empty.
+    """Phi of the helpers of each client of a cohort, stacked."""
+    del held
     choices = [()] * len(cohort)
     if cohort and round_num % self._rounds_per_help == 0:
       outputs = self._outputs.load(range(self._num_clients), round_num)
@@ -119,7 +118,7 @@ class Helpers:
 def choose_helpers(
   outputs: np.ndarray, clients: Sequence[int], num_helpers: int
 ) -> list[Sequence[int]]:
-  """Chooses the clients whose outputs are nearest, the nearest first.
+  """Chooses the clients with the nearest outputs, the nearest first.
 
   Args:
     outputs: float [clients, classes], NaN for clients whose model is not known.
@@ -127,9 +126,8 @@ def choose_helpers(
     num_helpers: Number of helpers of each client.
 
   Returns:
-    For each of `clients` the numbers of its helpers, which are other clients. A
-    client whose model is not known has no helper. If there are not enough known
-    models, no client has one.
+    For each of `clients` the numbers of its helpers, which are other clients;
+    empty if its model is not known. If too few models are known, all are empty.
   """
   known = np.flatnonzero(np.all(np.isfinite(outputs), axis=1))
   if len(known) <= num_helpers:
@@ -140,7 +138,7 @@ def choose_helpers(
     if client not in known:
       choices.append(())
       continue
-    # The client's own output is at distance 0, but so may be others.
+    # The client's own output is at distance 0, but others may be, too.
     _, nearest = tree.query(outputs[client], k=num_helpers + 1)
     others = [int(helper) for helper in known[nearest] if helper != client]
     choices.append(others[:num_helpers])

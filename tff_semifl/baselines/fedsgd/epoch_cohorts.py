@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cohorts of the steps of an epoch of federated SGD (D55).
+"""Cohorts of the steps of an epoch of federated SGD.
 
-An epoch is over when every image of every client was in one step. Its number of
-steps depends on the draws: clients that have been through all of their images
-are not drawn again, and in the last steps there may be fewer clients than asked
-for.
+In an epoch every image of every client is in one step. The number of steps is
+random: clients without images left are not drawn again, so that the last steps
+may have fewer clients.
 """
 
 from typing import NamedTuple
@@ -20,10 +19,10 @@ class EpochCohorts(NamedTuple):
   """The cohorts of all steps of an epoch.
 
   Attributes:
-    clients: int32 [steps, clients of a step], positions of clients; -1 where
-      no client is left.
+    clients: int32 [steps, clients of a step], positions of clients; -1 for
+      none.
     turns: int32 [steps, clients of a step], the number of earlier steps of the
-      epoch in which each of them was.
+      epoch that the client was in.
   """
 
   clients: tf.Tensor
@@ -33,15 +32,12 @@ class EpochCohorts(NamedTuple):
 def draw(
   num_batches: tf.Tensor, clients_per_step: int, seed: tf.Tensor
 ) -> EpochCohorts:
-  """Draws cohorts, each uniformly among those that have a batch left.
+  """Draws cohorts, each uniformly among the clients that have a batch left.
 
   Args:
     num_batches: int32 [clients], the number of batches of each client.
-    clients_per_step: Clients of a step, as long as so many have a batch left.
+    clients_per_step: Clients of a step, if so many have a batch left.
     seed: int32 [2], a stateless seed of the epoch.
-
-  Returns:
-    Cohorts of as many steps as the epoch has.
   """
   num_clients = tf.shape(num_batches)[0]
   size = tf.minimum(clients_per_step, num_clients)
@@ -50,7 +46,7 @@ def draw(
     draws = tf.random.stateless_uniform(
       [num_clients], random_seeds.fold_in(seed, step)
     )
-    # Draws are at least 0: those that have nothing left come last.
+    # Draws are at least 0, so that clients without a batch come last.
     draws = tf.where(turns_taken < num_batches, draws, -1.0)
     values, drawn = tf.math.top_k(draws, size)
     has_batch = values >= 0
@@ -87,18 +83,17 @@ def find_images(
   num_images: tf.Tensor,
   batch_size: int,
 ) -> tf.Tensor:
-  """Returns the images of a step's cohort, client by client.
-
-  A client's batches are cut from its images in the order in which it has them.
+  """The images of a step's cohort, client by client.
 
   Args:
-    cohorts: Those of all steps.
+    cohorts: The cohorts of all steps.
     step: int32 scalar, the step.
     num_images: int32 [clients], the number of images of each client.
-    batch_size: Images in a batch; the last of a client may have fewer.
+    batch_size: Images in a batch, which are consecutive; the last batch of a
+      client may have fewer.
 
   Returns:
-    int32 [images of the step], counted through the images of all clients.
+    int32 [images of the step], indices into the images of all clients.
   """
   is_there = cohorts.clients[step] >= 0
   clients = tf.boolean_mask(cohorts.clients[step], is_there)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch, and what SemiFL's authors ran for it (D55)."""
+"""Federated SGD of FixMatch: as a federated method, and as in SemiFL's code."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -23,7 +23,7 @@ from tff_semifl.systems import training_settings
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _FedSGD(system.System):
-  """Base of both: steps on batches of the server and of clients."""
+  """Base of both systems: steps on batches of server and clients."""
 
   measures_pseudo_labels = True
 
@@ -44,7 +44,7 @@ _WITHOUT_PRIVACY = aggregator_settings.choose_without_privacy(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Averaging(aggregator_settings.Aggregation):
-  """The aggregation of gradients, which is not private."""
+  """The aggregation of gradients, without differential privacy."""
 
   aggregator: aggregator_settings.Aggregator = _WITHOUT_PRIVACY
 
@@ -61,7 +61,7 @@ class FedSGD(_FedSGD):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     classifier, optimizer = ingredients.classifier, self.optimizer.build()
     return fedsgd_fixmatch.compose_gradient_process(
       round_parts.build_round_parts(
@@ -105,22 +105,22 @@ class FedSGD(_FedSGD):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FedSGDAsInSemiFL(_FedSGD):
-  """The program of SemiFL's authors: a batch of several clients (D55)."""
+  """Federated SGD as SemiFL's authors ran it: batches of several clients."""
 
   all_clients_take_part = True
   gathers_images = True
 
   clients_per_step: int = settings.setting(
     10,
-    'Clients of whose images a step is made, as long as so many have images'
-    ' left in the epoch (D55).',
+    'Clients whose images form a step, if so many have images left in the'
+    ' epoch.',
     settings.AT_LEAST_1,
   )
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     return fedsgd_fixmatch_as_in_semifl.compose_union_process(
       union_work.build_union_work(
         union_training.UnionSteps(
@@ -142,7 +142,7 @@ class FedSGDAsInSemiFL(_FedSGD):
     )
 
   def check_num_clients(self, num_clients: int) -> None:
-    """Checks that there are as many clients as a step is to have."""
+    """Checks that there are as many clients as a step has."""
     if self.clients_per_step > num_clients:
       raise settings.SettingError(
         'clients_per_step',
@@ -153,8 +153,8 @@ class FedSGDAsInSemiFL(_FedSGD):
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
-    """Counts the steps of a round, at least, if every step is full."""
-    del num_labeled  # Each step has a batch of them.
+    """Counts the least possible steps of a round."""
+    del num_labeled
     batches = [
       math.ceil(size / self.client.client_batch_size) for size in client_sizes
     ]

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch: the extra curve of SemiFL's Figure 2 (D.4)."""
+"""Federated SGD of FixMatch: the extra curve of SemiFL's Figure 2."""
 
 from typing import Any
 
@@ -16,16 +16,13 @@ def compose_gradient_process(
 ) -> federated_process.FederatedProcess:
   """Composes a process in which a round is one step of the global model.
 
-  The step's gradient is the gradient of the server's batch plus the uniform
-  mean of the gradients of the clients' batches.
+  The gradient of the step is that of the server's batch plus the uniform mean
+  of those of the clients' batches.
 
   Args:
     parts: The components of the process. The clients' updates are gradients,
       and the server work is that of `gradient_work.build_gradient_server_work`.
-      There is no global momentum: the finalizer is not used.
-
-  Returns:
-    A process of the types of `round_process.build_process`.
+      The finalizer is not used.
   """
   update_type = parts.weights_type.trainable
   choose = parts.build_choice(
@@ -47,12 +44,12 @@ def compose_gradient_process(
 
   def run_round(state, server_data, client_data, *memories):
     begun = parts.begin_round(state)
-    # Clients compute gradients of the model that they receive.
+    # Clients compute gradients at the received weights.
     sent = parts.send(state, begun.context, server_data)
     trained = parts.client_work.next(
       state.client_work, sent.result, client_data, *memories
     )
-    # Their mean is replaced by zero if no client counts.
+    # The mean gradient is replaced by zero if no client counts.
     aggregated = parts.aggregate(state.aggregator, trained.result)
     aggregator, gradient = tff.federated_map(
       choose,

@@ -1,12 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Federated SGD of FixMatch as SemiFL's authors ran it (Figure 2, D55).
+"""Federated SGD of FixMatch as SemiFL's authors ran it (Figure 2).
 
 In `fedsgd_fixmatch` clients keep their images and send gradients. The authors'
-program of the paper's time, which their repository no longer has, trained on
-the images of a cohort as one batch instead. This module reproduces it, so that
-results can be compared with the authors' curve.
+program of the paper's time, deleted from their repository since, trained on the
+images of a cohort as one batch. This module reproduces their curve.
 """
 
 import collections
@@ -31,22 +30,15 @@ def compose_union_process(
 ) -> federated_process.FederatedProcess:
   """Composes a process in which a round is one epoch of the clients' images.
 
-  All clients take part in a round, each in as many of its steps as it has
-  batches; all steps of a round have the same learning rate. The images are
-  gathered at the server, which takes the steps (`union_training.train_epoch`).
-  This simulates the computation; it does not keep images private. Round 0 has
-  no clients, and so no step.
-
-  Args:
-    work: The steps of a round, from `union_work.build_union_work`.
-    batch_norm_statistics: As in `round_process.RoundParts`.
-    initial_weights: Likewise.
-    seed: Likewise.
-    learning_rate_fn: Round -> learning rate.
+  All clients take part in a round, each in as many steps as it has batches; all
+  steps of a round have the same learning rate. The images are gathered at the
+  server, which takes the steps (`union_training.train_epoch`): a simulation,
+  which does not keep images private. Round 0 has no clients and no step. `work`
+  is from `union_work.build_union_work`.
 
   Returns:
-    A process with the types and metrics of `round_process.build_process`, in
-    which the parts that it lacks have no state.
+    A process with the types and metrics of `round_process.build_process`; parts
+    that it lacks have an empty state.
   """
   begin_round = round_context.build_beginning(learning_rate_fn)
 

@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The images of clients in one place, where a simulation may have them.
-
-No system that keeps clients' images private has any use for this.
-"""
+"""The images of clients in one place, which only a simulation may have."""
 
 from typing import NamedTuple
 
@@ -22,7 +19,7 @@ class ClientImages(NamedTuple):
 
   Attributes:
     client_id: int32 [clients], their numbers.
-    num_images: int32 [clients], how many of the images are of each.
+    num_images: int32 [clients], the number of images of each.
     image: uint8 [images of all clients, height, width, channels].
   """
 
@@ -34,15 +31,12 @@ class ClientImages(NamedTuple):
 def build_gathering(image_shape: pipelines.ImageShape) -> tff.Computation:
   """Builds the gathering of clients' images at the server.
 
-  Args:
-    image_shape: Height, width, channels.
-
   Returns:
     A computation with U for chunks of `pipelines.client_type`:
 
         ({U*}@CLIENTS -> ClientImages@SERVER)
 
-    Clients are in the order of their numbers, in whatever order they came.
+    Clients are sorted by their numbers.
   """
 
   @tff.tensorflow.computation(pipelines.client_type(image_shape))
@@ -104,17 +98,14 @@ def build_selection_of_own_labels(
 ) -> tff.Computation:
   """Builds the selection of the labels of a client's own images.
 
-  Args:
-    image_shape: Height, width, channels.
-
   Returns:
     A computation with G for `GivenLabels` and U for chunks of
     `pipelines.client_type`:
 
         (<G, client_id=int32[clients], num_images=int32[clients], U*> -> G)
 
-    It takes labels of all images of `ClientImages`, with the other two fields
-    of the latter. Images of the result are counted from the client's first.
+    The arguments are the labels of all images of `ClientImages`, and its other
+    two fields. Indices of the result are from the client's first image on.
   """
   numbers_type = tff.TensorType(np.int32, (None,))
 

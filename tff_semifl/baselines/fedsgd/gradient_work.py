@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Gradients instead of updates: federated SGD of FixMatch (D.4).
+"""Gradients instead of updates, for federated SGD of FixMatch.
 
-A round is one step of one model. Clients report the gradient on a batch of
-theirs, the server adds its own and takes the step.
+A round is one step. Clients report the gradient of a batch of theirs, the
+server adds its own and takes the step.
 """
 
 import collections
@@ -40,22 +40,13 @@ def build_gradient_training(
   batch_size: int,
   confidence_threshold: float,
 ) -> client_work.LocalTrainingFn:
-  """Builds a client's turn: its update is its gradient on one batch.
+  """Builds local training whose update is the gradient of one batch.
 
-  Its data are of `pipelines.client_with_turn_type`: over its turns, in however
-  few of the rounds, it goes through its images, each once an epoch. The loss is
-  that of FixMatch: the cross-entropy of the strong views of those images of the
-  batch whose weak view the model is sure of, divided by the size of the batch.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views for pseudo-labels.
-    strong_augmentation: Makes the views for the loss.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
-    confidence_threshold: In (0, 1]; inclusive.
-
-  Returns:
-    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+  Data are of `pipelines.client_with_turn_type`: over the rounds that it takes
+  part in, a client goes through its images in shuffled epochs. The loss is
+  FixMatch's: the cross-entropy of confident images, strongly augmented,
+  divided by the size of the whole batch. The last batch of an epoch may be
+  smaller. The confidence threshold is in (0, 1], inclusive.
   """
 
   def train(
@@ -132,17 +123,11 @@ def build_gradient_server_work(
   optimizer: tff.learning.optimizers.Optimizer,
   batch_size: int,
 ) -> server_work.ServerWorkProcess:
-  """Builds the server's turn: a step by its gradient plus that of clients.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views of the server's images.
-    optimizer: Takes the step, with the round's learning rate.
-    batch_size: Images in a batch; the last of an epoch may have fewer.
+  """Builds server work that steps by its gradient plus that of the clients.
 
   Returns:
-    A `ServerWorkProcess` whose state is a pair, the optimizer's state and the
-    gradient of the clients; the composer of the round puts the latter there.
+    A `ServerWorkProcess` whose state is a pair: the optimizer's state, and the
+    gradient of the clients, which is replaced before `next`.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labeled_type(classifier.image_shape)
@@ -172,7 +157,7 @@ def build_gradient_server_work(
     indices = draws.select_batch(
       tf.shape(data['label'])[0],
       batch_size,
-      context.round_num,  # The server has a turn in each round.
+      context.round_num,  # The server takes part in each round.
       random_seeds.stateless_seed(
         context.seed, random_seeds.Purpose.SERVER_ORDER
       ),

@@ -1,13 +1,12 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps on the union of what clients drew, as SemiFL's authors took them (D55).
+"""Steps on the images of several clients as one batch, as SemiFL's authors ran.
 
-A cohort's images are one batch of federated SGD: batch normalization is by the
-statistics of all of them, all or none of them are trained on, and the loss is
-one mean. The step is computed where all images are:
-in a real federation clients would have to hand over those of each step, or the
-moments of each layer's input, forward and backward.
+Batch normalization is over all images of the batch, all or none of them are
+trained on, and the loss is one mean. In a real federation clients would have to
+hand over their images, or the moments of each layer's input, forward and
+backward.
 """
 
 import dataclasses
@@ -46,8 +45,8 @@ class Sums(NamedTuple):
 
   Attributes:
     loss: Cross-entropies.
-    num_correct: Images that the model gave their label, true or pseudo.
-    num_examples: The number of images.
+    num_correct: Predictions equal to the label or pseudo-label.
+    num_examples: Images.
   """
 
   loss: tf.Tensor
@@ -59,15 +58,10 @@ class EpochResult(NamedTuple):
   """The outcome of an epoch.
 
   Attributes:
-    trainable: Trained weights.
-    optimizer_state: The optimizer's state after the last step.
-    server: Sums over the server's images.
-    clients: Sums over the clients' images.
-    num_labeled: Clients' images that got a pseudo-label, a float32 scalar.
-    num_confident: Those of them that the model was sure of, likewise.
-    given_labels: These labels, made at the same time in a step, if they are
-      kept; images are counted through those of all clients. Those that the
-      model was sure of stand for those that were trained on.
+    num_labeled: Number of pseudo-labels of clients' images, float32 scalar.
+    num_confident: Number of confident ones, float32 scalar.
+    given_labels: The pseudo-labels, if they are kept, with confident ones as
+      those trained on. Indices are into the images of all clients.
   """
 
   trainable: tuple[tf.Tensor, ...]
@@ -81,15 +75,13 @@ class EpochResult(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UnionSteps:
-  """The model, the sizes and the optimizer of steps on a union (D55).
+  """The settings of steps on the images of several clients.
 
   Attributes:
-    classifier: The model.
     weak_augmentation: For the server's images and for pseudo-labels.
     strong_augmentation: For the clients' loss.
-    optimizer: Takes the steps.
-    clients_per_step: Clients in a step, as long as so many have images left, at
-      least 1.
+    clients_per_step: Clients in a step, if so many have images left; at least
+      1.
     client_batch_size: Images of a client in a step; its last may be fewer.
     server_batch_size: Images of the server in a step.
     confidence_threshold: tau, in (0, 1]; inclusive.
@@ -122,30 +114,14 @@ def train_epoch(
 ) -> EpochResult:
   """Takes steps until each image of each client was in one of them.
 
-  In each there is a batch of the server's and one of each client of the step's
-  cohort, with `epoch_cohorts.draw`. The loss is the cross-entropy of the
-  server's weak views plus, if the model is sure of at least one of the clients'
-  images, the mean cross-entropy of the strong views of all of them, sure or
-  not, with the model's predictions for their weak views as labels (D55). These
-  three passes are normalized by their own statistics.
-
-  A client's batches are cut from its images in the order in which it has them.
-  The server's come from orders of all its images, one after the other, so that
-  all batches are whole.
-
-  Args:
-    steps: How the steps are taken.
-    weights: Weights to start from.
-    optimizer_state: State of the optimizer to start from, with its learning
-      rate, which all steps have.
-    context: The round, from which random numbers follow.
-    labeled: The server's images.
-    unlabeled: The clients'. With none there is no step, and all is returned
-      as it came.
-    given_labels: Earlier pseudo-labels, to which those of this epoch are added.
-
-  Returns:
-    The outcome of the epoch.
+  A step has a batch of the server and one of each client of the step's cohort
+  (`epoch_cohorts.draw`). The loss is the cross-entropy of the server's images,
+  weakly augmented, plus that of the clients' images, strongly augmented, if any
+  of these is confident; then all of them are trained on, with predictions for
+  weak augmentation as labels. The three passes are normalized separately. The
+  server's batches are whole, from one shuffled order after another; a client's
+  are consecutive. The optimizer's state has the learning rate of all steps.
+  Without clients' images there is no step.
   """
   purpose = random_seeds.Purpose
 

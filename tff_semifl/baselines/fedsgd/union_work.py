@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A round of steps on clients' images in one place, as a process (D55)."""
+"""A TFF process of steps on clients' images in one place."""
 
 import collections
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class UnionResult(NamedTuple):
   Attributes:
     weights: The trained model weights, at SERVER.
     given_labels: The pseudo-labels of each client's images, at CLIENTS; the
-      empty structure at each if they are not kept.
+      empty structure if they are not kept.
   """
 
   weights: Any
@@ -38,10 +38,6 @@ def build_union_work(
   steps: union_training.UnionSteps, *, returns_given_labels: bool
 ) -> tff.templates.MeasuredProcess:
   """Builds the work of a server to which clients hand over their images.
-
-  Args:
-    steps: How steps are taken.
-    returns_given_labels: Whether to return the clients' pseudo-labels.
 
   Returns:
     A process with S for the optimizer's state, W for model weights, R for
@@ -55,8 +51,7 @@ def build_union_work(
                            given_labels={GivenLabels or <>}@CLIENTS>,
                    measurements=<client=M, server=M>@SERVER>)
 
-    The metrics are those of other systems. Clients have no updates, so that
-    weight diversity is not measured.
+    There are no updates, so that weight diversity is not measured.
   """
   classifier, optimizer = steps.classifier, steps.optimizer
   gather = gathered_images.build_gathering(classifier.image_shape)
@@ -143,7 +138,7 @@ def build_union_work(
 def _summarize_clients(
   result: union_training.EpochResult, num_images: tf.Tensor
 ) -> collections.OrderedDict[str, tf.Tensor]:
-  """Returns the metrics of clients that have so many images each."""
+  """The metrics of clients, from their numbers of images."""
   clients = result.clients
   return client_report.summarize(
     client_report.ClientSums(

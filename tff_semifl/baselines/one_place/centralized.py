@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Systems that train in one place, a round an epoch (D.1, D33)."""
+"""Supervised training in one place; a round is an epoch."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -25,8 +25,8 @@ class LabelsAlone(system.System):
 
   total_epochs: int = settings.setting(
     400,
-    'Epochs, and length of the cosine that the learning rate follows (D33).'
-    ' Each is a round, and the first of them round 0.',
+    'Epochs, and length of the cosine schedule of the learning rate. Each is a'
+    ' round, and the first is round 0.',
     settings.AT_LEAST_1,
   )
   learning_rate: float = settings.setting(
@@ -40,7 +40,7 @@ class LabelsAlone(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     optimizer = self.optimizer.build()
     return alternating.compose_alternating_process(
       round_parts.build_round_parts_without_clients(
@@ -52,7 +52,7 @@ class LabelsAlone(system.System):
             server_epochs=1.0, server_batch_size=self.server.server_batch_size
           ),
         ),
-        # The schedule counts from 1, its first round, and so do epochs.
+        # The schedule counts rounds from 1.
         learning_rate_fn=lambda round_num: schedules.cosine_decay(
           round_num + 1,
           initial_value=self.learning_rate,
@@ -63,14 +63,14 @@ class LabelsAlone(system.System):
 
   @property
   def total_rounds(self) -> int:
-    """The last round."""
+    """The number of the last round."""
     return self.total_epochs - 1
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     """Counts the steps of a round."""
-    del client_sizes  # There are no clients.
+    del client_sizes
     return system.Steps(
       training_settings.count_epoch_steps(
         num_labeled, self.server.filled_batch_size, 1

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""FixMatch (F.5).
+"""FixMatch (Sohn et al., NeurIPS 2020).
 
 References:
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
@@ -21,7 +21,7 @@ from tff_semifl.training import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FixMatch(pooled_method.PooledMethod):
-  """FixMatch: strong views are given the sure labels of weak ones."""
+  """FixMatch: pseudo-labels from weak, losses under strong augmentation."""
 
   uses_strong_views = True
 
@@ -31,12 +31,11 @@ class FixMatch(pooled_method.PooledMethod):
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step."""
-    del memory  # There is none.
+    """The loss of a step."""
+    del memory
     labeled_logits, weak_logits, strong_logits = step.logits(
       step.labeled_views(), step.weak_views(), step.strong_views()
     )
-    # Labels are classes, through which no gradient goes.
     labels = pseudo_labels.from_logits(weak_logits)
     return pooled_step.PooledStepOutput(
       losses.cross_entropy(labeled_logits, step.labels)

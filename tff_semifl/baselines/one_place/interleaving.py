@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Interleaving: batches of one kind become batches of all kinds (F.7).
+"""Interleaving: gives all batches the same mixture of images.
 
-A model that normalizes by the statistics of a batch is then given batches that
-are alike, each with as many labeled images as the others.
+A model that normalizes by batch statistics then sees similar batches, each with
+as many labeled images.
 
 References:
   Berthelot, Carlini, Goodfellow, Papernot, Oliver, Raffel. MixMatch: A holistic
@@ -17,22 +17,15 @@ import tensorflow as tf
 
 
 def interleave(blocks: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-  """Exchanges parts of blocks, so that each has a part of the first.
+  """Exchanges part i of block 0 with part i of block i, for each i from 1.
 
-  With n blocks all are cut into n parts. Part i of block i, for each i from 1
-  on, is exchanged for part i of block 0: block 0 then has a part of each, and
-  each of the others has one of its own rows' parts replaced by block 0's. Doing
-  so twice leaves everything as it was.
+  Each of n blocks is cut into n parts. Applied twice it is the identity.
 
   Args:
-    blocks: Tensors of the same shape, of which the first dimension, the rows,
-      may be unknown.
-
-  Returns:
-    As many tensors of that shape.
+    blocks: Tensors of the same shape, whose first dimension may be unknown.
   """
   number = len(blocks)
-  # Where rows cannot be divided evenly, later parts have one more.
+  # If rows cannot be divided evenly, later parts have one more.
   num_rows = tf.shape(blocks[0])[0]
   small = num_rows // number
   num_large = num_rows - small * number

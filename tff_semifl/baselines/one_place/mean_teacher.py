@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mean Teacher (F.4).
+"""Mean Teacher (Tarvainen, Valpola, NeurIPS 2017).
 
 References:
   Tarvainen, Valpola. Mean teachers are better role models: Weight-averaged
@@ -21,9 +21,9 @@ from tff_semifl.training import losses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeanTeacher(pooled_method.PooledMethod):
-  """Mean Teacher: predicts a weak view as the averaged model predicts another.
+  """Mean Teacher: predictions follow those of an averaged model.
 
-  The teacher normalizes by the statistics of its batch, as the student does.
+  The teacher normalizes by batch statistics, as the student does.
   """
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
@@ -33,8 +33,8 @@ class MeanTeacher(pooled_method.PooledMethod):
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step."""
-    del memory  # There is none.
+    """The loss of a step."""
+    del memory
     (labeled_logits,) = step.logits(step.labeled_views())
     (target_logits,) = step.teacher_logits(step.weak_views(0))
     (logits,) = step.logits(step.weak_views(1))

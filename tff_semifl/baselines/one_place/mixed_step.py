@@ -1,10 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mixup of labeled and unlabeled images, and passes of interleaved batches.
-
-What MixMatch (F.7) and ReMixMatch (F.8) have in common.
-"""
+"""The mixup of MixMatch and ReMixMatch, and passes of mixed batches."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,14 +15,13 @@ from tff_semifl.randomness import random_seeds
 
 
 class Mixed(NamedTuple):
-  """Mixed images as the student predicts them.
+  """Logits and labels of mixed images.
 
   Attributes:
-    labeled_logits: float32 [labeled, classes], of what was mixed into labeled
-      images.
+    labeled_logits: float32 [labeled, classes], of the mixed labeled images.
     labels: float32 [labeled, classes], mixed alike.
     unlabeled_logits: float32 [unlabeled views, classes].
-    guesses: float32 [unlabeled views, classes], guessed labels, mixed alike.
+    guesses: float32 [unlabeled views, classes], label guesses, mixed alike.
   """
 
   labeled_logits: tf.Tensor
@@ -44,18 +40,10 @@ def mix(
 ) -> Mixed:
   """Mixes all images with each other, and passes them through the student.
 
-  Passes are of as many images as are labeled, each with as many of every kind.
-
-  Args:
-    step: The step.
-    labeled_views: uint8 [labeled, height, width, channels].
-    unlabeled_views: Some views of the unlabeled images, uint8 [unlabeled,
-      height, width, channels] each.
-    guesses: float32 [unlabeled, classes], the same for all views.
-    concentration: See `mixup.mix_with_each_other`.
-
-  Returns:
-    Predictions and labels.
+  Each forward pass has as many images as are labeled, of all kinds equally.
+  Labeled views are uint8 [labeled, height, width, channels], unlabeled ones
+  uint8 [unlabeled, height, width, channels] each. Guesses are float32
+  [unlabeled, classes], the same for all views.
   """
   images, labels = mixup.mix_with_each_other(
     tf.cast(tf.concat([labeled_views, *unlabeled_views], axis=0), tf.float32),

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""MixMatch (F.7).
+"""MixMatch (Berthelot et al., NeurIPS 2019).
 
 References:
   Berthelot, Carlini, Goodfellow, Papernot, Oliver, Raffel. MixMatch: A holistic
@@ -25,34 +25,34 @@ from tff_semifl.training import schedules
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mixing(settings.Settings):
-  """The labels that are guessed, and the images that are mixed."""
+  """MixMatch's label guesses and mixed batches."""
 
   guess_temperature: float = settings.setting(
     0.5,
-    'Temperature that guessed labels are sharpened by; 1 leaves them as they'
+    'Temperature that label guesses are sharpened by; 1 leaves them as they'
     ' are.',
     settings.ABOVE_0,
   )
   mixup_concentration: float = settings.setting(
     0.75,
-    'Both parameters of the Beta distribution that mixup draws from.',
+    'Both parameters of the Beta distribution of mixup.',
     settings.ABOVE_0,
   )
   ramp_up_steps: int = settings.setting(
     2**14,
-    'Steps in which factors on losses of unlabeled images rise from 0; 0 has'
-    ' all of them from the first step on.',
+    'Steps in which the weights of the losses of unlabeled images rise from 0;'
+    ' 0 for full weights from the first step on.',
     settings.AT_LEAST_0,
   )
 
   def ramp(self, num: tf.Tensor) -> tf.Tensor:
-    """Returns the share of the factors that counts in a step, in [0, 1]."""
+    """The factor of the loss weights in a step, in [0, 1]."""
     return schedules.ramp_up(num, self.ramp_up_steps)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MixMatch(pooled_method.PooledMethod):
-  """MixMatch: sharpened guesses of two weak views, and mixup of all images."""
+  """MixMatch: sharpened label guesses from two weak augmentations; mixup."""
 
   mixing: Mixing = Mixing(mixup_concentration=0.5)
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss(
@@ -62,10 +62,10 @@ class MixMatch(pooled_method.PooledMethod):
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step."""
-    del memory  # There is none.
+    """The loss of a step."""
+    del memory
     views = [step.weak_views(key) for key in range(2)]
-    # Each view is a batch of its own.
+    # Each augmentation is a separate batch.
     guesses = [tf.nn.softmax(step.logits(view)[0]) for view in views]
     mixed = mixed_step.mix(
       step,

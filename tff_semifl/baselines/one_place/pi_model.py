@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The Pi-Model (F.3).
+"""The Pi-Model (Laine, Aila, ICLR 2017).
 
 References:
   Laine, Aila. Temporal ensembling for semi-supervised learning. ICLR 2017. The
@@ -20,7 +20,7 @@ from tff_semifl.training import losses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PiModel(pooled_method.PooledMethod):
-  """The Pi-Model: predictions for two weak views are to be equal."""
+  """The Pi-Model: equal predictions for two weak augmentations."""
 
   consistency: pooled_method.RampedLoss = pooled_method.RampedLoss(
     unlabeled_loss_weight=10.0
@@ -29,9 +29,9 @@ class PiModel(pooled_method.PooledMethod):
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step."""
-    del memory  # There is none.
-    # Three passes: each normalizes by the statistics of its own batch.
+    """The loss of a step."""
+    del memory
+    # Three passes, each normalized by its own batch.
     (labeled_logits,) = step.logits(step.labeled_views())
     (target_logits,) = step.logits(step.weak_views(0))
     (logits,) = step.logits(step.weak_views(1))

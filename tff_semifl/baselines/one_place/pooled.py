@@ -1,10 +1,9 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Semi-supervised learning in one place: labels and a pool, no clients (F.1).
+"""Semi-supervised learning in one place: labels and a pool, no clients.
 
-These are the other rows of SemiFL's Table 1, with which federated systems are
-compared. Defaults are those of the code of FixMatch.
+The baselines of SemiFL's Table 1. Defaults are those of the code of FixMatch.
 
 References:
   Sohn, Berthelot, Li, Zhang, Carlini, Cubuk, Kurakin, Zhang, Raffel. FixMatch:
@@ -34,17 +33,17 @@ _MOST_DRAWS = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Steps(settings.Settings):
-  """The number of steps, and the images of each."""
+  """The number of steps and their batches."""
 
   total_steps: int = settings.setting(
     2**20,
-    'Steps in all. The learning rate follows a cosine for 7/16 of a half turn'
-    ' over them.',
+    'Steps of the run, over which the learning rate follows a cosine for 7/16'
+    ' of a half turn.',
     settings.AT_LEAST_1,
   )
   steps_per_round: int = settings.setting(
     1024,
-    'Steps of a round, after which the model is evaluated. They must divide'
+    'Steps of a round, after which the model is evaluated; must divide'
     ' --total_steps.',
     settings.AT_LEAST_1,
   )
@@ -53,7 +52,7 @@ class Steps(settings.Settings):
   )
   unlabeled_ratio: int = settings.setting(
     1,
-    'Unlabeled images in a step for each labeled one, mu of FixMatch.',
+    'Unlabeled images in a step for each labeled one, mu in FixMatch.',
     settings.AT_LEAST_1,
   )
 
@@ -78,7 +77,7 @@ class Steps(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KernelDecay(settings.Settings):
-  """Gradient descent with Nesterov momentum, and decay of kernels alone."""
+  """Gradient descent with Nesterov momentum and weight decay of kernels."""
 
   learning_rate: float = settings.setting(
     0.03, 'Learning rate of the first step.', settings.ABOVE_0
@@ -99,8 +98,8 @@ class KernelDecay(settings.Settings):
 
     Args:
       trainable_names: Names of the model's weights.
-      num_others: How many weights are trained after these: of a head, a kernel
-        and a bias in turn.
+      num_others: Number of weights after these, kernel and bias of a head in
+        turn.
     """
     return optimizers.build_nesterov_sgd(
       momentum=self.momentum,
@@ -119,8 +118,8 @@ class Average(settings.Settings):
 
   average_decay: float = settings.setting(
     0.999,
-    'How much of the averaged weights, which are evaluated and exported, stays'
-    ' in a step; 0 evaluates the trained weights themselves.',
+    'Decay of the averaged weights, which are evaluated and exported, in a'
+    ' step; 0 evaluates the trained weights themselves.',
     settings.BELOW_1,
   )
 
@@ -140,7 +139,7 @@ class Pooled(system.System):
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     training = self.build_training(ingredients)
     return alternating.compose_alternating_process(
       round_parts.build_round_parts_without_clients(
@@ -153,7 +152,7 @@ class Pooled(system.System):
   def build_training(
     self, ingredients: system.Ingredients
   ) -> pooled_training.PooledTraining:
-    """Builds what the server does in a round, plain TensorFlow."""
+    """Builds the server's training in a round, plain TensorFlow."""
     classifier = ingredients.classifier
     head = self.method.create_head(classifier, ingredients.seed)
     return pooled_training.PooledTraining(
@@ -183,22 +182,22 @@ class Pooled(system.System):
 
   @property
   def summary(self) -> str:
-    """A line on what it is, and one on its method."""
+    """The summaries of the system and of its method."""
     return f'{super().summary} {system.summarize(self.method)}'
 
   @property
   def uses_strong_views(self) -> bool:
-    """True if strong views are trained on."""
+    """Whether strongly augmented images are trained on."""
     return self.method.uses_strong_views
 
   @property
   def total_rounds(self) -> int:
-    """The last round, of those that are counted from 0."""
+    """The number of the last round, from 0."""
     return self.steps.total_steps // self.steps.steps_per_round - 1
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     """Counts the steps of a round."""
-    del num_labeled, client_sizes  # Their number is a setting.
+    del num_labeled, client_sizes
     return system.Steps(self.steps.steps_per_round, 0)

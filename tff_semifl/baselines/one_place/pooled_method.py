@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base of the methods that train on labels and a pool in one place (F)."""
+"""Base of the methods that train on labels and a pool in one place."""
 
 import abc
 import dataclasses
@@ -17,10 +17,10 @@ from tff_semifl.training import schedules
 
 
 class PooledMethod(settings.Settings, abc.ABC):
-  """Base of the methods, each with a loss of unlabeled images.
+  """Base of the methods, each a loss of labeled and unlabeled images.
 
   Attributes:
-    uses_strong_views: Whether it trains on strong views.
+    uses_strong_views: Whether it trains on strongly augmented images.
   """
 
   uses_strong_views: ClassVar[bool] = False
@@ -29,60 +29,46 @@ class PooledMethod(settings.Settings, abc.ABC):
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step, that of labeled images included.
+    """The loss of a step, of labeled and unlabeled images.
 
-    Args:
-      step: Images, views and models.
-      memory: What the method remembers of earlier steps.
+    `memory` is what the method remembers of earlier steps.
     """
 
   def create_memory(self, classifier: functional.ImageClassifier) -> Any:
-    """Creates what the method remembers before the first step.
-
-    Args:
-      classifier: The model.
-
-    Returns:
-      A structure of arrays.
-    """
-    del classifier  # By default it is nothing.
+    """The method's memory before the first step, a structure of arrays."""
+    del classifier
     return ()
 
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Creates weights that are trained beside those of the model.
-
-    Args:
-      classifier: The model.
-      seed: The run's seed.
-    """
-    del classifier, seed  # By default there are none.
+    """Initial weights that are trained beside those of the model."""
+    del classifier, seed
     return ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UnlabeledLoss(settings.Settings):
-  """The weight of unlabeled images."""
+  """The weight of the loss of unlabeled images."""
 
   unlabeled_loss_weight: float = settings.setting(
-    1.0, 'Factor on the loss of unlabeled images.', settings.AT_LEAST_0
+    1.0, 'Weight of the loss of unlabeled images.', settings.AT_LEAST_0
   )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RampedLoss(UnlabeledLoss):
-  """The weight of unlabeled images, which rises as training goes on (F.2)."""
+  """A weight of the loss of unlabeled images that rises during training."""
 
   ramp_up_share: float = settings.setting(
     0.4,
-    'Share of all steps in which that factor rises from 0; 0 has all of it from'
-    ' the first step on.',
+    'Fraction of all steps in which the weight of unlabeled images rises from'
+    ' 0; 0 for full weight from the first step on.',
     settings.FRACTION,
   )
 
   def factor(self, progress: tf.Tensor) -> tf.Tensor:
-    """Returns the factor when a share of all steps was taken, a scalar."""
+    """The weight at `progress`, the fraction of steps taken, a scalar."""
     return self.unlabeled_loss_weight * schedules.ramp_up(
       progress, self.ramp_up_share
     )

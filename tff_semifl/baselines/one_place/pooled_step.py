@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A step on labeled and unlabeled images, as the loss of a method sees it."""
+"""A step on labeled and unlabeled images, as a method's loss sees it."""
 
 from collections.abc import Callable
 import itertools
@@ -36,9 +36,8 @@ class PooledStepOutput(NamedTuple):
 
   Attributes:
     loss: Scalar, to be minimized.
-    labeled_logits: float32 [labeled, classes], the student's, to count what is
-      correct.
-    memory: The method's memory after the step, a structure like that before it.
+    labeled_logits: float32 [labeled, classes], the student's, for accuracy.
+    memory: The method's memory after the step, of the same structure.
   """
 
   loss: tf.Tensor
@@ -47,13 +46,13 @@ class PooledStepOutput(NamedTuple):
 
 
 class PooledStep:
-  """A step as the loss of a method sees it: images, views and models.
+  """The images, augmentations and models of a step.
 
   Attributes:
-    labels: int32 [labeled], of the labeled images.
+    labels: int32 [labeled].
     class_shares: float32 [classes], the share of each class among all labels.
     num: int32 scalar, the number of the step in the whole run, from 0.
-    progress: float32 scalar, the share of all steps that were taken before.
+    progress: float32 scalar, the fraction of all steps taken before.
     unlabeled_ratio: Unlabeled images for each labeled one.
     head: The weights of the method's head, tensors.
   """
@@ -74,22 +73,7 @@ class PooledStep:
     num: tf.Tensor,
     total_steps: int,
   ):
-    """Initializes the step.
-
-    Args:
-      classifier: The model.
-      batch: The images.
-      student: The weights that are trained.
-      teacher: The averaged weights.
-      head: See the class.
-      weak_augmentation: Makes weak views.
-      strong_augmentation: Makes strong views.
-      class_shares: See the class.
-      unlabeled_ratio: See the class.
-      seed: int32 scalar, the run's seed.
-      num: See the class.
-      total_steps: Steps of the whole run.
-    """
+    """Initializes the step with weights in training and averaged weights."""
     self._classifier = classifier
     self._batch = batch
     self._student = student
@@ -107,52 +91,52 @@ class PooledStep:
 
   @property
   def num_classes(self) -> int:
-    """Number of classes."""
+    """The number of classes."""
     return self._classifier.num_classes
 
   def seed(self, purpose: random_seeds.Purpose, *keys: int) -> tf.Tensor:
-    """Returns the stateless seed for a purpose in the step, int32 [2]."""
+    """The stateless seed for a purpose in the step, int32 [2]."""
     return random_seeds.stateless_seed(self._seed, purpose, self.num, *keys)
 
   def labeled_views(self) -> tf.Tensor:
-    """Returns weak views of the labeled images, uint8."""
+    """The labeled images, weakly augmented, uint8."""
     return self._weak_augmentation(
       self._batch.labeled, self.seed(_Purpose.SERVER_AUGMENTATION)
     )
 
   def weak_views(self, key: int = 0) -> tf.Tensor:
-    """Returns weak views of the unlabeled images, uint8; others by each key."""
+    """The unlabeled images, weakly augmented anew for each key, uint8."""
     return self._weak_augmentation(
       self._batch.unlabeled, self.seed(_Purpose.WEAK_VIEW, key)
     )
 
   def strong_views(self, key: int = 0) -> tf.Tensor:
-    """Returns strong views of the unlabeled images, likewise."""
+    """The unlabeled images, strongly augmented anew for each key, uint8."""
     return self._strong_augmentation(
       self._batch.unlabeled, self.seed(_Purpose.STRONG_VIEW, key)
     )
 
   def logits(self, *views: tf.Tensor) -> list[tf.Tensor]:
-    """Returns the student's logits of views that are one batch to it.
+    """The student's logits in training mode, for views that form one batch.
 
     Args:
-      *views: uint8 or float32 [batch, height, width, channels] in 0..255.
+      *views: uint8 or float32 [batch, height, width, channels], in 0..255.
 
     Returns:
-      For each of them float32 [batch, classes], in training mode.
+      float32 [batch, classes] for each of `views`.
     """
     return self._pass(self._classifier.train_logits, self._student, views)
 
   def teacher_logits(self, *views: tf.Tensor) -> list[tf.Tensor]:
-    """Returns the averaged model's logits, likewise, without a gradient."""
+    """The averaged model's logits, without gradient; see `logits`."""
     found = self._pass(self._classifier.train_logits, self._teacher, views)
     return [tf.stop_gradient(logits) for logits in found]
 
   def features(self, *views: tf.Tensor) -> list[tf.Tensor]:
-    """Returns what the student's last layer is given, likewise.
+    """The inputs of the student's last layer; see `logits`.
 
     Raises:
-      ValueError: If the classifier has no features.
+      ValueError: If the last layer is not dense.
     """
     features = features_lib.require_features(self._classifier.features)
     return self._pass(features.train, self._student, views)
@@ -170,5 +154,5 @@ class PooledStep:
     return tf.split(outputs, [tf.shape(part)[0] for part in views])
 
 
-# (step, memory of the method) -> the loss, and the memory after the step.
+# (step, memory) -> the loss, and the memory after the step.
 LossFn = Callable[[PooledStep, Any], PooledStepOutput]

@@ -3,8 +3,8 @@
 
 """Steps on labeled and unlabeled images in one place, with averaged weights.
 
-The model that a round begins and ends with is the average (F.1). The model that
-is trained, the student, stays at the server beside it.
+The global model of the process is the average. The trained model, the student,
+is part of the server's state.
 """
 
 import collections
@@ -36,12 +36,10 @@ class PooledSteps:
   """The steps of a round.
 
   Attributes:
-    steps_per_round: Steps in each round, the first one, round 0, included.
-    total_steps: Steps of the whole run.
+    steps_per_round: Steps in each round, including round 0.
     batch_size: Labeled images in a step.
     unlabeled_ratio: Unlabeled images in a step for each labeled one.
-    average_decay: What of the average a step leaves.
-    optimizer: Takes the steps.
+    average_decay: Decay of the average in a step.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
       learning rate.
   """
@@ -60,7 +58,7 @@ class PooledSteps:
     return self.batch_size * self.unlabeled_ratio
 
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
-    """Returns the learning rate of the last step of a round."""
+    """The learning rate of the last step of a round."""
     return self.learning_rate_fn((round_num + 1) * self.steps_per_round - 1)
 
 
@@ -69,8 +67,6 @@ class StudentState(NamedTuple):
 
   Attributes:
     trained: The student's weights, and those of the method's head after them.
-    optimizer: State of the optimizer.
-    memory: The method's memory.
   """
 
   trained: Any
@@ -82,15 +78,10 @@ class StudentState(NamedTuple):
 class PooledTraining:
   """The training of a round, plain TensorFlow.
 
-  Each step has the next images of an endless row of epochs over the labeled
-  ones, and of another over all images, the labeled ones among them (F.1).
+  Each step has the next labeled images and the next of all images, labeled ones
+  included, of two endless sequences of shuffled epochs.
 
   Attributes:
-    classifier: The model.
-    loss_fn: What is minimized.
-    weak_augmentation: Makes weak views.
-    strong_augmentation: Makes strong views.
-    steps: The steps of a round.
     initial_head: Arrays, weights that are trained beside those of the model.
     initial_memory: The method's memory before the first step, a structure of
       arrays.
@@ -105,7 +96,7 @@ class PooledTraining:
   initial_memory: Any = ()
 
   def initial_state(self) -> StudentState:
-    """Returns the state before the first round, tensors."""
+    """The state before the first round, tensors."""
     initial_weights = self.classifier.initial_weights.trainable
     trained = (*initial_weights, *self.initial_head)
     return StudentState(
@@ -123,19 +114,15 @@ class PooledTraining:
     context: round_context.RoundContext,
     data: Mapping[str, tf.Tensor],
   ) -> tuple[StudentState, functional.ModelWeights, Mapping[str, tf.Tensor]]:
-    """Trains for the steps of a round.
+    """Takes the steps of a round.
 
-    Args:
-      state: The state before the round.
-      weights: The averaged weights before it.
-      context: The round.
-      data: `image`, uint8 [images, height, width, channels], and `label`, int32
-        [images], `sources.UNKNOWN_LABEL` where there is none.
+    `data` has `image`, uint8 [images, height, width, channels], and `label`,
+    int32 [images], `sources.UNKNOWN_LABEL` for unlabeled images.
 
     Returns:
-      State and averaged weights after the round, and `loss`, that of the
-      method, and `accuracy` on weak views of labeled images, or on what they
-      were mixed into, means over all steps.
+      State and averaged weights after the round; `loss` and `accuracy`, on
+      weakly augmented labeled images or what these were mixed into, means over
+      steps.
     """
     steps = self.steps
     rows = _Rows.draw(data, context, steps)
@@ -199,14 +186,11 @@ class PooledTraining:
 def build_pooled_work(
   training: PooledTraining,
 ) -> server_work.ServerWorkProcess:
-  """Builds the work of a server that has labeled and unlabeled images.
-
-  Args:
-    training: What it does in a round.
+  """Builds the server work, whose weights are the average.
 
   Returns:
-    A `ServerWorkProcess` on data of `pipelines.labeled_type`, whose weights are
-    the average and whose state is a `StudentState`.
+    A `ServerWorkProcess` on data of `pipelines.labeled_type`, whose state is a
+    `StudentState`.
   """
   initialize = tff.tensorflow.computation(training.initial_state)
 
@@ -230,7 +214,7 @@ def build_pooled_work(
 
 
 class _Rows(NamedTuple):
-  """The images of the steps of a round, by their numbers.
+  """Indices of the images of all steps of a round.
 
   Attributes:
     labeled: int32 [steps, labeled].
@@ -247,7 +231,7 @@ class _Rows(NamedTuple):
     context: round_context.RoundContext,
     steps: PooledSteps,
   ) -> '_Rows':
-    """Draws them for all steps at once."""
+    """Draws the indices of all steps."""
 
     def draw(num_images, size, purpose):
       # A round is one batch of the stream.
@@ -274,7 +258,7 @@ class _Rows(NamedTuple):
   def batch(
     self, data: Mapping[str, tf.Tensor], step: tf.Tensor
   ) -> pooled_step.Batch:
-    """Returns the images of a step of the round."""
+    """The images of a step of the round."""
     labeled, unlabeled = self.labeled[step], self.unlabeled[step]
     return pooled_step.Batch(
       labeled=tf.gather(data['image'], labeled),
@@ -284,7 +268,7 @@ class _Rows(NamedTuple):
 
 
 def _class_shares(labels: tf.Tensor, num_classes: int) -> tf.Tensor:
-  """Returns the share of each class among known labels, float32 [classes]."""
-  # An unknown label has a row of zeros.
+  """The share of each class among known labels, float32 [classes]."""
+  # `tf.one_hot` makes zeros of unknown labels.
   counts = tf.reduce_sum(tf.one_hot(labels, num_classes), axis=0)
   return counts / tf.reduce_sum(counts)

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pseudo-labeling (F.5).
+"""Pseudo-labeling (Lee, ICML workshop 2013).
 
 References:
   Lee. Pseudo-label: The simple and efficient semi-supervised learning method
@@ -24,7 +24,7 @@ from tff_semifl.training import pseudo_labels
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PseudoLabeling(pooled_method.PooledMethod):
-  """Pseudo-labeling: weak views are given their own sure labels."""
+  """Pseudo-labeling: confident predictions are labels."""
 
   confidence: training_settings.Confidence = training_settings.Confidence()
   ramped: pooled_method.RampedLoss = pooled_method.RampedLoss(
@@ -32,16 +32,16 @@ class PseudoLabeling(pooled_method.PooledMethod):
   )
   reproduce_mask: bool = settings.setting(
     False,
-    'Whether, as in the code of FixMatch, all images are trained on, sure of'
-    ' their label or not, and the share of sure ones is a factor on the loss'
-    ' (S6).',
+    'Whether to reproduce the code of FixMatch: all images are trained on,'
+    ' confident or not, and the fraction of confident ones is a factor of the'
+    ' loss.',
   )
 
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step."""
-    del memory  # There is none.
+    """The loss of a step."""
+    del memory
     (labeled_logits,) = step.logits(step.labeled_views())
     (logits,) = step.logits(step.weak_views())
     labels = pseudo_labels.from_logits(logits)

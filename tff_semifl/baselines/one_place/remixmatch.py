@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""ReMixMatch (F.8).
+"""ReMixMatch (Berthelot et al., ICLR 2020).
 
 References:
   Berthelot, Carlini, Cubuk, Kurakin, Sohn, Zhang, Raffel. ReMixMatch:
@@ -31,33 +31,33 @@ from tff_semifl.training import losses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReMixMatch(pooled_method.PooledMethod):
-  """ReMixMatch: aligned guesses of weak views for strong ones; rotations."""
+  """ReMixMatch: distribution alignment, augmentation anchoring, rotations."""
 
   uses_strong_views = True
 
   mixing: mixmatch.Mixing = mixmatch.Mixing()
   num_strong_views: int = settings.setting(
     1,
-    'Strong views of each unlabeled image: 1 as a default of the code, 8 in the'
-    ' paper (S10).',
+    'Strong augmentations of each unlabeled image: 1 by default in the code of'
+    ' FixMatch, 8 in the paper.',
     settings.AT_LEAST_1,
   )
   aligned_batches: int = settings.setting(
     128,
-    'Last batches whose predictions are aligned with the labels.',
+    'Number of last batches whose mean prediction is aligned with the labels.',
     settings.AT_LEAST_1,
   )
   mixed_loss_weight: float = settings.setting(
-    1.5, 'Factor on the loss of mixed unlabeled images.', settings.AT_LEAST_0
+    1.5, 'Weight of the loss of mixed unlabeled images.', settings.AT_LEAST_0
   )
   strong_loss_weight: float = settings.setting(
     0.5,
-    'Factor on the loss of the first strong views, not mixed.',
+    'Weight of the loss of the first strongly augmented images, not mixed.',
     settings.AT_LEAST_0,
   )
   rotation_loss_weight: float = settings.setting(
     0.5,
-    'Factor on the loss of guessing the rotation of these strong views.',
+    'Weight of the loss of predicting the rotation of these images.',
     settings.AT_LEAST_0,
   )
 
@@ -70,13 +70,12 @@ class ReMixMatch(pooled_method.PooledMethod):
   def create_head(
     self, classifier: functional.ImageClassifier, seed: int
   ) -> tuple[np.ndarray, ...]:
-    """Creates kernel and bias of the layer that guesses rotations."""
+    """Creates kernel and bias of the layer that predicts rotations."""
     features = classifier.features
     if features is None:
       raise ValueError(
-        'ReMixMatch guesses rotations from what the last layer is given, and'
-        ' the last layer of this model is not dense. Please choose another'
-        ' model.'
+        'ReMixMatch predicts rotations from the inputs of the last layer, which'
+        ' must be dense. Please choose another model.'
       )
     kind = example_kinds.kind_of(classifier.image_shape)
     if kind is not example_kinds.IMAGES:
@@ -86,7 +85,7 @@ class ReMixMatch(pooled_method.PooledMethod):
     height, width, _ = classifier.image_shape
     if height != width:
       raise ValueError(
-        f'ReMixMatch rotates images, which have to be square; found {height} by'
+        f'ReMixMatch rotates images, which must be square; found {height} by'
         f' {width} pixels.'
       )
     draws = random_seeds.numpy_generator(
@@ -101,12 +100,12 @@ class ReMixMatch(pooled_method.PooledMethod):
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step."""
+    """The loss of a step."""
     weak_views = step.weak_views()
     strong_views = [
       step.strong_views(key) for key in range(self.num_strong_views)
     ]
-    # Each of these passes normalizes by the statistics of its own batch.
+    # Separate passes, each normalized by its own batch.
     (weak_logits,) = step.logits(weak_views)
     (strong_logits,) = step.logits(strong_views[0])
     weak_logits = tf.stop_gradient(weak_logits)
@@ -136,7 +135,7 @@ class ReMixMatch(pooled_method.PooledMethod):
 
 
 def _rotation_loss(step: pooled_step.PooledStep, views: tf.Tensor) -> tf.Tensor:
-  """Returns the cross-entropy of guesses by how much views were rotated."""
+  """The cross-entropy of predicting by how much images were rotated."""
   rotated, num_turns = rotations.rotate(views)
   (features,) = step.features(rotated)
   kernel, bias = step.head

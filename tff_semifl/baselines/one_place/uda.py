@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Unsupervised data augmentation, UDA (F.6).
+"""Unsupervised data augmentation, UDA (Xie et al., NeurIPS 2020).
 
 References:
   Xie, Dai, Hovy, Luong, Le. Unsupervised data augmentation for consistency
@@ -21,7 +21,7 @@ from tff_semifl.training import losses
 from tff_semifl.training import pseudo_labels
 
 _ANNEALING_SCALE = 5.0
-# Progress -> how far the threshold has risen, both in [0, 1].
+# Progress -> the rise of the threshold, both in [0, 1].
 _ANNEALING = {
   'none': tf.ones_like,
   'linear': tf.identity,
@@ -33,14 +33,11 @@ _ANNEALING = {
 def annealed_threshold(
   progress: tf.Tensor, num_classes: int, annealing: str
 ) -> tf.Tensor:
-  """Returns the probability up to which labeled images are trained on.
+  """UDA's training-signal-annealing threshold at a step.
 
-  It rises from that of a guess, one over the number of classes, to 1.
-
-  Args:
-    progress: float32 scalar in [0, 1], the share of training that is over.
-    num_classes: Number of classes.
-    annealing: none, linear, exp or log.
+  It rises from the probability of a guess, one over the classes, to 1.
+  `progress` is the fraction of training done, a float32 scalar in [0, 1];
+  `annealing` is none, linear, exp or log.
   """
   guess = 1.0 / num_classes
   return guess + _ANNEALING[annealing](progress) * (1.0 - guess)
@@ -49,16 +46,13 @@ def annealed_threshold(
 def annealed_cross_entropy(
   logits: tf.Tensor, labels: tf.Tensor, threshold: tf.Tensor
 ) -> tf.Tensor:
-  """Mean cross-entropy of the examples that are not known too well.
+  """Mean cross-entropy of examples below a threshold; 0 without any.
 
   Args:
     logits: float32 [batch, classes].
     labels: int32 [batch].
-    threshold: Scalar; an example whose class has a higher probability is left
+    threshold: Scalar; examples whose class has a higher probability are left
       out.
-
-  Returns:
-    A scalar, 0 if all are left out.
   """
   probabilities = tf.nn.softmax(tf.stop_gradient(logits))
   of_class = tf.gather(probabilities, labels, batch_dims=1)
@@ -71,7 +65,7 @@ def annealed_cross_entropy(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class UDA(pooled_method.PooledMethod):
-  """UDA: predictions for strong views are to be those for sure weak views."""
+  """UDA: predictions under strong augmentation follow those under weak."""
 
   uses_strong_views = True
 
@@ -79,24 +73,23 @@ class UDA(pooled_method.PooledMethod):
   unlabeled: pooled_method.UnlabeledLoss = pooled_method.UnlabeledLoss()
   target_temperature: float = settings.setting(
     1.0,
-    'Temperature by which predictions for weak views are sharpened before those'
-    ' for strong views are compared with them: 1 in the code of FixMatch, 0.4'
-    ' in the paper of UDA (S8). The threshold is for predictions that are not'
-    ' sharpened.',
+    'Temperature that sharpens predictions for weak augmentation, the targets:'
+    ' 1 in the code of FixMatch, 0.4 in the paper of UDA. The confidence'
+    ' threshold applies before sharpening.',
     settings.ABOVE_0,
   )
   signal_annealing: str = settings.setting(
     'none',
-    'How the probability rises up to which labeled images are trained on: none,'
-    " as in FixMatch's code, trains on all; linear, exp or log (S8).",
+    'Training signal annealing, the rise of the probability up to which labeled'
+    " images are trained on: none, as in FixMatch's code, linear, exp or log.",
     settings.one_of(*_ANNEALING),
   )
 
   def loss(
     self, step: pooled_step.PooledStep, memory: Any
   ) -> pooled_step.PooledStepOutput:
-    """Returns the loss of a step."""
-    del memory  # There is none.
+    """The loss of a step."""
+    del memory
     labeled_logits, weak_logits, strong_logits = step.logits(
       step.labeled_views(), step.weak_views(), step.strong_views()
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Training of the users of Zhang et al., whose images have no labels (E.2).
+"""Local training by consistency or self-training, as Zhang et al. have it.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -36,20 +36,10 @@ def build_consistency_training(
 ) -> client_work.LocalTrainingFn:
   """Builds a client's training by consistency regularization (equation 4).
 
-  Weak and strong views of a batch are one batch to the model, so that batch
-  normalization, if it has any, is over both. The weak half gives labels,
-  through which no gradient flows; the strong half is trained on where they are
-  sure.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views that labels are made of.
-    strong_augmentation: Makes the views that are trained on.
-    steps: The steps of a round.
-    confidence_threshold: tau, in (0, 1]; inclusive.
-
-  Returns:
-    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+  Weakly and strongly augmented images form one batch, over which batch
+  normalization is computed. The former give labels, without gradient; the
+  latter are trained on if confident. The confidence threshold is in (0, 1],
+  inclusive.
   """
 
   def label(model, batch):
@@ -76,16 +66,8 @@ def build_self_training(
 ) -> client_work.LocalTrainingFn:
   """Builds a client's self-training (equation 3).
 
-  The model labels in inference mode the same views on which it is trained.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views.
-    steps: The steps of a round.
-    confidence_threshold: tau, in (0, 1]; inclusive.
-
-  Returns:
-    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
+  Labels are predictions in inference mode, for the same augmented images.
+  The confidence threshold is in (0, 1], inclusive.
   """
 
   def label(model, batch):
@@ -108,16 +90,10 @@ def _build_training(
 ) -> client_work.LocalTrainingFn:
   """Builds training on pseudo-labels that are made in each step.
 
-  A client that has images takes part in the mean, whether or not it is sure of
-  any: its steps are taken in any case, if only by momentum and decay.
-
-  Args:
-    classifier: The model.
-    steps: The steps of a round.
-    views_fn: (images, node that draws) -> views, a structure of tensors.
-    logits_fn: (model, batch of views) -> logits that give labels, and logits
-      that are trained.
-    confidence_threshold: tau, in (0, 1]; inclusive.
+  Clients without confident images count, too: momentum and weight decay change
+  their weights. `views_fn` is (images, node) -> views, a structure of tensors;
+  `logits_fn` is (model, batch of views) -> logits that give labels, and logits
+  that are trained.
   """
 
   def train(

@@ -1,11 +1,11 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Grouping-based averaging: federated averaging in groups (E.3).
+"""Grouping-based averaging: federated averaging in groups of clients.
 
-In each round the users take slots, and the slots are divided into groups. Each
-group has a model of its own. The server is a member of every group, which keeps
-the models of the groups close to each other.
+In each round the clients take slots, which are divided into groups. Each group
+has a model of its own. The server is a member of every group, which keeps their
+models close to each other.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -36,10 +36,8 @@ class GroupState(NamedTuple):
       server goes on and which is evaluated.
     group_weights: w_avg,i, the trainable weights of all groups, stacked along
       the first dimension.
-    client_work: State of the client work.
     server_work: State of the server's replicas, such as their momenta.
-    round_num: int32, the round that `next` will run.
-    seed: int32, the run's seed.
+    round_num: int32, the number of the next round.
   """
 
   global_model_weights: Any
@@ -51,7 +49,7 @@ class GroupState(NamedTuple):
 
 
 class SlotMemory(NamedTuple):
-  """The memory of a slot, which any client that takes the slot uses (D47).
+  """The memory of a slot, whichever client takes it.
 
   Attributes:
     slot: int32, the slot's number, from 0, set by the program that stores the
@@ -68,13 +66,9 @@ class GroupParts:
   """The components of a process of a server and groups of clients.
 
   Attributes:
-    classifier: The model.
-    seed: The run's seed.
     learning_rate_fn: Round -> learning rate to report.
-    client_work: The clients' work, which takes `<model weights, RoundContext>`,
-      client data and memories.
-    server_work: The server's work, from `build_replicated_server_work`, with
-      one replica for each group.
+    client_work: Takes `<model weights, RoundContext>`, client data, memories.
+    server_work: From `build_replicated_server_work`, one replica a group.
     num_groups: S. With 1 it is federated averaging (equation 5).
     clients_per_round: C_k, the number of slots.
   """
@@ -89,12 +83,9 @@ class GroupParts:
 
 
 def slots_per_group(clients_per_round: int, num_groups: int) -> int:
-  """Returns the number of slots of a group; the last group may have fewer.
+  """The number of slots of a group; the last group may have fewer.
 
-  Args:
-    clients_per_round: C_k. Without clients there may be one group, in which
-      nobody takes the slot, so that the server trains alone.
-    num_groups: S.
+  With 0 clients per round, the server trains alone in one group.
 
   Raises:
     ValueError: If a group would have no slot.
@@ -120,24 +111,20 @@ def compose_group_averaging_process(
 ) -> federated_process.FederatedProcess:
   """Composes a process of a server and groups of clients.
 
-  A client's memory tells which slot it takes. With n slots in each group, slot
-  s belongs to group i = s // n, and the client in it starts from w_avg,i. The
-  server's replica for the group starts from w_avg. With w_s,i and w_k for the
-  weights that replica and client have trained, and n_i for the number of
-  clients of group i that count,
+  A client's memory contains its slot. With n slots in each group, slot s
+  belongs to group i = s // n, and its client starts from w_avg,i. The server's
+  replica for the group starts from w_avg. With w_s,i and w_k for the weights
+  that replica and client have trained, and n_i for the number of clients of
+  group i that count:
 
       w_avg,i = (w_s,i + sum of w_k) / (n_i + 1)
       w_avg = mean of w_avg,i                                    (equation 6)
 
   With one group this is federated averaging with the server as one more client
-  (equation 5). A client that dropped out or was rejected enters no sum; a group
-  without clients continues with its replica. Non-trainable weights are not
-  averaged: the evaluated model has the server's (D48). Round 0 changes nothing
-  if the server's and the clients' work do nothing in it, like those of
-  `local_steps`: Zhang et al. have no update of the server alone.
-
-  Args:
-    parts: The components of the process.
+  (equation 5). A group without clients continues with its replica.
+  Non-trainable weights are not averaged, as in the authors' code: the evaluated
+  model has the server's. In round 0 nobody takes a step (`local_steps`): Zhang
+  et al. have no update of the server alone.
 
   Returns:
     A process with a `GroupState` as its state and a `SlotMemory` as a client's
@@ -202,7 +189,7 @@ def compose_group_averaging_process(
     context, next_round_num = tff.federated_map(
       begin_round, (state.seed, state.round_num)
     )
-    # Clients train the models of the groups that their slots belong to.
+    # Each client trains the model of its slot's group.
     received = tff.federated_map(
       receive,
       (
@@ -223,8 +210,7 @@ def compose_group_averaging_process(
         (trained.result.update, trained.result.update_weight, memories),
       )
     )
-    # The server trains replicas of the mean of these models, one for each
-    # group,
+    # The server trains a replica of the mean of these models for each group,
     served = parts.server_work.next(
       state.server_work, state.global_model_weights, context, server_data
     )

@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The arithmetic of averaging in groups, in plain TensorFlow (E.3).
+"""The arithmetic of averaging in groups, in plain TensorFlow.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-# The trainable weights of a model, or those of all groups' models, stacked
-# along the first dimension.
+# The trainable weights of one model, or of all groups' models, stacked along
+# the first dimension.
 Arrays = tuple[tf.Tensor, ...]
 
 
@@ -23,7 +23,7 @@ class GroupSums(NamedTuple):
   Attributes:
     update: Updates of the trainable weights times their weights, summed by
       group along the first dimension.
-    weight: float32 [groups], the sum of the weights in each group.
+    weight: float32 [groups], the sum of the weights.
   """
 
   update: Arrays
@@ -37,18 +37,14 @@ def hand_in(
   *,
   num_groups: int,
 ) -> GroupSums:
-  """Returns one client's contribution to the sums.
+  """One client's contribution to the sums, 0 for other groups.
 
   Args:
     update: Received weights minus trained weights; zero if the client does not
       count.
-    update_weight: float32 scalar, at least 0; the weight of the server's
-      replica is 1.
+    update_weight: float32 scalar, at least 0; the server's replica has 1.
     group: int32 scalar, the client's group.
     num_groups: Number of groups.
-
-  Returns:
-    Sums that are zero but in the client's group.
   """
   weight = update_weight * tf.one_hot(group, num_groups)
   return GroupSums(
@@ -60,13 +56,12 @@ def hand_in(
 def average_groups(
   received: Arrays, sums: GroupSums, replicas: Arrays
 ) -> Arrays:
-  """Returns the weighted mean of each group's clients and replica, stacked.
+  """The weighted mean of each group's clients and replica, stacked.
 
   Args:
     received: Weights that the clients of each group started from, stacked.
     sums: The sum of the clients' contributions.
-    replicas: Weights that the server's replica for each group has trained,
-      stacked.
+    replicas: Trained weights of the server's replicas, stacked.
   """
 
   def average(stacked, update, replica):

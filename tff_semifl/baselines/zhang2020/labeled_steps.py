@@ -1,7 +1,7 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps on labeled images: the server of Zhang et al., and users with labels.
+"""Steps on labeled images: the server of Zhang et al., and clients with labels.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020. Equation
@@ -35,20 +35,10 @@ def train_on_labels(
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
 ) -> training_loop.TrainingResult:
-  """Trains by the cross-entropy of weak views (equation 2).
+  """Takes the steps of a round by cross-entropy (equation 2).
 
-  Args:
-    classifier: The model.
-    weights: Weights to start from.
-    data: `image`, uint8 [images, height, width, channels], and `label`, int32
-      [images].
-    optimizer_state: State of the optimizer to start from.
-    node: The node that takes the steps.
-    weak_augmentation: Makes the views.
-    steps: The steps of a round.
-
-  Returns:
-    The outcome of all steps of the round.
+  `data` has `image`, uint8 [images, height, width, channels], and `label`,
+  int32 [images].
   """
 
   def views(indices: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -82,18 +72,7 @@ def build_labeled_client_steps(
   weak_augmentation: augmentation.Augmentation,
   steps: local_steps.LocalSteps,
 ) -> client_work.LocalTrainingFn:
-  """Builds the training of a user that has labels (Table 3, Table G.1).
-
-  No label is a pseudo-label: `num_labeled` is 0.
-
-  Args:
-    classifier: The model.
-    weak_augmentation: Makes the views.
-    steps: The steps of a round.
-
-  Returns:
-    A `LocalTrainingFn`, to be given to `client_work.build_client_work`.
-  """
+  """Builds the local training of a client with labels (Table 3, Table G.1)."""
 
   def train(
     weights: functional.ModelWeights,
@@ -102,7 +81,7 @@ def build_labeled_client_steps(
     optimizer_state: Any,
     given_labels: given_labels_lib.KeptLabels = given_labels_lib.NOT_KEPT,
   ) -> client_report.LocalTraining:
-    del given_labels  # No pseudo-label is given.
+    del given_labels
     training = train_on_labels(
       classifier,
       weights,

@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A fixed number of steps a round, as the nodes of Zhang et al. take (E.2).
+"""Training with a fixed number of steps a round, as in Zhang et al.
 
-Server and clients take the same number of steps however many images they have.
-Each round begins with a new order; a node that comes to the end of its images
-goes on with another.
+Server and clients take the same number of steps, however many images they have.
+Each round begins with a new order; after the last image another order follows.
 
 References:
   Zhang et al. Benchmarking semi-supervised federated learning. 2020.
@@ -33,8 +32,6 @@ class LocalSteps:
 
   Attributes:
     num_steps: T, in each round but round 0, which has none.
-    batch_size: Images in a step.
-    optimizer: Takes the steps.
     learning_rate_fn: Number of the step in the whole run, int32 from 0 ->
       learning rate.
   """
@@ -47,7 +44,7 @@ class LocalSteps:
   def step(
     self, round_num: tf.Tensor, step_in_round: tf.Tensor | int
   ) -> tf.Tensor:
-    """Returns the number of a step in the whole run, an int32 scalar.
+    """The number of a step in the whole run, an int32 scalar.
 
     Args:
       round_num: The round, from 0. Round 0 has no steps, and counts as 1.
@@ -56,15 +53,15 @@ class LocalSteps:
     return tf.maximum(round_num - 1, 0) * self.num_steps + step_in_round
 
   def last_learning_rate(self, round_num: tf.Tensor) -> tf.Tensor:
-    """Returns the learning rate of the last step of a round."""
+    """The learning rate of the last step of a round."""
     return self.learning_rate_fn(self.step(round_num, self.num_steps - 1))
 
 
 class StepModel:
-  """The model as it is in one step.
+  """The model in one step.
 
   Attributes:
-    weights: Its weights at the beginning of the step.
+    weights: The weights at the beginning of the step.
   """
 
   def __init__(
@@ -73,20 +70,14 @@ class StepModel:
     weights: functional.ModelWeights,
     dropout_seed: tf.Tensor,
   ):
-    """Initializes the model.
-
-    Args:
-      classifier: The model.
-      weights: Its weights at the beginning of the step.
-      dropout_seed: int32 [2], the stateless seed of dropout in the step.
-    """
+    """Initializes the model; `dropout_seed` is a stateless seed, int32 [2]."""
     self._classifier = classifier
     self.weights = weights
     self._dropout_seed = dropout_seed
     self._images = None
 
   def train_logits(self, images: tf.Tensor) -> tf.Tensor:
-    """Returns float32 [batch, classes] in training mode, once in a step.
+    """The logits in training mode, float32 [batch, classes].
 
     Args:
       images: uint8 [batch, height, width, channels].
@@ -97,11 +88,11 @@ class StepModel:
     )
 
   def logits(self, images: tf.Tensor) -> tf.Tensor:
-    """Returns float32 [batch, classes] in inference mode."""
+    """The logits in inference mode, float32 [batch, classes]."""
     return self._classifier.logits(self.weights, tf.cast(images, tf.float32))
 
   def pull_statistics(self) -> tf.Tensor:
-    """Returns `running_statistics.pull` of the images trained on."""
+    """`running_statistics.pull` of the images trained on."""
     return running_statistics.pull(self._classifier, self.weights, self._images)
 
 
@@ -119,22 +110,10 @@ def train(
 ) -> training_loop.TrainingResult:
   """Trains a node for the steps of a round.
 
-  Args:
-    classifier: The model.
-    weights: Weights to start from. Running statistics are those of the
-      optimizer's state, if it has any.
-    optimizer_state: State of the optimizer to start from.
-    steps: The steps of the round.
-    node: The node that takes them.
-    num_images: int32 scalar, the number of images of the node. With none
-      everything is returned as it came.
-    views_fn: int32 [number], indices of images -> a structure of tensors with
-      as many rows, the examples that are trained on.
-    loss_fn: (model, batch of views) -> loss, with one pass in training mode.
-    given_labels: See `training_loop.train`.
-
-  Returns:
-    The outcome, whose trainable weights are those of the model.
+  Running statistics are those of the optimizer's state, if it has any. Without
+  images the arguments are returned unchanged. `views_fn` is int32 [number],
+  indices of images -> a structure of tensors, the examples that are trained on;
+  `loss_fn` is (model, batch of views) -> loss, with one pass in training mode.
   """
   indices, batch_size = _draw_batches(steps, node, num_images)
   statistics = running_statistics.get_statistics(
@@ -163,7 +142,7 @@ def train(
     optimizer=steps.optimizer,
     num_epochs=1,
     batch_size=batch_size,
-    # All views of a round at once: augmenting in large batches is cheaper.
+    # Augments all images of a round in large batches, which is faster.
     epoch_data_fn=lambda *_: training_loop.Selection(
       rows_lib.AllRows(views_fn(indices))
     ),
@@ -179,14 +158,11 @@ def train(
 def _draw_batches(
   steps: LocalSteps, node: round_context.Node, num_images: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Draws the images of the batches of a round.
+  """Draws the indices of the images of a round, and the batch size.
 
-  There are as many passes over the images as are needed, each in a new order
-  and without the rest after its last whole batch. A node with less than a batch
-  has all its images in each, where the authors' code would have none.
-
-  Returns:
-    Indices, int32 [images of all batches], and the size of a batch.
+  Passes over the images follow each other, each in a new order and without the
+  incomplete batch at its end. A node with fewer images than a batch has all of
+  them in each step, where the authors' code would have none.
   """
   batch_size = tf.clip_by_value(num_images, 1, steps.batch_size)
   batches_per_pass = tf.maximum(num_images // batch_size, 1)
@@ -199,7 +175,7 @@ def _draw_batches(
     )
     return order[: batches_per_pass * batch_size]
 
-  # At least one, as `tf.map_fn` cannot stack the orders of none.
+  # At least one, as `tf.map_fn` cannot stack nothing.
   num_passes = tf.maximum(-(-num_steps // batches_per_pass), 1)
   passes = tf.map_fn(
     draw_pass,

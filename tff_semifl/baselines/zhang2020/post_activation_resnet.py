@@ -1,10 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""ResNet-18 as Zhang et al. have it for CIFAR-10 and SVHN (B.3).
+"""The ResNet-18 of Zhang et al. for CIFAR-10 and SVHN.
 
-Blocks are the original ones: they normalize after each convolution, and
-activate after they have added their input.
+Blocks are the original ones, with normalization after each convolution and
+activation after the addition.
 
 References:
   He, Zhang, Ren, Sun. Deep residual learning for image recognition. CVPR 2016.
@@ -38,8 +38,8 @@ def create_post_activation_resnet(
     num_classes: Number of logits.
     pixel_mean: Mean of each channel, in 0..1.
     pixel_standard_deviation: Standard deviation of each channel, in 0..1.
-    create_normalization: Number of channels to a layer that normalizes them:
-      `residual.create_group_norm`, with 32 groups in every layer (D21), or
+    create_normalization: Number of channels -> normalization layer:
+      `residual.create_group_norm`, with 32 groups, or
       `residual.create_static_batch_norm`, with as many trainable parameters.
     seed: The run's seed.
 
@@ -62,7 +62,7 @@ def create_post_activation_resnet(
         create_normalization=create_normalization,
         seeds=seeds,
       )
-  # Of 32x32 pixels 4x4 are left, all of which the authors average.
+  # For 32x32 pixels, the 4x4 average of the authors' code.
   x = tf.keras.layers.GlobalAveragePooling2D()(x)
   logits = pytorch_layers.connect(x, num_classes, seed=next(seeds))
   return tf.keras.Model(inputs, logits, name='post_activation_resnet_18')

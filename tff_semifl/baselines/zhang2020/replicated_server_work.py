@@ -1,11 +1,10 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""A server that trains several replicas of one model (E.3).
+"""A server that trains several replicas of one model, one for each group.
 
-There is one for each group of users. All start from the same weights and have
-the same labeled images, but draw orders, views and dropout of their own, and
-each keeps a momentum of its own.
+All replicas start from the same weights and labeled images, but have their own
+order, augmentation, dropout and momentum.
 """
 
 import collections
@@ -44,9 +43,9 @@ def build_replicated_server_work(
   """Builds server work that trains replicas one after the other.
 
   With S for the states of the replicas' optimizers and T for the trainable
-  weights of the replicas, each of these stacked in the first dimension of its
-  tensors, W for model weights, N for those of them that are not trained, R for
-  `RoundContext` and L for chunks of `pipelines.labeled_type`:
+  weights of the replicas, both stacked along the first dimension, W for model
+  weights, N for non-trainable weights, R for `RoundContext` and L for chunks of
+  `pipelines.labeled_type`:
 
       initialize: ( -> S@SERVER)
       next: (<S@SERVER, W@SERVER, R@SERVER, L*@SERVER>
@@ -54,20 +53,9 @@ def build_replicated_server_work(
                  result=ModelWeights<trainable=T, non_trainable=N>@SERVER,
                  measurements=<loss, accuracy>@SERVER>)
 
-  N are the running statistics of the first replica, by which the server's model
-  is evaluated, if the optimizer keeps any (D48).
-
-  Measurements are over all steps of all replicas; not a number if there were
-  none.
-
-  Args:
-    classifier: The model.
-    training_fn: Trains one replica in a round.
-    optimizer: The learning rate is set to the round's.
-    num_replicas: S in the paper, at least 1; 1 for a plain server.
-
-  Returns:
-    A process with the types above.
+  N are the running statistics of the first replica, if the optimizer keeps any;
+  they are for evaluation. Measurements are over all steps of all replicas, NaN
+  without any. The optimizer's learning rate is set to the round's.
   """
   weights_type = classifier.weights_type
   data_type = pipelines.labeled_type(classifier.image_shape)
@@ -94,7 +82,7 @@ def build_replicated_server_work(
   ):
     data = pipelines.concatenate_chunks(dataset)
 
-    # No Python control flow depends on a tensor: there is nothing to convert.
+    # Nothing to convert: no Python control flow depends on a tensor.
     @tf.autograph.experimental.do_not_convert
     def train_replica(replica_and_state: tuple[tf.Tensor, Any]):
       replica, state = replica_and_state
@@ -111,7 +99,7 @@ def build_replicated_server_work(
       lambda value: tf.TensorSpec(value.shape[1:], value.dtype), states
     )
     scalar = tf.TensorSpec([], tf.float32)
-    # One after the other: one replica at a time is on a device.
+    # One after the other, so that one replica at a time is on the device.
     trained = tf.map_fn(
       train_replica,
       (tf.range(num_replicas), states),

@@ -3,10 +3,9 @@
 
 """Memories of slots, held in main memory from round to round.
 
-In the experiments of Zhang et al. a momentum belongs not to a user but to the
-slot that a user takes in a round (D47). There are only as many slots as users
-in a round, so that the memories are held in main memory and are part of a
-checkpoint.
+In the code of Zhang et al. a momentum belongs to the slot that a client takes
+in a round, and not to the client. There are only as many slots as clients in a
+round, so that their memories are part of a checkpoint.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,11 +16,10 @@ from tff_semifl.baselines.zhang2020 import group_averaging
 
 
 class SlotMemories:
-  """The memories of all slots; clients have none (`memories.Memories`).
+  """A `memories.Memories` that keeps memories of slots instead of clients.
 
-  The clients of a cohort take slots in their order, which
-  `ClientPopulation.cohort` makes random. If some of them drop out, those after
-  them move up, and the last slots stay free; they keep their memories.
+  The clients of a cohort take slots in their random order. If some drop out,
+  the next move up; the last slots stay free and keep their memories.
   """
 
   def __init__(
@@ -31,16 +29,14 @@ class SlotMemories:
   ):
     """Initializes the slots.
 
-    Args:
-      initialize_memory: The computation `initialize_memory` of a process from
-        `compose_group_averaging_process`.
-      num_slots: The number of clients per round of that process.
+    `initialize_memory` is that of a process from
+    `compose_group_averaging_process`, with `num_slots` clients per round.
     """
     self._initialize_memory = initialize_memory
     self._num_slots = num_slots
 
   def initialize(self) -> tuple[group_averaging.SlotMemory, ...]:
-    """Returns the initial memories of the slots, in the order of slots."""
+    """The initial memories of the slots, in order."""
     memory = self._initialize_memory()
     return tuple(
       memory._replace(slot=np.int32(number))
@@ -53,12 +49,12 @@ class SlotMemories:
     round_num: int,
     cohort: Sequence[int],
   ) -> list[group_averaging.SlotMemory]:
-    """Returns the memories of the first slots, which a cohort takes in turn.
+    """The memories of the first slots, for the clients of a cohort in turn.
 
     Raises:
       ValueError: If there are more clients than slots.
     """
-    del round_num  # A slot is taken in all rounds.
+    del round_num
     if len(cohort) > self._num_slots:
       raise ValueError(
         f'{len(cohort)} clients cannot take {self._num_slots} slots.'
@@ -72,8 +68,8 @@ class SlotMemories:
     cohort: Sequence[int],
     returned: Sequence[group_averaging.SlotMemory | None],
   ) -> tuple[group_averaging.SlotMemory, ...]:
-    """Returns the memories of all slots after a round."""
-    del round_num  # A slot is taken in all rounds.
+    """The memories of all slots after a round."""
+    del round_num
     kept = [
       before if after is None else after
       for before, after in zip(held, returned, strict=False)

@@ -1,13 +1,13 @@
 # Copyright 2026 The tff_semifl Authors.
 # SPDX-License-Identifier: Apache-2.0
 
-"""The systems of Zhang et al.: groups of clients, and many short rounds (E).
+"""The systems of Zhang et al.: groups of clients, and many short rounds.
 
 References:
   Zhang, Yao, Yang, Yan, Gonzalez, Mahoney. Benchmarking semi-supervised
   federated learning. 2020. Defaults are those of CIFAR-10 (Table A.1). For SVHN
   `schedule_steps` is 40960 and `schedule_half_turns` 2.3; for EMNIST
-  `learning_rate` is 0.03, `warm_up_steps` 0 and `schedule_steps` 102400 (D43).
+  `learning_rate` is 0.03, `warm_up_steps` 0 and `schedule_steps` 102400.
 """
 
 import abc
@@ -35,13 +35,13 @@ from tff_semifl.systems import system
 from tff_semifl.systems import training_settings
 from tff_semifl.training import schedules
 
-# An epoch is 65,536 images in batches of 64, however many there are.
+# The paper's epoch: 65,536 images in batches of 64, for all data sets.
 _STEPS_PER_EPOCH = 1024
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LocalSteps(settings.Settings):
-  """The turn of every node between two averages."""
+  """The length of the training of every node in a round."""
 
   steps_per_round: int = settings.setting(
     16,
@@ -55,14 +55,14 @@ class LocalSteps(settings.Settings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WarmUpAndCosine(training_settings.Rounds):
-  """A learning rate that rises, and then falls on some of a cosine (eq. 10)."""
+  """A learning rate that rises linearly, then follows a cosine (eq. 10)."""
 
-  # The cosine has a length of its own.
+  # Its length does not depend on the number of rounds.
   of_any_number = True
 
   learning_rate_floor: float = settings.setting(
     1e-4,
-    'The least learning rate after the warm-up, as a share of the highest.',
+    'Least learning rate after the warm-up, as a fraction of the highest.',
     settings.FRACTION,
   )
   warm_up_steps: int = settings.setting(
@@ -73,15 +73,14 @@ class WarmUpAndCosine(training_settings.Rounds):
   )
   schedule_steps: int = settings.setting(
     200 * _STEPS_PER_EPOCH,
-    'Where the cosine of the learning rate has turned by --schedule_half_turns,'
-    ' warm-up included (D43).',
+    'Step, warm-up included, at which the cosine of the learning rate has'
+    ' turned by --schedule_half_turns.',
     settings.AT_LEAST_1,
   )
   schedule_half_turns: float = settings.setting(
     7 / 16,
-    'Half turns of that cosine, c of equation 10 of Zhang et al.; 7/16 as'
-    " FixMatch's and in the"
-    " authors' code (D43).",
+    'Half turns of that cosine, c of equation 10 of Zhang et al.; 7/16 is'
+    " FixMatch's value, and that of the authors' code.",
     settings.AT_LEAST_0,
   )
 
@@ -97,7 +96,7 @@ class WarmUpAndCosine(training_settings.Rounds):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ManyShortRounds(system.System):
-  """Base of systems whose nodes take the same steps between two averages."""
+  """Base of systems in which all nodes take the same number of steps."""
 
   usual = types.MappingProxyType(
     {
@@ -116,7 +115,7 @@ class ManyShortRounds(system.System):
     learning_rate=0.146,
   )
   steps: LocalSteps = LocalSteps()
-  # Nothing is clipped (D45), and momentum is kept by slots (D47).
+  # As in the authors' code nothing is clipped, and momentum belongs to slots.
   optimizer: training_settings.Nesterov = training_settings.Nesterov(
     weight_decay=1e-4
   )
@@ -125,11 +124,7 @@ class ManyShortRounds(system.System):
   def create_steps(
     self, optimizer: tff.learning.optimizers.Optimizer
   ) -> local_steps.LocalSteps:
-    """Creates how every node trains in a round.
-
-    Args:
-      optimizer: Takes the steps.
-    """
+    """Creates the settings of the training of every node in a round."""
     return local_steps.LocalSteps(
       num_steps=self.steps.steps_per_round,
       batch_size=self.steps.batch_size,
@@ -146,14 +141,14 @@ class ManyShortRounds(system.System):
 
   @property
   def rounds_may_be_added(self) -> bool:
-    """True if the learning rate does not depend on how many there are."""
+    """Whether the learning rate does not depend on the number of rounds."""
     return self.schedule.are_of_any_number
 
   def count_steps(
     self, num_labeled: int, client_sizes: Sequence[int]
   ) -> system.Steps:
     """Counts the steps of a round."""
-    del client_sizes  # Each client takes as many.
+    del client_sizes
     steps = self.steps.steps_per_round
     return system.Steps(steps if num_labeled else 0, steps)
 
@@ -162,23 +157,23 @@ class ManyShortRounds(system.System):
 class _GroupAveraging(ManyShortRounds):
   """Base of the three systems of Zhang et al.: averages in groups."""
 
-  # Statistics of batches are running ones (D48).
+  # Batch statistics are running averages.
   chooses_statistics = False
 
   num_groups: int = settings.setting(
     1,
-    'Groups of clients that are averaged apart, S; 1 is federated averaging'
-    ' with the server as a member (equations 5 and 6 of Zhang et al.).',
+    'Groups of clients that are averaged separately (S); 1 is federated'
+    ' averaging with the server as a member (equations 5 and 6 of Zhang et'
+    ' al.).',
     settings.AT_LEAST_1,
   )
 
   def build(
     self, ingredients: system.Ingredients
   ) -> federated_process.FederatedProcess:
-    """Builds the process."""
+    """Builds the TFF process of this system."""
     classifier = ingredients.classifier
-    # If the model has static batch normalization, each node has running
-    # averages of its statistics (D48).
+    # With static batch normalization, each node has running averages.
     steps = self.create_steps(
       running_statistics.track(self.optimizer.build(), classifier)
     )
@@ -219,12 +214,7 @@ class _GroupAveraging(ManyShortRounds):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    """Builds the turn of a client.
-
-    Args:
-      ingredients: The model and the augmentations.
-      steps: The steps of every node.
-    """
+    """Builds the local training of a client."""
 
   def create_memories(
     self,
@@ -234,8 +224,8 @@ class _GroupAveraging(ManyShortRounds):
     num_clients: int,
     num_kept: int,
   ) -> slots.SlotMemories:
-    """Creates the slots, whose memories they are (D47)."""
-    del folder, num_clients, num_kept  # They are held in main memory.
+    """Creates the memories of slots."""
+    del folder, num_clients, num_kept
     assert process.initialize_memory is not None, 'slots have memories'
     return slots.SlotMemories(
       process.initialize_memory, self.cohorts.filled_size
@@ -252,7 +242,7 @@ class ConsistencyAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    """Builds the turn of a client."""
+    """Builds the local training of a client."""
     return consistency_training.build_consistency_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
@@ -273,7 +263,7 @@ class SelfTrainingAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    """Builds the turn of a client."""
+    """Builds the local training of a client."""
     return consistency_training.build_self_training(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
@@ -292,7 +282,7 @@ class SupervisedAveraging(_GroupAveraging):
   def build_local_training(
     self, ingredients: system.Ingredients, steps: local_steps.LocalSteps
   ) -> client_work.LocalTrainingFn:
-    """Builds the turn of a client."""
+    """Builds the local training of a client."""
     return labeled_steps.build_labeled_client_steps(
       ingredients.classifier,
       weak_augmentation=ingredients.weak_augmentation,
